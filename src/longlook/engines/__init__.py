@@ -1,0 +1,26 @@
+"""Where a trial's time comes from: `live` runs the agent on this host. Each engine is a context manager."""
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from longlook.job import Job
+from longlook.model import Run
+
+
+class Engine(Protocol):
+    """Runs jobs one after another. `run` never raises for a failed trial: it returns what became of it.
+
+    MachineError means that nothing can run here (privileges, a full disk); the caller stops and keeps what is finished.
+    """
+
+    name: str
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def run(self, job: Job) -> Run:
+        """Run one trial; its artefacts and `run.json` are in `job.folder` afterwards."""
+        ...

@@ -1,0 +1,24 @@
+"""Errors a user can act on; each carries the exit code of the command line and what to do next."""
+
+
+class LonglookError(Exception):
+    """An expected failure. `hint` says what to do next; it is printed below the message."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class InputError(LonglookError):
+    """Wrong usage or input: a study file, an argument, a run folder (exit 2)."""
+
+    exit_code = 2
+
+
+class MachineError(LonglookError):
+    """This machine cannot do it: a missing program, privilege or space (exit 3)."""
+
+    exit_code = 3

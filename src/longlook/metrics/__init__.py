@@ -1,0 +1,20 @@
+"""What is measured. One file per metric, each defining METRIC: a pure function of a trial's timeline."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from longlook.model import Better
+from longlook.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number per trial. `measure` returns None where the timeline does not hold what it needs; missing is never zero."""
+
+    name: str
+    label: str
+    unit: str
+    better: Better
+    needs: tuple[str, ...]  # kinds of timeline rows
+    measure: Callable[[Timeline], float | None]
+    summary: str

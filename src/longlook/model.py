@@ -1,0 +1,289 @@
+"""The types that every stage shares; this module imports nothing of ours.
+
+All types are frozen. Physical quantities carry their unit in their name: `_ns`, `_s`, `_bps`, `_bytes`, `_pct`.
+`codec.py` turns any of them into JSON and back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+Scalar = str | int | float | bool
+
+SCHEMA_VERSION = 1
+"""Version of every file in a run folder (`manifest.json` records it)."""
+
+
+class Outcome(StrEnum):
+    """How a trial ended. Everything but `ok` carries a reason, and none is ever dropped from the samples."""
+
+    OK = "ok"
+    FAILED = "failed"  # a program under test failed: died, refused, wrong body
+    TIMED_OUT = "timed_out"  # the trial's time limit passed
+    UNSUPPORTED = "unsupported"  # a program exited 127: it cannot do what the trial asks
+    INVALID = "invalid"  # the measurement cannot be trusted: wrong protocol or connection state, a guard tripped
+
+
+class Better(StrEnum):
+    """Which direction of a metric is better."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+
+
+class Verdict(StrEnum):
+    """What a contrast concludes about the contender."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    EQUIVALENT = "equivalent"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Vantage(StrEnum):
+    """Where an event was seen."""
+
+    CLIENT = "client"
+    SERVER = "server"
+    LINK = "link"
+
+
+class ConnectionState(StrEnum):
+    """What the client remembers from an earlier connection; declared by the arm and proven by the server."""
+
+    COLD = "cold"  # no ticket: full TLS 1.3 handshake
+    RESUMED = "resumed"  # TLS session ticket, no early data
+    ZERO_RTT = "0rtt"  # TLS session ticket and early data accepted (QUIC)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One impairment of one direction, e.g. kind `rate` with `rate_bps` and `queue_bytes` (docs/link.md lists all)."""
+
+    kind: str
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Link:
+    """The emulated path: stages in the order a packet meets them. `up` is client to server."""
+
+    up: tuple[Stage, ...]
+    down: tuple[Stage, ...]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A program in a role: stack, version and the knobs that differ from its defaults."""
+
+    stack: str
+    version: str
+    knobs: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is transferred, e.g. kind `page` with `objects` and `object_bytes`."""
+
+    kind: str
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A contestant as the study file states it; `settings` are resolved per cell into a Trial."""
+
+    name: str
+    label: str
+    settings: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
+class Level:
+    """One value of a factor: its label and the settings (dotted keys, e.g. `network.rate`) it makes."""
+
+    label: str
+    sets: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What is varied, and over which levels."""
+
+    name: str
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A comparison fixed before the data is seen."""
+
+    name: str
+    baseline: str
+    contender: str
+    metric: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published effect for one cell, in our sign: + % means the contender is better.
+
+    `effect_pct` is None where the source says "not significant" without a number. A value at or beyond
+    ±`clipped_at_pct` in the source is a bound, not a point. `uncertainty_pct` is the reading error in points.
+    """
+
+    id: str
+    source: str
+    contrast: str
+    cell: Mapping[str, str]
+    effect_pct: float | None
+    significant: bool
+    uncertainty_pct: float = 0.0
+    clipped_at_pct: float | None = None
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """How verdicts are reached (docs/method.md)."""
+
+    alpha: float = 0.01
+    confidence: float = 0.95
+    equivalence_margin_pct: float = 3.0
+    correction: str = "holm"  # holm | fdr_bh | none
+    min_rounds: int = 10
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Optional artefacts; each costs the endpoints something, so all are off by default."""
+
+    qlog: bool = False
+    keylog: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """How the heatmap is laid out: factor names on each axis."""
+
+    columns: str
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A question, what is compared, over which cells, and what is concluded how."""
+
+    id: str
+    title: str
+    question: str
+    arms: tuple[Arm, ...]
+    factors: tuple[Factor, ...]
+    exclude: tuple[Mapping[str, tuple[str, ...]], ...]  # a cell matching every factor of one mapping is left out
+    settings: Mapping[str, Scalar]  # dotted defaults: network.*, workload.*, client.*, server.*, …
+    rounds: int
+    seed: int
+    timeout_s: float
+    retries_when_invalid: int
+    metrics: tuple[str, ...]
+    contrasts: tuple[Contrast, ...]
+    claims: tuple[Claim, ...]
+    analysis: Analysis
+    capture: Capture
+    figure: Figure
+    source: str | None = None
+    notes: str | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One resolved measurement: (cell, arm, round). Its `id` is the hash of everything that determines its result."""
+
+    id: str
+    study: str
+    cell: Mapping[str, str]  # factor name → level label
+    cell_id: str
+    arm: str
+    round: int  # from 0
+    seed: int  # the link's; shared by all arms of a round in a cell (common random numbers); < 2**63
+    link: Link
+    workload: Workload
+    protocol: str  # h3 | h2
+    connection: ConnectionState
+    congestion_control: str | None  # kernel TCP's, both sides; None where the protocol is QUIC
+    server: Endpoint
+    client: Endpoint
+    timeout_s: float
+    capture: Capture = Capture()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All trials in the order they run; `hash` covers ids and order."""
+
+    study: str
+    hash: str
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of one attempt at a trial (`run.json`). Paths in `artefacts` are relative to the trial's folder."""
+
+    trial_id: str
+    outcome: Outcome
+    reason: str | None
+    hint: str | None
+    attempt: int  # from 1
+    engine: str
+    started_unix_ns: int
+    setup_s: float  # from the order to run until the client may start
+    measure_s: float  # client
+    teardown_s: float
+    programs: Mapping[str, str]  # role (server, client, link) → sha256 of the program
+    artefacts: Mapping[str, str]  # path → sha256
+    cpu_s: Mapping[str, float]  # role → user + system CPU seconds of the process tree
+    link: Mapping[str, Mapping[str, int]]  # direction → counters of the router's summary
+    guard: Mapping[str, float]  # validity observations: late_share, max_gap_ms, steal_share, …
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One contrast in one cell. `effect_pct` > 0 means the contender is better; None where it cannot be computed.
+
+    For a metric where lower is better effect_pct = 100·(1 − exp(mean ln(contender/baseline))), the share by which the
+    contender's value is smaller; where higher is better 100·(exp(mean ln(contender/baseline)) − 1).
+    """
+
+    contrast: str
+    metric: str
+    unit: str
+    cell: Mapping[str, str]
+    cell_id: str
+    baseline: str
+    contender: str
+    n_baseline: int
+    n_contender: int
+    n_pairs: int
+    baseline_median: float | None
+    contender_median: float | None
+    effect_pct: float | None
+    ci_low_pct: float | None
+    ci_high_pct: float | None
+    p_welch: float | None
+    p_paired: float | None
+    p_mannwhitney: float | None
+    p_equivalence: float | None
+    p_adjusted: float | None
+    verdict: Verdict
+    reason: str | None  # why inconclusive, or a caveat such as zero variance
+    outcomes: Mapping[str, int]  # "arm:outcome" → count, every attempt
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A published claim beside our estimate."""
+
+    claim: Claim
+    estimate: Estimate | None
+    result: str  # reproduced | contradicted | inconclusive | not testable
+    reason: str

@@ -1,0 +1,29 @@
+"""Where things live outside a run folder; every place can be moved by an environment variable."""
+
+import os
+from pathlib import Path
+
+
+def cache_dir() -> Path:
+    """Built programs, workload files and certificates, keyed by digest; safe to delete (LONGLOOK_CACHE moves it)."""
+    if override := os.environ.get("LONGLOOK_CACHE"):
+        return Path(override)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "longlook"
+
+
+def state_dir() -> Path:
+    """Records of running laboratories, so that a later start can clear what a killed one left."""
+    return cache_dir() / "state"
+
+
+def adapters_dir() -> Path:
+    """The adapters' sources: of the checkout, or LONGLOOK_ADAPTERS."""
+    if override := os.environ.get("LONGLOOK_ADAPTERS"):
+        return Path(override)
+    return Path(__file__).resolve().parents[2] / "adapters"
+
+
+def plugin_paths() -> list[Path]:
+    """Extra plug-in roots (LONGLOOK_PLUGINS, colon separated), each with stacks/, metrics/, … as in this package."""
+    return [Path(part) for part in os.environ.get("LONGLOOK_PLUGINS", "").split(":") if part]

@@ -1,0 +1,75 @@
+"""Plug-ins by folder scan: one file, one plug-in, no list to edit.
+
+Each plug-in folder (`stacks`, `workloads`, `metrics`) is scanned; so are the folders of the same name below every root
+in LONGLOOK_PLUGINS and the modules named by entry points of the group `longlook.<folder>`. A plug-in module defines one
+constant (STACK, WORKLOAD, METRIC) whose `name` is its key.
+"""
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from longlook.errors import InputError
+from longlook.paths import plugin_paths
+
+CONSTANTS: Mapping[str, str] = {"stacks": "STACK", "workloads": "WORKLOAD", "metrics": "METRIC"}
+
+
+@cache
+def load(folder: str) -> Mapping[str, Any]:
+    """All plug-ins of a folder by name, in alphabetical order."""
+    constant = CONSTANTS[folder]
+    found: dict[str, tuple[str, Any]] = {}
+    for origin, module in _modules(folder):
+        plugin = getattr(module, constant, None)
+        if plugin is None:
+            raise InputError(f"{origin}: plug-in file defines no {constant}", f"see CONTRIBUTING.md on {folder}")
+        if plugin.name in found:
+            raise InputError(f"{constant.lower()} {plugin.name!r} is defined twice: {found[plugin.name][0]} and {origin}")
+        found[plugin.name] = (origin, plugin)
+    return {name: found[name][1] for name in sorted(found)}
+
+
+def get(folder: str, name: str) -> Any:
+    """One plug-in, or an error that offers the nearest name."""
+    plugins = load(folder)
+    if name not in plugins:
+        kind = CONSTANTS[folder].lower()
+        raise InputError(f"unknown {kind} {name!r}", f"known: {', '.join(plugins)}{nearest(name, plugins)}")
+    return plugins[name]
+
+
+def nearest(name: str, known: Mapping[str, Any] | list[str]) -> str:
+    """`; did you mean 'x'?` or nothing."""
+    matches = get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+def _modules(folder: str) -> Iterator[tuple[str, ModuleType]]:
+    package = importlib.import_module(f"longlook.{folder}")
+    for info in pkgutil.iter_modules(package.__path__):
+        yield f"longlook.{folder}.{info.name}", importlib.import_module(f"longlook.{folder}.{info.name}")
+    for root in plugin_paths():
+        for file in sorted((root / folder).glob("*.py")):
+            yield str(file), _module_of_file(folder, file)
+    for point in entry_points(group=f"longlook.{folder}"):
+        yield f"{point.name} ({point.value})", point.load()
+
+
+def _module_of_file(folder: str, file: Path) -> ModuleType:
+    name = f"longlook_plugins.{folder}.{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{file}: not a Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
