@@ -43,6 +43,10 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
         return {_decode(key_kind, key, where): _decode(item_kind, item, f"{where}.{key}") for key, item in entries}
     if is_dataclass(kind):
         return _decode_dataclass(kind, data, where)
+    return _decode_scalar(kind, data, where)
+
+
+def _decode_scalar(kind: Any, data: Any, where: str) -> Any:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(data)
     if kind is float and isinstance(data, int) and not isinstance(data, bool):

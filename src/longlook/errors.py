@@ -7,6 +7,7 @@ class LonglookError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, hint: str | None = None) -> None:
+        """Say what is wrong and, as `hint`, what to do next."""
         super().__init__(message)
         self.message = message
         self.hint = hint

@@ -33,7 +33,8 @@ def load(folder: str) -> Mapping[str, Any]:
         if plugin is None:
             raise InputError(f"{origin}: plug-in file defines no {constant}", f"see CONTRIBUTING.md on {folder}")
         if plugin.name in found:
-            raise InputError(f"{constant.lower()} {plugin.name!r} is defined twice: {found[plugin.name][0]} and {origin}")
+            first = found[plugin.name][0]
+            raise InputError(f"{constant.lower()} {plugin.name!r} is defined twice: {first} and {origin}")
         found[plugin.name] = (origin, plugin)
     return {name: found[name][1] for name in sorted(found)}
 

@@ -15,11 +15,15 @@ class Engine(Protocol):
 
     name: str
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        """Make ready; nothing of the host is touched before this."""
+        ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        """End every process and remove every trace."""
+        ...
 
     def run(self, job: Job) -> Run:
         """Run one trial; its artefacts and `run.json` are in `job.folder` afterwards."""

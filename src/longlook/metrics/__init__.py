@@ -9,7 +9,7 @@ from longlook.timeline import Timeline
 
 @dataclass(frozen=True)
 class Metric:
-    """A number per trial. `measure` returns None where the timeline does not hold what it needs; missing is never zero."""
+    """A number per trial. `measure` returns None where the timeline lacks what it needs; missing is never zero."""
 
     name: str
     label: str

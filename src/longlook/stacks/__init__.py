@@ -1,7 +1,7 @@
 """Contestants: what each stack can do, how it is installed and how its programs are called.
 
-One file per stack, each defining STACK. The agent imports these files too, inside a guest, so they import nothing heavy;
-`install` may import what it likes when it is called.
+One file per stack, each defining STACK. The agent imports these files too, inside a guest, so they import nothing
+heavy; `install` may import what it likes when it is called.
 """
 
 from collections.abc import Callable, Mapping
@@ -81,6 +81,7 @@ class Stack:
     client_command: Callable[[Program, str], Command] | None = None  # (program, path of the ClientJob as JSON)
     session_command: Callable[[Program, Identity], Command] | None = None  # identity: known when the session starts
     installed: Callable[[str], bool] = lambda _version: False
+    system_package: str | None = None  # Debian package that `setup` installs where `installed` says no
 
     @property
     def default_version(self) -> str:

@@ -1,0 +1,49 @@
+# Everything a checkout needs lives in .venv and target/; built stacks live in the user's cache.
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := .venv/bin
+RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
+export PYTHONDONTWRITEBYTECODE ?= 1
+
+.PHONY: help build ready demo test lint bench clean
+help:
+	@echo "make demo    install what is missing, run the study 'demo', print its verdicts and the report's path"
+	@echo "make test    install what is missing, run every test"
+	@echo "make lint    formatting, lint and strict types of Python, Rust and Go"
+	@echo "make bench   measure speed and accuracy, write benches/results.json"
+
+.venv/packages: requirements.lock scripts/bootstrap
+	@PYTHON=$(PYTHON) scripts/bootstrap
+	@touch $@
+
+.venv/built: .venv/packages pyproject.toml $(RUST)
+	@echo "building the link emulator and installing longlook into .venv …"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --reinstall --editable .
+	@touch $@
+
+build: .venv/built
+
+ready: build
+	@$(BIN)/longlook setup
+
+demo: ready
+	@$(BIN)/longlook run demo
+
+test: ready
+	cargo test --quiet --workspace
+	cd adapters/quic-go && go test ./...
+	$(BIN)/pytest
+
+lint: build
+	$(BIN)/ruff format --check src tests adapters benches
+	$(BIN)/ruff check src tests adapters benches
+	$(BIN)/mypy
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	cd adapters/quic-go && test -z "$$(gofmt -l .)" && go vet ./...
+
+bench: ready
+	$(BIN)/python -m benches
+
+clean:
+	rm -rf .venv target

@@ -1,0 +1,183 @@
+"""Arguments to stage calls; no logic of its own."""
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from longlook import codec
+from longlook.errors import InputError, LonglookError
+
+app = typer.Typer(help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True)
+study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=True)
+app.add_typer(study_app, name="study")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Say for every need whether this machine meets it, and the command that mends it."""
+    from longlook.doctor import examine
+
+    needs = examine()
+    if as_json:
+        print_json([codec.encode(need) for need in needs])
+    else:
+        table = Table("", "need", "found", "to mend", box=None)
+        for need in needs:
+            mark = "[green]ok[/]" if need.met else ("[red]missing[/]" if need.required else "[yellow]absent[/]")
+            table.add_row(mark, need.name, need.detail, "" if need.met else need.mend)
+        console().print(table)
+    if any(need.required and not need.met for need in needs):
+        raise typer.Exit(3)
+
+
+@app.command()
+def setup(
+    parts: Annotated[list[str] | None, typer.Argument(help="NAME or NAME@VERSION; default: what studies use.")] = None,
+) -> None:
+    """Install stacks: build or fetch what is missing into the cache."""
+    from longlook.setup import DEFAULT_PARTS, install
+
+    for part in parts or DEFAULT_PARTS:
+        program = install(part, console().print)
+        console().print(f"{part}: ready (sha256 {program.digest[:12]})")
+
+
+@study_app.command("list")
+def study_list(as_json: AsJson = False) -> None:
+    """Name every study with its question."""
+    from longlook.study import list_studies
+
+    studies = list_studies()
+    if as_json:
+        print_json([{"id": study.id, "title": study.title, "question": study.question} for study in studies])
+        return
+    table = Table("study", "question", box=None)
+    for study in studies:
+        table.add_row(study.id, study.question)
+    console().print(table)
+
+
+@study_app.command("show")
+def study_show(study: str, as_json: AsJson = False) -> None:
+    """Show what a study compares, over which cells and with how many trials."""
+    from longlook.plan import make_plan
+    from longlook.present import study_summary
+    from longlook.study import find_study
+
+    found = find_study(study)
+    plan = make_plan(found)
+    if as_json:
+        print_json({"study": codec.encode(found), "plan_hash": plan.hash, "trials": len(plan.trials)})
+    else:
+        console().print(study_summary(found, plan))
+
+
+@app.command()
+def run(
+    study: Annotated[str, typer.Argument(help="A study's name, or the path of a study file.")],
+    engine: Annotated[str, typer.Option(help="Where a trial's time comes from.")] = "live",
+    rounds: Annotated[int | None, typer.Option(help="Rounds instead of the study's own.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="FACTOR=LEVEL; repeat for more.")] = None,
+    change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder; default runs/STUDY-TIME.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue this run folder.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a study and write its report."""
+    from longlook import pipeline
+    from longlook.engines.choice import make_engine
+    from longlook.present import Shower
+    from longlook.study import find_study
+
+    if out is not None and resume is not None:
+        raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
+    chosen = find_study(study, rounds=rounds, changes=parse_changes(change or []))
+    path = resume or out or Path("runs") / f"{chosen.id}-{time.strftime('%Y%m%d-%H%M%S')}"
+    shower = Shower(as_json=as_json)
+    with shower:
+        result = pipeline.run_study(
+            chosen,
+            make_engine(engine),
+            path,
+            shower.observer(),
+            only=only or (),
+            resume=resume is not None,
+            command=["longlook", *sys.argv[1:]],
+        )
+    shower.conclude(result)
+
+
+@app.command()
+def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN")], as_json: AsJson = False) -> None:
+    """Write a run's report again from its raw artefacts."""
+    from longlook import pipeline
+    from longlook.present import Shower
+    from longlook.store import RunFolder
+
+    shower = Shower(as_json=as_json)
+    with shower, RunFolder.open(run_folder) as folder:
+        result = pipeline.analyse(folder, shower.observer())
+    shower.conclude(result)
+
+
+def parse_changes(changes: list[str]) -> dict[str, str]:
+    """KEY=VALUE arguments as a mapping."""
+    parsed = {}
+    for change in changes:
+        key, equals, value = change.partition("=")
+        if not equals or not key:
+            raise InputError(f"--set {change}: not KEY=VALUE", "write for example --set network.rtt=50ms")
+        parsed[key.strip()] = value.strip()
+    return parsed
+
+
+def console() -> Console:
+    """Standard output; plain text in a pipe."""
+    return Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
+
+
+def print_json(data: Any) -> None:
+    """One JSON document on standard output."""
+    sys.stdout.write(json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+
+@contextmanager
+def _clear_errors() -> Any:
+    try:
+        yield
+    except LonglookError as error:
+        _fail(error.message, error.hint, error.exit_code)
+    except KeyboardInterrupt:
+        _fail("stopped", "finished trials are kept; continue with --resume", 130)
+
+
+def _fail(message: str, hint: str | None, code: int) -> NoReturn:
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    errors.print(f"longlook: {message}", style="red", markup=False)
+    if hint:
+        errors.print(f"  → {hint}", markup=False)
+    sys.exit(code)
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    """The `longlook` command."""
+    # SIGTERM takes the road of Ctrl-C, so that every `with` on the way ends what it began.
+    signal.signal(signal.SIGTERM, _interrupt)
+    with _clear_errors():
+        command: Callable[..., Any] = app
+        command()

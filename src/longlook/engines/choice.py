@@ -1,0 +1,23 @@
+"""The engines a user can name."""
+
+from collections.abc import Callable, Mapping
+
+from longlook import registry
+from longlook.engines import Engine
+from longlook.errors import InputError
+
+
+def _live() -> Engine:
+    from longlook.engines.live import LiveEngine
+
+    return LiveEngine()
+
+
+ENGINES: Mapping[str, Callable[[], Engine]] = {"live": _live}
+
+
+def make_engine(name: str) -> Engine:
+    """The engine of that name, not yet entered."""
+    if name not in ENGINES:
+        raise InputError(f"unknown engine {name!r}", f"known: {', '.join(ENGINES)}{registry.nearest(name, ENGINES)}")
+    return ENGINES[name]()

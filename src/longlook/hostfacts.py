@@ -1,0 +1,31 @@
+"""What a manifest says of the machine and of the programs on it."""
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = ("numpy", "pandas", "scipy", "statsmodels", "altair", "pyroute2", "websockets")
+
+
+def host_facts() -> dict[str, Any]:
+    """Kernel, processor, memory and library versions; nothing that names the machine or its user."""
+    return {
+        "kernel": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+        "cpu": _first(Path("/proc/cpuinfo"), "model name"),
+        "cpus": os.cpu_count(),
+        "memory_kib": int((_first(Path("/proc/meminfo"), "MemTotal") or "0").split()[0]),
+        "python": platform.python_version(),
+        "longlook": version("longlook"),
+        "libraries": {name: version(name) for name in LIBRARIES},
+    }
+
+
+def _first(path: Path, key: str) -> str | None:
+    for line in path.read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == key:
+            return value.strip()
+    return None

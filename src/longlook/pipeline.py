@@ -1,0 +1,140 @@
+"""The order of the stages; each arrow of ARCHITECTURE.md is one function here, and each reruns from files alone."""
+
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from longlook import codec, registry, tls
+from longlook.claims import judge
+from longlook.engines import Engine
+from longlook.errors import InputError
+from longlook.execute import Progress, Provisions, endpoints, execute, prepare_contents
+from longlook.hostfacts import host_facts
+from longlook.linkprogram import link_program
+from longlook.measure import Measured, measure_all
+from longlook.model import ClaimResult, Estimate, Plan, Study
+from longlook.plan import make_plan
+from longlook.report import MetricFacts, ReportContent, write_report
+from longlook.samples import samples_table
+from longlook.setup import install
+from longlook.stats import estimate, estimates_table
+from longlook.store import RunFolder, write_json
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Who is told what happens; every function may be called often."""
+
+    say: Callable[[str], None] = lambda _text: None
+    planned: Callable[[Plan, int], None] = lambda _plan, _finished: None  # plan, trials finished in an earlier session
+    progress: Callable[[Progress], None] = lambda _progress: None
+    measuring: Callable[[int, int], None] = lambda _done, _total: None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run or a report comes to."""
+
+    path: Path
+    study: Study
+    estimates: list[Estimate]
+    claims: list[ClaimResult]
+    report: Path
+
+
+def run_study(
+    study: Study,
+    engine: Engine,
+    out: Path,
+    observer: Observer,
+    *,
+    only: Sequence[str] = (),
+    resume: bool = False,
+    command: Sequence[str] = (),
+) -> Result:
+    """Plan, run and report a study. With `resume`, `out` holds the same plan and only what is missing runs."""
+    plan = make_plan(study, only)
+    folder = _reopen(out, plan) if resume else None
+    provisions = provide(plan, observer.say)
+    if folder is None:
+        folder = RunFolder.create(out, study, plan, _manifest(study, plan, engine, provisions, command))
+    observer.planned(plan, sum(folder.result(trial.id) is not None for trial in plan.trials))
+    with folder:
+        with engine:
+            execute(study, plan.trials, folder, engine, provisions, observer.progress)
+        folder.write_manifest({**folder.manifest, "finished_unix_s": int(time.time())})
+        return analyse(folder, observer)
+
+
+def provide(plan: Plan, say: Callable[[str], None]) -> Provisions:
+    """Install, generate and sign what the plan's trials need."""
+    programs = {(end.stack, end.version): install(f"{end.stack}@{end.version}", say) for end in endpoints(plan)}
+    return Provisions(programs, prepare_contents(plan), tls.identity(), link_program())
+
+
+def analyse(folder: RunFolder, observer: Observer) -> Result:
+    """Every stage after the engine: normalise, measure, estimate, judge, report."""
+    study = folder.study
+    measured = measure_all(folder, study, observer.measuring)
+    if not measured:
+        raise InputError(f"{folder.path} holds no finished trial", f"longlook run {study.id} --resume {folder.path}")
+    samples = samples_table(study, [(entry.trial, entry.run, entry.values) for entry in measured])
+    samples.to_parquet(folder.path / "samples.parquet", index=False)
+    estimates = estimate(samples, study)
+    estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
+    claims = judge(study.claims, estimates, study)
+    write_json(folder.path / "claims.json", codec.encode(claims))
+    content = ReportContent(
+        study=study,
+        samples=samples,
+        estimates=estimates,
+        claims=claims,
+        manifest=folder.manifest,
+        metrics=_metric_facts(study),
+        goodput=_goodput(measured),
+    )
+    return Result(folder.path, study, estimates, claims, write_report(folder.path / "report", content))
+
+
+def _reopen(out: Path, plan: Plan) -> RunFolder:
+    folder = RunFolder.open(out)
+    planned = folder.manifest["plan_hash"]
+    if planned != plan.hash:
+        raise InputError(
+            f"{out} was planned differently (plan {planned}, now {plan.hash}): the study or an option has changed",
+            "use the options of its manifest.json, or start anew with another --out",
+        )
+    return folder
+
+
+def _manifest(
+    study: Study, plan: Plan, engine: Engine, provisions: Provisions, command: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "study": study.id,
+        "plan_hash": plan.hash,
+        "trials": len(plan.trials),
+        "engine": engine.name,
+        "command": shlex.join(command),
+        "programs": {
+            **{f"{name}@{version}": program.digest for (name, version), program in provisions.programs.items()},
+            "link": provisions.link.digest,
+        },
+        "host": host_facts(),
+        "started_unix_s": int(time.time()),
+    }
+
+
+def _metric_facts(study: Study) -> dict[str, MetricFacts]:
+    metrics = {name: registry.get("metrics", name) for name in study.metrics}
+    return {name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()}
+
+
+def _goodput(measured: list[Measured]) -> pd.DataFrame | None:
+    frames = [entry.goodput for entry in measured if entry.goodput is not None]
+    return pd.concat(frames, ignore_index=True) if frames else None
