@@ -1,0 +1,1 @@
+"""Measurements of Longlook itself; `python -m benches` writes benches/results.json."""

@@ -1,0 +1,40 @@
+"""Run every benchmark and write benches/results.json: `make bench`."""
+
+import json
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benches import overhead
+from benches.link import bench_link
+
+RESULTS = Path(__file__).with_name("results.json")
+
+
+def main() -> int:
+    """Run all, print as they come, write once at the end."""
+    results: dict[str, Any] = {
+        "measured": {
+            "day": time.strftime("%Y-%m-%d"),
+            "cpus": os.cpu_count(),
+            "kernel": platform.release(),
+            "load_before": os.getloadavg(),
+            "command": "make bench",
+        }
+    }
+    for name, bench in {
+        "overhead_plain_client": lambda: overhead.measure("quic-go", 15),
+        "overhead_browser": lambda: overhead.measure("chromium", 10),
+        "link": bench_link.measure,
+    }.items():
+        results[name] = bench()
+        print(name, json.dumps(results[name], indent=1), flush=True)
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    print(f"written: {RESULTS}")
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,52 @@
+"""What a trial costs beyond its transfer, from the order to run it until its result is on disk."""
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from longlook import pipeline
+from longlook.engines.live import LiveEngine
+from longlook.execute import Progress
+from longlook.metrics.page_load_time import METRIC
+from longlook.model import Outcome
+from longlook.normalise import normalise_trial
+from longlook.store import RunFolder
+from longlook.study import find_study
+
+TARGETS_S = {"quic-go": 0.5, "chromium": 1.0}
+
+
+def measure(client: str, rounds: int) -> dict[str, Any]:
+    """Medians over `rounds` × 2 trials of a 100 KB page at 50 Mbit/s, after the first (which starts a browser)."""
+    study = find_study(str(Path(__file__).with_name("overhead.toml")), rounds=rounds, changes={"client": client})
+    stamps: list[tuple[str, float]] = []
+
+    def note(step: Progress) -> None:
+        if step.run.outcome is Outcome.OK:
+            stamps.append((step.trial.id, time.monotonic()))
+
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "run"
+        pipeline.run_study(study, LiveEngine(), path, pipeline.Observer(progress=note))
+        folder = RunFolder.open(path)
+        trials = {trial.id: trial for trial in folder.plan.trials}
+        overheads, phases = [], {"setup_s": [], "measure_s": [], "teardown_s": []}  # type: ignore[var-annotated]
+        for (_, before), (trial_id, after) in zip(stamps, stamps[1:], strict=False):
+            run = folder.result(trial_id)
+            if run is None or run.attempt > 1:
+                continue
+            timeline = normalise_trial(folder.trials / trial_id, trials[trial_id], run)
+            transfer_s = METRIC.measure(timeline)
+            if transfer_s is not None:
+                overheads.append(after - before - transfer_s)
+                for phase, values in phases.items():
+                    values.append(getattr(run, phase))
+    return {
+        "trials": len(overheads),
+        "overhead_s_median": round(statistics.median(overheads), 4),
+        "overhead_s_p90": round(statistics.quantiles(overheads, n=10)[8], 4),
+        "target_s": TARGETS_S[client],
+        **{f"{phase}_median": round(statistics.median(values), 4) for phase, values in phases.items()},
+    }
