@@ -4,8 +4,6 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -14,9 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from longlook import codec
-from longlook.errors import InputError, LonglookError
+from longlook.errors import InputError, InterruptedByUserError, LonglookError, MachineError
 
-app = typer.Typer(help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True)
+app = typer.Typer(
+    help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False
+)
 study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
 
@@ -105,16 +105,21 @@ def run(
     chosen = find_study(study, rounds=rounds, changes=parse_changes(change or []))
     path = resume or out or Path("runs") / f"{chosen.id}-{time.strftime('%Y%m%d-%H%M%S')}"
     shower = Shower(as_json=as_json)
-    with shower:
-        result = pipeline.run_study(
-            chosen,
-            make_engine(engine),
-            path,
-            shower.observer(),
-            only=only or (),
-            resume=resume is not None,
-            command=["longlook", *sys.argv[1:]],
-        )
+    try:
+        with shower:
+            result = pipeline.run_study(
+                chosen,
+                make_engine(engine),
+                path,
+                shower.observer(),
+                only=only or (),
+                resume=resume is not None,
+                command=["longlook", *sys.argv[1:]],
+            )
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", _how_to_go_on(path)) from error
+    except MachineError as error:
+        raise MachineError(error.message, "; then ".join(filter(None, [error.hint, _how_to_go_on(path)]))) from error
     shower.conclude(result)
 
 
@@ -129,6 +134,12 @@ def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN")], as_json: 
     with shower, RunFolder.open(run_folder) as folder:
         result = pipeline.analyse(folder, shower.observer())
     shower.conclude(result)
+
+
+def _how_to_go_on(path: Path) -> str | None:
+    if not (path / "manifest.json").exists():
+        return None
+    return f"finished trials are kept: repeat the command with --resume {path} instead of --out"
 
 
 def parse_changes(changes: list[str]) -> dict[str, str]:
@@ -152,16 +163,6 @@ def print_json(data: Any) -> None:
     sys.stdout.write(json.dumps(data, indent=1, allow_nan=False) + "\n")
 
 
-@contextmanager
-def _clear_errors() -> Any:
-    try:
-        yield
-    except LonglookError as error:
-        _fail(error.message, error.hint, error.exit_code)
-    except KeyboardInterrupt:
-        _fail("stopped", "finished trials are kept; continue with --resume", 130)
-
-
 def _fail(message: str, hint: str | None, code: int) -> NoReturn:
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     errors.print(f"longlook: {message}", style="red", markup=False)
@@ -178,6 +179,7 @@ def main() -> None:
     """The `longlook` command."""
     # SIGTERM takes the road of Ctrl-C, so that every `with` on the way ends what it began.
     signal.signal(signal.SIGTERM, _interrupt)
-    with _clear_errors():
-        command: Callable[..., Any] = app
-        command()
+    try:
+        app()
+    except LonglookError as error:
+        _fail(error.message, error.hint, error.exit_code)

@@ -23,3 +23,9 @@ class MachineError(LonglookError):
     """This machine cannot do it: a missing program, privilege or space (exit 3)."""
 
     exit_code = 3
+
+
+class InterruptedByUserError(LonglookError):
+    """The user or the system asked to stop (exit 130, as a shell reports Ctrl-C)."""
+
+    exit_code = 130

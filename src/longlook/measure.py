@@ -7,11 +7,19 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
+import pandas as pd
+
 from longlook import registry
 from longlook.metrics import Metric
+from longlook.metrics.goodput import goodput_timeline
 from longlook.model import Outcome, Run, Study, Trial
 from longlook.normalise import normalise_trial
 from longlook.store import RunFolder
+from longlook.timeline import Timeline
+
+GOODPUT_BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Widths of a bin of goodput over time; the first that needs no more than GOODPUT_MOST_BINS is taken."""
+GOODPUT_MOST_BINS = 60
 
 
 @dataclass(frozen=True)
@@ -21,6 +29,7 @@ class Measured:
     trial: Trial
     run: Run
     values: dict[str, float | None]
+    goodput: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, time_s, mbps
 
 
 def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], None]) -> list[Measured]:
@@ -48,7 +57,19 @@ def _measure(work: tuple[Path, Trial, Run, tuple[str, ...]]) -> Measured:
         return Measured(trial, run, {})
     timeline = normalise_trial(path, trial, run)
     timeline.write(path / "timeline.parquet")
-    return Measured(trial, run, {name: metric.measure(timeline) for name, metric in _metrics(names)})
+    values = {name: metric.measure(timeline) for name, metric in _metrics(names)}
+    return Measured(trial, run, values, _goodput(trial, timeline))
+
+
+def _goodput(trial: Trial, timeline: Timeline) -> pd.DataFrame | None:
+    window = timeline.load_window_ns()
+    if window is None:
+        return None
+    load_s = (window[1] - window[0]) / 1e9
+    fitting = (width for width in GOODPUT_BINS_S if load_s / width <= GOODPUT_MOST_BINS)
+    table = goodput_timeline(timeline, next(fitting, load_s / GOODPUT_MOST_BINS))
+    frame = pd.DataFrame({"time_s": table["t_s"].to_numpy(), "mbps": table["goodput_mbps"].to_numpy()})
+    return frame.assign(trial_id=trial.id, arm=trial.arm, cell_id=trial.cell_id, round=trial.round)
 
 
 def _metrics(names: Iterable[str]) -> Iterator[tuple[str, Metric]]:

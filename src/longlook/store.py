@@ -108,10 +108,7 @@ class RunFolder:
         """An empty folder for an attempt, not yet part of the run."""
         free_bytes = shutil.disk_usage(self.trials).free
         if free_bytes < FREE_BYTES_NEEDED:
-            raise MachineError(
-                f"only {free_bytes // 1024**2} MiB are free below {self.path}",
-                f"make room and continue with --resume {self.path}",
-            )
+            raise MachineError(f"only {free_bytes // 1024**2} MiB are free below {self.path}", "make room")
         partial = self.trials / f".partial-{trial.id}-{attempt}"
         partial.mkdir()
         return partial

@@ -19,7 +19,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     (
         "effects",
         {"store", "tls", "content", "installing", "setup", "lab", "agent", "engines", "execute", "measure", "report"}
-        | {"hostfacts", "linkprogram", "doctor", "executors"},
+        | {"cachefolder", "hostfacts", "linkprogram", "doctor", "executors"},
     ),
     ("pipeline", {"pipeline"}),
     ("command line", {"present", "cli", "__main__"}),

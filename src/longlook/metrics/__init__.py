@@ -15,6 +15,6 @@ class Metric:
     label: str
     unit: str
     better: Better
-    needs: tuple[str, ...]  # kinds of timeline rows
+    needs: tuple[str, ...]  # kinds of timeline rows that it reads, where there are any
     measure: Callable[[Timeline], float | None]
     summary: str

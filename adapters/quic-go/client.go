@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const primePath = "/prime"
+
+// dialing is what it takes to open one connection.
+type dialing struct {
+	protocol string
+	remote   netip.AddrPort
+	security *tls.Config
+	settings *settings
+	start    int64 // when the connection was asked for
+	primes   bool  // it only earns a ticket
+	early    bool  // send requests as early data
+}
+
+// A connection carries any number of requests at once. It never opens another one.
+type connection interface {
+	roundTrip(*http.Request) (*http.Response, error)
+	close()
+}
+
+func (d dialing) open(ctx context.Context) (connection, error) {
+	switch d.protocol {
+	case protocolH3:
+		return dialH3(ctx, d)
+	case protocolHQ:
+		return dialHQ(ctx, d)
+	default:
+		return dialH2(ctx, d)
+	}
+}
+
+// runClient does a job; its error says only that something did not arrive, the lines say what.
+func runClient(j *job) error {
+	texts, err := j.knobs()
+	if err != nil {
+		return err
+	}
+	s, err := newSettings(j.Protocol, texts, nil)
+	if err != nil {
+		return err
+	}
+	security, err := clientTLS(j.Identity.Host, j.Identity.CA, j.Protocol)
+	if err != nil {
+		return err
+	}
+	defer finishQlogs(time.Second)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), j.timeout(), fmt.Errorf("not done within %g s", j.TimeoutS))
+	defer cancel()
+	d := dialing{protocol: j.Protocol, remote: j.remote(), security: security, settings: s}
+	site := "https://" + hostPort(j.Identity.Host, int(j.Port))
+	if j.Connection != connectionCold {
+		tickets := newTicketCache()
+		security.ClientSessionCache = tickets
+		if err := prime(ctx, d, tickets, site); err != nil {
+			reportAll(j.Phases, site, fmt.Errorf("priming connection: %w", err))
+			return errReported
+		}
+	}
+	d.early = j.Connection == connection0RTT
+	return fetchAll(ctx, d, site, j.Phases)
+}
+
+// prime earns a session ticket on a connection of its own, and closes it properly.
+func prime(ctx context.Context, d dialing, tickets *ticketCache, site string) error {
+	d.primes, d.start = true, now()
+	conn, err := d.open(ctx)
+	if err != nil {
+		return reason(ctx, err)
+	}
+	defer conn.close()
+	fetched := fetch(ctx, conn, site, primePath, now())
+	if fetched.Error != nil {
+		return errors.New(*fetched.Error)
+	}
+	select {
+	case <-tickets.here:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("no session ticket: %w", context.Cause(ctx))
+	}
+}
+
+// fetchAll fetches the phases one after another on one connection, the paths of a phase all at once.
+func fetchAll(ctx context.Context, d dialing, site string, phases [][]string) error {
+	d.start = now()
+	conn, err := d.open(ctx)
+	if err != nil {
+		reportAll(phases, site, reason(ctx, err))
+		return errReported
+	}
+	defer conn.close()
+	start, complete := d.start, true
+	for _, paths := range phases {
+		if !fetchPhase(ctx, conn, site, paths, start) {
+			complete = false
+		}
+		start = now()
+	}
+	if !complete {
+		return errReported
+	}
+	return nil
+}
+
+func fetchPhase(ctx context.Context, conn connection, site string, paths []string, start int64) bool {
+	var failures atomic.Int32
+	var all sync.WaitGroup
+	for _, path := range paths {
+		all.Go(func() {
+			line := fetch(ctx, conn, site, path, start)
+			emit(line)
+			if line.Error != nil {
+				failures.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return failures.Load() == 0
+}
+
+// reportAll prints a failed object for every path: nothing could be asked for.
+func reportAll(phases [][]string, site string, err error) {
+	text, start := err.Error(), now()
+	for _, paths := range phases {
+		for _, path := range paths {
+			emit(objectLine{Event: "object", URL: site + path, Path: path, TStartNs: start, Error: &text})
+		}
+	}
+}
+
+// reason prefers the job's own time limit to what that limit made fail.
+func reason(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// socketTowards opens a UDP socket on the address that the kernel would send from.
+func socketTowards(remote netip.AddrPort) (*net.UDPConn, error) {
+	probe, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(remote)) // sends nothing
+	if err != nil {
+		return nil, err
+	}
+	local := probe.LocalAddr().(*net.UDPAddr)
+	if err := probe.Close(); err != nil {
+		return nil, err
+	}
+	return net.ListenUDP("udp", &net.UDPAddr{IP: local.IP, Zone: local.Zone})
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+)
+
+var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// fetch asks for one path and reads the answer to its end. It always returns a line, also for a failure.
+func fetch(ctx context.Context, conn connection, site, path string, start int64) objectLine {
+	line := objectLine{Event: "object", URL: site + path, Path: path, TStartNs: start}
+	if err := fetchInto(ctx, &line, conn); err != nil {
+		text := reason(ctx, err).Error()
+		line.Error = &text
+	}
+	return line
+}
+
+func fetchInto(ctx context.Context, line *objectLine, conn connection) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, line.URL, nil)
+	if err != nil {
+		return err
+	}
+	response, err := conn.roundTrip(request)
+	if err != nil {
+		return err
+	}
+	firstByte := now()
+	defer response.Body.Close()
+	spoken := protocolOf(response)
+	line.Protocol, line.Status, line.TFirstByteNs = &spoken, &response.StatusCode, &firstByte
+	digest := sha256.New()
+	line.Bytes, err = copyBody(digest, response.Body)
+	if err != nil {
+		return err
+	}
+	end, text := now(), "sha256:"+hex.EncodeToString(digest.Sum(nil))
+	line.TEndNs, line.Digest = &end, &text
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("HTTP status %d", response.StatusCode)
+	}
+	return nil
+}
+
+func copyBody(to io.Writer, body io.Reader) (total int64, err error) {
+	buffer := buffers.Get().(*[64 << 10]byte)
+	defer buffers.Put(buffer)
+	for {
+		n, err := body.Read(buffer[:])
+		total += int64(n)
+		if _, err := to.Write(buffer[:n]); err != nil {
+			return total, err
+		}
+		if errors.Is(err, io.EOF) {
+			return total, nil
+		}
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+// protocolOf names what was really spoken.
+func protocolOf(response *http.Response) string {
+	switch response.ProtoMajor {
+	case 3:
+		return protocolH3
+	case 2:
+		return protocolH2
+	}
+	return response.Proto
+}

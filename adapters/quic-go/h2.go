@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	handshakeLimit = 10 * time.Second
+	closeLimit     = 200 * time.Millisecond
+)
+
+// h2Service is HTTP/2 over TLS 1.3 and nothing else; it announces no Alt-Svc.
+type h2Service struct {
+	listener *handshakingListener
+	server   *http.Server
+}
+
+func startH2(options serverOptions, files http.Handler, s *settings) (service, error) {
+	security, err := serverTLS(options.certificate, options.key, protocolH2)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := listenTCP(options)
+	if err != nil {
+		return nil, err
+	}
+	return &h2Service{
+		newHandshakingListener(listener, security),
+		&http.Server{
+			Handler:   files,
+			TLSConfig: security,
+			Protocols: onlyHTTP2(),
+			HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: s.maxConcurrentStreams},
+			ErrorLog:  log.New(os.Stderr, "", 0),
+		},
+	}, nil
+}
+
+// listenTCP opens a plain TCP socket; net would make it Multipath TCP where the kernel can.
+func listenTCP(options serverOptions) (*net.TCPListener, error) {
+	if _, err := parseIP(options.address); err != nil {
+		return nil, err
+	}
+	var config net.ListenConfig
+	config.SetMultipathTCP(false)
+	address := net.JoinHostPort(options.address, strconv.Itoa(options.port))
+	listener, err := config.Listen(context.Background(), "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return listener.(*net.TCPListener), nil
+}
+
+func onlyHTTP2() *http.Protocols {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP2(true)
+	return protocols
+}
+
+func (s *h2Service) address() net.Addr { return s.listener.Addr() }
+
+func (s *h2Service) serve() error { return s.server.Serve(s.listener) }
+
+// close lets idle connections go with GOAWAY and FIN, and cuts those that are still busy.
+func (s *h2Service) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	if s.server.Shutdown(ctx) != nil {
+		_ = s.server.Close()
+	}
+}
+
+// handshakingListener completes TLS handshakes itself, so that their end is seen when it happens.
+type handshakingListener struct {
+	*net.TCPListener
+	security *tls.Config
+	ready    chan net.Conn
+	failed   chan error
+	closed   chan struct{}
+	once     sync.Once
+}
+
+func newHandshakingListener(listener *net.TCPListener, security *tls.Config) *handshakingListener {
+	l := &handshakingListener{
+		TCPListener: listener, security: security,
+		ready: make(chan net.Conn), failed: make(chan error, 1), closed: make(chan struct{}),
+	}
+	go l.acceptAll()
+	return l
+}
+
+func (l *handshakingListener) acceptAll() {
+	for {
+		socket, err := l.AcceptTCP()
+		if err != nil {
+			l.failed <- err
+			return
+		}
+		go l.handshake(socket)
+	}
+}
+
+func (l *handshakingListener) handshake(socket *net.TCPConn) {
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeLimit)
+	defer cancel()
+	conn := tls.Server(socket, l.security)
+	err := conn.HandshakeContext(ctx)
+	if err == nil && conn.ConnectionState().NegotiatedProtocol != protocolH2 {
+		err = errors.New("client did not offer h2")
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "handshake with %s: %v\n", socket.RemoteAddr(), err)
+		_ = socket.Close()
+		return
+	}
+	handshake := now()
+	line := tcpConnectionLine(conn, socket)
+	line.THandshakeNs = handshake
+	emit(line)
+	select {
+	case l.ready <- conn:
+	case <-l.closed:
+		_ = conn.Close()
+	}
+}
+
+// Accept implements net.Listener.
+func (l *handshakingListener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.ready:
+		return conn, nil
+	case err := <-l.failed:
+		return nil, err
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *handshakingListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.TCPListener.Close()
+}
+
+func tcpConnectionLine(conn *tls.Conn, socket *net.TCPConn) connectionLine {
+	return connectionLine{
+		Event:             "connection",
+		Protocol:          conn.ConnectionState().NegotiatedProtocol,
+		Local:             socket.LocalAddr().String(),
+		Remote:            socket.RemoteAddr().String(),
+		Resumed:           conn.ConnectionState().DidResume,
+		CongestionControl: congestionControl(socket),
+	}
+}
+
+// congestionControl is the kernel's own answer for this very socket.
+func congestionControl(socket *net.TCPConn) string {
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return ""
+	}
+	var name string
+	if controlErr := raw.Control(func(fd uintptr) {
+		name, err = unix.GetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	}); controlErr != nil || err != nil {
+		fmt.Fprintln(os.Stderr, "TCP_CONGESTION:", errors.Join(controlErr, err))
+		return ""
+	}
+	return name
+}
+
+// h2Connection is a client's one HTTP/2 connection.
+type h2Connection struct{ http *http.ClientConn }
+
+func dialH2(ctx context.Context, d dialing) (connection, error) {
+	transport := &http.Transport{
+		Protocols:          onlyHTTP2(),
+		HTTP2:              &http.HTTP2Config{StrictMaxConcurrentRequests: true},
+		DisableCompression: true,
+		TLSClientConfig:    d.security,
+		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialTLS(ctx, d)
+		},
+	}
+	conn, err := transport.NewClientConn(ctx, "https", d.remote.String())
+	if err != nil {
+		return nil, err
+	}
+	return &h2Connection{conn}, nil
+}
+
+func dialTLS(ctx context.Context, d dialing) (net.Conn, error) {
+	var dialer net.Dialer
+	dialer.SetMultipathTCP(false)
+	dialed, err := dialer.DialContext(ctx, "tcp", d.remote.String())
+	if err != nil {
+		return nil, err
+	}
+	socket := dialed.(*net.TCPConn)
+	conn := tls.Client(socket, d.security)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		_ = socket.Close()
+		return nil, err
+	}
+	handshake := now()
+	line := tcpConnectionLine(conn, socket)
+	line.Primes, line.TStartNs, line.THandshakeNs = &d.primes, d.start, handshake
+	emit(line)
+	return conn, nil
+}
+
+func (c *h2Connection) roundTrip(request *http.Request) (*http.Response, error) {
+	return c.http.RoundTrip(request)
+}
+
+func (c *h2Connection) close() { _ = c.http.Close() }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	connectionCold    = "cold"
+	connectionResumed = "resumed"
+	connection0RTT    = "0rtt"
+)
+
+// A job is what a client is asked to do (adapters/CONTRACT.md).
+type job struct {
+	Protocol   string         `json:"protocol"`
+	Connection string         `json:"connection"`
+	Address    string         `json:"address"`
+	Port       uint16         `json:"port"`
+	Phases     [][]string     `json:"phases"`
+	Identity   identity       `json:"identity"`
+	Knobs      map[string]any `json:"knobs"`
+	TimeoutS   float64        `json:"timeout_s"`
+}
+
+type identity struct {
+	Host string `json:"host"`
+	CA   string `json:"ca"`
+}
+
+func readJob(path string) (*job, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return parseJob(text)
+}
+
+func parseJob(text []byte) (*job, error) {
+	var j job
+	if err := json.Unmarshal(text, &j); err != nil {
+		return nil, usageError{fmt.Errorf("job: %w", err)}
+	}
+	if err := j.check(); err != nil {
+		return nil, err
+	}
+	return &j, nil
+}
+
+func (j *job) check() error {
+	if j.Protocol != protocolH3 && j.Protocol != protocolH2 {
+		return unsupportedError{fmt.Errorf("protocol %q", j.Protocol)}
+	}
+	switch j.Connection {
+	case connectionCold, connectionResumed, connection0RTT:
+	default:
+		return unsupportedError{fmt.Errorf("connection state %q", j.Connection)}
+	}
+	if j.Connection == connection0RTT && j.Protocol == protocolH2 {
+		return unsupportedError{errors.New("0-RTT with h2: crypto/tls sends no early data over TCP")}
+	}
+	if _, err := netip.ParseAddr(j.Address); err != nil {
+		return usageError{fmt.Errorf("job: address: %w", err)}
+	}
+	if j.Port == 0 || j.Identity.Host == "" || j.TimeoutS <= 0 {
+		return usageError{errors.New("job: port, identity.host and timeout_s must be given")}
+	}
+	if len(j.Phases) == 0 {
+		return usageError{errors.New("job: no phases")}
+	}
+	for _, phase := range j.Phases {
+		if len(phase) == 0 {
+			return usageError{errors.New("job: a phase without paths")}
+		}
+		for _, path := range phase {
+			if !strings.HasPrefix(path, "/") {
+				return usageError{fmt.Errorf("job: path %q does not begin with /", path)}
+			}
+		}
+	}
+	return nil
+}
+
+func (j *job) remote() netip.AddrPort {
+	return netip.AddrPortFrom(netip.MustParseAddr(j.Address), j.Port)
+}
+
+func (j *job) timeout() time.Duration {
+	return time.Duration(j.TimeoutS * float64(time.Second))
+}
+
+// knobs are the job's, as the texts that the command line would have.
+func (j *job) knobs() (map[string]string, error) {
+	texts := make(map[string]string, len(j.Knobs))
+	for name, value := range j.Knobs {
+		switch v := value.(type) {
+		case string:
+			texts[name] = v
+		case bool:
+			texts[name] = strconv.FormatBool(v)
+		case float64:
+			texts[name] = strconv.FormatFloat(v, 'f', -1, 64)
+		default:
+			return nil, usageError{fmt.Errorf("job: knob %q is neither text, number nor truth value", name)}
+		}
+	}
+	return texts, nil
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestKnobsAreApplied(t *testing.T) {
+	s, err := newSettings(protocolH3, map[string]string{
+		"initial_stream_window": "1000000", "max_stream_window": "2000000",
+		"initial_connection_window": "3000000", "max_connection_window": "4000000",
+		"initial_packet_size": "1350", "disable_pmtud": "true", "allow_0rtt": "false", "max_incoming_streams": "7",
+	}, serverKnobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := s.quic
+	if q.InitialStreamReceiveWindow != 1e6 || q.MaxStreamReceiveWindow != 2e6 ||
+		q.InitialConnectionReceiveWindow != 3e6 || q.MaxConnectionReceiveWindow != 4e6 ||
+		q.InitialPacketSize != 1350 || !q.DisablePathMTUDiscovery || q.Allow0RTT || q.MaxIncomingStreams != 7 {
+		t.Errorf("not applied: %+v", q)
+	}
+}
+
+func TestKnobsThatAreRefused(t *testing.T) {
+	cases := []struct {
+		name, protocol, knob, value string
+		own                         map[string]knob
+		unsupported                 bool
+	}{
+		{"unknown", protocolH3, "colour", "red", serverKnobs, true},
+		{"of the server only", protocolH3, "max_incoming_streams", "7", nil, true},
+		{"of QUIC only", protocolH2, "disable_pmtud", "true", serverKnobs, true},
+		{"too small a packet", protocolH3, "initial_packet_size", "1199", serverKnobs, false},
+		{"too large a packet", protocolH3, "initial_packet_size", "1453", serverKnobs, false},
+		{"zero window", protocolH3, "max_stream_window", "0", serverKnobs, false},
+		{"negative window", protocolH3, "max_stream_window", "-1", serverKnobs, false},
+		{"not a truth value", protocolH3, "disable_pmtud", "1", serverKnobs, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := newSettings(c.protocol, map[string]string{c.knob: c.value}, c.own)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if got := errors.As(err, new(unsupportedError)); got != c.unsupported {
+				t.Errorf("unsupported = %v: %v", got, err)
+			}
+		})
+	}
+}
+
+func TestStreamLimitMeansTheSameOverTCP(t *testing.T) {
+	s, err := newSettings(protocolH2, map[string]string{"max_incoming_streams": "7"}, serverKnobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.maxConcurrentStreams != 7 {
+		t.Errorf("maxConcurrentStreams = %d", s.maxConcurrentStreams)
+	}
+}
+
+func TestInitialWindowsStayWithinTheLargest(t *testing.T) {
+	s, err := newSettings(protocolH3, map[string]string{"max_stream_window": "1000", "max_connection_window": "2000000"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.quic.InitialStreamReceiveWindow != 1000 || s.quic.InitialConnectionReceiveWindow != 0 {
+		t.Errorf("%d %d", s.quic.InitialStreamReceiveWindow, s.quic.InitialConnectionReceiveWindow)
+	}
+	_, err = newSettings(protocolH3, map[string]string{"max_stream_window": "1000", "initial_stream_window": "1001"}, nil)
+	if !errors.As(err, new(usageError)) {
+		t.Errorf("accepted: %v", err)
+	}
+}

@@ -1,0 +1,5 @@
+"""`python -m longlook`."""
+
+from longlook.cli import main
+
+main()

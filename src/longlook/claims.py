@@ -1,0 +1,74 @@
+"""Published claims beside our estimates: reproduced, contradicted, inconclusive or not testable (docs/method.md)."""
+
+from collections.abc import Sequence
+
+from longlook.model import Claim, ClaimResult, Estimate, Study, Verdict
+
+REPRODUCED = "reproduced"
+CONTRADICTED = "contradicted"
+INCONCLUSIVE = "inconclusive"
+NOT_TESTABLE = "not testable"
+
+
+def judge(claims: Sequence[Claim], estimates: Sequence[Estimate], study: Study) -> list[ClaimResult]:
+    """One result per claim, in their order. Judged is the direction; whether the size agrees is said in `reason`."""
+    return [_judge(claim, estimates, study) for claim in claims]
+
+
+def _judge(claim: Claim, estimates: Sequence[Estimate], study: Study) -> ClaimResult:
+    matching = [item for item in estimates if item.contrast == claim.contrast and _covers(claim, item)]
+    if not matching:
+        return ClaimResult(claim, None, NOT_TESTABLE, "this cell was not run")
+    if len(matching) > 1:
+        return ClaimResult(claim, None, NOT_TESTABLE, f"the claim's cell names {len(matching)} cells of this study")
+    (estimate,) = matching
+    if estimate.effect_pct is None or estimate.n_pairs < max(2, study.analysis.min_rounds):
+        return ClaimResult(claim, estimate, NOT_TESTABLE, estimate.reason or "no effect could be computed")
+    if claim.significant and not claim.effect_pct:
+        return ClaimResult(claim, estimate, NOT_TESTABLE, "the source states a difference but not its direction")
+    judge_kind = _judge_difference if claim.significant else _judge_no_difference
+    result, reason = judge_kind(claim, estimate, study)
+    size = _size(claim, estimate)
+    return ClaimResult(claim, estimate, result, f"{reason}; {size}" if size else reason)
+
+
+def _covers(claim: Claim, estimate: Estimate) -> bool:
+    return all(estimate.cell.get(factor) == level for factor, level in claim.cell.items())
+
+
+def _judge_difference(claim: Claim, estimate: Estimate, _study: Study) -> tuple[str, str]:
+    published = Verdict.BETTER if (claim.effect_pct or 0) > 0 else Verdict.WORSE
+    if estimate.verdict is Verdict.INCONCLUSIVE:
+        return INCONCLUSIVE, f"published {published}, ours cannot tell"
+    result = REPRODUCED if estimate.verdict is published else CONTRADICTED
+    return result, f"published {published}, ours {estimate.verdict}"
+
+
+def _judge_no_difference(_claim: Claim, estimate: Estimate, study: Study) -> tuple[str, str]:
+    effect, low, high = estimate.effect_pct, estimate.ci_low_pct, estimate.ci_high_pct
+    published = "published no significant difference"
+    if estimate.verdict is Verdict.EQUIVALENT:
+        return REPRODUCED, f"{published}, ours equivalent"
+    if estimate.verdict is Verdict.INCONCLUSIVE:
+        if low is not None and high is not None and low <= 0 <= high:
+            return REPRODUCED, f"{published}, ours neither, and our interval contains 0"
+        return INCONCLUSIVE, f"{published}, ours not significant, but our interval does not contain 0"
+    margin_pct = study.analysis.equivalence_margin_pct
+    if effect is not None and abs(effect) > margin_pct:
+        return CONTRADICTED, f"{published}, ours {estimate.verdict}"
+    return INCONCLUSIVE, f"{published}, ours {estimate.verdict} by less than the margin of {margin_pct:g} %"
+
+
+def _size(claim: Claim, estimate: Estimate) -> str | None:
+    """Whether the published value lies in our interval widened by its reading error; None without either."""
+    low, high, published = estimate.ci_low_pct, estimate.ci_high_pct, claim.effect_pct
+    if published is None or low is None or high is None:
+        return None
+    low, high = low - claim.uncertainty_pct, high + claim.uncertainty_pct
+    ours = f"our interval {low:+.1f} … {high:+.1f} % (reading error included)"
+    clip = claim.clipped_at_pct
+    if clip is not None and abs(published) >= clip:
+        inside = high >= clip if published > 0 else low <= -clip
+        sign = "≥ +" if published > 0 else "≤ −"
+        return f"published {sign}{clip:g} % {'agrees with' if inside else 'is beyond'} {ours}"
+    return f"published {published:+g} % is {'inside' if low <= published <= high else 'outside'} {ours}"

@@ -1,0 +1,23 @@
+"""CPU time of the client."""
+
+from longlook.metrics import Metric
+from longlook.model import Better, Vantage
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """CPU seconds of the client's process tree, or None where they were not recorded."""
+    used = timeline.select(Kind.CPU_USED, Vantage.CLIENT)
+    return None if used.num_rows == 0 else used["value"][0].as_py()
+
+
+METRIC = Metric(
+    name="client_cpu",
+    label="Client CPU time",
+    unit="s",
+    better=Better.LOWER,
+    needs=(Kind.CPU_USED,),
+    measure=measure,
+    summary="User and system CPU seconds of the client's processes during the trial. Interrupt work of the kernel is "
+    "charged to whoever ran at the time, so TCP's share is partly hidden.",
+)

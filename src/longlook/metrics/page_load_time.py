@@ -1,0 +1,25 @@
+"""Page load time."""
+
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """Seconds of the load window; None where an object failed: a page that did not load has no load time."""
+    window = timeline.load_window_ns()
+    if window is None or timeline.select(Kind.OBJECT_FAILED).num_rows:
+        return None
+    return (window[1] - window[0]) / 1e9
+
+
+METRIC = Metric(
+    name="page_load_time",
+    label="Page load time",
+    unit="s",
+    better=Better.LOWER,
+    needs=(Kind.REQUEST_SENT, Kind.OBJECT_DONE, Kind.PAGE_STARTED, Kind.PAGE_LOADED),
+    measure=measure,
+    summary="Browser: navigation start to load event. Plain client: first request, issued before the connection "
+    "opens, to the last object's last byte.",
+)

@@ -1,0 +1,26 @@
+"""Queueing delay at the bottleneck, in the direction of the answers."""
+
+import pyarrow.compute as pc
+
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """Mean wait in ms of the packets delivered to the client, or None where the link has no rate queue."""
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")
+    mean_s = pc.mean(packets["value"]).as_py()
+    return None if mean_s is None else mean_s * 1e3
+
+
+METRIC = Metric(
+    name="queue_delay",
+    label="Mean queueing delay",
+    unit="ms",
+    better=Better.LOWER,
+    needs=(Kind.PACKET_DELIVERED,),
+    measure=measure,
+    summary="Mean time a packet towards the client waited in the link's queue during the load: bytes ahead of it "
+    "divided by the rate. None where the link has no rate.",
+)

@@ -1,0 +1,58 @@
+"""`page`: one HTML page and its images, as a browser loads it and as plain clients fetch the same set."""
+
+from collections.abc import Iterator, Mapping
+
+from longlook.content import PNG_OVERHEAD_BYTES, Writer, content, png
+from longlook.errors import InputError
+from longlook.job import Content
+from longlook.model import Scalar
+from longlook.workloads import Parameter, WorkloadKind
+
+MAX_OBJECTS = 10_000
+MAX_OBJECT_BYTES = 1 << 30
+
+
+def prepare(parameters: Mapping[str, Scalar]) -> Content:
+    """index.html and `objects` distinct PNG images of exactly `object_bytes` bytes each."""
+    objects, object_bytes = int(parameters["objects"]), int(parameters["object_bytes"])
+    if object_bytes < PNG_OVERHEAD_BYTES:
+        raise InputError(
+            f"workload page: object_bytes = {object_bytes} is too small for an image",
+            f"the smallest PNG here has {PNG_OVERHEAD_BYTES} bytes",
+        )
+    if not 1 <= objects <= MAX_OBJECTS or object_bytes > MAX_OBJECT_BYTES:
+        raise InputError(
+            f"workload page: objects = {objects}, object_bytes = {object_bytes}",
+            f"1 to {MAX_OBJECTS} objects of at most {MAX_OBJECT_BYTES} bytes",
+        )
+    return content(
+        "page", {"objects": objects, "object_bytes": object_bytes}, lambda to: _write(to, objects, object_bytes)
+    )
+
+
+def _write(to: Writer, objects: int, object_bytes: int) -> tuple[tuple[str, ...], ...]:
+    images = tuple(f"/i/{number:03d}.png" for number in range(objects))
+    to.add("/index.html", _page(images))
+    for number, path in enumerate(images):
+        to.add(path, png(number, object_bytes))
+    return ("/index.html",), images
+
+
+def _page(images: tuple[str, ...]) -> Iterator[bytes]:
+    """Sizes are given, so that nothing is laid out twice, and an icon, so that no browser asks for one."""
+    yield b'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Longlook</title>\n'
+    yield b'<link rel="icon" href="data:,">\n'
+    for path in images:
+        yield f'<img src="{path}" width="16" height="16" alt="">\n'.encode()
+    yield b"</html>\n"
+
+
+WORKLOAD = WorkloadKind(
+    name="page",
+    summary="an HTML page with images: objects × object_bytes",
+    parameters={
+        "objects": Parameter("count", "number of images beside the page", minimum=1, maximum=MAX_OBJECTS),
+        "object_bytes": Parameter("size", "bytes of each image", minimum=PNG_OVERHEAD_BYTES, maximum=MAX_OBJECT_BYTES),
+    },
+    prepare=prepare,
+)

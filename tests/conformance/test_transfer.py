@@ -1,0 +1,148 @@
+"""What every stack must do when all is well."""
+
+import json
+import socket
+import ssl
+from pathlib import Path
+
+import pytest
+
+from longlook import tls
+from longlook.job import Content
+from longlook.model import ConnectionState
+from tests.conformance.harness import (
+    LOOPBACK,
+    Server,
+    assert_all_arrived,
+    fetch,
+    pairs_over,
+    server_command,
+    serving,
+    stack_named,
+)
+
+Pair = tuple[str, str, str]
+
+
+def test_ready_line(pair: Pair, server: Server) -> None:
+    name, _, protocol = pair
+    ready = server.ready
+    assert (ready["role"], ready["protocol"], ready["address"]) == ("server", protocol, LOOPBACK)
+    assert 0 < ready["port"] < 65536
+    assert ready["version"] == stack_named(name).default_version
+
+
+def test_page_arrives_over_one_connection(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
+    _, client, protocol = pair
+    answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page)
+    assert_all_arrived(answer, page, protocol)
+    assert server.stop() == 0
+    (seen_by_client,), (seen_by_server,) = answer.connections, [x for x in server.lines if x["event"] == "connection"]
+    for line in (seen_by_client, seen_by_server):
+        assert (line["protocol"], line["resumed"], line["used_0rtt"]) == (protocol, False, False)
+    assert seen_by_client["primes"] is False
+    assert seen_by_client["local"] == seen_by_server["remote"]
+    assert seen_by_client["remote"] == seen_by_server["local"] == f"{LOOPBACK}:{server.port}"
+
+
+def test_times_are_in_order(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
+    """The connection is opened after the first request is issued; a phase begins when the one before has ended."""
+    _, client, protocol = pair
+    answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page)
+    (connection,) = answer.connections
+    first = [answer.objects[path] for path in page.phases[0]]
+    second = [answer.objects[path] for path in page.phases[1]]
+    assert all(line["t_start_ns"] <= connection["t_start_ns"] for line in first)
+    assert connection["t_start_ns"] < connection["t_handshake_ns"] <= min(line["t_first_byte_ns"] for line in first)
+    assert max(line["t_end_ns"] for line in first) <= min(line["t_start_ns"] for line in second)
+    assert connection["t_start_ns"] > 1_600_000_000 * 10**9
+
+
+def test_download_arrives(pair: Pair, download: Content, client_folder: Path) -> None:
+    name, client, protocol = pair
+    with serving(server_command(name, protocol, download.root)) as server:
+        answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=download)
+    assert_all_arrived(answer, download, protocol)
+
+
+@pytest.mark.parametrize("state", list(ConnectionState))
+def test_connection_state_is_proven_on_both_sides(
+    pair: Pair, server: Server, page: Content, client_folder: Path, state: ConnectionState
+) -> None:
+    name, client, protocol = pair
+    answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page, connection=state)
+    if answer.exit_code == 127:
+        able = state in stack_named(name).connections and state in stack_named(client).connections
+        assert not able or (state == ConnectionState.ZERO_RTT and protocol == "h2")
+        return
+    assert_all_arrived(answer, page, protocol)
+    server.stop()
+    accepted = [line for line in server.lines if line["event"] == "connection"]
+    wanted = (state != ConnectionState.COLD, state == ConnectionState.ZERO_RTT)
+    assert [line["primes"] for line in answer.connections] == ([False] if state == "cold" else [True, False])
+    for lines in (answer.connections, accepted):
+        assert len(lines) == len(answer.connections)
+        assert (lines[-1]["resumed"], lines[-1]["used_0rtt"]) == wanted
+        assert all((line["resumed"], line["used_0rtt"]) == (False, False) for line in lines[:-1])
+    assert all(line["t_handshake_ns"] < answer.connections[-1]["t_start_ns"] for line in answer.connections[:-1])
+
+
+@pytest.mark.parametrize("pair", pairs_over("h2"), ids="-".join, indirect=True)
+def test_the_servers_congestion_control_is_told(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
+    """The laboratory sets TCP's in the namespace and proves it with these lines."""
+    _, client, protocol = pair
+    answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page)
+    server.stop()
+    default = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+    told = [line for line in (*answer.connections, *server.lines) if line["event"] == "connection"]
+    assert [line["congestion_control"] for line in told] == [default, default]
+
+
+def test_logs_are_written_where_asked(pair: Pair, page: Content, client_folder: Path, tmp_path: Path) -> None:
+    name, client, protocol = pair
+    folders = {side: tmp_path / f"qlog-{side}" for side in ("server", "client")}
+    keys = {side: tmp_path / f"{side}.keys" for side in ("server", "client")}
+    env = {side: {"QLOGDIR": str(folders[side]), "SSLKEYLOGFILE": str(keys[side])} for side in folders}
+    with serving(server_command(name, protocol, page.root), env["server"]) as server:
+        answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page, env=env["client"])
+        assert_all_arrived(answer, page, protocol)
+        server.stop()
+    for side, stack in (("server", name), ("client", client)):
+        assert "TRAFFIC_SECRET" in keys[side].read_text()
+        if protocol == "h3" and "qlog" in stack_named(stack).log_formats:
+            (qlog,) = folders[side].iterdir()
+            text = qlog.read_text()
+            assert "packet_sent" in text
+            assert "connection_closed" in text, "the trace was cut short"
+            for record in text.split("\x1e"):
+                assert not record.strip() or json.loads(record)
+        else:
+            assert not folders[side].exists()
+
+
+def test_nothing_is_logged_unasked(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
+    _, client, protocol = pair
+    fetch(client, client_folder, protocol=protocol, port=server.port, content=page)
+    assert sorted(path.name for path in client_folder.iterdir()) == [f"{client}-job.json"]
+
+
+@pytest.mark.parametrize("offer", ["TLS 1.2", "http/1.1"])
+@pytest.mark.parametrize("pair", pairs_over("h2"), ids="-".join, indirect=True)
+def test_h2_takes_nothing_less(server: Server, offer: str) -> None:
+    """TLS 1.3 and h2, or nothing: neither arm may fall back silently."""
+    identity = tls.identity()
+    context = ssl.create_default_context(cafile=identity.ca)
+    if offer == "TLS 1.2":
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["h2" if offer == "TLS 1.2" else offer])
+    answer = b""
+    with socket.create_connection((LOOPBACK, server.port), timeout=5) as plain:
+        try:
+            with context.wrap_socket(plain, server_hostname=identity.host) as secure:
+                secure.sendall(f"GET /index.html HTTP/1.1\r\nHost: {identity.host}\r\n\r\n".encode())
+                answer = secure.recv(1024)
+        except (ssl.SSLError, ConnectionError):
+            pass
+    assert answer == b""
+    server.stop()
+    assert server.lines == [], "an unwanted connection was reported as accepted"
