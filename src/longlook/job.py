@@ -27,7 +27,8 @@ class Content:
     """A workload made real: files for the server and requests for the client.
 
     `phases` are lists of paths; all paths of a phase are requested at once on one connection, the next phase when the
-    last object of the phase before has arrived. Browsers load the first path and find the rest in it.
+    last object of the phase before has arrived. Browsers load the first path and find the rest in it. `expected` holds
+    the paths of all phases; `prime` is served but asked for only to earn a ticket.
     """
 
     root: str  # folder that the server serves; it also holds `prime`, one byte, for connections that earn a ticket

@@ -1,0 +1,81 @@
+"""A browser context: cookies, tickets, caches and connections of its own, gone without trace when it is disposed of."""
+
+import asyncio
+from types import TracebackType
+from typing import Self
+
+from chromium_driver import sockets
+from chromium_driver.cdp import CallError, Cdp
+from chromium_driver.errors import DriverError
+from chromium_driver.flags import Target
+from chromium_driver.tab import Tab
+
+NET_INTERNALS = "chrome://net-internals/#sockets"
+CLOSE_CONNECTIONS = "chrome.send('closeIdleSockets'); chrome.send('flushSocketPools')"
+CLOSE_LIMIT_S = 5.0
+
+
+class Context:
+    """Use as an async context manager: at its end every connection to the server is closed, as the kernel confirms."""
+
+    def __init__(self, cdp: Cdp, target: Target) -> None:
+        self._cdp = cdp
+        self._server = target
+        self._id = ""
+
+    async def __aenter__(self) -> Self:
+        self._id = (await self._cdp.call("Target.createBrowserContext", disposeOnDetach=True))["browserContextId"]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_LIMIT_S):
+                await self._cdp.call("Target.disposeBrowserContext", browserContextId=self._id)
+        except TimeoutError as late:
+            raise DriverError(f"the browser does not give up a context within {CLOSE_LIMIT_S:g} s") from late
+        await self._until_closed()
+
+    async def open_tab(self) -> Tab:
+        """An empty tab, ready to be measured in."""
+        tab = await Tab.open(self._cdp, self._id)
+        await tab.prepare()
+        return tab
+
+    async def open_closer(self) -> "Closer":
+        """What can close this context's connections while its tickets stay."""
+        return Closer(await Tab.open(self._cdp, self._id, NET_INTERNALS), self)
+
+    async def _until_closed(self) -> None:
+        await sockets.wait_until_closed(self._server.address, self._server.port, CLOSE_LIMIT_S)
+
+
+class Closer:
+    """A tab with the browser's own page about its sockets: the only place that can close a context's connections."""
+
+    def __init__(self, tab: Tab, context: Context) -> None:
+        self._tab = tab
+        self._context = context
+
+    async def close_connections(self) -> None:
+        """Close all connections of the context and return when the kernel has none left."""
+        await self._wait_for_page()
+        await self._tab.evaluate(CLOSE_CONNECTIONS)
+        await self._context._until_closed()
+        await self._tab.close()
+
+    async def _wait_for_page(self) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_LIMIT_S):
+                while not await self._ready():
+                    await asyncio.sleep(sockets.POLL_S)
+        except TimeoutError as error:
+            raise DriverError(f"{NET_INTERNALS} does not come up: cannot close connections") from error
+
+    async def _ready(self) -> bool:
+        try:
+            answer = await self._tab.evaluate("typeof chrome.send === 'function' && location.protocol === 'chrome:'")
+        except CallError:  # between two documents
+            return False
+        return answer is True

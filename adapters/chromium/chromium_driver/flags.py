@@ -1,0 +1,96 @@
+"""The browser's command line. Every arm shares it; only `early_data` differs, for jobs that resume without 0-RTT."""
+
+import os
+from dataclasses import dataclass
+
+SHARED_MEMORY_NEEDED_BYTES = 512 * 1024 * 1024
+
+QUIET = (
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-pings",
+    "--no-service-autorun",
+    "--disable-background-networking",
+    "--disable-breakpad",
+    "--disable-client-side-phishing-detection",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-field-trial-config",
+    "--disable-features=MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,Translate",
+    "--disable-gpu",
+    "--disable-search-engine-choice-screen",
+    "--disable-sync",
+    "--metrics-recording-only",
+    "--mute-audio",
+    "--password-store=basic",
+)
+"""What would send, compute or start something that no job asked for."""
+
+STEADY = (
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-hang-monitor",
+    "--disable-renderer-backgrounding",
+)
+"""What keeps a page that nobody looks at as fast as one in the foreground."""
+
+
+PREFERENCES = {"net": {"network_prediction_options": 2}}
+"""Never predict: else the browser opens the page's connection before the navigation's own request does, how much before
+depends on the host's load, and no event tells when it began."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The one server this browser talks to. QUIC is forced for `quic.DOMAIN`, never used for `tcp.DOMAIN`."""
+
+    domain: str
+    address: str
+    port: int
+    spki_sha256: str
+
+    def host(self, protocol: str) -> str:
+        """The name by which the server speaks a protocol."""
+        return f"{'quic' if protocol == 'h3' else 'tcp'}.{self.domain}"
+
+    def url(self, protocol: str, path: str) -> str:
+        """The address of a path; the port is always written, as the forced origin has one."""
+        return f"https://{self.host(protocol)}:{self.port}{path}"
+
+
+def arguments(target: Target, profile: str, *, early_data: bool) -> list[str]:
+    """All flags, ending in the page that the browser starts with."""
+    address = f"[{target.address}]" if ":" in target.address else target.address
+    return [
+        "--headless=new",
+        "--no-sandbox",  # root in a user namespace; the only pages are our own
+        f"--user-data-dir={profile}",
+        "--remote-debugging-port=0",
+        *QUIET,
+        *STEADY,
+        *([] if _shared_memory_free_bytes() >= SHARED_MEMORY_NEEDED_BYTES else ["--disable-dev-shm-usage"]),
+        f"--host-resolver-rules=MAP *.{target.domain} {address},MAP * ^NOTFOUND",
+        f"--ignore-certificate-errors-spki-list={target.spki_sha256}",
+        "--enable-quic",
+        f"--origin-to-force-quic-on={target.host('h3')}:{target.port}",
+        *([] if early_data else _without_early_data()),
+        "about:blank",
+    ]
+
+
+def _without_early_data() -> list[str]:
+    return [
+        "--force-fieldtrials=QUIC/Enabled/",
+        "--force-fieldtrial-params=QUIC.Enabled:disable_tls_zero_rtt/true",
+    ]
+
+
+def _shared_memory_free_bytes() -> int:
+    try:
+        shared = os.statvfs("/dev/shm")
+    except OSError:
+        return 0
+    return shared.f_bavail * shared.f_frsize

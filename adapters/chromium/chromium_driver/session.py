@@ -1,0 +1,119 @@
+"""A session: warm browsers, one job after another."""
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, NoReturn, Self, TypeVar
+
+from chromium_driver import sockets
+from chromium_driver.browser import Browser
+from chromium_driver.clock import Clock
+from chromium_driver.context import Context
+from chromium_driver.errors import DriverError, GoneError, UnsupportedError
+from chromium_driver.flags import Target
+from chromium_driver.job import Job
+from chromium_driver.lines import emit
+from chromium_driver.report import report_connections, report_load, report_not_tried
+
+T = TypeVar("T")
+
+PRIME_PATH = "/prime"
+HOUSEKEEPING_LIMIT_S = 30.0
+"""For everything of a job beside its own time limit: contexts, tabs, closing connections."""
+
+DEATH_LIMIT_S = 2.0
+"""From the end of the DevTools connection to the end of the process."""
+
+
+class Session:
+    """Use as an async context manager: at its end no browser runs and no folder is left."""
+
+    def __init__(self, program: str, target: Target, clock: Clock) -> None:
+        self._program = program
+        self._target = target
+        self._clock = clock
+        self._browsers: dict[bool, Browser] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for browser in self._browsers.values():
+            await browser.close()
+
+    async def start(self) -> str:
+        """Start the browser that most jobs use; its version."""
+        return (await self._browser(early_data=True)).version
+
+    async def run(self, job: Job) -> None:
+        """Do one job and print its lines up to `done`; UnsupportedError leaves the session as it was."""
+        self._check_reachable(job)
+        browser = await self._browser(early_data=job.connection != "resumed")
+        ok = await self.while_alive(self._run(browser, job), job.timeout_s + HOUSEKEEPING_LIMIT_S)
+        emit("done", ok=ok)
+
+    async def while_alive(self, work: Coroutine[Any, Any, T], limit_s: float | None = None) -> T:
+        """The result of `work`; DriverError if a browser dies meanwhile or `limit_s` passes."""
+        task = asyncio.create_task(work)
+        deaths = [browser.died for browser in self._browsers.values()]
+        try:
+            either: list[asyncio.Future[Any]] = [task, *deaths]
+            await asyncio.wait(either, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+            if task.done() and not isinstance(task.exception(), GoneError):
+                return task.result()
+            if not task.done() and not any(death.done() for death in deaths):
+                raise DriverError(f"the browser hangs: a job is not done {limit_s:g} s after it was given")
+            return await self._explain_death(deaths)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _explain_death(self, deaths: list[asyncio.Future[str]]) -> NoReturn:
+        done, _ = await asyncio.wait(deaths, timeout=DEATH_LIMIT_S, return_when=asyncio.FIRST_COMPLETED)
+        raise DriverError(done.pop().result() if done else "the browser closed its DevTools connection")
+
+    def _check_reachable(self, job: Job) -> None:
+        if (job.address, job.port) != (self._target.address, self._target.port):
+            raise UnsupportedError(
+                f"server {job.address}:{job.port}: this session was started for {self._target.address}:"
+                f"{self._target.port}, as the browser has to know at its start where QUIC is forced"
+            )
+
+    async def _browser(self, *, early_data: bool) -> Browser:
+        """The warm browser that may or may not send early data: only a flag at its start can forbid it."""
+        if early_data not in self._browsers:
+            self._browsers[early_data] = await Browser.launch(self._program, self._target, early_data=early_data)
+        return self._browsers[early_data]
+
+    async def _run(self, browser: Browser, job: Job) -> bool:
+        url = self._target.url(job.protocol, job.paths[0])
+        async with Context(browser.cdp, self._target) as context:
+            deadline_s = time.monotonic() + job.timeout_s
+            if job.primes and (error := await self._prime(context, job, deadline_s)):
+                report_not_tried(job, self._target.url(job.protocol, ""), f"priming failed: {error}")
+                return False
+            tab = await context.open_tab()
+            load = await tab.navigate(url, deadline_s)
+            if load.is_download:
+                raise UnsupportedError(f"{job.paths[0]} is no page: the browser would save it to a file")
+            report_connections(load, self._clock, self._locals(job), primes=False)
+            return report_load(load, url, job, self._clock)
+
+    async def _prime(self, context: Context, job: Job, deadline_s: float) -> str | None:
+        """Earn a ticket on a connection of its own and close that; what went wrong, or None."""
+        closer = await context.open_closer()
+        tab = await context.open_tab()
+        load = await tab.navigate(self._target.url(job.protocol, PRIME_PATH), deadline_s)
+        report_connections(load, self._clock, self._locals(job), primes=True)
+        answer = load.recorder.exchanges[0] if load.recorder.exchanges else None
+        if answer is None or answer.status != 200:
+            return load.error or (answer.error if answer else None) or "no answer"
+        await tab.close()
+        await closer.close_connections()
+        return None
+
+    def _locals(self, job: Job) -> list[str]:
+        return sockets.connections(job.protocol, job.address, job.port)

@@ -1,0 +1,43 @@
+"""What the kernel says of this network namespace's connections to the server: the proof that one has been closed."""
+
+import asyncio
+import ipaddress
+from pathlib import Path
+
+from chromium_driver.errors import DriverError
+
+POLL_S = 0.002
+_ESTABLISHED, _SYN_SENT, _CLOSE_WAIT = "01", "02", "08"
+_OPEN = {_ESTABLISHED, _SYN_SENT, _CLOSE_WAIT}  # the program still holds it; FIN_WAIT and TIME_WAIT are the kernel's
+
+
+def connections(protocol: str, address: str, port: int) -> list[str]:
+    """Local ends ("ip:port") of the sockets connected to `address:port`: UDP for h3, else TCP."""
+    six = ipaddress.ip_address(address).version == 6
+    table = Path(f"/proc/self/net/{'udp' if protocol == 'h3' else 'tcp'}{'6' if six else ''}")
+    wanted = (ipaddress.ip_address(address), port)
+    found = []
+    for row in table.read_text().splitlines()[1:]:
+        _slot, local, remote, state = row.split()[:4]
+        if state in _OPEN and _endpoint(remote) == wanted:
+            host, local_port = _endpoint(local)
+            found.append(f"[{host}]:{local_port}" if six else f"{host}:{local_port}")
+    return found
+
+
+async def wait_until_closed(address: str, port: int, limit_s: float) -> None:
+    """Return when no connection to the server is open any more; DriverError after `limit_s`."""
+    try:
+        async with asyncio.timeout(limit_s):
+            while connections("h3", address, port) or connections("h2", address, port):
+                await asyncio.sleep(POLL_S)
+    except TimeoutError as error:
+        raise DriverError(
+            f"connections to {address}:{port} are still open {limit_s:g} s after they were closed"
+        ) from error
+
+
+def _endpoint(text: str) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]:
+    host, _, port = text.partition(":")
+    words = [bytes.fromhex(host[i : i + 8])[::-1] for i in range(0, len(host), 8)]  # the kernel prints host order
+    return ipaddress.ip_address(b"".join(words)), int(port, 16)

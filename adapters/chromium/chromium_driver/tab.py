@@ -1,0 +1,141 @@
+"""One tab of one browser context, and one load in it."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chromium_driver.cdp import CallError, Cdp
+from chromium_driver.recorder import Recorder
+
+BLOCKED = ["*/favicon.ico"]
+"""What the browser fetches unasked beside a page; it would share the measured connection."""
+
+NAVIGATION_TIMES = (
+    "(() => { const n = performance.getEntriesByType('navigation')[0]; return [n.responseStart, n.loadEventStart]; })()"
+)
+
+
+@dataclass
+class Load:
+    """What a navigation did. Times in seconds of the browser's clock; None where it did not come so far."""
+
+    recorder: Recorder = field(default_factory=Recorder)
+    error: str | None = None
+    is_download: bool = False
+    t_start_s: float | None = None
+    t_first_byte_s: float | None = None
+    t_loaded_s: float | None = None
+
+
+class Tab:
+    """A page of its own, showing nothing until told to."""
+
+    def __init__(self, cdp: Cdp, target: str, session: str) -> None:
+        self._cdp = cdp
+        self._target = target
+        self._session = session
+        self._load: Load | None = None
+        self._changed = asyncio.Event()
+        self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @classmethod
+    async def open(cls, cdp: Cdp, context: str, url: str = "about:blank") -> "Tab":
+        """A new tab in a browser context."""
+        target = (await cdp.call("Target.createTarget", url=url, browserContextId=context))["targetId"]
+        session = (await cdp.call("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
+        tab = cls(cdp, target, session)
+        cdp.listen(session, tab._on_event)
+        return tab
+
+    async def prepare(self) -> None:
+        """Report network and page events, use no cache, fetch nothing unasked."""
+        await asyncio.gather(
+            self.call("Page.enable"),
+            self.call("Inspector.enable"),
+            self.call("Network.enable", maxTotalBufferSize=0, maxResourceBufferSize=0),
+            self.call("Network.setCacheDisabled", cacheDisabled=True),
+            self.call("Network.setBlockedURLs", urls=BLOCKED),
+        )
+
+    async def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """A call to this tab."""
+        return await self._cdp.call(method, self._session, **params)
+
+    async def evaluate(self, expression: str) -> Any:
+        """The value of a JavaScript expression in the page."""
+        answer = await self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise CallError(f"{expression}: {answer['exceptionDetails'].get('text')}")
+        return answer["result"].get("value")
+
+    async def navigate(self, url: str, deadline_s: float) -> Load:
+        """Load a page until its load event and the end of every request; failure is a result, never an exception.
+
+        `deadline_s` is a time of the monotonic clock.
+        """
+        load = self._load = Load()
+        timeout_s = max(0.0, deadline_s - time.monotonic())
+        steps = asyncio.create_task(self._navigate(url, load))
+        try:
+            await asyncio.wait((steps, self._crashed), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            finished = steps.done()
+        finally:
+            steps.cancel()
+        if self._crashed.done():
+            load.error = "the page's process crashed"
+        elif finished:
+            load.error = steps.result()
+        else:
+            load.error = "timed out: the job's time limit has passed"
+        if load.error is not None:
+            load.recorder.give_up(load.error)
+        return load
+
+    async def close(self) -> None:
+        """Close the tab."""
+        self._cdp.forget(self._session)
+        await self._cdp.call("Target.closeTarget", targetId=self._target)
+
+    async def _navigate(self, url: str, load: Load) -> str | None:
+        """Go through a load; the error that ended it early, or None."""
+        try:
+            answer = await self.call("Page.navigate", url=url)
+            if text := answer.get("errorText"):
+                load.is_download = bool(answer.get("isDownload"))
+                return str(text)
+            while not load.recorder.loaded:
+                await self._next_event()
+            # This call is a barrier too: what the page reported before it has arrived when it returns.
+            times_ms = await self.evaluate(NAVIGATION_TIMES)
+            while load.recorder.in_flight:
+                await self._next_event()
+        except CallError as error:
+            return str(error)
+        _place(load, *times_ms)
+        return None
+
+    async def _next_event(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
+
+    def _on_event(self, method: str, params: Mapping[str, Any]) -> None:
+        if method == "Inspector.targetCrashed" and not self._crashed.done():
+            self._crashed.set_result(None)
+        if self._load is not None:
+            self._load.recorder.on_event(method, params)
+        self._changed.set()
+
+
+def _place(load: Load, response_start_ms: float, load_event_start_ms: float) -> None:
+    """Put the page's own times (milliseconds since its navigation began) on the browser's clock.
+
+    Both clocks saw the first byte of the page: `responseStart` is the network's receiveHeadersStart, rounded to 0.1 ms.
+    """
+    document = load.recorder.exchanges[0] if load.recorder.exchanges else None
+    if document is None or document.t_first_byte_s is None:
+        return
+    load.t_first_byte_s = document.t_first_byte_s
+    load.t_start_s = document.t_first_byte_s - response_start_ms / 1e3
+    load.t_loaded_s = load.t_start_s + load_event_start_ms / 1e3

@@ -1,0 +1,114 @@
+"""Chromium, the system's own, headless and warm, driven over the DevTools protocol (adapters/chromium)."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from longlook.codec import content_hash
+from longlook.errors import InputError, MachineError
+from longlook.installing import file_digest
+from longlook.job import Identity, Program
+from longlook.model import ConnectionState
+from longlook.paths import adapters_dir
+from longlook.stacks import Command, Stack
+
+_NAME = "chromium"
+_SYSTEM = "system"
+"""The only version: what the system's package manager has installed. The driver's `ready` line says which that is."""
+
+_HINT = "sudo apt-get install --no-install-recommends chromium, or set LONGLOOK_CHROMIUM to a Chromium binary"
+_VERSION_LIMIT_S = 30.0
+
+_BINARIES: Mapping[str, str] = {
+    "chromium": "/usr/lib/chromium/chromium",
+    "chromium-browser": "/usr/lib/chromium-browser/chromium-browser",
+    "google-chrome": "/opt/google/chrome/chrome",
+    "google-chrome-stable": "/opt/google/chrome/chrome",
+}
+"""Command in PATH → the browser behind it: the commands are shell scripts that add flags of their own."""
+
+
+def find_browser() -> Path:
+    """The browser's binary: LONGLOOK_CHROMIUM, or what PATH has; MachineError where there is none."""
+    if override := os.environ.get("LONGLOOK_CHROMIUM"):
+        if shutil.which(override) is None:
+            raise MachineError(f"LONGLOOK_CHROMIUM: {override} is not a program", _HINT)
+        return Path(override)
+    for command, binary in _BINARIES.items():
+        if found := shutil.which(command):
+            return Path(shutil.which(binary) or found)
+    raise MachineError(f"no Chromium here: none of {', '.join(_BINARIES)} is in PATH", _HINT)
+
+
+def browser_version(browser: Path) -> str:
+    """What the browser says of itself, e.g. `156.0.8078.79`; MachineError where it does not run."""
+    try:
+        answer = subprocess.run(
+            (str(browser), "--version"), capture_output=True, text=True, check=False, timeout=_VERSION_LIMIT_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineError(f"{browser} does not run: {error}", _HINT) from error
+    version = re.search(r"\d+(?:\.\d+){3}", answer.stdout)
+    if answer.returncode != 0 or version is None:
+        said = (answer.stderr or answer.stdout).strip()
+        raise MachineError(f"{browser} --version exited with {answer.returncode}: {said}", _HINT)
+    return version[0]
+
+
+def install(version: str) -> Program:
+    """The system's browser; its digest is that of the browser's version and the driver's sources."""
+    if version != _SYSTEM:
+        raise InputError(f"{_NAME} has no version {version!r}", f"known: {_SYSTEM} (what the system has installed)")
+    browser = find_browser()
+    driver = _driver()
+    if not driver.is_file():
+        raise MachineError(f"there is no {driver}", "set LONGLOOK_ADAPTERS to the adapters/ of a checkout")
+    sources = sorted(driver.parent.rglob("*.py"))
+    digest = content_hash(
+        {
+            "browser": browser_version(browser),
+            "driver": [(str(source.relative_to(driver.parent)), file_digest(source)) for source in sources],
+        },
+        length=64,
+    )
+    return Program(str(browser), digest)
+
+
+def installed(version: str) -> bool:
+    """Whether there is a browser that runs."""
+    try:
+        browser_version(find_browser())
+    except MachineError:
+        return False
+    return version == _SYSTEM
+
+
+def session_command(program: Program, identity: Identity) -> Command:
+    """The driver for the laboratory's server, 10.8.0.2:443 (adapters/chromium/driver.py has it as its default)."""
+    domain = identity.host.partition(".")[2]
+    trust = ("--domain", domain, "--spki", identity.spki_sha256)
+    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust))
+
+
+def _driver() -> Path:
+    return adapters_dir() / _NAME / "driver.py"
+
+
+STACK = Stack(
+    name=_NAME,
+    summary="Chromium of the system, headless: one warm browser, a fresh context per load",
+    roles=("client",),
+    protocols=("h3", "h2"),
+    connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
+    versions=(_SYSTEM,),
+    knobs={},
+    log_formats=(),
+    install=install,
+    session_command=session_command,
+    installed=installed,
+    system_package="chromium",
+)
