@@ -1,0 +1,155 @@
+"""From settings to what one contestant does in one cell; the last place where a wrong combination can show."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from longlook import network, units
+from longlook.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, Study, Workload
+from longlook.stacks import Knob, Stack
+from longlook.study_catalogue import Catalogue
+from longlook.study_errors import SettingError, allowed
+from longlook.study_settings import QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
+
+Cell = Mapping[str, Level]
+"""Factor name → level."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What all arms of a cell share."""
+
+    link: Link
+    workload: Workload
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """What one arm is in a cell."""
+
+    protocol: str
+    connection: ConnectionState
+    congestion_control: str | None
+    server: Endpoint
+    client: Endpoint
+
+
+def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
+    """The study's settings with those of the cell's levels over them."""
+    settings = dict(study.settings)
+    for level in cell.values():
+        settings.update(level.sets)
+    return settings
+
+
+def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue) -> Conditions:
+    """Link and workload of a cell's settings; SettingError where they cannot be."""
+    kind = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])]
+    parameters = workload_parameters(kind, settings)
+    return Conditions(network.link(settings), Workload(kind.name, parameters))
+
+
+def resolve_contestant(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> Contestant:
+    """The arm in a cell with these settings; raises SettingError where a program cannot do what is asked."""
+    own = {**settings, **arm.settings}
+    for key in ("protocol", "connection", "server", "client"):
+        if key not in own:
+            raise SettingError(
+                key, f"missing: set it for the arm, or for all arms under [defaults] ({_HELP[key]})", absent=True
+            )
+    protocol, connection = str(own["protocol"]), ConnectionState(str(own["connection"]))
+    protocols = sorted({name for stack in catalogue.stacks.values() for name in stack.protocols})
+    if protocol not in protocols:
+        raise SettingError("protocol", f"no stack speaks it; {allowed(protocol, protocols)}")
+    endpoints = {}
+    for role in ("server", "client"):
+        stack, version = find_stack(role, str(own[role]), catalogue)
+        _check_abilities(role, stack, protocol, connection)
+        endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, own))
+    congestion_control = None
+    if protocol in QUIC_PROTOCOLS:
+        if "congestion_control" in arm.settings:
+            raise SettingError("congestion_control", "sets the kernel's TCP; of QUIC it is a knob of the stack, if any")
+    else:
+        if "congestion_control" not in own:
+            message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic"'
+            raise SettingError("congestion_control", message, absent=True)
+        if connection is ConnectionState.ZERO_RTT:
+            raise SettingError(
+                "connection", f"{protocol} runs over TCP, which has no 0-RTT here; allowed: cold, resumed"
+            )
+        congestion_control = str(own["congestion_control"])
+    return Contestant(protocol, connection, congestion_control, endpoints["server"], endpoints["client"])
+
+
+_HELP = {
+    "protocol": "h2 or h3",
+    "connection": "cold, resumed or 0rtt",
+    "server": "a stack, for example quic-go or quic-go@0.65.0",
+    "client": "a stack, for example quic-go or chromium",
+}
+
+
+def find_stack(role: str, text: str, catalogue: Catalogue) -> tuple[Stack, str]:
+    """Stack and version of `name` or `name@version`."""
+    name, at, version = text.partition("@")
+    stack = catalogue.stacks.get(name)
+    if stack is None or role not in stack.roles:
+        fitting = [known.name for known in catalogue.stacks.values() if role in known.roles]
+        problem = f"no stack {name!r}" if stack is None else f"stack {name!r} has no {role}"
+        raise SettingError(role, f"{problem}; {allowed(name, fitting)}")
+    if at and version not in stack.versions:
+        raise SettingError(role, f"stack {name} has no version {version!r}; {allowed(version, stack.versions)}")
+    return stack, version or stack.default_version
+
+
+def _check_abilities(role: str, stack: Stack, protocol: str, connection: ConnectionState) -> None:
+    if protocol not in stack.protocols:
+        raise SettingError("protocol", f"{role} {stack.name} does not speak it, but {', '.join(stack.protocols)}")
+    if connection not in stack.connections:
+        states = ", ".join(stack.connections)
+        raise SettingError("connection", f"{role} {stack.name} cannot do this, but {states}")
+
+
+def _knobs(role: str, stack: Stack, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The role's knobs that differ from the stack's defaults."""
+    prefix = f"{role}_knobs."
+    known = {name: knob for name, knob in stack.knobs.items() if role in knob.roles}
+    values: dict[str, Scalar] = {}
+    for key in sorted(settings):
+        if key.startswith(prefix):
+            name = key.removeprefix(prefix)
+            if name not in known:
+                raise SettingError(key, f"{role} {stack.name} has no such knob; {allowed(name, known)}")
+            value = _knob_value(key, known[name], settings[key])
+            if value != known[name].default:
+                values[name] = value
+    return values
+
+
+_QUANTITIES: Mapping[str, Callable[[object], int]] = {"bytes": units.parse_size}
+
+
+def _knob_value(key: str, knob: Knob, value: Scalar) -> Scalar:
+    if knob.kind is int and isinstance(value, str) and knob.unit is not None and knob.unit in _QUANTITIES:
+        try:
+            value = _QUANTITIES[knob.unit](value)
+        except units.UnitError as error:
+            raise SettingError(key, str(error)) from error
+    if knob.kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not knob.kind:
+        noun = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[knob.kind]
+        raise SettingError(key, f"must be {noun}{f' ({knob.unit})' if knob.unit else ''}: {knob.help}")
+    if knob.choices and value not in knob.choices:
+        raise SettingError(key, allowed(value, map(str, knob.choices)))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        low, high = knob.minimum, knob.maximum
+        if (low is not None and value < low) or (high is not None and value > high):
+            bounds = _bounds(low, high)
+            raise SettingError(key, f"must be {bounds}{f' {knob.unit}' if knob.unit else ''}")
+    return value
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    parts = ([] if low is None else [f"at least {low:g}"]) + ([] if high is None else [f"at most {high:g}"])
+    return " and ".join(parts)

@@ -1,0 +1,202 @@
+"""Rates, times, sizes and shares as people write them. Exact: no value passes through binary floating point.
+
+Each `parse_*` takes the text of a study file or argument and raises UnitError, whose message says what to write
+instead. Each `print_*` gives the form that people use, and `parse_*(print_*(x)) == x`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import get_close_matches
+from fractions import Fraction
+
+_QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*(\D.*)?", re.DOTALL)
+_MAX_DECIMALS = 3  # more are printed only where the smallest unit needs them
+
+
+class UnitError(ValueError):
+    """A text that is no quantity of the kind asked for."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of quantity: how it is called, its units as base multiples, an example, other accepted spellings."""
+
+    noun: str
+    base: str
+    units: Mapping[str, int]
+    example: str
+    aliases: Mapping[str, str]
+
+
+_RATE = _Kind(
+    "rate",
+    "bits per second",
+    {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9},
+    "10Mbit",
+    {f"{prefix}{ending}": f"{prefix}bit" for prefix in ("", "k", "M", "G") for ending in ("bit/s", "bps", "b/s")},
+)
+_TIME = _Kind("time", "nanoseconds", {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}, "36ms", {"µs": "us", "μs": "us"})
+_SIZE = _Kind(
+    "size",
+    "bytes",
+    {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
+    "30KB",
+    {"kB": "KB"},
+)
+_QUEUE = _Kind("queue", "bytes", {**_SIZE.units, "bdp": 1}, "1bdp", _SIZE.aliases)
+
+
+def parse_rate(value: object) -> int:
+    """Bits per second, above zero: 250kbit, 10Mbit, 1.5Gbit, also 10mbit, 10 Mbit/s, 10Mbps."""
+    rate_bps = _whole(_RATE, value, *_split(_RATE, value))
+    if rate_bps == 0:
+        raise UnitError("a rate must be above zero")
+    return rate_bps
+
+
+def parse_time(value: object) -> int:
+    """Nanoseconds: 36ms, 1.5s, 250us, 100ns."""
+    return _whole(_TIME, value, *_split(_TIME, value))
+
+
+def parse_size(value: object) -> int:
+    """Bytes: 1500B, 30KB (30 000), 1MB (10^6), 64KiB (65 536)."""
+    return _whole(_SIZE, value, *_split(_SIZE, value))
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue's length: a number of bytes, or a multiple of the path's bandwidth-delay product."""
+
+    size_bytes: int | None = None
+    bdp: Fraction | None = None
+
+
+def parse_queue(value: object) -> Queue:
+    """A size, or a multiple of the bandwidth-delay product: 30KB, 1bdp, 0.5bdp."""
+    number, unit = _split(_QUEUE, value)
+    return Queue(bdp=number) if unit == "bdp" else Queue(size_bytes=_whole(_QUEUE, value, number, unit))
+
+
+def parse_share(value: object) -> Fraction:
+    """A share from 0 to 1: 1%, 0.1%, or a number below one such as 0.01."""
+    share = _share(value)
+    if not 0 <= share <= 1:
+        raise UnitError("a share lies between 0% and 100%")
+    return share
+
+
+def print_rate(rate_bps: int) -> str:
+    """10Mbit."""
+    return _print(rate_bps, _RATE.units)
+
+
+def print_time(time_ns: int) -> str:
+    """36ms."""
+    return _print(time_ns, _TIME.units)
+
+
+def print_size(size_bytes: int) -> str:
+    """30KB, or 64KiB where that is shorter."""
+    decimal = _print(size_bytes, {unit: scale for unit, scale in _SIZE.units.items() if "i" not in unit})
+    binary = _print(size_bytes, {unit: scale for unit, scale in _SIZE.units.items() if "i" in unit or unit == "B"})
+    return min(decimal, binary, key=len)
+
+
+def print_queue(queue: Queue) -> str:
+    """30KB or 1bdp."""
+    if queue.size_bytes is not None:
+        return print_size(queue.size_bytes)
+    if queue.bdp is None:
+        raise ValueError("a queue has a size or a multiple of the bandwidth-delay product")
+    return f"{_decimal(queue.bdp)}bdp"
+
+
+def print_share(share: Fraction) -> str:
+    """1%."""
+    return f"{_decimal(share * 100)}%"
+
+
+def _share(value: object) -> Fraction:
+    text = format(Decimal(str(value)), "f") if isinstance(value, float) else str(value).strip()
+    match = _QUANTITY.fullmatch(text)
+    if isinstance(value, bool) or match is None or (match[2] or "%") != "%":
+        raise UnitError("not a share: write a percentage, for example 1%")
+    number = Fraction(match[1])
+    if match[2]:
+        return number / 100
+    if number >= 1:
+        raise UnitError(f"a share without a sign is ambiguous from 1 up: write {text}%")
+    return number
+
+
+def _split(kind: _Kind, value: object) -> tuple[Fraction, str]:
+    """Number and unit, the unit in its canonical spelling."""
+    known = ", ".join(kind.units)
+    allowed = f"write a number and one of {known}, for example {kind.example}"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise UnitError(f"a {kind.noun} needs a unit: {allowed}")
+    match = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        raise UnitError(f"not a {kind.noun}: {allowed}")
+    if match[2] is None:
+        raise UnitError(f"a {kind.noun} needs a unit: {allowed}")
+    unit = _unit(kind, match[2].strip())
+    if unit is None and kind is _RATE and "B" in match[2]:
+        raise UnitError(f"B means bytes, and a rate is in bits per second: {allowed}")
+    if unit is None:
+        near = _nearest_unit(kind, match[2].strip())
+        guess = f"; did you mean '{match[1]}{near}'?" if near else ""
+        raise UnitError(f"unknown unit '{match[2].strip()}' of a {kind.noun}: {allowed}{guess}")
+    number = Fraction(match[1])
+    if number < 0:
+        raise UnitError(f"a {kind.noun} cannot be negative")
+    return number, unit
+
+
+def _unit(kind: _Kind, written: str) -> str | None:
+    if written in kind.units:
+        return written
+    if written in kind.aliases:
+        return kind.aliases[written]
+    if kind is _RATE and "B" not in written:  # a capital B means bytes; elsewhere case is free, as with tc
+        spellings = {**{unit: unit for unit in kind.units}, **kind.aliases}
+        return {name.lower(): unit for name, unit in spellings.items()}.get(written.lower())
+    return None
+
+
+def _nearest_unit(kind: _Kind, written: str) -> str | None:
+    for unit in kind.units:
+        if unit.lower() == written.lower():
+            return unit
+    lowered = {unit.lower(): unit for unit in kind.units}
+    near = get_close_matches(written.lower(), list(lowered), n=1, cutoff=0.4)
+    return lowered[near[0]] if near else None
+
+
+def _whole(kind: _Kind, value: object, number: Fraction, unit: str) -> int:
+    base = number * kind.units[unit]
+    if base.denominator != 1:
+        raise UnitError(f"{value} is not a whole number of {kind.base}")
+    return base.numerator
+
+
+def _print(base: int, units: Mapping[str, int]) -> str:
+    """The largest unit that the value fills and that needs few decimals."""
+    descending = sorted(units.items(), key=lambda item: -item[1])
+    for unit, scale in descending[:-1]:
+        value = Fraction(base, scale)
+        if value >= 1 and (value * 10**_MAX_DECIMALS).denominator == 1:
+            return f"{_decimal(value)}{unit}"
+    return f"{base}{descending[-1][0]}"
+
+
+def _decimal(value: Fraction) -> str:
+    """Exact decimal text; the value comes from a decimal text, so its expansion ends."""
+    digits = 0
+    while (value * 10**digits).denominator != 1:
+        digits += 1
+    whole = str((value * 10**digits).numerator).rjust(digits + 1, "0")
+    return f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole

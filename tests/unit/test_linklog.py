@@ -1,0 +1,144 @@
+"""The packet log's reader: every way in which a file can be wrong, and what is read of a good one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from longlook.lab.linkconfig import link_config
+from longlook.model import Link, Stage
+from longlook.normalise.linklog import MAGIC, LinkLogError, read_link_log
+
+RECORD_BYTES = 24
+FIELDS = [
+    {"name": "arrival_ns", "type": "<u8", "offset": 0, "unit": "ns"},
+    {"name": "sequence", "type": "<u8", "offset": 8, "unit": ""},
+    {"name": "direction", "type": "|u1", "offset": 16, "unit": ""},
+    {"name": "verdict", "type": "|u1", "offset": 17, "unit": ""},
+]
+HEADER: dict[str, Any] = {
+    "version": 1,
+    "record_bytes": RECORD_BYTES,
+    "fields": FIELDS,
+    "config": {"version": 1, "seed": 1, "linger_ns": 0, "up": [], "down": []},
+    "clock": {"monotonic_ns": 1_000, "unix_ns": 1_700_000_000_000_000_000},
+    "verdicts": {"delivered": 0, "queued": 1, "dropped_loss": 2},
+}
+
+
+def encode(header: dict[str, Any], body: bytes = b"") -> bytes:
+    text = json.dumps(header).encode()
+    text += b" " * (-(len(MAGIC) + 4 + len(text)) % 64)
+    return MAGIC + len(text).to_bytes(4, "little") + text + body
+
+
+def record(arrival_ns: int, sequence: int, direction: int = 0, verdict: int = 0) -> bytes:
+    fixed = arrival_ns.to_bytes(8, "little") + sequence.to_bytes(8, "little") + bytes([direction, verdict])
+    return fixed.ljust(RECORD_BYTES, b"\0")
+
+
+def write(folder: Path, content: bytes) -> Path:
+    path = folder / "link.bin"
+    path.write_bytes(content)
+    return path
+
+
+def test_records_are_read_as_the_header_says(tmp_path: Path) -> None:
+    body = record(50, 1) + record(40, 0, verdict=2) + record(45, 0, direction=1)
+    log = read_link_log(write(tmp_path, encode(HEADER, body)))
+    assert log.records["arrival_ns"].tolist() == [50, 40, 45]
+    assert log.direction(0)["sequence"].tolist() == [0, 1]
+    assert log.direction(0)["verdict"].tolist() == [2, 0]
+    assert len(log.direction(1)) == 1
+    assert log.verdicts == {0: "delivered", 1: "queued", 2: "dropped_loss"}
+    assert 50 + log.unix_minus_monotonic_ns == 1_699_999_999_999_999_050
+    assert log.truncated_bytes == 0
+
+
+def test_a_log_without_packets(tmp_path: Path) -> None:
+    log = read_link_log(write(tmp_path, encode(HEADER)))
+    assert len(log.records) == 0
+    assert len(log.direction(0)) == 0
+
+
+def test_records_cannot_be_changed_by_accident(tmp_path: Path) -> None:
+    log = read_link_log(write(tmp_path, encode(HEADER, record(1, 0))))
+    with pytest.raises(ValueError, match="read-only"):
+        log.records["sequence"][0] = 1
+
+
+@given(cut=st.integers(1, RECORD_BYTES - 1), whole=st.integers(0, 3))
+def test_a_last_record_that_was_cut_off_is_left_out(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, whole: int
+) -> None:
+    body = b"".join(record(sequence, sequence) for sequence in range(whole)) + record(9, 9)[:cut]
+    log = read_link_log(write(tmp_path_factory.mktemp("log"), encode(HEADER, body)))
+    assert len(log.records) == whole
+    assert log.truncated_bytes == cut
+
+
+def without(key: str) -> dict[str, Any]:
+    return {name: value for name, value in HEADER.items() if name != key}
+
+
+def with_field(**changes: Any) -> dict[str, Any]:
+    return HEADER | {"fields": [FIELDS[0] | changes]}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "is not a packet log"),
+        (b"PK\x03\x04 something else entirely", "is not a packet log"),
+        (MAGIC[:5], "cut off inside its header"),
+        (MAGIC + b"\x01\x00", "cut off inside its header"),
+        (encode(HEADER)[:100], "cut off inside its header: "),
+        (MAGIC + (4).to_bytes(4, "little") + b"{]  ", "damaged header"),
+        (MAGIC + (4).to_bytes(4, "little") + b"[1] ", "no JSON object"),
+        (encode(HEADER | {"version": 2}), "version 2; this Longlook reads 1"),
+        (encode(without("clock")), "a header without clock"),
+        (encode(with_field(type="<f8")), "unknown type '<f8'"),
+        (encode(with_field(offset=20)), "damaged list of fields"),
+        (encode(HEADER | {"fields": [{"name": "x"}]}), "damaged list of fields"),
+        (encode(HEADER | {"fields": 3}), "damaged list of fields"),
+        (encode(HEADER | {"fields": [], "record_bytes": 0}), "records without a byte"),
+        (encode(HEADER | {"record_bytes": "many"}), "damaged list of fields"),
+    ],
+)
+def test_a_foreign_or_damaged_file_is_refused(tmp_path: Path, content: bytes, expected: str) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(LinkLogError, match=expected) as caught:
+        read_link_log(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file_is_an_operating_system_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_link_log(tmp_path / "none.bin")
+
+
+def test_the_configuration_of_a_link() -> None:
+    link = Link(
+        up=(Stage("loss", {"probability": 0.01}), Stage("rate", {"rate_bps": 10_000_000, "queue_bytes": 45_000})),
+        down=(Stage("delay", {"delay_ns": 18_000_000}),),
+    )
+    made = link_config(link, seed=12345, linger_ns=100_000_000)
+    assert json.loads(json.dumps(made)) == {
+        "version": 1,
+        "seed": 12345,
+        "linger_ns": 100_000_000,
+        "up": [
+            {"kind": "loss", "parameters": {"probability": 0.01}},
+            {"kind": "rate", "parameters": {"rate_bps": 10_000_000, "queue_bytes": 45_000}},
+        ],
+        "down": [{"kind": "delay", "parameters": {"delay_ns": 18_000_000}}],
+    }
+
+
+def test_records_are_mapped_not_copied(tmp_path: Path) -> None:
+    log = read_link_log(write(tmp_path, encode(HEADER, record(1, 0))))
+    assert isinstance(log.records, np.memmap)
