@@ -42,6 +42,8 @@ PREFERENCES = {"net": {"network_prediction_options": 2}}
 """Never predict: else the browser opens the page's connection before the navigation's own request does, how much before
 depends on the host's load, and no event tells when it began."""
 
+HTTPS_PORT = 443
+
 
 @dataclass(frozen=True)
 class Target:
@@ -57,8 +59,9 @@ class Target:
         return f"{'quic' if protocol == 'h3' else 'tcp'}.{self.domain}"
 
     def url(self, protocol: str, path: str) -> str:
-        """The address of a path; the port is always written, as the forced origin has one."""
-        return f"https://{self.host(protocol)}:{self.port}{path}"
+        """The address of a path as the browser itself writes it: without the port where that is the scheme's own."""
+        port = "" if self.port == HTTPS_PORT else f":{self.port}"
+        return f"https://{self.host(protocol)}{port}{path}"
 
 
 def arguments(target: Target, profile: str, *, early_data: bool) -> list[str]:
