@@ -1,0 +1,1 @@
+"""Accuracy and speed of the link emulator, seen from outside."""

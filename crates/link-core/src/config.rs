@@ -1,0 +1,238 @@
+//! The configuration of a link: JSON in, checked stages out.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::direction::Direction;
+use crate::parameters::{Values, suggest};
+use crate::stages::{self, Order, StageSpec};
+
+pub(crate) const VERSION: u64 = 1;
+
+const KEYS: [&str; 5] = ["version", "seed", "linger_ns", "up", "down"];
+const STAGE_KEYS: [&str; 2] = ["kind", "parameters"];
+
+/// Which way a packet goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum DirectionName {
+    /// Client to server.
+    Up = 0,
+    /// Server to client.
+    Down = 1,
+}
+
+impl fmt::Display for DirectionName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        })
+    }
+}
+
+/// A stage with checked parameters.
+#[derive(Clone)]
+pub struct StageConfig {
+    /// What kind of stage it is.
+    pub spec: &'static StageSpec,
+    /// Its parameters.
+    pub values: Values,
+}
+
+/// A checked configuration.
+#[derive(Clone)]
+pub struct Config {
+    /// Determines every random draw.
+    pub seed: u64,
+    /// How long nothing may have arrived before the link counts as silent.
+    pub linger_ns: u64,
+    /// Stages from client to server, in the order a packet meets them.
+    pub up: Vec<StageConfig>,
+    /// Stages from server to client.
+    pub down: Vec<StageConfig>,
+}
+
+/// What is wrong with a configuration: it names direction, stage, key and what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError(String);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawConfig {
+    version: u64,
+    seed: u64,
+    linger_ns: u64,
+    up: Vec<Value>,
+    down: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStage {
+    kind: String,
+    #[serde(default)]
+    parameters: Map<String, Value>,
+}
+
+impl Config {
+    /// Reads and checks a configuration; nothing is guessed or left out silently.
+    pub fn from_json(text: &str) -> Result<Self, ConfigError> {
+        let value: Value = serde_json::from_str(text).map_err(|error| ConfigError(format!("not JSON: {error}")))?;
+        refuse_unknown(&value, &KEYS).map_err(ConfigError)?;
+        let raw: RawConfig = serde_json::from_value(value).map_err(|error| ConfigError(error.to_string()))?;
+        if raw.version != VERSION {
+            return Err(ConfigError(format!("version {} is not known: this program reads {VERSION}", raw.version)));
+        }
+        Ok(Self {
+            seed: raw.seed,
+            linger_ns: raw.linger_ns,
+            up: check_direction(DirectionName::Up, raw.up)?,
+            down: check_direction(DirectionName::Down, raw.down)?,
+        })
+    }
+
+    /// Makes one direction in its initial state.
+    #[must_use]
+    pub fn direction(&self, name: DirectionName) -> Direction {
+        let stages = match name {
+            DirectionName::Up => &self.up,
+            DirectionName::Down => &self.down,
+        };
+        Direction::new(self.seed, name, stages)
+    }
+}
+
+fn check_direction(direction: DirectionName, raw: Vec<Value>) -> Result<Vec<StageConfig>, ConfigError> {
+    let mut checked: Vec<StageConfig> = Vec::with_capacity(raw.len());
+    let mut unordered_since = None;
+    for (index, value) in raw.into_iter().enumerate() {
+        let at = format!("{direction}, stage {index}");
+        let stage = check_stage(&at, value)?;
+        let built = (stage.spec.build)(&stage.values, crate::Stream::new(0, direction, stage.spec.kind, 0));
+        match (unordered_since, built.order()) {
+            (Some(breaker), Order::Keeps) if built.needs_order() => {
+                // A fate is decided at arrival, and a queue after reordering depends on packets yet to come.
+                return Err(ConfigError(format!(
+                    "{at} ({}): it cannot follow stage {breaker}, which reorders packets; put it before that stage",
+                    stage.spec.kind
+                )));
+            }
+            (None, Order::Breaks) => unordered_since = Some(index),
+            (_, Order::Restores) => unordered_since = None,
+            _ => {}
+        }
+        checked.push(stage);
+    }
+    Ok(checked)
+}
+
+fn check_stage(at: &str, value: Value) -> Result<StageConfig, ConfigError> {
+    refuse_unknown(&value, &STAGE_KEYS).map_err(|error| ConfigError(format!("{at}: {error}")))?;
+    let raw: RawStage = serde_json::from_value(value).map_err(|error| ConfigError(format!("{at}: {error}")))?;
+    let Some(spec) = stages::ALL.iter().find(|spec| spec.kind == raw.kind) else {
+        let hint = suggest(&raw.kind, stages::ALL.iter().map(|spec| spec.kind));
+        return Err(ConfigError(format!("{at}: unknown kind `{}`{hint}", raw.kind)));
+    };
+    let values = Values::check(spec.parameters, &raw.parameters)
+        .map_err(|error| ConfigError(format!("{at} ({}): {error}", spec.kind)))?;
+    Ok(StageConfig { spec, values })
+}
+
+/// Serde refuses unknown keys too, but cannot say which one was meant.
+fn refuse_unknown(value: &Value, allowed: &[&str]) -> Result<(), String> {
+    let Some(object) = value.as_object() else {
+        return Err(format!("it must be an object with the keys {}", allowed.join(", ")));
+    };
+    match object.keys().find(|key| !allowed.contains(&key.as_str())) {
+        Some(unknown) => Err(format!("unknown key `{unknown}`{}", suggest(unknown, allowed.iter().copied()))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(up: &str) -> String {
+        let text = format!(r#"{{"version": 1, "seed": 1, "linger_ns": 0, "up": [{up}], "down": []}}"#);
+        Config::from_json(&text).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_documented_example_is_valid() {
+        let text = r#"{"version": 1, "seed": 12345, "linger_ns": 100000000,
+             "up":   [{"kind": "loss", "parameters": {"probability": 0.01}},
+                      {"kind": "rate", "parameters": {"rate_bps": 10000000, "queue_bytes": 45000}},
+                      {"kind": "delay", "parameters": {"delay_ns": 18000000}},
+                      {"kind": "jitter", "parameters": {"jitter_ns": 5000000, "reorder": true}}],
+             "down": []}"#;
+        assert!(Config::from_json(text).is_ok());
+    }
+
+    #[test]
+    fn errors_name_direction_stage_key_and_what_is_allowed() {
+        let cases = [
+            (
+                r#"{"kind": "rat"}"#,
+                "up, stage 0: unknown kind `rat`; did you mean `rate`? Allowed: delay, jitter, loss",
+            ),
+            (
+                r#"{"kind": "loss", "parameter": {}}"#,
+                "up, stage 0: unknown key `parameter`; did you mean `parameters`?",
+            ),
+            (
+                r#"{"kind": "loss", "parameters": {"probabilty": 0.1}}"#,
+                "(loss): unknown key `probabilty`; did you mean",
+            ),
+            (r#"{"kind": "loss", "parameters": {}}"#, "(loss): key `probability` is missing: it must be a number from"),
+            (r#"{"kind": "loss", "parameters": {"probability": 1.5}}"#, "is 1.5: it must be a number from 0 to 1"),
+            (r#"{"kind": "delay", "parameters": {"delay_ns": -1}}"#, "is -1: it must be a whole number from 0 to"),
+            (r#"{"kind": "delay", "parameters": {"delay_ns": 1.5}}"#, "is 1.5: it must be a whole number"),
+            (r#"{"kind": "delay", "parameters": {"delay_ns": "18ms"}}"#, r#"is "18ms": it must be a whole number"#),
+            (
+                r#"{"kind": "delay", "parameters": {"delay_ns": 1}}, {"kind": "jitter", "parameters": {"jitter_ns": 1, "reorder": 1}}"#,
+                "up, stage 1 (jitter): key `reorder` is 1: it must be true or false",
+            ),
+            (
+                r#"{"kind": "rate", "parameters": {"rate_bps": 1000000, "queue_bytes": 100}}"#,
+                "key `queue_bytes` is 100: it must be a whole number from 1500",
+            ),
+            (
+                r#"{"kind": "jitter", "parameters": {"jitter_ns": 1, "reorder": true}},
+                   {"kind": "rate", "parameters": {"rate_bps": 1000000, "queue_bytes": 3000}}"#,
+                "up, stage 1 (rate): it cannot follow stage 0, which reorders packets",
+            ),
+            ("3", "up, stage 0: it must be an object with the keys kind, parameters"),
+        ];
+        for (stages, expected) in cases {
+            let message = error(stages);
+            assert!(message.contains(expected), "{stages}\n gives {message:?}\n not {expected:?}");
+        }
+    }
+
+    #[test]
+    fn the_top_level_is_checked_too() {
+        let cases = [
+            ("[]", "it must be an object with the keys version, seed"),
+            (r#"{"version": 1, "sed": 2}"#, "unknown key `sed`; did you mean `seed`?"),
+            (r#"{"version": 2, "seed": 1, "linger_ns": 0, "up": [], "down": []}"#, "version 2 is not known"),
+            (r#"{"version": 1, "seed": 1, "linger_ns": 0, "up": []}"#, "missing field `down`"),
+            ("{", "not JSON"),
+        ];
+        for (text, expected) in cases {
+            let message = Config::from_json(text).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(message.contains(expected), "{text} gives {message:?}");
+        }
+    }
+}

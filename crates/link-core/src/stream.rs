@@ -1,0 +1,87 @@
+//! Random streams, one for each stage.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::DirectionName;
+
+/// The longest kind that fits the key; a unit test holds every registered kind to it.
+pub(crate) const MAX_KIND_BYTES: usize = 20;
+
+/// The random numbers of one stage: `ChaCha8` keyed by (seed, direction, kind, occurrence).
+///
+/// The key spells those out one after the other instead of hashing them, so no two stages can share a stream, and the
+/// occurrence counts stages of the same kind only, so that adding a stage of another kind disturbs none.
+#[derive(Debug, Clone)]
+pub struct Stream(ChaCha8Rng);
+
+impl Stream {
+    /// The stream of the `occurrence`-th stage (from 0) of `kind` in `direction`.
+    #[must_use]
+    pub fn new(seed: u64, direction: DirectionName, kind: &str, occurrence: u16) -> Self {
+        let mut key = [0_u8; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        key[8] = direction as u8;
+        key[9..11].copy_from_slice(&occurrence.to_le_bytes());
+        let kind = kind.as_bytes();
+        let kind = &kind[..kind.len().min(MAX_KIND_BYTES)];
+        key[12..12 + kind.len()].copy_from_slice(kind);
+        Self(ChaCha8Rng::from_seed(key))
+    }
+
+    /// A number uniform in [0, 1), a multiple of 2⁻⁵³.
+    pub fn unit(&mut self) -> f64 {
+        const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
+        (self.0.next_u64() >> 11) as f64 * STEP
+    }
+
+    /// An integer uniform in [−`half_width`, +`half_width`]; the bias is below (2·`half_width` + 1)/2⁶⁴.
+    ///
+    /// `half_width` must be below 2⁶²: the parameters' bounds see to it.
+    pub fn symmetric(&mut self, half_width: u64) -> i64 {
+        let width = u128::from(half_width) * 2 + 1;
+        let scaled = (u128::from(self.0.next_u64()) * width) >> 64;
+        scaled as i64 - half_width as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(direction: DirectionName, kind: &str, occurrence: u16) -> Vec<i64> {
+        let mut stream = Stream::new(7, direction, kind, occurrence);
+        (0..4).map(|_| stream.symmetric(1 << 40)).collect()
+    }
+
+    #[test]
+    fn streams_differ_in_every_part_of_their_name() {
+        let streams = [
+            head(DirectionName::Up, "loss", 0),
+            head(DirectionName::Down, "loss", 0),
+            head(DirectionName::Up, "jitter", 0),
+            head(DirectionName::Up, "loss", 1),
+        ];
+        for (index, one) in streams.iter().enumerate() {
+            assert!(streams[index + 1..].iter().all(|other| other != one));
+        }
+    }
+
+    #[test]
+    fn numbers_stay_the_same_across_releases() {
+        // A change here changes the meaning of every seed that was ever published.
+        assert_eq!(
+            head(DirectionName::Up, "loss", 0),
+            [-483_492_600_717, -945_932_898_058, 903_904_719_998, -596_802_966_233]
+        );
+    }
+
+    #[test]
+    fn symmetric_reaches_both_ends_and_nothing_beyond() {
+        let mut stream = Stream::new(1, DirectionName::Up, "jitter", 0);
+        let draws: Vec<i64> = (0..200).map(|_| stream.symmetric(2)).collect();
+        assert_eq!(draws.iter().min(), Some(&-2));
+        assert_eq!(draws.iter().max(), Some(&2));
+        assert!((0..50).all(|_| stream.symmetric(0) == 0));
+    }
+}

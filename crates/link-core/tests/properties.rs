@@ -1,0 +1,301 @@
+//! What must hold for every link and every traffic, checked in virtual time.
+
+use std::collections::HashMap;
+
+use link_core::{Config, Direction, DirectionName, Fate, Inside, Verdict};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const NS_PER_S: u128 = 1_000_000_000;
+
+#[derive(Debug, Clone, Copy)]
+struct Packet {
+    at_ns: u64,
+    size_bytes: u32,
+}
+
+fn direction_of(seed: u64, stages: &[Value]) -> Direction {
+    let config = json!({"version": 1, "seed": seed, "linger_ns": 0, "up": stages, "down": []});
+    Config::from_json(&config.to_string()).expect("the stages are valid").direction(DirectionName::Up)
+}
+
+fn fates(seed: u64, stages: &[Value], traffic: &[Packet]) -> Vec<Fate> {
+    let mut direction = direction_of(seed, stages);
+    traffic.iter().map(|packet| direction.arrive(packet.at_ns, packet.size_bytes)).collect()
+}
+
+fn due_ns(fate: &Fate) -> Option<u64> {
+    match fate.verdict {
+        Verdict::Deliver { due_ns } => Some(due_ns),
+        Verdict::Drop { .. } => None,
+    }
+}
+
+fn lost_at(fate: &Fate, index: usize) -> bool {
+    matches!(fate.verdict, Verdict::Drop { stage, .. } if stage == index)
+}
+
+fn loss(probability: f64) -> Value {
+    json!({"kind": "loss", "parameters": {"probability": probability}})
+}
+
+fn rate(rate_bps: u64, queue_bytes: u64) -> Value {
+    json!({"kind": "rate", "parameters": {"rate_bps": rate_bps, "queue_bytes": queue_bytes}})
+}
+
+fn delay(delay_ns: u64) -> Value {
+    json!({"kind": "delay", "parameters": {"delay_ns": delay_ns}})
+}
+
+fn jitter(jitter_ns: u64, reorder: bool) -> Value {
+    json!({"kind": "jitter", "parameters": {"jitter_ns": jitter_ns, "reorder": reorder}})
+}
+
+/// Bursts and pauses: gaps from nothing to 20 ms.
+fn traffic() -> impl Strategy<Value = Vec<Packet>> {
+    let gap = prop_oneof![3 => Just(0_u64), 3 => 1..2_000_000_u64, 1 => 0..20_000_000_u64];
+    prop::collection::vec((gap, 20..=1500_u32), 1..300).prop_map(|steps| {
+        let mut at_ns = 1_000;
+        let mut packet = |(gap_ns, size_bytes)| {
+            at_ns += gap_ns;
+            Packet { at_ns, size_bytes }
+        };
+        steps.into_iter().map(&mut packet).collect()
+    })
+}
+
+fn stage() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (0.0..=1.0).prop_map(loss),
+        (1_000_000..1_000_000_000_u64, 1_500..60_000_u64).prop_map(|(bps, bytes)| rate(bps, bytes)),
+        (0..50_000_000_u64).prop_map(delay),
+        (0..20_000_000_u64).prop_map(|jitter_ns| jitter(jitter_ns, false)),
+    ]
+}
+
+/// Any valid link: what reorders comes last, where nothing that needs order can follow it.
+fn stages() -> impl Strategy<Value = Vec<Value>> {
+    (prop::collection::vec(stage(), 0..6), prop::option::of((0..20_000_000_u64).prop_map(|ns| jitter(ns, true))))
+        .prop_map(|(mut stages, last)| {
+            stages.extend(last);
+            stages
+        })
+}
+
+proptest! {
+    #[test]
+    fn every_packet_is_delivered_dropped_or_inside(seed: u64, stages in stages(), traffic in traffic()) {
+        let mut direction = direction_of(seed, &stages);
+        let mut inside = Inside::default();
+        let (mut delivered, mut dropped) = (0, 0);
+        for (sequence, packet) in (0..).zip(&traffic) {
+            while inside.pop_due(packet.at_ns).is_some() {
+                delivered += 1;
+            }
+            match direction.arrive(packet.at_ns, packet.size_bytes).verdict {
+                Verdict::Deliver { due_ns } => inside.push(due_ns, sequence, ()),
+                Verdict::Drop { .. } => dropped += 1,
+            }
+            prop_assert_eq!(sequence + 1, delivered + dropped + inside.len() as u64);
+        }
+        let left = inside.len() as u64;
+        prop_assert_eq!(inside.drain().count() as u64, left);
+        prop_assert_eq!(traffic.len() as u64, delivered + dropped + left);
+    }
+
+    #[test]
+    fn no_packet_leaves_before_it_arrived(seed: u64, stages in stages(), traffic in traffic()) {
+        for (packet, fate) in traffic.iter().zip(fates(seed, &stages, &traffic)) {
+            prop_assert!(due_ns(&fate).is_none_or(|due_ns| due_ns >= packet.at_ns));
+        }
+    }
+
+    #[test]
+    fn order_is_kept_unless_a_stage_reorders(
+        seed: u64, stages in prop::collection::vec(stage(), 0..6), traffic in traffic()
+    ) {
+        let due: Vec<u64> = fates(seed, &stages, &traffic).iter().filter_map(due_ns).collect();
+        prop_assert!(due.is_sorted());
+    }
+
+    #[test]
+    fn packets_leave_inside_in_order_of_due_time_then_sequence(due in prop::collection::vec(0..50_u64, 0..200)) {
+        let mut inside = Inside::default();
+        for (sequence, due_ns) in (0..).zip(&due) {
+            inside.push(*due_ns, sequence, (*due_ns, sequence));
+        }
+        let out: Vec<(u64, u64)> = inside.drain().collect();
+        prop_assert!(out.is_sorted());
+        prop_assert_eq!(out.len(), due.len());
+    }
+
+    #[test]
+    fn the_queue_stays_within_its_bound_and_is_reported_truly(
+        rate_bps in 1_000_000..1_000_000_000_u64, queue_bytes in 1_500..60_000_u64, traffic in traffic()
+    ) {
+        let stages = [rate(rate_bps, queue_bytes)];
+        let mut direction = direction_of(1, &stages);
+        let mut waiting: Vec<(u64, u64)> = Vec::new();
+        for packet in &traffic {
+            waiting.retain(|(due_ns, _)| *due_ns > packet.at_ns);
+            let bytes: u64 = waiting.iter().map(|(_, size)| size).sum();
+            let fate = direction.arrive(packet.at_ns, packet.size_bytes);
+            prop_assert_eq!(fate.queue_bytes, bytes);
+            prop_assert_eq!(fate.queue_packets as usize, waiting.len());
+            let size = u64::from(packet.size_bytes);
+            match due_ns(&fate) {
+                Some(due_ns) => waiting.push((due_ns, size)),
+                None => prop_assert!(bytes + size > queue_bytes, "dropped although it fits"),
+            }
+            prop_assert!(waiting.iter().map(|(_, size)| size).sum::<u64>() <= queue_bytes);
+        }
+        prop_assert!(direction.max_queue_bytes() <= queue_bytes);
+    }
+
+    #[test]
+    fn the_rate_stays_within_its_bound_over_any_window(
+        rate_bps in 1_000..10_000_000_000_u64, traffic in traffic()
+    ) {
+        let sent: Vec<(u64, u128)> = fates(1, &[rate(rate_bps, 1 << 30)], &traffic)
+            .iter()
+            .zip(&traffic)
+            .filter_map(|(fate, packet)| Some((due_ns(fate)?, u128::from(packet.size_bytes) * 8)))
+            .collect();
+        for (first, (start_ns, _)) in sent.iter().enumerate() {
+            let mut bits = 0;
+            for (end_ns, packet_bits) in &sent[first + 1..] {
+                bits += packet_bits;
+                // Times are rounded up to whole nanoseconds.
+                let allowed = u128::from(rate_bps) * u128::from(end_ns - start_ns + 1);
+                prop_assert!(bits * NS_PER_S <= allowed, "{bits} bits in {} ns", end_ns - start_ns);
+            }
+        }
+    }
+
+    #[test]
+    fn a_saturated_link_carries_its_rate_exactly(rate_bps in 1_000..10_000_000_000_u64, count in 1..2_000_u64) {
+        let traffic = vec![Packet { at_ns: 0, size_bytes: 1500 }; count as usize];
+        let last = fates(1, &[rate(rate_bps, u64::from(u32::MAX))], &traffic).iter().filter_map(due_ns).max();
+        let exact_ns = (u128::from(count) * 12_000 * NS_PER_S).div_ceil(u128::from(rate_bps));
+        let error_ns = u128::from(last.expect("all fit")) - exact_ns;
+        // A picosecond a packet, and the last nanosecond.
+        prop_assert!(error_ns <= u128::from(count) / 1_000 + 1, "{error_ns} ns late");
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_fates(seed: u64, stages in stages(), traffic in traffic()) {
+        prop_assert_eq!(fates(seed, &stages, &traffic), fates(seed, &stages, &traffic));
+    }
+
+    #[test]
+    fn another_stage_leaves_the_draws_of_the_others_alone(seed: u64, added in stage(), traffic in traffic()) {
+        prop_assume!(added["kind"] != "loss" && added["kind"] != "jitter");
+        let before = fates(seed, &[loss(0.3), jitter(5_000_000, false)], &traffic);
+        let after = fates(seed, &[loss(0.3), jitter(5_000_000, false), added.clone()], &traffic);
+        for (one, other) in before.iter().zip(&after) {
+            prop_assert_eq!(lost_at(one, 0), lost_at(other, 0));
+        }
+        let in_front = fates(seed, &[added, loss(0.3)], &traffic);
+        for (one, other) in before.iter().zip(&in_front) {
+            let dropped_in_front = lost_at(other, 0);
+            prop_assert!(dropped_in_front || lost_at(one, 0) == lost_at(other, 1));
+        }
+    }
+
+    #[test]
+    fn draws_belong_to_the_number_of_the_packet_not_to_its_time_or_size(
+        seed: u64, one in traffic(), other in traffic()
+    ) {
+        let stages = [rate(2_000_000, 3_000), loss(0.2), loss(0.3)];
+        let (one, other) = (fates(seed, &stages, &one), fates(seed, &stages, &other));
+        for (one, other) in one.iter().zip(&other) {
+            if !lost_at(one, 0) && !lost_at(other, 0) {
+                prop_assert_eq!(lost_at(one, 1), lost_at(other, 1));
+                prop_assert_eq!(lost_at(one, 2), lost_at(other, 2));
+            }
+        }
+    }
+
+    #[test]
+    fn jitter_stays_within_its_width_about_the_delay(
+        seed: u64, delay_ns in 0..30_000_000_u64, jitter_ns in 0..30_000_000_u64, traffic in traffic()
+    ) {
+        let stages = [delay(delay_ns), jitter(jitter_ns, true)];
+        for (packet, fate) in traffic.iter().zip(fates(seed, &stages, &traffic)) {
+            let spent_ns = due_ns(&fate).expect("nothing drops it") - packet.at_ns;
+            prop_assert!((delay_ns.saturating_sub(jitter_ns)..=delay_ns + jitter_ns).contains(&spent_ns));
+        }
+    }
+}
+
+proptest! {
+    // Each case is 20,000 packets.
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn losses_lie_within_binomial_bounds(seed: u64, probability in 0.001..0.999_f64) {
+        let count = 20_000;
+        let traffic = vec![Packet { at_ns: 0, size_bytes: 1500 }; count];
+        let lost = fates(seed, &[loss(probability)], &traffic).iter().filter(|fate| lost_at(fate, 0)).count();
+        let deviation = (count as f64 * probability * (1.0 - probability)).sqrt();
+        // Six standard deviations: one false alarm in 10⁸ cases.
+        prop_assert!((lost as f64 - count as f64 * probability).abs() <= 6.0 * deviation + 1.0);
+    }
+}
+
+#[test]
+fn certain_loss_drops_all_and_none_drops_nothing() {
+    let traffic = vec![Packet { at_ns: 0, size_bytes: 1500 }; 1_000];
+    assert!(fates(3, &[loss(1.0)], &traffic).iter().all(|fate| lost_at(fate, 0)));
+    assert!(fates(3, &[loss(0.0)], &traffic).iter().all(|fate| due_ns(fate) == Some(0)));
+}
+
+#[test]
+fn jitter_with_reordering_reorders_and_is_uniform() {
+    let traffic: Vec<Packet> = (0..20_000).map(|k| Packet { at_ns: k * 100_000, size_bytes: 100 }).collect();
+    let spent: Vec<u64> = fates(9, &[delay(10_000_000), jitter(5_000_000, true)], &traffic)
+        .iter()
+        .zip(&traffic)
+        .map(|(fate, packet)| due_ns(fate).expect("nothing drops it") - packet.at_ns)
+        .collect();
+    let mut buckets = HashMap::new();
+    for ns in &spent {
+        *buckets.entry((ns - 5_000_000) / 1_000_001).or_insert(0_u32) += 1;
+    }
+    assert_eq!(buckets.len(), 10);
+    // 2000 expected in each, standard deviation 42.
+    assert!(buckets.values().all(|count| (1_750..2_250).contains(count)), "{buckets:?}");
+    let due = spent.iter().zip(&traffic).map(|(ns, packet)| ns + packet.at_ns);
+    assert!(!due.is_sorted());
+}
+
+#[test]
+fn a_whole_link_in_numbers() {
+    // 1500 bytes at 12 Mbit/s take 1 ms; the queue holds two packets.
+    let traffic = [0, 0, 0, 900_000, 1_000_000, 5_000_000].map(|at_ns| Packet { at_ns, size_bytes: 1500 });
+    let outcome: Vec<(Option<u64>, u64, u32)> = fates(1, &[rate(12_000_000, 3_000), delay(10_000_000)], &traffic)
+        .iter()
+        .map(|fate| (due_ns(fate), fate.queue_bytes, fate.queue_packets))
+        .collect();
+    let expected = [
+        (Some(11_000_000), 0, 0),
+        (Some(12_000_000), 1_500, 1),
+        (None, 3_000, 2),
+        (None, 3_000, 2),
+        (Some(13_000_000), 1_500, 1),
+        (Some(16_000_000), 0, 0),
+    ];
+    assert_eq!(outcome, expected);
+}
+
+#[test]
+fn a_link_without_stages_passes_packets_at_once() {
+    let traffic = [Packet { at_ns: 7, size_bytes: 1500 }];
+    assert_eq!(due_ns(&fates(1, &[], &traffic)[0]), Some(7));
+}
+
+#[test]
+fn a_time_that_goes_back_counts_as_the_one_before() {
+    let traffic = [Packet { at_ns: 1_000, size_bytes: 100 }, Packet { at_ns: 400, size_bytes: 100 }];
+    assert_eq!(due_ns(&fates(1, &[delay(5)], &traffic)[1]), Some(1_005));
+}

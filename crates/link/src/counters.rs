@@ -1,0 +1,144 @@
+//! What the summary counts.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::record::FIRST_DROP;
+
+/// Packets that fit neither interface nor buffer: segmentation offload was left on.
+pub const OVERSIZE: &str = "oversize";
+/// Packets beyond what the router keeps in memory.
+pub const OVERFLOW: &str = "overflow";
+
+/// The reasons for a drop, in the order of their verdict codes: the stages' own, then the router's.
+pub fn drop_reasons() -> Vec<&'static str> {
+    let mut reasons: Vec<&'static str> = link_core::stages::ALL.iter().filter_map(|spec| spec.drop_reason).collect();
+    reasons.dedup();
+    reasons.extend([OVERSIZE, OVERFLOW]);
+    reasons
+}
+
+/// The log's names of the verdicts: name to code.
+pub fn verdicts() -> Value {
+    let mut names = BTreeMap::from([("delivered".to_owned(), 0), ("queued".to_owned(), 1)]);
+    names.extend(drop_reasons().iter().zip(FIRST_DROP..).map(|(reason, code)| (format!("dropped_{reason}"), code)));
+    json!(names)
+}
+
+/// Counters of one direction.
+#[derive(Debug, Default)]
+pub struct Counters {
+    pub arrived: u64,
+    pub arrived_bytes: u64,
+    pub delivered: u64,
+    pub delivered_bytes: u64,
+    pub late_over_1ms: u64,
+    /// Frames that are not IP and pass unshaped; they are not among the arrived.
+    pub other_passed: u64,
+    /// Such frames for which there was no room.
+    pub other_dropped: u64,
+    dropped: Vec<(&'static str, u64)>,
+}
+
+impl Counters {
+    pub fn new() -> Self {
+        Self { dropped: drop_reasons().into_iter().map(|reason| (reason, 0)).collect(), ..Self::default() }
+    }
+
+    /// Counts a drop and returns its verdict code.
+    pub fn drop_for(&mut self, reason: &str) -> u8 {
+        let known = self.dropped.iter_mut().zip(FIRST_DROP..).find(|((name, _), _)| *name == reason);
+        let Some(((_, count), code)) = known else {
+            unreachable!("the stages' specifications list every reason, and `{reason}` is not among them");
+        };
+        *count += 1;
+        code
+    }
+
+    /// arrived − delivered − dropped − `queued`: 0 unless the router has a bug.
+    pub fn imbalance(&self, queued: u64) -> i64 {
+        let dropped: u64 = self.dropped.iter().map(|(_, count)| count).sum();
+        self.arrived as i64 - (self.delivered + dropped + queued) as i64
+    }
+
+    /// The direction's part of the summary.
+    pub fn summary(&self, queued: u64, max_queue_bytes: u64) -> Value {
+        let mut summary = json!({
+            "arrived": self.arrived,
+            "delivered": self.delivered,
+            "queued": queued,
+            "arrived_bytes": self.arrived_bytes,
+            "delivered_bytes": self.delivered_bytes,
+            "max_queue_bytes": max_queue_bytes,
+            "late_over_1ms": self.late_over_1ms,
+            "other_passed": self.other_passed,
+            "other_dropped": self.other_dropped,
+        });
+        for (reason, count) in &self.dropped {
+            summary[format!("dropped_{reason}")] = json!(count);
+        }
+        summary
+    }
+}
+
+/// Whether the measurement can be trusted, as far as the router can tell.
+#[derive(Debug, Default)]
+pub struct Guard {
+    /// The longest that a packet or a due departure waited for the router to run.
+    pub max_gap_ns: u64,
+    /// The latest departure.
+    pub max_late_ns: u64,
+    /// Packets that the kernel dropped because a ring was full.
+    pub ring_drops: u64,
+    /// Packets whose checksum was left to hardware: checksum offload was left on.
+    pub unfinished_checksums: u64,
+    /// Records that the log lost because the disk was too slow.
+    pub log_lost: u64,
+    pub fifo: bool,
+    pub locked_memory: bool,
+    pub cpu_ns: u64,
+}
+
+impl Guard {
+    pub fn gap(&mut self, ns: u64) {
+        self.max_gap_ns = self.max_gap_ns.max(ns);
+    }
+
+    pub fn summary(&self) -> Value {
+        json!({
+            "max_gap_ns": self.max_gap_ns,
+            "max_late_ns": self.max_late_ns,
+            "ring_drops": self.ring_drops,
+            "unfinished_checksums": self.unfinished_checksums,
+            "log_lost": self.log_lost,
+            "fifo": u8::from(self.fifo),
+            "locked_memory": u8::from(self.locked_memory),
+            "cpu_ns": self.cpu_ns,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_drops_are_those_of_the_header() {
+        let mut counters = Counters::new();
+        let named = verdicts();
+        for reason in drop_reasons() {
+            let code = counters.drop_for(reason);
+            assert_eq!(named[format!("dropped_{reason}")], code);
+        }
+        assert_eq!(counters.imbalance(0), -(drop_reasons().len() as i64));
+    }
+
+    #[test]
+    fn every_reason_has_a_counter_even_at_zero() {
+        let summary = Counters::new().summary(0, 0);
+        for name in ["dropped_loss", "dropped_queue", "dropped_oversize", "dropped_overflow"] {
+            assert_eq!(summary[name], 0, "{name}");
+        }
+    }
+}

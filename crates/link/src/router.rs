@@ -1,0 +1,285 @@
+//! The datapath: one thread takes packets, asks for their fate, and lets them go when they are due.
+
+use std::io;
+
+use link_core::{Config, DirectionName};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::signalfd::SignalFd;
+use serde_json::{Value, json};
+
+use crate::clock::monotonic_ns;
+use crate::counters::Guard;
+use crate::failure::Failure;
+use crate::lane::{Lane, Packet, Pool};
+use crate::log::{Log, WriterStopped};
+use crate::ports::Port;
+use crate::signals::{self, Request};
+use crate::spin::SpinBudget;
+use crate::sys::{Events, epoll_wait};
+
+/// Packets of one direction that are handled before the other has its turn.
+const BURST: usize = 64;
+const SIGNALS: u64 = 2;
+/// How often a loop that never sleeps looks for signals and lost interfaces.
+const POLL_NS: u64 = 10_000_000;
+const CLOCK_NS: u64 = 1_000_000_000;
+/// How long an interface without room is left alone.
+const RETRY_NS: u64 = 50_000;
+
+/// See the module. Port and lane 0 are the client's and `up`; lane i receives on port i and sends on the other.
+pub struct Router {
+    ports: [Box<dyn Port>; 2],
+    lanes: [Lane; 2],
+    pool: Pool,
+    #[expect(clippy::vec_box, reason = "they come from the heap of waiting packets and go back to the pool")]
+    leaving: Vec<Box<Packet>>,
+    log: Log,
+    epoll: Epoll,
+    events: Events,
+    signals: SignalFd,
+    spin: SpinBudget,
+    pub guard: Guard,
+    linger_ns: u64,
+    last_arrival_ns: u64,
+    stop_when_silent: bool,
+    stopped: bool,
+    spinning: bool,
+    /// By when the loop should be back at its start; later is a gap.
+    expected_ns: u64,
+    polled_ns: u64,
+    synchronised_ns: u64,
+    /// Not before this time is anything sent again, after an interface had no room.
+    retry_ns: u64,
+}
+
+impl Router {
+    pub fn new(
+        config: &Config,
+        ports: [Box<dyn Port>; 2],
+        signals: SignalFd,
+        log: Log,
+        spin_ns: u64,
+    ) -> Result<Self, Failure> {
+        let epoll = watch(&ports, &signals).map_err(|error| Failure::new(format!("epoll failed: {error}")))?;
+        let now_ns = monotonic_ns();
+        Ok(Self {
+            ports,
+            lanes: [Lane::new(config, DirectionName::Up), Lane::new(config, DirectionName::Down)],
+            pool: Pool::new(),
+            leaving: Vec::with_capacity(BURST),
+            log,
+            epoll,
+            events: Events::new(),
+            signals,
+            spin: SpinBudget::new(spin_ns),
+            guard: Guard::default(),
+            linger_ns: config.linger_ns,
+            last_arrival_ns: now_ns,
+            stop_when_silent: false,
+            stopped: false,
+            spinning: false,
+            expected_ns: now_ns,
+            polled_ns: now_ns,
+            synchronised_ns: now_ns,
+            retry_ns: 0,
+        })
+    }
+
+    /// Moves packets until a signal says otherwise.
+    pub fn run(&mut self) -> Result<(), Failure> {
+        self.expected_ns = monotonic_ns();
+        while !self.stopped {
+            let now_ns = monotonic_ns();
+            if std::mem::take(&mut self.spinning) {
+                self.spin.spent(now_ns - self.expected_ns);
+            }
+            self.guard.gap(now_ns.saturating_sub(self.expected_ns));
+            self.expected_ns = now_ns;
+            if now_ns - self.synchronised_ns >= CLOCK_NS {
+                self.ports.iter_mut().for_each(|port| port.synchronise_clock());
+                self.synchronised_ns = now_ns;
+            }
+            let mut moved = 0;
+            for index in 0..2 {
+                moved += self.depart(index, now_ns)?;
+            }
+            for index in 0..2 {
+                moved += self.collect(index, now_ns)?;
+            }
+            if moved == 0 {
+                self.wait(now_ns)?;
+            } else if now_ns - self.polled_ns >= POLL_NS {
+                self.poll(now_ns, Some(0))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what is due in one direction; returns how many packets that were.
+    fn depart(&mut self, index: usize, now_ns: u64) -> Result<usize, Failure> {
+        if now_ns < self.retry_ns {
+            return Ok(0);
+        }
+        let (lane, port) = (&mut self.lanes[index], &mut self.ports[1 - index]);
+        let mut room = true;
+        while room && self.leaving.len() < BURST {
+            let Some(packet) = lane.inside.pop_due(now_ns) else { break };
+            room = port.send(packet.frame()).map_err(|error| lost(port.as_ref(), &error))?;
+            if room {
+                self.leaving.push(packet);
+            } else {
+                lane.inside.push(packet.record.due_ns, packet.record.sequence, packet);
+            }
+        }
+        let departure_ns = if self.leaving.is_empty() { now_ns } else { monotonic_ns() };
+        room &= port.flush().map_err(|error| lost(port.as_ref(), &error))?;
+        if !room {
+            self.retry_ns = now_ns + RETRY_NS;
+        }
+        let count = self.leaving.len();
+        for mut packet in self.leaving.drain(..) {
+            let late_ns = lane.departed(&mut packet, departure_ns);
+            self.guard.max_late_ns = self.guard.max_late_ns.max(late_ns);
+            self.log.push(packet.record, now_ns).map_err(writer_stopped)?;
+            self.pool.give_back(packet);
+        }
+        Ok(count)
+    }
+
+    /// Takes in what has arrived in one direction; returns how many frames that were.
+    fn collect(&mut self, index: usize, now_ns: u64) -> Result<usize, Failure> {
+        for count in 0..BURST {
+            let mut packet = self.pool.take();
+            let port = &mut self.ports[index];
+            let received = port.receive(&mut packet.bytes, now_ns).map_err(|error| lost(port.as_ref(), &error))?;
+            let Some(received) = received else {
+                self.pool.give_back(packet);
+                return Ok(count);
+            };
+            self.guard.gap(now_ns.saturating_sub(received.arrival_ns));
+            if !port.is_ip(&packet.bytes[..received.length]) {
+                packet.length = received.length;
+                self.pass(index, &packet)?;
+                self.pool.give_back(packet);
+                continue;
+            }
+            self.guard.unfinished_checksums += u64::from(received.unfinished_checksum);
+            self.last_arrival_ns = self.last_arrival_ns.max(received.arrival_ns);
+            let header_bytes = port.link_header_bytes();
+            let max_frame_bytes = self.ports[1 - index].max_frame_bytes();
+            let dropped = self.lanes[index].admit(packet, &received, header_bytes, max_frame_bytes, &self.pool);
+            if let Some(packet) = dropped {
+                self.log.push(packet.record, now_ns).map_err(writer_stopped)?;
+                self.pool.give_back(packet);
+            }
+        }
+        Ok(BURST)
+    }
+
+    /// Sends a frame that is not IP at once.
+    fn pass(&mut self, index: usize, packet: &Packet) -> Result<(), Failure> {
+        let port = &mut self.ports[1 - index];
+        let counters = &mut self.lanes[index].counters;
+        let fits = packet.length <= port.max_frame_bytes();
+        if fits && port.send(packet.frame()).map_err(|error| lost(port.as_ref(), &error))? {
+            counters.other_passed += 1;
+        } else {
+            counters.other_dropped += 1;
+        }
+        port.flush().map_err(|error| lost(port.as_ref(), &error))?;
+        Ok(())
+    }
+
+    /// Sleeps until a packet is due or arrives, or something else is to be done.
+    fn wait(&mut self, now_ns: u64) -> Result<(), Failure> {
+        if self.log.flush_due_ns().is_some_and(|due_ns| due_ns <= now_ns) {
+            self.log.flush().map_err(writer_stopped)?;
+        }
+        let next_due_ns = self.lanes.iter().filter_map(|lane| lane.inside.next_due_ns()).min();
+        let silent_ns = self.stop_when_silent.then_some(self.last_arrival_ns + self.linger_ns);
+        if next_due_ns.is_none() && silent_ns.is_some_and(|silent_ns| silent_ns <= now_ns) {
+            self.stopped = true;
+            return Ok(());
+        }
+        // The time may have passed while the last packets were handled.
+        let now_ns = monotonic_ns();
+        let packet_ns = match next_due_ns.map(|due_ns| due_ns.max(self.retry_ns)) {
+            Some(due_ns) => {
+                let sleep_ns = self.spin.sleep_ns(now_ns, due_ns);
+                if sleep_ns.is_none() {
+                    self.spinning = due_ns > now_ns;
+                    return Ok(());
+                }
+                sleep_ns
+            }
+            None if self.retry_ns > now_ns => Some(self.retry_ns - now_ns),
+            None => None,
+        };
+        let until = |at_ns: u64| at_ns.saturating_sub(now_ns);
+        let silence_ns = silent_ns.filter(|_| next_due_ns.is_none()).map(until);
+        let timeout_ns = [packet_ns, self.log.flush_due_ns().map(until), silence_ns].into_iter().flatten().min();
+        self.poll(now_ns, timeout_ns)
+    }
+
+    /// Waits for descriptors and obeys signals.
+    fn poll(&mut self, now_ns: u64, timeout_ns: Option<u64>) -> Result<(), Failure> {
+        self.polled_ns = now_ns;
+        self.expected_ns = timeout_ns.map_or(u64::MAX, |ns| now_ns + ns);
+        epoll_wait(&self.epoll.0, &mut self.events, timeout_ns)
+            .map_err(|error| Failure::new(format!("waiting for packets failed: {error}")))?;
+        let mut signalled = false;
+        for (token, flags) in self.events.iter() {
+            signalled |= token == SIGNALS;
+            if token < SIGNALS && flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP) {
+                let port = &mut self.ports[token as usize];
+                let error = port.take_error();
+                return Err(lost(port.as_ref(), &error));
+            }
+        }
+        if signalled {
+            let request = signals::read(&self.signals);
+            match request.map_err(|error| Failure::new(format!("signals cannot be read: {error}")))? {
+                Some(Request::Stop) => self.stopped = true,
+                Some(Request::StopWhenSilent) => self.stop_when_silent = true,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Logs what is still inside and adds everything up: summary, guard, packets unaccounted for, the open log.
+    pub fn close(mut self) -> (Value, Guard, i64, Log) {
+        let now_ns = monotonic_ns();
+        let mut imbalance = 0;
+        let summaries = self.lanes.each_mut().map(|lane| {
+            let queued = lane.inside.len() as u64;
+            for packet in lane.inside.drain() {
+                // If the writer has stopped, the log says so when it is finished.
+                let _ = self.log.push(packet.record, now_ns);
+            }
+            imbalance += lane.counters.imbalance(queued);
+            lane.summary(queued)
+        });
+        self.guard.ring_drops = self.ports.iter().filter_map(|port| port.kernel_drops().ok()).sum();
+        let [up, down] = summaries;
+        (json!({"up": up, "down": down}), self.guard, imbalance, self.log)
+    }
+}
+
+fn watch(ports: &[Box<dyn Port>; 2], signals: &SignalFd) -> nix::Result<Epoll> {
+    let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+    for (token, port) in (0..).zip(ports) {
+        epoll.add(port.descriptor(), EpollEvent::new(EpollFlags::EPOLLIN, token))?;
+    }
+    epoll.add(signals, EpollEvent::new(EpollFlags::EPOLLIN, SIGNALS))?;
+    Ok(epoll)
+}
+
+fn lost(port: &dyn Port, error: &io::Error) -> Failure {
+    Failure::new(format!("{} failed while the router ran: {error}", port.name()))
+        .hint("it was removed, set down, or its namespace is gone; start a new link")
+}
+
+fn writer_stopped(_: WriterStopped) -> Failure {
+    Failure::new("the packet log could not be written")
+}
