@@ -3,6 +3,7 @@
 import statistics
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,9 @@ def measure(client: str, rounds: int) -> dict[str, Any]:
         pipeline.run_study(study, LiveEngine(), path, pipeline.Observer(progress=note))
         folder = RunFolder.open(path)
         trials = {trial.id: trial for trial in folder.plan.trials}
-        overheads, phases = [], {"setup_s": [], "measure_s": [], "teardown_s": []}  # type: ignore[var-annotated]
-        for (_, before), (trial_id, after) in zip(stamps, stamps[1:], strict=False):
+        overheads: list[float] = []
+        phases: dict[str, list[float]] = {"setup_s": [], "measure_s": [], "teardown_s": []}
+        for (_, before), (trial_id, after) in pairwise(stamps):
             run = folder.result(trial_id)
             if run is None or run.attempt > 1:
                 continue

@@ -30,7 +30,9 @@ def examine() -> list[Need]:
 
 
 def _tools() -> Iterator[Need]:
-    yield _tool("go", ["go", "version"], "install Go 1.26 or newer (1.21 fetches it by itself)", required=not _built("quic-go"))
+    yield _tool(
+        "go", ["go", "version"], "install Go 1.26 or newer (1.21 fetches it by itself)", required=not _built("quic-go")
+    )
     yield _tool("cargo", ["cargo", "--version"], "install Rust 1.85 or newer with rustup", required=False)
 
 

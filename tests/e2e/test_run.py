@@ -1,7 +1,6 @@
-"""The whole road with real programs: command line, laboratory, statistics, report; and what becomes of a stopped run."""
+"""The whole road with real programs, from the command line to the report; and what becomes of a stopped run."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -115,7 +114,7 @@ def finish(out: Path, before: set[str]) -> None:
     assert answer.returncode == 0, answer.stderr
     assert f"{len(before)} finished before" in answer.stdout
     assert {name: (out / "trials" / name / "run.json").read_bytes() for name in before} == kept
-    assert len({trial.id for trial in RunFolder.open(out).plan.trials} & set(os.listdir(out / "trials"))) == 12
+    assert {trial.id for trial in RunFolder.open(out).plan.trials} == finished_trials(out)
 
 
 def finished_trials(out: Path) -> set[str]:
@@ -129,7 +128,6 @@ def test_a_stopped_run_says_how_to_go_on(started: tuple[subprocess.Popen[str], P
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
     assert f"--resume {out}" in errors
-    assert not list((out / "trials").glob(".partial-*")) or finished_trials(out)
     finish(out, finished_trials(out))
 
 
