@@ -13,6 +13,7 @@ from rich.table import Table
 
 from longlook import codec
 from longlook.errors import InputError, InterruptedByUserError, LonglookError, MachineError
+from longlook.model import Outcome
 
 app = typer.Typer(
     help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False
@@ -121,16 +122,22 @@ def run(
     except MachineError as error:
         raise MachineError(error.message, "; then ".join(filter(None, [error.hint, _how_to_go_on(path)]))) from error
     shower.conclude(result)
+    if Outcome.OK not in result.outcomes:
+        raise LonglookError("no trial succeeded", f"the report gives the reasons: {result.report}")
 
 
 @app.command()
-def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN")], as_json: AsJson = False) -> None:
+def report(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    markdown: Annotated[bool, typer.Option(help="Print the verdicts and claims as Markdown tables.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Write a run's report again from its raw artefacts."""
     from longlook import pipeline
     from longlook.present import Shower
     from longlook.store import RunFolder
 
-    shower = Shower(as_json=as_json)
+    shower = Shower(as_json=as_json, as_markdown=markdown)
     with shower, RunFolder.open(run_folder) as folder:
         result = pipeline.analyse(folder, shower.observer())
     shower.conclude(result)

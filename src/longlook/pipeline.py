@@ -2,7 +2,8 @@
 
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from longlook.execute import Progress, Provisions, endpoints, execute, prepare_c
 from longlook.hostfacts import host_facts
 from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
-from longlook.model import ClaimResult, Estimate, Plan, Study
+from longlook.model import ClaimResult, Estimate, Outcome, Plan, Study
 from longlook.plan import make_plan
 from longlook.report import MetricFacts, ReportContent, write_report
 from longlook.samples import samples_table
@@ -45,6 +46,7 @@ class Result:
     estimates: list[Estimate]
     claims: list[ClaimResult]
     report: Path
+    outcomes: Mapping[Outcome, int]  # of every attempt
 
 
 def run_study(
@@ -98,7 +100,9 @@ def analyse(folder: RunFolder, observer: Observer) -> Result:
         metrics=_metric_facts(study),
         goodput=_goodput(measured),
     )
-    return Result(folder.path, study, estimates, claims, write_report(folder.path / "report", content))
+    report = write_report(folder.path / "report", content)
+    outcomes = Counter(entry.run.outcome for entry in measured)
+    return Result(folder.path, study, estimates, claims, report, outcomes)
 
 
 def _reopen(out: Path, plan: Plan) -> RunFolder:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from longlook import codec, execute, pipeline
 from longlook.model import Outcome, Plan, Study
-from longlook.report.text import verdict_table
+from longlook.report.text import claims_markdown, markdown_table, verdict_table
 
 
 def study_summary(study: Study, plan: Plan) -> RenderableType:
@@ -44,8 +44,9 @@ def study_summary(study: Study, plan: Plan) -> RenderableType:
 class Shower:
     """Shows a run while it goes on; a context manager."""
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, *, as_json: bool, as_markdown: bool = False) -> None:
         self._as_json = as_json
+        self._as_markdown = as_markdown
         self._console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
         self._bars = Progress(
             TextColumn("{task.description}"),
@@ -59,7 +60,6 @@ class Shower:
         )
         self._trials = self._bars.add_task("trials", total=None, visible=False)
         self._measuring = self._bars.add_task("measuring", total=None, visible=False)
-        self._outcomes: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
         """Start drawing."""
@@ -83,11 +83,19 @@ class Shower:
                 event="result",
                 run=str(result.path),
                 report=str(result.report),
+                outcomes={str(outcome): count for outcome, count in result.outcomes.items()},
                 estimates=codec.encode(result.estimates),
                 claims=codec.encode(result.claims),
             )
             return
+        if self._as_markdown:
+            sys.stdout.write(markdown_table(result.study, result.estimates))
+            sys.stdout.write("\n" + claims_markdown(result.claims) if result.claims else "")
+            return
         self._console.print(verdict_table(result.study, result.estimates))
+        if set(result.outcomes) != {Outcome.OK}:
+            counted = ", ".join(f"{count} {outcome}" for outcome, count in result.outcomes.items())
+            self._console.print(f"attempts: {counted}")
         if result.claims:
             counts = Counter(claim.result for claim in result.claims)
             self._console.print("published claims: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
@@ -105,7 +113,6 @@ class Shower:
 
     def _progress(self, step: "execute.Progress") -> None:
         run = step.run
-        self._outcomes[run.outcome] += 1
         if self._as_json:
             self._emit(
                 event="trial",
