@@ -1,0 +1,131 @@
+"""What the laboratory needs of this machine, tried out rather than guessed, each with the command that mends it."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from longlook.errors import LonglookError, MachineError
+from longlook.lab import isolation
+from longlook.lab.namespace import Namespace
+from longlook.lab.network import CLIENT, PACKET, TUN, Side, datapath
+
+_ROUTER_PRIORITY = 50
+_UDP_BUFFER_BYTES = 2 << 20
+_USER_NAMESPACES = "sysctl -w user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1, or run as root"
+
+
+@dataclass(frozen=True)
+class Capability:
+    """A need, whether it is met, what was seen, and the one command that mends it."""
+
+    need: str
+    met: bool
+    detail: str
+    mend: str | None
+    required: bool = True
+
+
+def check() -> list[Capability]:
+    """Every need of the laboratory. Nothing of the machine is changed: trials happen in a child's namespaces."""
+    path = datapath()
+    made = _tried(isolation.mount_own)
+    privilege = "as root" if isolation.has_full_privilege() else "in a user namespace"
+    found = [Capability("namespaces", made is None, made or privilege, None if made is None else _USER_NAMESPACES)]
+    if made is None:
+        packet, tun = _tried(_use_packet), _tried(_use_tun)
+        found += [
+            Capability(
+                "veth and AF_PACKET",
+                packet is None,
+                packet or "yes",
+                None if packet is None else "use a kernel with veth and AF_PACKET, or: export LONGLOOK_DATAPATH=tun",
+                required=path == PACKET,
+            ),
+            Capability("TUN", tun is None, tun or "yes", None if tun is None else "modprobe tun", required=path == TUN),
+        ]
+    return [*found, *_congestion_controls(), *_comforts()]
+
+
+def _congestion_controls() -> Iterator[Capability]:
+    available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    for name, required in (("cubic", True), ("bbr", False), ("reno", False)):
+        met = name in available
+        mend = None if met else f"modprobe tcp_{name}"
+        yield Capability(f"congestion control {name}", met, "yes" if met else "not in this kernel", mend, required)
+
+
+def _comforts() -> Iterator[Capability]:
+    fifo = _tried(_use_fifo, isolated=False)
+    yield Capability(
+        "real-time priority for the router",
+        fifo is None,
+        "SCHED_FIFO" if fifo is None else f"{fifo}: busy machines will invalidate more trials",
+        None
+        if fifo is None
+        else "run as root, or: echo '* - rtprio 50' > /etc/security/limits.d/longlook.conf (then log in again)",
+        required=False,
+    )
+    limit = int(Path("/proc/sys/net/core/rmem_max").read_text())
+    enough = limit >= _UDP_BUFFER_BYTES
+    yield Capability(
+        "UDP receive buffers",
+        enough,
+        f"net.core.rmem_max = {limit}; namespaces cannot raise it",
+        None if enough else "sysctl -w net.core.rmem_max=16777216 net.core.wmem_max=16777216",
+        required=False,
+    )
+
+
+def _use_packet() -> None:
+    with Namespace() as router, Side(CLIENT, router, PACKET), router.inside():
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
+
+
+def _use_tun() -> None:
+    with Namespace() as router, Side(CLIENT, router, TUN):
+        pass
+
+
+def _use_fifo() -> None:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_ROUTER_PRIORITY))
+
+
+def _tried(attempt: Callable[[], None], *, isolated: bool = True) -> str | None:
+    """Why an attempt fails in a child process, or None where it works."""
+    read, write = os.pipe2(os.O_CLOEXEC)
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        _try_and_tell(attempt, write, isolated=isolated)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    return said or None
+
+
+def _try_and_tell(attempt: Callable[[], None], write: int, *, isolated: bool) -> None:
+    code = 1
+    try:
+        signal.alarm(10)
+        code = (
+            isolation.run_isolated(lambda: _told(attempt, write), None, lambda _pid: None)
+            if isolated
+            else (_told(attempt, write))
+        )
+    except LonglookError as error:
+        os.write(write, error.message.encode())
+    finally:
+        os._exit(code)
+
+
+def _told(attempt: Callable[[], None], write: int) -> int:
+    try:
+        attempt()
+    except (LonglookError, OSError) as error:
+        os.write(write, str(error).encode() or b"it fails")
+        return MachineError.exit_code
+    return 0

@@ -1,0 +1,130 @@
+"""The validity guard: what disturbed a measurement so much that its number cannot be trusted. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from longlook.lab.counters import Reading
+
+_QUIET = "quiet the machine: end other work, or give it more cores; the trial is tried again"
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Where a live trial becomes invalid. docs/lab.md gives the measurements behind the numbers.
+
+    A share alone would condemn a short transfer for one late packet, so each share has a count below which it does not
+    speak, and CPU shares are read only over intervals long enough for the kernel's ticks of 10 ms.
+    """
+
+    late_share: float = 0.001  # of delivered packets, more than 1 ms late …
+    late_packets: int = 5  # … and more than this many
+    max_gap_ms: float = 10.0  # the router was not run for this long while packets waited
+    steal_share: float = 0.05  # of all CPU time, taken by other machines …
+    busy_share: float = 0.98  # of all CPU time, used by anything here …
+    cpu_interval_s: float = 0.2  # … over at least this long
+    dropped: int = 0  # packets lost outside the link
+    udp_errors: int = 0  # datagrams the kernel threw away for want of buffer
+    ring_drops: int = 0  # packets the router never saw
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One reason why a measurement is invalid, and what to do."""
+
+    reason: str
+    hint: str
+
+
+def observe(before: Reading, after: Reading, summary: Mapping[str, Any]) -> dict[str, float]:
+    """The guard's numbers of one trial from readings around the client's run and the router's summary line."""
+    busy, idle, steal = (
+        after.busy_ticks - before.busy_ticks,
+        after.idle_ticks - before.idle_ticks,
+        after.steal_ticks - before.steal_ticks,
+    )
+    ticks = max(busy + idle + steal, 1)
+    directions = [summary.get(name, {}) for name in ("up", "down")]
+    delivered = sum(counters.get("delivered", 0) for counters in directions)
+    late = sum(counters.get("late_over_1ms", 0) for counters in directions)
+    router = summary.get("guard", {})
+    return {
+        "late_packets": float(late),
+        "late_share": late / delivered if delivered else 0.0,
+        "max_gap_ms": router.get("max_gap_ns", 0) / 1e6,
+        "max_late_ms": router.get("max_late_ns", 0) / 1e6,
+        "ring_drops": float(router.get("ring_drops", 0)),
+        "oversize": float(sum(counters.get("dropped_oversize", 0) for counters in directions)),
+        "overflow": float(sum(counters.get("dropped_overflow", 0) for counters in directions)),
+        "unfinished_checksums": float(router.get("unfinished_checksums", 0)),
+        "log_lost": float(router.get("log_lost", 0)),
+        "unaccounted": float(sum(_unaccounted(counters) for counters in directions)),
+        "fifo": float(router.get("fifo", 0)),
+        "steal_share": steal / ticks,
+        "busy_share": busy / ticks,
+        "interval_s": after.monotonic_s - before.monotonic_s,
+        "dropped_outside": float(after.dropped - before.dropped),
+        "udp_errors": float(after.udp_errors - before.udp_errors),
+    }
+
+
+def findings(observed: Mapping[str, float], limits: Thresholds = Thresholds()) -> list[Finding]:
+    """Every limit that was passed, the most telling first; none for a sound measurement."""
+    return [*_losses(observed, limits), *_router_lateness(observed, limits), *_processor(observed, limits)]
+
+
+def _losses(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Finding]:
+    if observed["unaccounted"]:
+        yield Finding(
+            f"the router's books do not balance by {observed['unaccounted']:.0f} packets",
+            "this is a bug of longlook-link: keep link.bin and report it",
+        )
+    if observed["ring_drops"] > limits.ring_drops:
+        yield Finding(f"the router missed {observed['ring_drops']:.0f} packets", _QUIET)
+    if observed["overflow"]:
+        yield Finding(
+            f"the router had no room for {observed['overflow']:.0f} packets",
+            "use less delay at this rate, or a shorter queue",
+        )
+    if observed["log_lost"]:
+        yield Finding(f"the packet log lacks {observed['log_lost']:.0f} records", "put the run on a faster disk")
+    if offloaded := observed["oversize"] + observed["unfinished_checksums"]:
+        yield Finding(
+            f"{offloaded:.0f} packets were larger than the MTU or lacked their checksum: an offload is on",
+            "do not change the laboratory's devices, or use another kernel",
+        )
+    if observed["dropped_outside"] > limits.dropped:
+        yield Finding(f"{observed['dropped_outside']:.0f} packets were lost outside the link", _QUIET)
+    if observed["udp_errors"] > limits.udp_errors:
+        yield Finding(
+            f"the kernel threw away {observed['udp_errors']:.0f} received datagrams for want of buffer",
+            "raise the host's limit: sysctl -w net.core.rmem_max=16777216",
+        )
+
+
+def _router_lateness(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Finding]:
+    fifo = "" if observed["fifo"] else "; the router has no real-time priority here (longlook doctor)"
+    if observed["late_share"] > limits.late_share and observed["late_packets"] > limits.late_packets:
+        yield Finding(
+            f"{observed['late_packets']:.0f} packets ({observed['late_share']:.2%}) left the link more than 1 ms late",
+            _QUIET + fifo,
+        )
+    if observed["max_gap_ms"] > limits.max_gap_ms:
+        yield Finding(f"the router stood still for {observed['max_gap_ms']:.1f} ms", _QUIET + fifo)
+
+
+def _processor(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Finding]:
+    if observed["interval_s"] < limits.cpu_interval_s:
+        return
+    if observed["steal_share"] > limits.steal_share:
+        yield Finding(
+            f"other machines on this host took {observed['steal_share']:.1%} of the CPU time",
+            "use a machine of your own, or a quieter hour; the trial is tried again",
+        )
+    if observed["busy_share"] > limits.busy_share:
+        yield Finding(f"the CPUs were busy {observed['busy_share']:.1%} of the time", _QUIET)
+
+
+def _unaccounted(counters: Mapping[str, int]) -> int:
+    dropped = sum(number for name, number in counters.items() if name.startswith("dropped_"))
+    return counters.get("arrived", 0) - counters.get("delivered", 0) - counters.get("queued", 0) - dropped

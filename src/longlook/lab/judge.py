@@ -1,0 +1,254 @@
+"""What became of a trial, from what its programs did and said. Pure: nothing here touches the machine."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from longlook.job import Content, Expected
+from longlook.model import ConnectionState, Outcome, Trial
+
+UNSUPPORTED_EXIT = 127
+_HTTP_OK = 200
+
+Line = Mapping[str, Any]
+
+
+class Stopped(StrEnum):
+    """Why the laboratory stopped waiting."""
+
+    SERVER_STARTED_LATE = "server started late"  # no ready line in time
+    CLIENT_STARTED_LATE = "client started late"  # session clients only
+    SERVER_ENDED = "server ended"  # before the client was done
+    LINK_ENDED = "link ended"
+    CLIENT_ENDED = "client ended"  # or said `done`
+    CLIENT_HUNG = "client hung"  # still running well after the time limit
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One program: what it printed, and how it ended by itself (None: it had to be stopped)."""
+
+    lines: Sequence[Line] = ()
+    junk: Sequence[str] = ()
+    exit_code: int | None = None
+
+    def events(self, event: str) -> list[Line]:
+        """The lines of one kind."""
+        return [line for line in self.lines if line.get("event") == event]
+
+    def errors(self) -> str:
+        """Its `error` lines as text."""
+        return "; ".join(str(line.get("reason")) for line in self.events("error"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything a judgement rests on."""
+
+    trial: Trial
+    content: Content
+    stopped: Stopped
+    client: Evidence = Evidence()
+    server: Evidence = Evidence()
+    link: Evidence = Evidence()
+    measure_s: float = 0.0
+    session: bool = False  # the client stays and says `done` instead of ending
+    seen_congestion_controls: frozenset[str] = field(default_factory=frozenset)  # of the kernel's sockets
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """An outcome; everything but ok has a reason, and mostly a hint."""
+
+    outcome: Outcome
+    reason: str | None = None
+    hint: str | None = None
+
+
+def judge(case: Case) -> Judgement:
+    """The first thing that went wrong, in the order of how much it explains; ok when nothing did."""
+    for check in (_support, _link, _server, _client, _objects, _protocol, _connections, _congestion_control):
+        if (found := check(case)) is not None:
+            return found
+    return Judgement(Outcome.OK)
+
+
+def _support(case: Case) -> Judgement | None:
+    for role, evidence, end in (
+        ("server", case.server, case.trial.server),
+        ("client", case.client, case.trial.client),
+    ):
+        said_so = any(line.get("supported") is False for line in evidence.events("error"))
+        if evidence.exit_code == UNSUPPORTED_EXIT or (said_so and evidence.exit_code is None):
+            reason = evidence.errors() or "it does not say what"
+            return Judgement(
+                Outcome.UNSUPPORTED,
+                f"{role} {end.stack} {end.version} does not support this: {reason}",
+                "leave this combination out of the study, or choose another stack or version",
+            )
+    return None
+
+
+def _link(case: Case) -> Judgement | None:
+    if case.stopped is not Stopped.LINK_ENDED:
+        return None
+    reason = case.link.errors() or _ending(case.link)
+    return Judgement(Outcome.INVALID, f"the link emulator stopped in the middle: {reason}", "see link.stderr")
+
+
+def _server(case: Case) -> Judgement | None:
+    server = case.server
+    if case.stopped is Stopped.SERVER_STARTED_LATE:
+        return Judgement(Outcome.TIMED_OUT, "the server hung: it never said that it is ready", "see server.stderr")
+    if case.stopped is not Stopped.SERVER_ENDED:
+        return None
+    when = "before the client was done" if server.events("ready") else "at its start"
+    said = f": {server.errors()}" if server.errors() else ""
+    return Judgement(Outcome.FAILED, f"the server ended {when} ({_ending(server)}){said}", "see server.stderr")
+
+
+def _client(case: Case) -> Judgement | None:
+    client, limit_s = case.client, case.trial.timeout_s
+    if case.stopped is Stopped.CLIENT_STARTED_LATE:
+        return Judgement(Outcome.TIMED_OUT, "the client hung: it never said that it is ready", "see client.stderr")
+    if case.stopped is Stopped.CLIENT_HUNG:
+        return Judgement(
+            Outcome.TIMED_OUT, f"the client hung: it did not end within its limit of {limit_s:g} s", "see client.stderr"
+        )
+    if client.junk:
+        return Judgement(
+            Outcome.FAILED,
+            f"the client printed something that is no JSON line: {client.junk[0]!r}",
+            "standard output is for JSON lines only (adapters/CONTRACT.md)",
+        )
+    succeeded = _said_ok(client) if case.session else client.exit_code == 0
+    if succeeded:
+        return None
+    arrived = sum(1 for line in client.events("object") if line.get("error") is None)
+    if case.measure_s >= limit_s:
+        wanted = len(case.content.expected)
+        return Judgement(
+            Outcome.TIMED_OUT,
+            f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s",
+            "raise the study's timeout if the link is this slow; see server.stderr",
+        )
+    reasons = [reason for reason in (client.errors(), _object_errors(client)) if reason]
+    said = f": {'; '.join(reasons)}" if reasons else ""
+    return Judgement(Outcome.FAILED, f"the client failed ({_ending(client)}){said}", "see client.stderr")
+
+
+def _objects(case: Case) -> Judgement | None:
+    objects: dict[str, list[Line]] = {}
+    for line in case.client.events("object"):
+        objects.setdefault(str(line.get("path")), []).append(line)
+    for path, expected in case.content.expected.items():
+        for line in objects.get(path, [{"error": "the client never reported it"}]):
+            if (wrong := _wrong_answer(line, expected)) is not None:
+                return Judgement(Outcome.FAILED, f"{path}: {wrong}", "see client.jsonl and server.stderr")
+    for page in case.client.events("page"):
+        if page.get("t_loaded_ns") is None:
+            return Judgement(Outcome.FAILED, f"the page {page.get('url')} never finished loading", "see client.jsonl")
+    return None
+
+
+def _wrong_answer(line: Line, expected: Expected) -> str | None:
+    if line.get("error") is not None:
+        return str(line["error"])
+    if line.get("status") != _HTTP_OK:
+        return f"HTTP status {line.get('status')}"
+    if line.get("bytes") != expected.bytes:
+        return f"wrong body: {line.get('bytes')} bytes, expected {expected.bytes}"
+    if line.get("digest") not in (None, expected.digest):
+        return f"wrong body: {line['digest']}, expected {expected.digest}"
+    return None
+
+
+def _protocol(case: Case) -> Judgement | None:
+    wanted = case.trial.protocol
+    for line in (*case.client.events("object"), *case.client.events("connection"), *case.server.events("connection")):
+        if (spoken := line.get("protocol")) != wanted:
+            what = line.get("path") or "a connection"
+            return Judgement(
+                Outcome.INVALID,
+                f"{what} used {spoken}, not {wanted}",
+                "the client fell back or raced protocols: force the protocol in its adapter",
+            )
+    return None
+
+
+def _connections(case: Case) -> Judgement | None:
+    measured = list(_measured_connections(case))
+    if len(measured) != 1:
+        return Judgement(
+            Outcome.INVALID,
+            f"the measured transfer used {len(measured)} connections, not one"
+            if measured
+            else "the server reported no measured connection, so its state is not proven",
+            "see server.jsonl; the client must keep all requests on one connection",
+        )
+    resumed, early = measured[0].get("resumed") is True, measured[0].get("used_0rtt") is True
+    state = ConnectionState.ZERO_RTT if early else ConnectionState.RESUMED if resumed else ConnectionState.COLD
+    if state is not case.trial.connection:
+        return Judgement(
+            Outcome.INVALID,
+            f"the connection was {state}, declared {case.trial.connection}: the server says so",
+            "see server.jsonl; the ticket was not kept, not accepted, or kept when it should not be",
+        )
+    return None
+
+
+def _measured_connections(case: Case) -> Iterator[Line]:
+    """The server's connections without those that only earned a ticket.
+
+    A client that reports its connections says which of them primed, by port. Of one that does not, the first primed.
+    """
+    reported = case.client.events("connection")
+    priming_ports = {_port(line.get("local")) for line in reported if line.get("primes") is True}
+    unnamed = 0 if reported or case.trial.connection is ConnectionState.COLD else 1
+    for number, line in enumerate(case.server.events("connection")):
+        if number >= unnamed and _port(line.get("remote")) not in priming_ports:
+            yield line
+
+
+def _congestion_control(case: Case) -> Judgement | None:
+    declared = case.trial.congestion_control
+    if declared is None:
+        return None
+    said = {line.get("congestion_control") for line in case.server.events("connection")} - {None}
+    seen = {str(name) for name in said | case.seen_congestion_controls}
+    if not seen:
+        return Judgement(
+            Outcome.INVALID,
+            f"nothing proves that {declared} controlled congestion: the connection was over before it could be seen",
+            "use a server that reports `congestion_control` in its connection lines",
+        )
+    if seen != {declared}:
+        return Judgement(
+            Outcome.INVALID,
+            f"congestion control was {', '.join(sorted(seen))}, declared {declared}",
+            "a program may have chosen its own: see its knobs",
+        )
+    return None
+
+
+def _said_ok(client: Evidence) -> bool:
+    return any(line.get("ok") is True for line in client.events("done"))
+
+
+def _object_errors(client: Evidence) -> str:
+    failed = [line for line in client.events("object") if line.get("error") is not None]
+    if not failed:
+        return ""
+    first = f"{failed[0].get('path')}: {failed[0]['error']}"
+    return first if len(failed) == 1 else f"{first} (and {len(failed) - 1} more)"
+
+
+def _ending(evidence: Evidence) -> str:
+    if evidence.exit_code is None:
+        return "it said so"
+    return f"exit code {evidence.exit_code}" if evidence.exit_code >= 0 else f"signal {-evidence.exit_code}"
+
+
+def _port(address: object) -> str:
+    return str(address).rpartition(":")[2]

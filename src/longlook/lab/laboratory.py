@@ -1,0 +1,46 @@
+"""The laboratory of one agent: session clients, a scratch folder, and trials one after another."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from longlook.job import Job
+from longlook.lab.network import datapath
+from longlook.lab.process import children_of, kill_stray
+from longlook.lab.session import Sessions
+from longlook.lab.surroundings import Surroundings
+from longlook.lab.trial import run_trial
+from longlook.model import Run
+
+
+class Laboratory:
+    """Runs jobs; must be pid 1 of a PID namespace, so that what programs leave behind is its to end."""
+
+    def __init__(self, scratch: Path, marker: str, engine: str) -> None:
+        self._path = datapath()
+        self._surroundings = Surroundings(scratch, marker)
+        self._sessions = Sessions(self._surroundings, self._path)
+        self._engine = engine
+        self._trials = 0
+
+    def run(self, job: Job) -> Run:
+        """Run one trial; see `run_trial`."""
+        self._trials += 1
+        try:
+            return run_trial(job, self._sessions, self._surroundings, self._path, self._trials, self._engine)
+        finally:
+            self._end_strays()
+
+    def close(self) -> None:
+        """End the session clients and everything else."""
+        self._sessions.close()
+        self._end_strays()
+
+    def _end_strays(self) -> None:
+        """Kill orphans that programs left; those in a session client's namespace belong to it (a crash reporter)."""
+        kept = {process.pid for process in self._sessions.processes()}
+        homes = {os.fstat(namespace.descriptor).st_ino for namespace in self._sessions.namespaces()}
+        for pid in children_of(os.getpid()):
+            with suppress(OSError):
+                if pid not in kept and Path(f"/proc/{pid}/ns/net").stat().st_ino not in homes:
+                    kill_stray(pid)

@@ -1,0 +1,182 @@
+"""The topology: client — router — server, three network namespaces joined by two veth pairs or two TUN devices.
+
+Client and server share a subnet; the router moves whole packets between its two sides, so no address of it exists.
+"""
+
+import fcntl
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pyroute2.netlink.exceptions import NetlinkError
+
+from longlook.errors import MachineError
+from longlook.lab.namespace import Namespace
+from longlook.lab.offload import switch_off
+
+CLIENT_ADDRESS = "10.8.0.1"
+SERVER_ADDRESS = "10.8.0.2"
+_SUBNET = "10.8.0.0/24"
+_MTU_BYTES = 1500
+_QUEUE_PACKETS = 10_000  # of the devices: never the bottleneck
+_LOCK_CONGESTION_CONTROL = 1 << 16  # RTAX_LOCK: bit RTAX_CC_ALGO
+_TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+_NUD_PERMANENT, _SCOPE_LINK, _IFA_F_NOPREFIXROUTE = 0x80, 253, 0x200
+
+PACKET, TUN = "packet", "tun"
+
+
+@dataclass(frozen=True)
+class End:
+    """Names and addresses of one endpoint; `router_device` is the router's, facing it."""
+
+    role: str
+    device: str
+    router_device: str
+    router_mac: str
+    address: str
+    mac: str
+    peer_address: str
+    peer_mac: str
+
+
+_CLIENT_MAC, _SERVER_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
+CLIENT = End("client", "c0", "rc", "02:00:00:00:01:01", CLIENT_ADDRESS, _CLIENT_MAC, SERVER_ADDRESS, _SERVER_MAC)
+SERVER = End("server", "s0", "rs", "02:00:00:00:01:02", SERVER_ADDRESS, _SERVER_MAC, CLIENT_ADDRESS, _CLIENT_MAC)
+
+
+def datapath() -> str:
+    """How packets reach the router: LONGLOOK_DATAPATH, `packet` (AF_PACKET on veths) unless it says `tun`."""
+    choice = os.environ.get("LONGLOOK_DATAPATH", PACKET)
+    if choice not in (PACKET, TUN):
+        raise MachineError(f"LONGLOOK_DATAPATH is {choice!r}", f"use {PACKET} or {TUN}")
+    return choice
+
+
+class Side:
+    """One endpoint's namespace and its device towards the router. Close it before the router's namespace."""
+
+    def __init__(self, end: End, router: Namespace, path: str) -> None:
+        self.end = end
+        self.router = router
+        self.namespace = Namespace()
+        self.tun: int | None = None
+        try:
+            if path == TUN:
+                self.tun = self._make_tun()
+            else:
+                self._make_veth()
+            self._configure(path)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def set_congestion_control(self, algorithm: str | None) -> None:
+        """Make TCP use `algorithm` towards the peer, and refuse any other to programs; None: the kernel's default.
+
+        A route's locked congestion control is the one way that works everywhere: outside the initial namespace the
+        sysctl takes unrestricted algorithms only, and a program's own choice would need a privilege.
+        """
+        metrics = {} if algorithm is None else {"cc_algo": algorithm, "lock": _LOCK_CONGESTION_CONTROL}
+        try:
+            self.namespace.netlink.route(
+                "replace",
+                dst=_SUBNET,
+                oif=self.namespace.index(self.end.device),
+                scope=_SCOPE_LINK,
+                prefsrc=self.end.address,
+                **({"metrics": metrics} if metrics else {}),
+            )
+        except NetlinkError as error:
+            available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().strip()
+            raise MachineError(
+                f"this kernel cannot use the congestion control {algorithm!r}: {error}",
+                f"it has: {available}; load the module (modprobe tcp_{algorithm}) or choose one of these",
+            ) from error
+
+    def drain(self) -> None:
+        """Throw away what a TUN device queued while nobody read it."""
+        if self.tun is None:
+            return
+        while True:
+            try:
+                os.read(self.tun, 2 * _MTU_BYTES)
+            except BlockingIOError:
+                return
+
+    def drops(self) -> int:
+        """Packets that vanished outside the router on this side, in either direction, since the side was made."""
+        total = sum(self.namespace.drops(self.end.device).values())
+        if self.tun is None:
+            # What the router receives is consumed by its packet socket; the kernel counts its own copy as unwanted.
+            towards = self.router.drops(self.end.router_device)
+            total += towards["tx_dropped"] + towards["tx_errors"] + towards["rx_errors"]
+        return total
+
+    def close(self) -> None:
+        """Remove the devices and let go of the namespace."""
+        if self.tun is not None:
+            os.close(self.tun)
+        self.namespace.close()
+
+    def _make_veth(self) -> None:
+        self.namespace.netlink.link(
+            "add",
+            ifname=self.end.device,
+            kind="veth",
+            address=self.end.mac,
+            mtu=_MTU_BYTES,
+            txqlen=_QUEUE_PACKETS,
+            peer={
+                "ifname": self.end.router_device,
+                "address": self.end.router_mac,
+                "net_ns_fd": self.router.descriptor,
+                "mtu": _MTU_BYTES,
+                "txqlen": _QUEUE_PACKETS,
+            },
+        )
+        with self.router.inside():
+            switch_off(self.end.router_device)
+        index = self.router.index(self.end.router_device)
+        self.router.netlink.link("set", index=index, state="up")
+
+    def _make_tun(self) -> int:
+        with self.namespace.inside():
+            try:
+                descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError as error:
+                raise MachineError(f"/dev/net/tun: {error.strerror}", "modprobe tun, chmod 666 /dev/net/tun") from error
+            request = struct.pack("16sH22x", self.end.device.encode(), _IFF_TUN | _IFF_NO_PI)
+            try:
+                fcntl.ioctl(descriptor, _TUNSETIFF, request)
+            except OSError as error:
+                os.close(descriptor)
+                raise MachineError(f"TUN device: {error.strerror}", "LONGLOOK_DATAPATH=packet") from error
+        index = self.namespace.index(self.end.device)
+        self.namespace.netlink.link("set", index=index, mtu=_MTU_BYTES, txqlen=_QUEUE_PACKETS)
+        return descriptor
+
+    def _configure(self, path: str) -> None:
+        netlink: Any = self.namespace.netlink
+        index = self.namespace.index(self.end.device)
+        with self.namespace.inside():
+            switch_off(self.end.device)
+        netlink.link("set", index=index, state="up")
+        # The kernel's own route would carry no congestion control; ours replaces it.
+        netlink.addr("add", index=index, address=self.end.address, prefixlen=24, flags=_IFA_F_NOPREFIXROUTE)
+        if path == PACKET:
+            netlink.neigh(
+                "replace", dst=self.end.peer_address, lladdr=self.end.peer_mac, ifindex=index, state=_NUD_PERMANENT
+            )
+        self.set_congestion_control(None)

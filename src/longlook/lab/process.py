@@ -1,0 +1,255 @@
+"""Programs under the agent: started in a namespace, watched by descriptor, ended and always reaped by their own id."""
+
+import json
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from longlook.errors import MachineError
+from longlook.lab.namespace import Namespace
+
+STOP_WITHIN_S = 2.0
+_READ_BYTES = 1 << 16
+_LONGEST_LINE_BYTES = 1 << 20
+_HANDLED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM)
+
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a program ended: exit code, or the signal's number negated, and the CPU it and its children used."""
+
+    code: int
+    cpu_s: float
+
+    def __str__(self) -> str:
+        return f"exit code {self.code}" if self.code >= 0 else f"signal {signal.Signals(-self.code).name}"
+
+
+@dataclass
+class Process:
+    """A running program. `lines` are the JSON objects it printed; other output counts as `junk`."""
+
+    name: str
+    pid: int
+    pidfd: int
+    stdout: int  # -1 once it is closed
+    stdin: int | None
+    log: int  # where the raw output goes too; -1: nowhere
+    lines: list[Line] = field(default_factory=list)
+    junk: list[str] = field(default_factory=list)
+    exit: Exit | None = None
+    _rest: bytes = b""
+
+    def events(self, event: str) -> list[Line]:
+        """The lines of one kind, in order."""
+        return [line for line in self.lines if line.get("event") == event]
+
+    def write_line(self, text: str) -> bool:
+        """Give a session client its job; False when it no longer reads."""
+        if self.stdin is None:
+            raise ValueError(f"{self.name} has no standard input")
+        data = text.encode() + b"\n"
+        try:
+            while data:
+                data = data[os.write(self.stdin, data) :]
+        except BrokenPipeError:
+            return False
+        return True
+
+    def redirect(self, log: Path | None) -> None:
+        """Send the raw output to another file from now on, and forget what was read so far."""
+        if self.log >= 0:
+            os.close(self.log)
+        self.log = -1 if log is None else _create(log)
+        self.lines.clear()
+        self.junk.clear()
+
+    def send(self, number: signal.Signals) -> None:
+        """Signal the program's whole process group, if it still runs."""
+        if self.exit is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, number)
+
+    def read(self) -> None:
+        """Take what the program printed without waiting."""
+        while self.stdout >= 0:
+            try:
+                data = os.read(self.stdout, _READ_BYTES)
+            except BlockingIOError:
+                return
+            if not data:
+                os.close(self.stdout)
+                self.stdout = -1
+                self._take(b"\n" if self._rest else b"")
+                return
+            self._take(data)
+
+    def has_ended(self) -> bool:
+        """Whether it has ended by now; reaps it if so."""
+        if self.exit is None and select.select([self.pidfd], [], [], 0)[0]:
+            self.reap()
+        return self.exit is not None
+
+    def reap(self) -> None:
+        """Collect the exit status of a program that has ended or been killed, and kill what is left of its group."""
+        with suppress(ProcessLookupError):  # before the wait: until then the group's number cannot be anyone else's
+            os.killpg(self.pid, signal.SIGKILL)
+        _, status, usage = os.wait4(self.pid, 0)
+        self.exit = Exit(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime)
+        self.read()
+
+    def close(self) -> None:
+        """Kill the program if it still runs, and close everything."""
+        if self.exit is None:
+            self.send(signal.SIGKILL)
+            self.reap()
+        for descriptor in (self.pidfd, self.stdout, self.log, self.stdin):
+            if descriptor is not None and descriptor >= 0:
+                os.close(descriptor)
+        self.pidfd = self.stdout = self.log = -1
+        self.stdin = None
+
+    def _take(self, data: bytes) -> None:
+        if self.log >= 0 and data:
+            _write_all(self.log, data)
+        *complete, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > _LONGEST_LINE_BYTES:
+            complete, self._rest = [*complete, self._rest], b""
+        for line in complete:
+            self._take_line(line)
+
+    def _take_line(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            parsed = json.loads(line)
+        except ValueError:
+            parsed = None
+        if isinstance(parsed, dict):
+            self.lines.append(parsed)
+        else:
+            self.junk.append(line[:200].decode(errors="replace"))
+
+
+def start(
+    name: str,
+    argv: Sequence[str],
+    namespace: Namespace,
+    env: Mapping[str, str],
+    *,
+    stdout_log: Path | None,
+    stderr_log: Path,
+    with_stdin: bool = False,
+    inherit: Sequence[int] = (),
+) -> Process:
+    """Start a program in a namespace, leader of its own session; MachineError when it cannot be executed."""
+    out_read, out_write = os.pipe2(os.O_CLOEXEC)
+    in_read, in_write = os.pipe2(os.O_CLOEXEC) if with_stdin else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), -1)
+    log = stderr = -1
+    try:
+        stderr = _create(stderr_log)
+        log = -1 if stdout_log is None else _create(stdout_log)
+        actions: list[tuple[int, int, int]] = [
+            (os.POSIX_SPAWN_DUP2, in_read, 0),
+            (os.POSIX_SPAWN_DUP2, out_write, 1),
+            (os.POSIX_SPAWN_DUP2, stderr, 2),
+            *((os.POSIX_SPAWN_DUP2, descriptor, descriptor) for descriptor in inherit),
+        ]
+        with namespace.inside():
+            pid = os.posix_spawnp(
+                argv[0], list(argv), dict(env), file_actions=actions, setsid=True, setsigdef=_HANDLED_BY_PYTHON
+            )
+    except OSError as error:
+        for descriptor in (out_read, in_write, log):
+            if descriptor >= 0:
+                os.close(descriptor)
+        if error.filename not in (None, argv[0]):
+            raise
+        raise MachineError(
+            f"{name} {argv[0]} cannot be started: {error.strerror}", "install it again: longlook setup"
+        ) from error
+    finally:
+        for descriptor in (out_write, in_read, stderr):
+            if descriptor >= 0:
+                os.close(descriptor)
+    os.set_blocking(out_read, False)
+    return Process(name, pid, os.pidfd_open(pid), out_read, in_write if with_stdin else None, log)
+
+
+def watch(processes: Sequence[Process], until: Callable[[], bool], timeout_s: float) -> bool:
+    """Read output and reap exits as they happen until the condition holds; False when the time is over first.
+
+    One poll watches everything, so that a death anywhere is noticed at once.
+    """
+    deadline = time.monotonic() + timeout_s
+    while not until():
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            return False
+        poll = select.poll()
+        ready: dict[int, Callable[[], None]] = {}
+        for process in processes:
+            if process.stdout >= 0:
+                ready[process.stdout] = process.read
+            if process.exit is None:
+                ready[process.pidfd] = process.reap
+        for descriptor in ready:
+            poll.register(descriptor, select.POLLIN)
+        for descriptor, _ in poll.poll(left_s * 1000):
+            ready[descriptor]()
+    return True
+
+
+def stop(process: Process, others: Sequence[Process] = (), within_s: float = STOP_WITHIN_S) -> bool:
+    """SIGTERM, and SIGKILL when that is not obeyed in time; True if it was. Always reaps."""
+    process.send(signal.SIGTERM)
+    if watch([process, *others], lambda: process.exit is not None, within_s):
+        return True
+    process.send(signal.SIGKILL)
+    process.reap()
+    return False
+
+
+def kill_stray(pid: int) -> None:
+    """End and reap a child that no Process stands for: pid 1 adopts the orphans of its namespace."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def children_of(pid: int) -> list[int]:
+    """Direct children of a process."""
+    text = Path(f"/proc/{pid}/task/{pid}/children")
+    try:
+        return [int(child) for child in text.read_text().split()]
+    except FileNotFoundError:
+        return [child for child, parent in _parents() if parent == pid]
+
+
+def _parents() -> list[tuple[int, int]]:
+    """(pid, parent) of every process: for kernels without /proc/PID/task/TID/children."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                status = (entry / "stat").read_text().rpartition(")")[2].split()
+                found.append((int(entry.name), int(status[1])))
+    return found
+
+
+def _create(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

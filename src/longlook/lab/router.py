@@ -1,0 +1,86 @@
+"""The link emulator as a process between the two sides (docs/link-formats.md)."""
+
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from longlook.errors import InputError, MachineError
+from longlook.job import Job
+from longlook.lab.artefacts import write_json
+from longlook.lab.linkconfig import link_config
+from longlook.lab.namespace import Namespace
+from longlook.lab.network import Side
+from longlook.lab.process import Process, start, stop, watch
+from longlook.lab.surroundings import Surroundings
+from longlook.model import Link
+
+_SHORTEST_LINGER_NS = 50_000_000
+_DRAIN_WITHIN_S = 10.0
+_BAD_CONFIGURATION_EXIT = 2
+
+
+class Router:
+    """A running `longlook-link`. It stops by `finish`, which returns its summary line ({} when it died without one)."""
+
+    def __init__(self, job: Job, namespace: Namespace, client: Side, server: Side, surroundings: Surroundings) -> None:
+        folder = Path(job.folder)
+        self._linger_ns = linger_ns(job.trial.link)
+        config = folder / "link.json"
+        write_json(config, link_config(job.trial.link, job.trial.seed, self._linger_ns))
+        argv = [job.programs["link"].path, "run", "--config", str(config), "--log", str(folder / "link.bin")]
+        tuns = [side.tun for side in (client, server) if side.tun is not None]
+        if len(tuns) == 2:
+            argv += ["--client-tun-fd", str(tuns[0]), "--server-tun-fd", str(tuns[1])]
+        else:
+            argv += ["--client-if", client.end.router_device, "--server-if", server.end.router_device]
+        client.drain()
+        server.drain()
+        self.process: Process = start(
+            "link",
+            argv,
+            namespace,
+            surroundings.environment({}, {}),
+            stdout_log=folder / "link.jsonl",
+            stderr_log=folder / "link.stderr",
+            inherit=tuns,
+        )
+
+    @property
+    def ready(self) -> bool:
+        """Whether packets would flow."""
+        return bool(self.process.events("ready"))
+
+    def raise_if_not_ready(self) -> None:
+        """MachineError (InputError for a configuration it refuses) when it ended, or hangs, before it was ready."""
+        if self.ready:
+            return
+        said = self.process.events("error")
+        reason = str(said[0].get("reason")) if said else f"it ended with {self.process.exit}, see link.stderr"
+        hint = (said[0].get("hint") if said else None) or "see docs/lab.md; LONGLOOK_DATAPATH=tun avoids AF_PACKET"
+        if self.process.exit is None:
+            reason = "it does not become ready"
+        if self.process.exit is not None and self.process.exit.code == _BAD_CONFIGURATION_EXIT:
+            raise InputError(f"the link emulator refuses the network: {reason}", said[0].get("hint") if said else None)
+        raise MachineError(f"the link emulator cannot run: {reason}", hint)
+
+    def finish(self, *, drain: bool) -> Mapping[str, Any]:
+        """Stop it, after the last packet has come out where that matters, and return its summary."""
+        if self.process.exit is None and drain:
+            self.process.send(signal.SIGUSR1)
+            watch([self.process], lambda: self.process.exit is not None, self._linger_ns / 1e9 + _DRAIN_WITHIN_S)
+        if self.process.exit is None:
+            stop(self.process)
+        summaries = self.process.events("summary")
+        return summaries[-1] if summaries else {}
+
+
+def linger_ns(link: Link) -> int:
+    """How long silence must last before the link counts as empty: two round trips, and never less than 50 ms."""
+    delays = (
+        int(value)
+        for stage in (*link.up, *link.down)
+        for name, value in stage.parameters.items()
+        if name in ("delay_ns", "jitter_ns")
+    )
+    return max(_SHORTEST_LINGER_NS, 2 * sum(delays))

@@ -1,0 +1,93 @@
+"""Session clients: started once, warm between trials, each in a client namespace of its own that lasts as long."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from longlook.job import Identity, Program
+from longlook.lab.namespace import Namespace
+from longlook.lab.network import CLIENT, Side
+from longlook.lab.process import Process, start, stop
+from longlook.lab.surroundings import Surroundings
+from longlook.stacks import Stack
+
+
+@dataclass
+class Session:
+    """A session client with its side of the network. `ready` once it has said so."""
+
+    process: Process
+    router: Namespace
+    side: Side
+    stderr: Path
+    keylog: Path | None
+    ready: bool = False
+
+
+Key = tuple[str, str, str, bool]
+
+
+class Sessions:
+    """All session clients of a laboratory by what they depend on: stack, program, identity, whether keys are logged."""
+
+    def __init__(self, surroundings: Surroundings, path: str) -> None:
+        self._surroundings = surroundings
+        self._path = path
+        self._open: dict[Key, Session] = {}
+        self._started = 0
+
+    def get(self, stack: Stack, program: Program, identity: Identity, *, keylog: bool) -> Session:
+        """The warm client, or a new one that is yet to become ready."""
+        key = (stack.name, program.path, identity.spki_sha256, keylog)
+        session = self._open.get(key)
+        if session is not None and not session.process.has_ended():
+            return session
+        if session is not None:
+            self.drop(session)
+        self._open[key] = session = self._start(stack, program, identity, keylog=keylog)
+        return session
+
+    def drop(self, session: Session) -> None:
+        """End a client that can no longer be trusted; the next trial starts another."""
+        self._open = {key: other for key, other in self._open.items() if other is not session}
+        stop(session.process)
+        session.process.close()
+        session.side.close()
+        session.router.close()
+
+    def processes(self) -> list[Process]:
+        """The processes of all sessions."""
+        return [session.process for session in self._open.values()]
+
+    def namespaces(self) -> list[Namespace]:
+        """The client namespaces of all sessions: whatever runs in one belongs to its client."""
+        return [session.side.namespace for session in self._open.values()]
+
+    def close(self) -> None:
+        """End all clients."""
+        for session in list(self._open.values()):
+            self.drop(session)
+
+    def _start(self, stack: Stack, program: Program, identity: Identity, *, keylog: bool) -> Session:
+        if stack.session_command is None:
+            raise ValueError(f"{stack.name} has no session client")
+        self._started += 1
+        folder = self._surroundings.scratch / f"session-{self._started}"
+        folder.mkdir()
+        keys = folder / "keys.log" if keylog else None
+        own = {"HOME": str(folder), "TMPDIR": str(folder), **({"SSLKEYLOGFILE": str(keys)} if keys else {})}
+        command = stack.session_command(program, identity)
+        with ExitStack() as undo:
+            router = undo.enter_context(Namespace())
+            side = undo.enter_context(Side(CLIENT, router, self._path))
+            process = start(
+                "client",
+                command.argv,
+                side.namespace,
+                self._surroundings.environment(own, command.env),
+                stdout_log=None,
+                stderr_log=folder / "stderr",
+                with_stdin=True,
+            )
+            undo.pop_all()
+        return Session(process, router, side, folder / "stderr", keys)

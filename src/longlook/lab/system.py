@@ -1,0 +1,91 @@
+"""The few system calls that the standard library lacks, as functions that raise OSError."""
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 0x2, 0x4, 0x8, 0x4000, 0x40000
+
+CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_NICE = 12, 13, 21, 23
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def _call(what: str, result: int) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def unshare(flags: int) -> None:
+    """unshare(2): move this process into new namespaces (a new PID namespace holds its next children)."""
+    _call("unshare", _LIBC.unshare(ctypes.c_int(flags)))
+
+
+def set_namespace(descriptor: int, kind: int) -> None:
+    """setns(2): move this thread into the namespace of that kind behind a descriptor."""
+    _call("setns", _LIBC.setns(ctypes.c_int(descriptor), ctypes.c_int(kind)))
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
+    """mount(2)."""
+    encoded = [None if part is None else part.encode() for part in (source, target, kind, options)]
+    _call(f"mount {target}", _LIBC.mount(*encoded[:3], ctypes.c_ulong(flags), encoded[3]))
+
+
+def kill_when_parent_dies(signal_number: int) -> None:
+    """PR_SET_PDEATHSIG. It is bound to the parent's thread and cleared by any gain of privileges, so set it last."""
+    _call("prctl", _LIBC.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal_number), 0, 0, 0))
+
+
+def has_capability(number: int) -> bool:
+    """Whether this process holds a capability now, in its own user namespace."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    effective = next(line for line in lines if line.startswith("CapEff:"))
+    return bool(int(effective.split()[1], 16) >> number & 1)
+
+
+def in_initial_user_namespace() -> bool:
+    """Whether capabilities here count for the whole machine."""
+    return Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
+
+
+def network_namespace() -> int:
+    """A descriptor of the network namespace that this thread is in."""
+    return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+
+@contextmanager
+def inside(namespace: int) -> Iterator[None]:
+    """Run a block in another network namespace; children started in it stay there."""
+    home = network_namespace()
+    try:
+        set_namespace(namespace, CLONE_NEWNET)
+        try:
+            yield
+        finally:
+            set_namespace(home, CLONE_NEWNET)
+    finally:
+        os.close(home)
+
+
+def new_network_namespace() -> int:
+    """Make an empty network namespace and return its descriptor; closing the last one destroys it."""
+    home = network_namespace()
+    try:
+        unshare(CLONE_NEWNET)
+        try:
+            return network_namespace()
+        finally:
+            set_namespace(home, CLONE_NEWNET)
+    finally:
+        os.close(home)

@@ -1,0 +1,144 @@
+"""One trial from an empty network to a sealed folder. The order of things is all here; each thing is elsewhere."""
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from longlook.errors import MachineError
+from longlook.job import Job
+from longlook.lab import artefacts, guard
+from longlook.lab.counters import Reading, take_reading
+from longlook.lab.judge import Case, Judgement, Stopped, judge
+from longlook.lab.process import watch
+from longlook.lab.rig import Remains, Rig
+from longlook.lab.session import Sessions
+from longlook.lab.sockets import SocketProbe
+from longlook.lab.surroundings import Surroundings
+from longlook.model import Outcome, Run
+
+GRACE_S = 1.0
+"""Beyond the time limit, for a client that ends itself to say what had arrived."""
+
+_FULL_DISK_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class _Measurement:
+    stopped: Stopped
+    duration_s: float
+    before: Reading
+    after: Reading
+    congestion_controls: frozenset[str]
+
+
+def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: str, serial: int, engine: str) -> Run:
+    """Run one job; its folder is complete afterwards and nothing of it runs any more, but for a warm client.
+
+    MachineError or InputError where nothing can be measured here; every other failure is an outcome.
+    """
+    folder = Path(job.folder)
+    started_unix_ns, began = time.time_ns(), time.monotonic()
+    artefacts.write_json(folder / "trial.json", job.trial)
+    with Rig(job, sessions, surroundings, path, serial) as rig:
+        late = rig.await_ready()
+        setup_s = time.monotonic() - began
+        measured = _measure(rig, job, late)
+        ended = time.monotonic()
+        remains = rig.take_down(trusted=measured.stopped is Stopped.CLIENT_ENDED)
+        session = rig.client.session
+    observed = guard.observe(measured.before, measured.after, remains.summary)
+    judgement = _judge(job, measured, remains, observed, session=session)
+    if judgement.outcome is not Outcome.OK:
+        _raise_if_full(folder)
+    run = Run(
+        trial_id=job.trial.id,
+        outcome=judgement.outcome,
+        reason=judgement.reason,
+        hint=judgement.hint,
+        attempt=job.attempt,
+        engine=engine,
+        started_unix_ns=started_unix_ns,
+        setup_s=setup_s,
+        measure_s=measured.duration_s,
+        teardown_s=time.monotonic() - ended,
+        programs={role: program.digest for role, program in job.programs.items()},
+        artefacts=artefacts.digests(folder),
+        cpu_s=remains.cpu_s,
+        link={name: remains.summary[name] for name in ("up", "down") if name in remains.summary},
+        guard=observed,
+    )
+    artefacts.seal(folder, run)
+    return run
+
+
+def _measure(rig: Rig, job: Job, late: Stopped | None) -> _Measurement:
+    sides = (rig.client_side, rig.server_side)
+    before = take_reading(sides)
+    if late is not None:
+        return _Measurement(late, 0.0, before, take_reading(sides), frozenset())
+    seen: set[str] = set()
+    with closing(SocketProbe(sides[0].namespace)) as client_probe, closing(SocketProbe(sides[1].namespace)) as probe:
+        accepted = 0
+
+        def over() -> bool:
+            nonlocal accepted
+            connections = len(rig.server.events("connection"))
+            if connections > accepted and job.trial.congestion_control is not None:
+                seen.update(client_probe.congestion_controls(), probe.congestion_controls())
+            accepted = connections
+            ended = rig.server.exit is not None or rig.router.process.exit is not None
+            return ended or rig.client.done()
+
+        rig.begin()
+        began = time.monotonic()
+        in_time = watch(rig.processes(), over, job.trial.timeout_s + GRACE_S)
+        duration_s = time.monotonic() - began
+        for pr in rig.processes():  # DEBUG
+            try: print('DEBUG',pr.name,sum(int(q.read_text().split()[1]) for q in Path(f"/proc/{pr.pid}/task").glob("*/schedstat"))/1e6,'ms of',duration_s*1e3,file=__import__('sys').stderr)
+            except Exception as e: print('DEBUG',e,file=__import__('sys').stderr)
+    return _Measurement(_why(rig, in_time=in_time), duration_s, before, take_reading(sides), frozenset(seen))
+
+
+def _why(rig: Rig, *, in_time: bool) -> Stopped:
+    if rig.router.process.exit is not None:
+        return Stopped.LINK_ENDED
+    if rig.server.exit is not None:
+        return Stopped.SERVER_ENDED
+    return Stopped.CLIENT_ENDED if in_time else Stopped.CLIENT_HUNG
+
+
+def _judge(
+    job: Job, measured: _Measurement, remains: Remains, observed: Mapping[str, float], *, session: bool
+) -> Judgement:
+    case = Case(
+        trial=job.trial,
+        content=job.content,
+        stopped=measured.stopped,
+        client=remains.client,
+        server=remains.server,
+        link=remains.link,
+        measure_s=measured.duration_s,
+        session=session,
+        seen_congestion_controls=measured.congestion_controls,
+    )
+    judgement = judge(case)
+    if judgement.outcome is not Outcome.OK:
+        return judgement
+    if not remains.summary:
+        return Judgement(
+            Outcome.INVALID, f"the link emulator left no summary: {remains.link.errors()}", "see link.stderr"
+        )
+    found = guard.findings(observed)
+    if found:
+        return Judgement(Outcome.INVALID, "; ".join(item.reason for item in found), found[0].hint)
+    return judgement
+
+
+def _raise_if_full(folder: Path) -> None:
+    """A disk without room makes programs fail in ways that say nothing about them."""
+    space = os.statvfs(folder)
+    if space.f_bavail * space.f_frsize < _FULL_DISK_BYTES:
+        raise MachineError(f"the disk of {folder} is full", "make room, then run again with --resume")

@@ -1,0 +1,39 @@
+"""A run's report: one HTML page that opens from disk, and every figure and table of it as files.
+
+Nothing is computed here: the report draws samples, estimates, claims and manifest as the stages before left them, and
+the same inputs give the same bytes.
+"""
+
+import shutil
+from pathlib import Path
+
+from longlook.report.content import MetricFacts, ReportContent
+from longlook.report.export import export_figure
+from longlook.report.facts import slug
+from longlook.report.page import make_section, render
+from longlook.report.tables import write_tables
+
+__all__ = ["MetricFacts", "ReportContent", "write_report"]
+
+
+def write_report(report_dir: Path, content: ReportContent) -> Path:
+    """Write `index.html`, `figures/` and `tables/` below `report_dir`, replacing an earlier report; returns the page."""
+    report_dir.mkdir(parents=True, exist_ok=True)
+    for folder in ("figures", "tables"):
+        shutil.rmtree(report_dir / folder, ignore_errors=True)
+    taken: set[str] = set()
+    sections = [
+        make_section(content, contrast, f"c{index}", slug(contrast.name, taken))
+        for index, contrast in enumerate(content.study.contrasts, start=1)
+    ]
+    figures = [
+        path.relative_to(report_dir)
+        for section in sections
+        for name, chart in section.figures.items()
+        for path in export_figure(report_dir / "figures", name, chart)
+    ]
+    tables = [path.relative_to(report_dir) for path in write_tables(report_dir / "tables", content)]
+    index = report_dir / "index.html"
+    page = render(content, sections, {"figures": figures, "tables": tables})
+    index.write_text(page, encoding="utf-8")
+    return index

@@ -1,0 +1,120 @@
+"use strict";
+// Selecting a cell shows its details and draws its charts; the page's address names the selected cell.
+(() => {
+  const data = JSON.parse(document.getElementById("longlook-data").textContent);
+  const options = {
+    mode: "vega-lite",
+    renderer: "svg",
+    actions: { export: true, source: false, compiled: false, editor: false },
+  };
+  const drawn = []; // views of the selected cells, by contrast
+
+  document.documentElement.classList.add("js");
+
+  function withRows(spec, rows) {
+    return { ...spec, datasets: { ...spec.datasets, ...rows } };
+  }
+
+  function goodputRows(series) {
+    return series.flatMap((trial) =>
+      trial.time_s.map((time, index) => ({
+        trial: trial.trial,
+        colour: trial.colour,
+        time_s: time,
+        mbps: trial.mbps[index],
+      })),
+    );
+  }
+
+  async function draw(element, spec) {
+    const result = await vegaEmbed(element, spec, options);
+    element.dataset.drawn = "true";
+    return result;
+  }
+
+  async function drawCell(article) {
+    const contrast = article.dataset.contrast;
+    const source = data[contrast];
+    const rows = { ...source.cells[article.id] };
+    if (rows.goodput) rows.goodput = goodputRows(rows.goodput);
+    const results = await Promise.all(
+      [...article.querySelectorAll("[data-chart]")].map((element) =>
+        draw(element, withRows(source.charts[element.dataset.chart], rows)),
+      ),
+    );
+    drawn.push({ article, results });
+  }
+
+  function select(article) {
+    const contrast = article.dataset.contrast;
+    document.querySelectorAll(`.cell.is-selected[data-contrast="${contrast}"]`).forEach((old) => {
+      if (old !== article) old.classList.remove("is-selected");
+    });
+    document.querySelectorAll(`.heatmap a[href^="#${contrast}-"]`).forEach((link) => {
+      if (link.hash === `#${article.id}`) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    });
+    article.classList.add("is-selected");
+    release(article);
+    if (!article.querySelector("[data-drawn]")) return drawCell(article);
+    return Promise.resolve();
+  }
+
+  function release(selected) {
+    const contrast = selected.dataset.contrast;
+    for (let index = drawn.length - 1; index >= 0; index -= 1) {
+      const { article, results } = drawn[index];
+      if (article === selected || article.dataset.contrast !== contrast) continue;
+      results.forEach((result) => result.finalize());
+      article.querySelectorAll("[data-chart]").forEach((element) => {
+        element.replaceChildren();
+        delete element.dataset.drawn;
+      });
+      drawn.splice(index, 1);
+    }
+  }
+
+  function fromAddress() {
+    const target = location.hash && document.getElementById(location.hash.slice(1));
+    if (target && target.classList.contains("cell")) return select(target);
+    return undefined;
+  }
+
+  // Arrow keys move between the cells of a heatmap, as in a spreadsheet.
+  function move(event) {
+    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+    const step = steps[event.key];
+    const square = event.target.closest("td");
+    if (!step || !square) return;
+    const rows = [...square.closest("tbody").rows];
+    let row = rows.indexOf(square.parentElement);
+    let column = square.cellIndex;
+    for (;;) {
+      row += step[0];
+      column += step[1];
+      const next = rows[row]?.cells[column];
+      if (!next || next.tagName !== "TD") return;
+      const link = next.querySelector("a");
+      if (!link) continue;
+      event.preventDefault();
+      link.focus();
+      return;
+    }
+  }
+
+  async function start() {
+    const first = [...document.querySelectorAll(".details")].map((box) => box.querySelector(".cell"));
+    await Promise.all(first.map(select));
+    await fromAddress();
+    await Promise.all(
+      [...document.querySelectorAll("[data-overview]")].map((element) =>
+        draw(element, data[element.dataset.contrast].specs[element.dataset.overview]),
+      ),
+    );
+    document.documentElement.dataset.ready = "true";
+  }
+
+  document.querySelectorAll(".heatmap").forEach((table) => table.addEventListener("keydown", move));
+  window.addEventListener("hashchange", fromAddress);
+  start();
+})();

@@ -1,0 +1,63 @@
+"""What a report is made of: everything it draws, computed by the stages before it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from longlook.model import Better, ClaimResult, Contrast, Estimate, Study
+
+
+@dataclass(frozen=True)
+class MetricFacts:
+    """How a metric is called on the page."""
+
+    label: str
+    unit: str
+    better: Better
+
+
+@dataclass(frozen=True)
+class ReportContent:
+    """The inputs of a report; equal inputs give equal bytes.
+
+    `samples` has one row per attempt and metric: study, cell (cell_id), arm, round, seed, trial_id, attempt, metric,
+    value, unit, outcome, reason and a column `factor.NAME` per factor. `goodput` has the columns trial_id, arm,
+    cell_id, round, time_s, mbps, or is None where no link log was kept. `manifest` is manifest.json.
+    """
+
+    study: Study
+    samples: pd.DataFrame
+    estimates: list[Estimate]
+    claims: list[ClaimResult]
+    manifest: Mapping[str, Any]
+    metrics: Mapping[str, MetricFacts]
+    goodput: pd.DataFrame | None = None
+
+    def arm_label(self, name: str) -> str:
+        """The label of an arm, or its name when the study does not define it."""
+        return next((arm.label or arm.name for arm in self.study.arms if arm.name == name), name)
+
+    def short_label(self, name: str) -> str:
+        """The short label of an arm."""
+        return short_labels(self.study).get(name, name)
+
+    def facts(self, metric: str) -> MetricFacts:
+        """How a metric is called; one that nobody described is called by its name."""
+        if metric in self.metrics:
+            return self.metrics[metric]
+        unit = next((estimate.unit for estimate in self.estimates if estimate.metric == metric), "")
+        return MetricFacts(metric.replace("_", " "), unit, Better.LOWER)
+
+    def estimates_of(self, contrast: Contrast) -> list[Estimate]:
+        """The estimates of a contrast on its own metric."""
+        return [item for item in self.estimates if item.contrast == contrast.name and item.metric == contrast.metric]
+
+
+def short_labels(study: Study) -> dict[str, str]:
+    """Arms' labels by name, without what they say in brackets where the rest still tells them apart."""
+    full = {arm.name: arm.label or arm.name for arm in study.arms}
+    short = {name: label.split(" (")[0] or label for name, label in full.items()}
+    seen = list(short.values())
+    return {name: short[name] if seen.count(short[name]) == 1 else full[name] for name in full}

@@ -1,0 +1,102 @@
+"""Verdicts and claims as text: for the terminal, for pipes and for Markdown."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from longlook.model import ClaimResult, Estimate, Study, Verdict
+from longlook.report import wording
+from longlook.report.content import short_labels
+from longlook.report.layout import cell_label, ordered
+
+STYLES = {
+    Verdict.BETTER: "bold red",
+    Verdict.WORSE: "bold blue",
+    Verdict.EQUIVALENT: "bold",
+    Verdict.INCONCLUSIVE: "dim",
+}
+
+
+def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
+    """Header and one row per estimate: (contrast and metric where there are several,) factors, medians, effect,
+    interval, adjusted p, verdict."""
+    arms = short_labels(study)
+    pairs = {(item.baseline, item.contender) for item in estimates}
+    baseline, contender = (
+        (arms.get(name, name) for name in next(iter(pairs))) if len(pairs) == 1 else ("baseline", "contender")
+    )
+    named = len({(item.contrast, item.metric) for item in estimates}) > 1
+    header = (
+        *(("contrast", "metric") if named else ()),
+        *(factor.name for factor in study.factors),
+        f"{baseline} median",
+        f"{contender} median",
+        "effect",
+        f"{wording.percent(study.analysis.confidence)} interval",
+        "p adj",
+        "verdict",
+    )
+    return [header, *(_row(study, item, named=named) for item in ordered(study, estimates))]
+
+
+def _row(study: Study, item: Estimate, *, named: bool) -> tuple[str, ...]:
+    return (
+        *((item.contrast, item.metric) if named else ()),
+        *(item.cell.get(factor.name, "") for factor in study.factors),
+        wording.quantity(item.baseline_median, item.unit),
+        wording.quantity(item.contender_median, item.unit),
+        wording.effect(item.effect_pct),
+        wording.interval(item.ci_low_pct, item.ci_high_pct),
+        wording.p_value(item.p_adjusted),
+        f"{wording.SYMBOLS[item.verdict]} {item.verdict}",
+    )
+
+
+def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
+    """The verdicts for a terminal; + % means the contender is better."""
+    header, *rows = plain_rows(study, estimates)
+    numeric = len(header) - 6
+    table = Table(title=Text(study.title), caption=Text("+ % means the contender is better"), header_style="bold")
+    for index, name in enumerate(header):
+        right = numeric <= index < len(header) - 1
+        table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+    for row, item in zip(rows, ordered(study, estimates), strict=True):
+        style = STYLES[item.verdict]
+        table.add_row(*(Text(text, style=style if index == len(row) - 1 else "") for index, text in enumerate(row)))
+    return table
+
+
+def markdown_table(study: Study, estimates: Sequence[Estimate]) -> str:
+    """The verdicts as a GitHub-flavoured Markdown table."""
+    header, *rows = plain_rows(study, estimates)
+    numeric = range(len(header) - 6, len(header) - 1)
+    return _markdown(header, rows, frozenset(numeric))
+
+
+def claims_markdown(claims: Sequence[ClaimResult]) -> str:
+    """Published values beside ours as a Markdown table."""
+    header = ("cell", "published", "ours", "interval", "result", "reason")
+    return _markdown(header, [_claim_row(item) for item in claims], frozenset((1, 2, 3)))
+
+
+def _claim_row(item: ClaimResult) -> tuple[str, ...]:
+    estimate = item.estimate
+    return (
+        cell_label(item.claim.cell),
+        wording.published(item.claim),
+        wording.effect(estimate.effect_pct) if estimate else wording.DASH,
+        wording.interval(estimate.ci_low_pct, estimate.ci_high_pct) if estimate else wording.DASH,
+        f"{wording.RESULT_SYMBOLS.get(item.result, '')} {item.result}".strip(),
+        item.reason,
+    )
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int]) -> str:
+    rule = ["---:" if index in right else "---" for index in range(len(header))]
+    lines = [header, rule, *([_escape(text) for text in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")

@@ -1,0 +1,196 @@
+"""Numbers and verdicts as people read them: signs, units, symbols and whole sentences."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from longlook.model import Better, Claim, ClaimResult, Contrast, Estimate, Verdict
+from longlook.report.content import ReportContent
+
+SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}
+RESULT_SYMBOLS = {"reproduced": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "–"}
+RESULTS = tuple(RESULT_SYMBOLS)
+DASH = "–"
+NBSP = "\u00a0"
+MINUS = "\u2212"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """About `digits` significant digits, thousands separated, never an exponent."""
+    if math.isnan(value):
+        return DASH
+    if math.isinf(value):
+        return f"{MINUS if value < 0 else ''}∞"
+    magnitude = math.floor(math.log10(abs(value))) if value else 0
+    if magnitude < -9:
+        return "0"
+    text = f"{value:,.{max(0, digits - 1 - magnitude)}f}"
+    return text.replace("-", MINUS)
+
+
+def points(value: float) -> str:
+    """A percentage without its unit: whole from 10 on, one decimal below; plus is not written."""
+    if math.isinf(value) or math.isnan(value):
+        return number(value)
+    text = f"{value:,.0f}" if abs(value) >= 9.95 else f"{value:.1f}"
+    return "0" if text in ("0.0", "-0.0") else text.replace("-", MINUS)
+
+
+def effect(value: float | None) -> str:
+    """An effect with its sign: `+45 %`, `−2,300 %`, `0 %`."""
+    if value is None or math.isnan(value):
+        return DASH
+    text = points(value)
+    return f"{'' if text == '0' or text.startswith(MINUS) else '+'}{text}{NBSP}%"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """`42 to 48`, without unit."""
+    if low is None or high is None:
+        return DASH
+    return f"{points(low)} to {points(high)}"
+
+
+def interval_pct(low: float | None, high: float | None) -> str:
+    """`42 to 48 %`."""
+    text = interval(low, high)
+    return text if text == DASH else f"{text}{NBSP}%"
+
+
+def percent(share: float) -> str:
+    """A share as whole or broken percent: `95 %`, `99.9 %`."""
+    return f"{share * 100:g}{NBSP}%"
+
+
+def p_value(value: float | None) -> str:
+    """`0.012`, `< 0.0001`."""
+    if value is None or math.isnan(value):
+        return DASH
+    if value < 0.0001:
+        return "<" + NBSP + "0.0001"
+    return f"{value:.4f}" if value < 0.01 else f"{value:.3f}"
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A measured value in the most readable unit: `457 ms`, `9.61 Mbit/s`."""
+    if value is None or math.isnan(value):
+        return DASH
+    scaled, shown = _readable(value, unit)
+    return f"{number(scaled)}{NBSP}{shown}".rstrip(NBSP)
+
+
+def _readable(value: float, unit: str) -> tuple[float, str]:
+    size = abs(value)
+    if unit == "s" and 0 < size < 1:
+        return (value * 1e3, "ms") if size >= 1e-3 else (value * 1e6, "µs")
+    if unit in ("bit/s", "bps"):
+        for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+            if size >= factor:
+                return value / factor, f"{prefix}bit/s"
+        return value, "bit/s"
+    return value, unit
+
+
+def direction(better: Better) -> str:
+    """`lower is better`."""
+    return f"{better} is better"
+
+
+def inner(label: str) -> str:
+    """A label inside a sentence: `Page load time` loses its capital, `CPU time` does not."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+
+
+def conclusion(estimate: Estimate, content: ReportContent) -> str:
+    """One cell's verdict as a sentence."""
+    contender, baseline = content.short_label(estimate.contender), content.short_label(estimate.baseline)
+    analysis = content.study.analysis
+    span = interval_pct(estimate.ci_low_pct, estimate.ci_high_pct)
+    evidence = effect(estimate.effect_pct)
+    if span != DASH:
+        evidence += f", {percent(analysis.confidence)} interval {span}"
+    p_text = p_value(estimate.p_adjusted)
+    p_part = f", adjusted p {p_text if p_text.startswith('<') else '= ' + p_text}" if p_text != DASH else ""
+    sentence = {
+        Verdict.BETTER: f"{contender} is better than {baseline}: {evidence}{p_part}.",
+        Verdict.WORSE: f"{contender} is worse than {baseline}: {evidence}{p_part}.",
+        Verdict.EQUIVALENT: f"{contender} and {baseline} are equivalent within "
+        f"±{analysis.equivalence_margin_pct:g}{NBSP}%: {evidence}.",
+        Verdict.INCONCLUSIVE: f"Inconclusive: {evidence}{p_part}.",
+    }[estimate.verdict]
+    if estimate.effect_pct is None:
+        sentence = "Inconclusive: no effect can be computed."
+    return f"{sentence} {_sentence(estimate.reason)}".strip()
+
+
+def published(claim: Claim) -> str:
+    """A source's value: `+45 %`, `≤ −99 %` where its scale ended, `n.s.` where it found no difference."""
+    if claim.effect_pct is None:
+        return "significant" if claim.significant else "n.s."
+    shown = effect(claim.effect_pct)
+    if claim.clipped_at_pct is not None and abs(claim.effect_pct) >= claim.clipped_at_pct:
+        shown = f"{'≥' if claim.effect_pct > 0 else '≤'}{NBSP}{shown}"
+    return shown if claim.significant else f"{shown} n.s."
+
+
+def answer(content: ReportContent) -> list[str]:
+    """The study's answer in plain words, a sentence or two per contrast, from counts of verdicts."""
+    sentences = [_contrast_answer(content, contrast) for contrast in content.study.contrasts]
+    if content.claims:
+        sentences.append(_claims_answer(content.claims))
+    return sentences
+
+
+def _contrast_answer(content: ReportContent, contrast: Contrast) -> str:
+    estimates = content.estimates_of(contrast)
+    contender, baseline = content.short_label(contrast.contender), content.short_label(contrast.baseline)
+    metric = inner(content.facts(contrast.metric).label)
+    if not estimates:
+        return f"Nothing was measured yet for {contender} against {baseline} on {metric}."
+    counts = Counter(item.verdict for item in estimates)
+    if counts[Verdict.INCONCLUSIVE] == len(estimates):
+        return (
+            f"On {metric}, {contender} against {baseline} is inconclusive in {_share(len(estimates), len(estimates))}."
+        )
+    parts = [
+        f"{words} {baseline} in {_share(counts[verdict], len(estimates))} ({_range(estimates, verdict)})"
+        for verdict, words in ((Verdict.BETTER, "better than"), (Verdict.WORSE, "worse than"))
+        if counts[verdict]
+    ]
+    if equivalent := counts[Verdict.EQUIVALENT]:
+        parts.append(f"equivalent to {baseline} in {_share(equivalent, len(estimates))}")
+    undecided = counts[Verdict.INCONCLUSIVE]
+    tail = f" {undecided} {'cells are' if undecided > 1 else 'cell is'} inconclusive." if undecided else ""
+    return f"On {metric}, {contender} is {_listed(parts)}.{tail}"
+
+
+def _share(count: int, total: int) -> str:
+    if total == 1:
+        return "the one cell"
+    return f"all {total} cells" if count == total else f"{count} of {total} cells"
+
+
+def _range(estimates: Sequence[Estimate], verdict: Verdict) -> str:
+    values = [abs(e.effect_pct) for e in estimates if e.verdict is verdict and e.effect_pct is not None]
+    if not values:
+        return "by an unknown margin"
+    low, high = points(min(values)), points(max(values))
+    return f"by {low}{NBSP}%" if low == high else f"by {low} to {high}{NBSP}%"
+
+
+def _claims_answer(claims: Sequence[ClaimResult]) -> str:
+    counts = Counter(item.result for item in claims)
+    if len(claims) == 1:
+        return f"The one published value is {claims[0].result}."
+    parts = [f"{counts[name]} {'are' if counts[name] > 1 else 'is'} {name}" for name in RESULTS if counts[name]]
+    return f"Of {len(claims)} published values, {_listed(parts)}."
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _sentence(text: str | None) -> str:
+    if not text:
+        return ""
+    return text[0].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -1,0 +1,30 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from longlook import registry
+from longlook.engines.live import LiveEngine
+from tests.faults.harness import Home, host_state
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    """A home, and the proof that nothing of it is left: no process, no scratch, nothing of the host changed."""
+    home = Home(tmp_path)
+    (tmp_path / "tmp").mkdir()
+    for key in ("LONGLOOK_CACHE", "TMPDIR", "LONGLOOK_PLUGINS"):
+        monkeypatch.setenv(key, home.environment()[key])
+    registry.load.cache_clear()
+    before = host_state()
+    yield home
+    registry.load.cache_clear()
+    assert home.processes() == []
+    assert home.scratch() == []
+    assert host_state() == before
+
+
+@pytest.fixture
+def engine(home: Home) -> Iterator[LiveEngine]:
+    with LiveEngine() as engine:
+        yield engine

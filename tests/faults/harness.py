@@ -1,0 +1,174 @@
+"""Jobs for the rogue stack, and what the machine looks like before and after."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from longlook import codec
+from longlook.job import Content, Expected, Identity, Job, Program
+from longlook.linkprogram import link_program
+from longlook.model import ConnectionState, Endpoint, Link, Stage, Trial, Workload
+
+PLUGINS = Path(__file__).parents[1] / "plugins"
+ROGUE = PLUGINS / "programs" / "rogue.py"
+DRIVER = Path(__file__).with_name("driver.py")
+MS = 1_000_000
+BODY_BYTES = 20_000
+SYSCTLS = ("net/ipv4", "net/core")
+
+FAST = Link(
+    (Stage("rate", {"rate_bps": 50_000_000, "queue_bytes": 100_000}), Stage("delay", {"delay_ns": MS})),
+    (Stage("rate", {"rate_bps": 50_000_000, "queue_bytes": 100_000}), Stage("delay", {"delay_ns": MS})),
+)
+
+
+@dataclass(frozen=True)
+class Home:
+    """A place of a test's own for everything Longlook writes; its path marks every process of the test."""
+
+    path: Path
+
+    def environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "LONGLOOK_CACHE": str(self.path / "cache"),
+            "TMPDIR": str(self.path / "tmp"),
+            "LONGLOOK_PLUGINS": str(PLUGINS),
+        }
+
+    def processes(self) -> list[int]:
+        """Every process with this home in its environment, but for this one."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                try:
+                    if str(self.path).encode() in (entry / "environ").read_bytes():
+                        found.append(int(entry.name))
+                except OSError:
+                    continue
+        return found
+
+    def scratch(self) -> list[Path]:
+        return [*(self.path / "tmp").iterdir(), *(self.path / "cache" / "state").glob("*")]
+
+    def content(self) -> Content:
+        root = self.path / "www"
+        root.mkdir(exist_ok=True)
+        bodies = {f"/{name}": hashlib.sha256(name.encode()).digest() * (BODY_BYTES // 32) for name in ("a", "b")}
+        for path, body in bodies.items():
+            (root / path[1:]).write_bytes(body)
+        expected = {p: Expected(len(b), "sha256:" + hashlib.sha256(b).hexdigest()) for p, b in bodies.items()}
+        return Content(str(root), (tuple(bodies),), expected)
+
+    def job(
+        self,
+        name: str = "trial",
+        server: Mapping[str, str] | None = None,
+        client: Mapping[str, str] | None = None,
+        client_stack: str = "rogue",
+        folder: Path | None = None,
+        timeout_s: float = 20.0,
+        **changes: Any,
+    ) -> Job:
+        folder = folder or self.path / "run" / name
+        folder.mkdir(parents=True)
+        rogue = Program(str(ROGUE), "0" * 64)
+        trial = Trial(
+            **{
+                "id": name,
+                "study": "faults",
+                "cell": {},
+                "cell_id": "cell",
+                "arm": "rogue",
+                "round": 0,
+                "seed": 7,
+                "link": FAST,
+                "workload": Workload("files"),
+                "protocol": "h2",
+                "connection": ConnectionState.COLD,
+                "congestion_control": "cubic",
+                "server": Endpoint("rogue", "0", server or {}),
+                "client": Endpoint(client_stack, "0", client or {}),
+                "timeout_s": timeout_s,
+                **changes,
+            }
+        )
+        identity = Identity("www.example.test", "ca", "certificate", "key", "spki")
+        programs = {"server": rogue, "client": rogue, "link": link_program()}
+        return Job(trial, 1, str(folder), programs, self.content(), identity)
+
+    def drive(self, *jobs: Job, prefix: tuple[str, ...] = (), **options: Any) -> subprocess.Popen[bytes]:
+        """Run jobs by an engine in a process of its own, which prints one line of JSON per result."""
+        order = self.path / "order.json"
+        order.write_text(json.dumps([codec.encode(job) for job in jobs]))
+        command = [*prefix, sys.executable, str(DRIVER), str(order)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, env=self.environment(), **options)
+
+
+def results(driver: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
+    """Everything the driver printed, once it has ended."""
+    output, _ = driver.communicate(timeout=60)
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def wait_until(condition: Callable[[], Any], what: str) -> Any:
+    """The first true value of a condition; what happens in other processes has no descriptor to wait on."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"not in 20 s: {what}")
+
+
+def measuring(job: Job) -> bool:
+    """Whether the server of a running trial has accepted its client."""
+    log = Path(job.folder) / "server.jsonl"
+    return log.exists() and '"connection"' in log.read_text()
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or waits only to be reaped."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
+    except OSError:
+        return True
+
+
+def network_namespaces(pids: list[int]) -> set[int]:
+    """Inodes of the network namespaces that processes are in."""
+    found = set()
+    for pid in pids:
+        try:
+            found.add(Path(f"/proc/{pid}/ns/net").stat().st_ino)
+        except OSError:
+            continue
+    return found
+
+
+def all_network_namespaces() -> set[int]:
+    """Inodes of every network namespace that any process is in, and of every one that is mounted."""
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    mounts = Path("/proc/self/mountinfo").read_text()
+    named = {int(word[5:-1]) for word in mounts.split() if word.startswith("net:[")}
+    return network_namespaces(pids) | named
+
+
+def host_state() -> dict[str, str]:
+    """What a laboratory must not change: the host's devices and its network settings."""
+    state = {f"device {entry.name}": "" for entry in Path("/sys/class/net").iterdir()}
+    state["routes"] = Path("/proc/net/route").read_text()
+    for folder in SYSCTLS:
+        for path in sorted((Path("/proc/sys") / folder).rglob("*")):
+            try:
+                state[str(path)] = path.read_text() if path.is_file() else ""
+            except OSError:
+                continue  # write-only
+    return state

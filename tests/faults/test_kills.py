@@ -1,0 +1,108 @@
+"""Whatever ends a run in the middle, nothing stays behind and no finished trial is lost."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from longlook.engines.live import LiveEngine
+from longlook.job import Job
+from longlook.lab.leftovers import clear_leftovers
+from longlook.model import Outcome
+from tests.faults.harness import (
+    Home,
+    all_network_namespaces,
+    has_ended,
+    measuring,
+    network_namespaces,
+    results,
+    wait_until,
+)
+
+pytestmark = pytest.mark.lab
+
+KILLS: dict[str, Callable[[subprocess.Popen[bytes]], None]] = {
+    "SIGKILL of the engine": lambda driver: driver.kill(),
+    "SIGTERM of the engine": lambda driver: driver.terminate(),
+    "Ctrl-C": lambda driver: os.killpg(driver.pid, signal.SIGINT),
+    "SIGKILL of its whole process group": lambda driver: os.killpg(driver.pid, signal.SIGKILL),
+}
+
+
+@pytest.mark.parametrize("session", [False, True], ids=["plain", "session"])
+@pytest.mark.parametrize("kill", list(KILLS))
+def test_an_engine_that_is_ended_in_the_middle_leaves_nothing(home: Home, kill: str, session: bool) -> None:
+    stack = "rogue-session" if session else "rogue"
+    finished, hanging = home.job("finished", client_stack=stack), _hanging(home, client_stack=stack)
+    driver = home.drive(finished, hanging, start_new_session=True, stderr=subprocess.DEVNULL)
+    wait_until(lambda: measuring(hanging), "the second trial runs")
+    inside = network_namespaces(home.processes()) - network_namespaces([os.getpid()])
+    assert len(inside) >= 3
+    KILLS[kill](driver)
+    assert driver.wait(20) != 0
+    assert driver.stdout is not None
+    driver.stdout.close()
+    wait_until(lambda: home.processes() == [], "every process is gone")
+    wait_until(lambda: home.scratch() == [], "the scratch folder is gone")
+    assert not inside & all_network_namespaces()
+    assert json.loads((Path(finished.folder) / "run.json").read_text())["outcome"] == "ok"
+    assert not (Path(hanging.folder) / "run.json").exists()
+
+
+@pytest.mark.parametrize("victim", ["warden", "laboratory"])
+def test_a_killed_agent_costs_its_trial_only(home: Home, victim: str) -> None:
+    hanging, after = _hanging(home), home.job("after")
+    driver = home.drive(hanging, after)
+    wait_until(lambda: measuring(hanging), "the trial runs")
+    agents = [pid for pid in home.processes() if b"longlook.agent" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    warden, laboratory = sorted(agents, key=lambda pid: _parent(pid) in agents)
+    os.kill(warden if victim == "warden" else laboratory, signal.SIGKILL)
+    lost, next_one = results(driver)
+    assert driver.returncode == 0
+    assert lost["run"]["outcome"] == Outcome.INVALID
+    assert "agent died" in lost["run"]["reason"]
+    assert json.loads((Path(hanging.folder) / "run.json").read_text()) == lost["run"]
+    assert next_one["run"]["outcome"] == Outcome.OK
+
+
+def test_when_agent_and_engine_are_both_killed_the_next_start_clears_up(home: Home) -> None:
+    hanging = _hanging(home)
+    driver = home.drive(hanging)
+    wait_until(lambda: measuring(hanging), "the trial runs")
+    everyone = home.processes()
+    for pid in everyone:
+        os.kill(pid, signal.SIGSTOP)  # so that none can clear up after another
+    for pid in everyone:
+        os.kill(pid, signal.SIGKILL)
+    results(driver)
+    wait_until(lambda: all(map(has_ended, everyone)), "every process is gone")
+    assert home.scratch() != []
+    with LiveEngine():
+        assert home.scratch() == []
+
+
+def test_only_folders_of_dead_laboratories_are_cleared(home: Home, tmp_path: Path) -> None:
+    hanging = _hanging(home)
+    driver = home.drive(hanging)
+    wait_until(lambda: measuring(hanging), "the trial runs")
+    strange = tmp_path / "cache" / "state" / "strange.json"
+    strange.write_text('{"marker": "strange", "scratch": "/"}')
+    before = home.scratch()
+    assert clear_leftovers() == []
+    assert home.scratch() == before
+    strange.unlink()
+    driver.terminate()
+    results(driver)
+    wait_until(lambda: home.processes() == [], "every process is gone")
+
+
+def _hanging(home: Home, **options: str) -> Job:
+    return home.job("hanging", server={"fault": "hangs"}, timeout_s=60.0, **options)
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

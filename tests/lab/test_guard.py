@@ -1,0 +1,67 @@
+"""The guard alone: each disturbance against an otherwise sound measurement."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from longlook.lab.counters import Reading
+from longlook.lab.guard import findings, observe
+
+BEFORE = Reading(monotonic_s=10.0, busy_ticks=1000, idle_ticks=5000, steal_ticks=10, dropped=3, udp_errors=2)
+AFTER = Reading(monotonic_s=11.0, busy_ticks=1080, idle_ticks=5119, steal_ticks=11, dropped=3, udp_errors=2)
+DIRECTION = {"arrived": 1000, "delivered": 990, "queued": 1, "dropped_loss": 4, "dropped_queue": 5, "late_over_1ms": 0}
+ROUTER = {"max_gap_ns": 400_000, "max_late_ns": 300_000, "ring_drops": 0, "fifo": 1, "log_lost": 0}
+SUMMARY: dict[str, Any] = {"up": DIRECTION, "down": DIRECTION, "guard": ROUTER}
+
+
+def direction(**changes: int) -> dict[str, Any]:
+    return {**SUMMARY, "down": {**DIRECTION, **changes}}
+
+
+def router(**changes: int) -> dict[str, Any]:
+    return {**SUMMARY, "guard": {**ROUTER, **changes}}
+
+
+DISTURBANCES: dict[str, tuple[Reading, dict[str, Any], str]] = {
+    "books": (AFTER, direction(arrived=1001), "do not balance"),
+    "ring": (AFTER, router(ring_drops=1), "missed 1 packets"),
+    "log": (AFTER, router(log_lost=2), "lacks 2 records"),
+    "overflow": (AFTER, direction(arrived=1002, dropped_overflow=2), "no room for 2"),
+    "oversize": (AFTER, direction(arrived=1001, dropped_oversize=1), "an offload is on"),
+    "checksums": (AFTER, router(unfinished_checksums=1), "an offload is on"),
+    "late": (AFTER, direction(late_over_1ms=20), "20 packets (1.01%) left the link more than 1 ms late"),
+    "gap": (AFTER, router(max_gap_ns=11_000_000), "stood still for 11.0 ms"),
+    "losses outside": (replace(AFTER, dropped=4), SUMMARY, "1 packets were lost outside"),
+    "receive buffer": (replace(AFTER, udp_errors=5), SUMMARY, "3 received datagrams"),
+    "steal": (replace(AFTER, steal_ticks=60), SUMMARY, "took 20.1% of the CPU"),
+    "saturation": (replace(AFTER, busy_ticks=1199, idle_ticks=5001), SUMMARY, "busy 99.0% of the time"),
+}
+
+
+def test_a_sound_measurement_has_no_findings() -> None:
+    assert findings(observe(BEFORE, AFTER, SUMMARY)) == []
+
+
+@pytest.mark.parametrize("name", list(DISTURBANCES))
+def test_disturbance(name: str) -> None:
+    after, summary, reason = DISTURBANCES[name]
+    (found,) = findings(observe(BEFORE, after, summary))
+    assert reason in found.reason
+    assert found.hint
+
+
+def test_one_late_packet_of_few_is_no_finding() -> None:
+    few = {**DIRECTION, "arrived": 10, "delivered": 10, "queued": 0, "dropped_loss": 0, "dropped_queue": 0}
+    observed = observe(BEFORE, AFTER, {"up": few, "down": {**few, "late_over_1ms": 1}, "guard": ROUTER})
+    assert observed["late_share"] == 0.05
+    assert findings(observed) == []
+
+
+def test_a_short_interval_says_nothing_about_the_cpu() -> None:
+    after = replace(AFTER, monotonic_s=10.1, busy_ticks=1020, idle_ticks=5000)
+    assert findings(observe(BEFORE, after, SUMMARY)) == []
+
+
+def test_without_a_summary_nothing_is_divided_by_zero() -> None:
+    assert observe(BEFORE, BEFORE, {})["late_share"] == 0.0

@@ -1,0 +1,178 @@
+"""The judgement alone: each piece of evidence against an otherwise sound trial."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from longlook.job import Content, Expected
+from longlook.lab.judge import Case, Evidence, Stopped, judge
+from longlook.model import ConnectionState, Endpoint, Link, Outcome, Trial, Workload
+
+DIGEST = "sha256:" + "0" * 64
+CONTENT = Content("/www", (("/a",), ("/b",)), {"/a": Expected(10, DIGEST), "/b": Expected(20, DIGEST)})
+TRIAL = Trial(
+    id="t",
+    study="s",
+    cell={},
+    cell_id="c",
+    arm="a",
+    round=0,
+    seed=1,
+    link=Link((), ()),
+    workload=Workload("page"),
+    protocol="h2",
+    connection=ConnectionState.COLD,
+    congestion_control="cubic",
+    server=Endpoint("some", "1"),
+    client=Endpoint("other", "2"),
+    timeout_s=5.0,
+)
+
+
+def fetched(path: str, size: int, **keys: Any) -> dict[str, Any]:
+    answer = {"protocol": "h2", "status": 200, "bytes": size, "digest": DIGEST, "error": None}
+    return {"event": "object", "path": path, **answer, **keys}
+
+
+def opened(port: int, *, primes: bool = False) -> dict[str, Any]:
+    return {"event": "connection", "protocol": "h2", "local": f"10.8.0.1:{port}", "primes": primes}
+
+
+def accepted(port: int, *, resumed: bool = False, early: bool = False, **keys: Any) -> dict[str, Any]:
+    state = {"resumed": resumed, "used_0rtt": early, "congestion_control": "cubic"}
+    return {"event": "connection", "protocol": "h2", "remote": f"10.8.0.1:{port}", **state, **keys}
+
+
+OBJECTS = (fetched("/a", 10), fetched("/b", 20))
+READY = {"event": "ready"}
+SOUND = Case(
+    trial=TRIAL,
+    content=CONTENT,
+    stopped=Stopped.CLIENT_ENDED,
+    client=Evidence((opened(1), *OBJECTS), (), 0),
+    server=Evidence((READY, accepted(1))),
+    measure_s=1.0,
+)
+
+
+def client(*lines: dict[str, Any], exit_code: int | None = 0, junk: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"client": Evidence(lines, junk, exit_code)}
+
+
+def server(*lines: dict[str, Any], exit_code: int | None = None) -> dict[str, Any]:
+    return {"server": Evidence((READY, *lines), (), exit_code)}
+
+
+def declared(connection: ConnectionState = ConnectionState.COLD, **changes: Any) -> dict[str, Any]:
+    return {"trial": replace(TRIAL, connection=connection, **changes)}
+
+
+RESUMED, EARLY = ConnectionState.RESUMED, ConnectionState.ZERO_RTT
+QUIC = {"congestion_control": None}
+
+JUDGEMENTS: dict[str, tuple[dict[str, Any], Outcome, str]] = {
+    "sound": ({}, Outcome.OK, ""),
+    "a client that cannot tell the digest": (
+        client(opened(1), fetched("/a", 10, digest=None), OBJECTS[1]),
+        Outcome.OK,
+        "",
+    ),
+    "server exit 127": (
+        server({"event": "error", "reason": "no h9"}, exit_code=127) | {"stopped": Stopped.SERVER_ENDED},
+        Outcome.UNSUPPORTED,
+        "server some 1 does not support this: no h9",
+    ),
+    "session client says unsupported": (
+        client({"event": "error", "supported": False, "reason": "no 0-RTT"}, exit_code=None) | {"session": True},
+        Outcome.UNSUPPORTED,
+        "client other 2 does not support this: no 0-RTT",
+    ),
+    "link ended": ({"stopped": Stopped.LINK_ENDED}, Outcome.INVALID, "link emulator stopped"),
+    "server late": ({"stopped": Stopped.SERVER_STARTED_LATE}, Outcome.TIMED_OUT, "server hung"),
+    "session client late": ({"stopped": Stopped.CLIENT_STARTED_LATE}, Outcome.TIMED_OUT, "client hung"),
+    "server killed": (
+        server(exit_code=-11) | {"stopped": Stopped.SERVER_ENDED},
+        Outcome.FAILED,
+        "before the client was done (signal 11)",
+    ),
+    "server never ready and gone": (
+        {"server": Evidence(({"event": "error", "reason": "port in use"},), (), 1), "stopped": Stopped.SERVER_ENDED},
+        Outcome.FAILED,
+        "at its start (exit code 1): port in use",
+    ),
+    "client hung": ({"stopped": Stopped.CLIENT_HUNG}, Outcome.TIMED_OUT, "client hung"),
+    "transfer hung": (
+        client(opened(1), OBJECTS[0], fetched("/b", 0, error="timeout"), exit_code=1) | {"measure_s": 5.1},
+        Outcome.TIMED_OUT,
+        "1 of 2 objects",
+    ),
+    "client failed": (
+        client(opened(1), fetched("/a", 0, error="reset"), fetched("/b", 0, error="reset"), exit_code=1),
+        Outcome.FAILED,
+        "exit code 1): /a: reset (and 1 more)",
+    ),
+    "session client failed": (
+        client(*OBJECTS, {"event": "done", "ok": False}, exit_code=None) | {"session": True},
+        Outcome.FAILED,
+        "it said so",
+    ),
+    "junk": (client(opened(1), *OBJECTS, junk=("hello",)), Outcome.FAILED, "'hello'"),
+    "missing object": (client(opened(1), OBJECTS[0]), Outcome.FAILED, "/b: the client never reported it"),
+    "short": (client(opened(1), OBJECTS[0], fetched("/b", 19)), Outcome.FAILED, "19 bytes, expected 20"),
+    "digest": (client(opened(1), OBJECTS[0], fetched("/b", 20, digest="x")), Outcome.FAILED, "wrong body"),
+    "status": (client(opened(1), OBJECTS[0], fetched("/b", 20, status=404)), Outcome.FAILED, "HTTP status 404"),
+    "page never loaded": (
+        client(opened(1), *OBJECTS, {"event": "page", "url": "u", "t_loaded_ns": None}),
+        Outcome.FAILED,
+        "never finished loading",
+    ),
+    "protocol of an object": (
+        client(opened(1), OBJECTS[0], fetched("/b", 20, protocol="h3")),
+        Outcome.INVALID,
+        "/b used h3, not h2",
+    ),
+    "protocol of a connection": (server(accepted(1, protocol="h3")), Outcome.INVALID, "used h3, not h2"),
+    "two connections": (server(accepted(1), accepted(2)), Outcome.INVALID, "2 connections"),
+    "no connection": (server(), Outcome.INVALID, "not proven"),
+    "cold was resumed": (server(accepted(1, resumed=True)), Outcome.INVALID, "was resumed, declared cold"),
+    "cold used early data": (server(accepted(1, early=True)), Outcome.INVALID, "was 0rtt, declared cold"),
+    "resumed was cold": (declared(RESUMED) | server(accepted(1)), Outcome.INVALID, "was cold, declared resumed"),
+    "resumed after priming": (
+        declared(RESUMED)
+        | client(opened(1, primes=True), opened(2), *OBJECTS)
+        | server(accepted(1), accepted(2, resumed=True)),
+        Outcome.OK,
+        "",
+    ),
+    "early data after priming by a client that names no connection": (
+        declared(EARLY) | client(*OBJECTS) | server(accepted(1), accepted(2, resumed=True, early=True)),
+        Outcome.OK,
+        "",
+    ),
+    "early data refused": (
+        declared(EARLY)
+        | client(opened(1, primes=True), opened(2), *OBJECTS)
+        | server(accepted(1), accepted(2, resumed=True)),
+        Outcome.INVALID,
+        "was resumed, declared 0rtt",
+    ),
+    "other congestion control": (server(accepted(1, congestion_control="bbr")), Outcome.INVALID, "was bbr"),
+    "congestion controls differ": ({"seen_congestion_controls": frozenset({"bbr"})}, Outcome.INVALID, "bbr, cubic"),
+    "congestion control unproven": (server(accepted(1, congestion_control=None)), Outcome.INVALID, "nothing proves"),
+    "congestion control seen by the kernel": (
+        server(accepted(1, congestion_control=None)) | {"seen_congestion_controls": frozenset({"cubic"})},
+        Outcome.OK,
+        "",
+    ),
+    "QUIC has none": (declared(**QUIC) | server(accepted(1, congestion_control=None)), Outcome.OK, ""),
+}
+
+
+@pytest.mark.parametrize("name", list(JUDGEMENTS))
+def test_judgement(name: str) -> None:
+    changes, outcome, reason = JUDGEMENTS[name]
+    judgement = judge(replace(SOUND, **changes))
+    assert judgement.outcome is outcome
+    assert reason in (judgement.reason or "")
+    assert (judgement.hint is None) is (outcome is Outcome.OK)

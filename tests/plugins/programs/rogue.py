@@ -1,0 +1,169 @@
+"""A server and client that follow adapters/CONTRACT.md over a trivial TCP protocol, and misbehave on request.
+
+The protocol: one line `GET path`, answered by one line with the body's length and the body. Run as
+`rogue.py server JSON`, `rogue.py client FILE` or `rogue.py session`.
+"""
+
+import hashlib
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+TCP_CONGESTION = 13
+
+
+def say(event, **keys):
+    print(json.dumps({"event": event, **keys}), flush=True)
+
+
+def hang():
+    while True:
+        signal.pause()
+
+
+def leave_daemon():
+    """A grandchild in a session of its own that outlives everything but its namespace."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            hang()
+        os._exit(0)
+    os.wait()
+
+
+def serve(order):
+    fault = order["knobs"].get("fault", "none")
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if fault == "ignores_sigterm" else lambda *_: os._exit(0))
+    listener = open_shop(order, fault)
+    while True:
+        connection, remote = listener.accept()
+        say(
+            "connection",
+            protocol=order["protocol"],
+            local=f"{order['address']}:{order['port']}",
+            remote=f"{remote[0]}:{remote[1]}",
+            resumed=fault == "resumes",
+            used_0rtt=False,
+            t_handshake_ns=time.time_ns(),
+            congestion_control=congestion_control(connection, fault),
+        )
+        if fault == "hangs":
+            hang()
+        for line in connection.makefile():
+            body = (Path(order["www"]) / line.split()[1].lstrip("/")).read_bytes()
+            if fault == "dies_in_the_middle":
+                connection.sendall(f"{len(body)}\n".encode() + body[: len(body) // 2])
+                os.kill(os.getpid(), signal.SIGSEGV)
+            if fault == "wrong_body":
+                body = body[:-1] + bytes([body[-1] ^ 1])
+            if fault == "short_body":
+                body = body[:-1]
+            connection.sendall(f"{len(body)}\n".encode() + body)
+
+
+def open_shop(order, fault):
+    if fault == "unsupported":
+        say("error", reason="rogue does not do this", supported=False)
+        sys.exit(127)
+    if fault == "dies_at_start":
+        say("error", reason="made to die at its start")
+        sys.exit(1)
+    if fault == "never_ready":
+        hang()
+    if fault == "leaves_daemon":
+        leave_daemon()
+    listener = socket.create_server((order["address"], order["port"]))
+    if fault == "port_in_use":
+        try:
+            socket.create_server((order["address"], order["port"]))
+        except OSError as error:
+            say("error", reason=f"port {order['port']}: {error.strerror}")
+            sys.exit(1)
+    say("ready", role="server", protocol=order["protocol"], address=order["address"], port=order["port"], version="0")
+    return listener
+
+
+def congestion_control(connection, fault):
+    if fault == "other_congestion_control":
+        connection.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, b"reno")  # the locked route must refuse this
+    return connection.getsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, 16).rstrip(b"\0").decode()
+
+
+def connect(job):
+    start_ns = time.time_ns()
+    connection = socket.create_connection((job["address"], job["port"]))
+    local = connection.getsockname()
+    say(
+        "connection",
+        protocol=job["protocol"],
+        local=f"{local[0]}:{local[1]}",
+        remote=f"{job['address']}:{job['port']}",
+        primes=False,
+        resumed=False,
+        used_0rtt=False,
+        t_start_ns=start_ns,
+        t_handshake_ns=time.time_ns(),
+    )
+    return connection
+
+
+def fetch(job):
+    """Exit code of the contract."""
+    fault = job["knobs"].get("fault", "none")
+    if fault == "unsupported":
+        say("error", reason="rogue does not do this", supported=False)
+        return 127
+    if fault == "hangs":
+        hang()
+    if fault == "prints_junk":
+        print("Segmentation fault (only joking)", flush=True)
+    if fault == "crashes":
+        os.kill(os.getpid(), signal.SIGABRT)
+    if fault == "leaves_daemon":
+        leave_daemon()
+    if fault == "two_connections":
+        connect(job)
+    connection = connect(job)
+    connection.settimeout(job["timeout_s"])
+    stream = connection.makefile("rb")
+    paths = [path for phase in job["phases"] for path in phase]
+    failed = False
+    for path in paths[1:] if fault == "skips_an_object" else paths:
+        start_ns = time.time_ns()
+        answer = dict.fromkeys(("status", "t_first_byte_ns", "t_end_ns", "bytes", "digest"))
+        error = None
+        try:
+            connection.sendall(f"GET {path}\n".encode())
+            size = int(stream.readline())
+            answer["t_first_byte_ns"] = time.time_ns()
+            body = stream.read(size)
+            digest = "sha256:" + hashlib.sha256(body).hexdigest()
+            answer |= {"status": 200, "t_end_ns": time.time_ns(), "bytes": len(body), "digest": digest}
+            if len(body) < size:
+                error = "connection lost"
+        except (OSError, ValueError) as problem:
+            error = str(problem) or "connection lost"
+        failed = failed or error is not None
+        spoken = "http/1.1" if fault == "wrong_protocol" else job["protocol"]
+        url = f"https://{job['identity']['host']}{path}"
+        say("object", url=url, path=path, protocol=spoken, t_start_ns=start_ns, error=error, **answer)
+    return 1 if failed else 0
+
+
+def session():
+    say("ready", role="client", version="0")
+    for line in sys.stdin:
+        say("done", ok=fetch(json.loads(line)) == 0)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "server":
+        serve(json.loads(sys.argv[2]))
+    elif sys.argv[1] == "session":
+        session()
+    else:
+        sys.exit(fetch(json.loads(Path(sys.argv[2]).read_text())))

@@ -1,0 +1,47 @@
+"""A stack whose programs do everything that programs should not (tests/plugins/programs/rogue.py)."""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from longlook.job import Program
+from longlook.model import ConnectionState
+from longlook.stacks import Command, Knob, ServerJob, Stack
+
+PROGRAM = Path(__file__).parents[1] / "programs" / "rogue.py"
+
+
+def install(_version: str) -> Program:
+    return Program(str(PROGRAM), hashlib.sha256(PROGRAM.read_bytes()).hexdigest())
+
+
+def server_command(program: Program, job: ServerJob) -> Command:
+    order = {
+        "protocol": job.protocol,
+        "address": job.address,
+        "port": job.port,
+        "www": job.www,
+        "knobs": dict(job.knobs),
+    }
+    return Command((sys.executable, program.path, "server", json.dumps(order)))
+
+
+def client_command(program: Program, job_file: str) -> Command:
+    return Command((sys.executable, program.path, "client", job_file))
+
+
+STACK = Stack(
+    name="rogue",
+    summary="for tests: misbehaves on request",
+    roles=("server", "client"),
+    protocols=("h2",),
+    connections=(ConnectionState.COLD,),
+    versions=("0",),
+    knobs={"fault": Knob(str, None, "none", "what goes wrong")},
+    log_formats=(),
+    install=install,
+    server_command=server_command,
+    client_command=client_command,
+    installed=lambda _version: True,
+)
