@@ -65,11 +65,13 @@ def run_study(
     provisions = provide(plan, observer.say)
     if folder is None:
         folder = RunFolder.create(out, study, plan, _manifest(study, plan, engine, provisions, command))
-    observer.planned(plan, sum(folder.result(trial.id) is not None for trial in plan.trials))
+    finished = sum(folder.result(trial.id) is not None for trial in plan.trials)
+    observer.planned(plan, finished)
     with folder:
-        with engine:
-            execute(study, plan.trials, folder, engine, provisions, observer.progress)
-        folder.write_manifest({**folder.manifest, "finished_unix_s": int(time.time())})
+        if finished < len(plan.trials):
+            with engine:
+                execute(study, plan.trials, folder, engine, provisions, observer.progress)
+            folder.write_manifest({**folder.manifest, "finished_unix_s": int(time.time())})
         return analyse(folder, observer)
 
 

