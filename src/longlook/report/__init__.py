@@ -17,15 +17,15 @@ __all__ = ["MetricFacts", "ReportContent", "write_report"]
 
 
 def write_report(report_dir: Path, content: ReportContent) -> Path:
-    """Write `index.html`, `figures/` and `tables/` below `report_dir`, replacing an earlier report; returns the page."""
-    report_dir.mkdir(parents=True, exist_ok=True)
-    for folder in ("figures", "tables"):
-        shutil.rmtree(report_dir / folder, ignore_errors=True)
+    """Write `index.html`, `figures/` and `tables/` below `report_dir`, replacing what was there; returns the page."""
     taken: set[str] = set()
     sections = [
         make_section(content, contrast, f"c{index}", slug(contrast.name, taken))
         for index, contrast in enumerate(content.study.contrasts, start=1)
     ]
+    report_dir.mkdir(parents=True, exist_ok=True)
+    for folder in ("figures", "tables"):
+        shutil.rmtree(report_dir / folder, ignore_errors=True)
     figures = [
         path.relative_to(report_dir)
         for section in sections

@@ -10,7 +10,7 @@ import pandas as pd
 from longlook.model import ClaimResult, Contrast, Estimate, Outcome, Verdict
 from longlook.report import colours, wording
 from longlook.report.cellcharts import SPREAD
-from longlook.report.content import ReportContent
+from longlook.report.content import ReportContent, records
 from longlook.report.layout import Grid, Place
 from longlook.report.overview import VERDICT_COLOURS
 
@@ -52,8 +52,10 @@ class CellDetails:
         self._content = content
         self._contrast = contrast
         self._claims = claims
-        self._samples = dict(iter(content.samples.groupby("cell", sort=False)))
-        self._goodput = {} if content.goodput is None else dict(iter(content.goodput.groupby("cell_id", sort=False)))
+        self._samples = {str(cell): rows for cell, rows in content.samples.groupby("cell", sort=False)}
+        self._goodput = {}
+        if content.goodput is not None:
+            self._goodput = {str(cell): rows for cell, rows in content.goodput.groupby("cell_id", sort=False)}
 
     def all(self, grid: Grid, anchor_prefix: str) -> list[CellDetail]:
         """Details of every cell that was measured, in reading order."""
@@ -65,7 +67,7 @@ class CellDetails:
 
     def _detail(self, place: Place, anchor: str) -> CellDetail:
         content, estimate = self._content, place.estimate
-        samples = self._samples.get(place.cell_id, content.samples.iloc[0:0])
+        samples = self._samples.get(str(place.cell_id), content.samples.iloc[0:0])
         claim = self._claims.get(place.key)
         return CellDetail(
             anchor=anchor,
@@ -114,10 +116,7 @@ class CellDetails:
     def _contrast_rows(self, samples: pd.DataFrame) -> list[dict[str, Any]]:
         arms = [self._contrast.baseline, self._contrast.contender]
         chosen = samples[(samples["metric"] == self._contrast.metric) & samples["arm"].isin(arms)]
-        records: list[dict[str, Any]] = chosen.sort_values(["round", "arm", "attempt"], kind="stable").to_dict(
-            "records"
-        )
-        return records
+        return records(chosen.sort_values(["round", "arm", "attempt"], kind="stable"))
 
     def _sample_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         arm = int(row["arm"] == self._contrast.contender)
@@ -158,7 +157,7 @@ class CellDetails:
         ]
 
     def _goodput_series(self, cell_id: str | None) -> list[dict[str, Any]]:
-        table = self._goodput.get(cell_id)
+        table = self._goodput.get(str(cell_id))
         if table is None:
             return []
         arms = (self._contrast.baseline, self._contrast.contender)

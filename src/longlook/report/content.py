@@ -57,7 +57,17 @@ class ReportContent:
 
 def short_labels(study: Study) -> dict[str, str]:
     """Arms' labels by name, without what they say in brackets where the rest still tells them apart."""
-    full = {arm.name: arm.label or arm.name for arm in study.arms}
+    full = {arm.name: printable(arm.label or arm.name) for arm in study.arms}
     short = {name: label.split(" (")[0] or label for name, label in full.items()}
     seen = list(short.values())
     return {name: short[name] if seen.count(short[name]) == 1 else full[name] for name in full}
+
+
+def printable(text: str) -> str:
+    """Text without control characters and line separators, which Vega's expressions cannot hold."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table as dictionaries."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]

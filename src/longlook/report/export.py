@@ -1,6 +1,7 @@
 """Figures as files: SVG, PNG and PDF of each, the same bytes for the same chart."""
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import vl_convert
 from longlook.report.theme import specification, vegalite_version
 
 PNG_SCALE = 2.0
+_HIDDEN_LABEL = re.compile(r'<text [^>]*(?<=\s)opacity="0"[^>]*>[^<]*</text>')
 _CLIP_ID = re.compile(r"\bclip(\d+)\b")
 
 
@@ -25,16 +27,19 @@ def export_figure(folder: Path, name: str, chart: Any) -> list[Path]:
 
 def to_svg(chart: Any) -> str:
     """An Altair chart as SVG."""
-    return _renumbered(vl_convert.vegalite_to_svg(specification(chart), vl_version=vegalite_version()))
+    return _canonical(vl_convert.vegalite_to_svg(specification(chart), vl_version=vegalite_version()))
 
 
+@cache
 def javascript() -> str:
     """Vega, Vega-Lite and Vega-Embed in one script that defines `vegaEmbed`; it loads nothing."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vegalite_version())
     return bundle
 
 
-def _renumbered(svg: str) -> str:
-    """Vega numbers clip paths from a counter of the process: number them by appearance instead."""
+def _canonical(svg: str) -> str:
+    """Vega numbers clip paths from a counter of the process: number them by appearance instead. Labels that it hides
+    because they would overlap go, as the PDF writer would give each a transparent layer."""
     order: dict[str, str] = {}
-    return _CLIP_ID.sub(lambda match: order.setdefault(match[0], f"clip{len(order)}"), svg)
+    visible = _HIDDEN_LABEL.sub("", svg)
+    return _CLIP_ID.sub(lambda match: order.setdefault(match[0], f"clip{len(order)}"), visible)

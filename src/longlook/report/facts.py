@@ -75,8 +75,8 @@ def method(study: Study) -> list[tuple[str, str]]:
         ("Correction", f"Across the cells of a contrast: {CORRECTIONS.get(analysis.correction, analysis.correction)}."),
         (
             "Equivalence",
-            f"Two one-sided t-tests against a margin of {margin}. Equivalent is evidence of no difference that matters; "
-            "inconclusive is a lack of evidence.",
+            f"Two one-sided t-tests against a margin of {margin}. Equivalent is evidence of no difference that "
+            "matters; inconclusive is a lack of evidence.",
         ),
         (
             "Verdict",

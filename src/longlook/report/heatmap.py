@@ -5,13 +5,15 @@ from typing import Any
 
 import altair as alt
 
-from longlook.report import colours
+from longlook.report import colours, wording
 from longlook.report.layout import Grid, abbreviated
 from longlook.report.squares import Square
 
 STEP_PX = 92
 ROW_PX = 58
 LEGEND_PX = 320
+EXPORTED_MARKS = frozenset(wording.SYMBOLS.values())
+"""Verdicts. Marks of claims are not in the exported font; the line below says the same in words."""
 ROW_CHARACTERS, COLUMN_CHARACTERS = 28, 13
 """Longer labels of levels are abbreviated; the page has them in full."""
 
@@ -56,7 +58,7 @@ def _row(square: Square) -> dict[str, str]:
     return {
         "fill": square.fill,
         "ink": square.ink,
-        "headline": f"{square.mark} {square.text}".strip(),
+        "headline": f"{square.mark} {square.text}".strip() if square.mark in EXPORTED_MARKS else square.text,
         "note": square.note,
         "tip": "; ".join(square.tip),
     }

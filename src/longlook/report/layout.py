@@ -7,7 +7,7 @@ from itertools import product
 import pandas as pd
 
 from longlook.model import Contrast, Estimate, Factor, Study
-from longlook.report.content import ReportContent
+from longlook.report.content import ReportContent, printable
 
 CellKey = tuple[str, ...]
 """Level labels in the order of the study's factors."""
@@ -114,7 +114,7 @@ def abbreviated(labels: Sequence[str], part_characters: int) -> dict[str, str]:
     """Labels that fit beside a figure: each part of more characters loses its middle; none becomes like another."""
     short: dict[str, str] = {}
     for label in labels:
-        text = SEPARATOR.join(_without_middle(part, part_characters) for part in label.split(SEPARATOR))
+        text = SEPARATOR.join(_without_middle(printable(part), part_characters) for part in label.split(SEPARATOR))
         again = sum(other == text or other.startswith(f"{text} (") for other in short.values())
         short[label] = f"{text} ({again + 1})" if again else text
     return short

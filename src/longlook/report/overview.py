@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
-import pandas as pd
 
-from longlook.model import ClaimResult, Contrast, Estimate, Outcome
+from longlook.model import ClaimResult, Contrast, Estimate
 from longlook.report import colours, wording
 from longlook.report.content import ReportContent
-from longlook.report.layout import Grid, abbreviated, cell_label, ordered
-from longlook.report.theme import unit_axis
+from longlook.report.layout import abbreviated, cell_label, ordered
 
 AXIS_LIMIT_PCT = 120.0
 """Effects beyond are drawn at the edge with an arrow; their numbers are written in full."""
@@ -50,7 +48,7 @@ def interval_chart(content: ReportContent, contrast: Contrast, *, title: str | N
         ),
     ]
     properties: dict[str, Any] = {"title": title} if title else {}
-    return alt.layer(*layers).properties(width=width, height=alt.Step(24), **properties)
+    return alt.layer(*layers).properties(width=width, height=24 * max(1, len(values)), **properties)
 
 
 def _interval_row(item: Estimate) -> dict[str, Any]:
@@ -87,75 +85,10 @@ def _effect_axis(field: str, values: Sequence[dict[str, Any]], margin_pct: float
     room = 0.04 * (high - low) or 1.0
     return alt.X(
         f"{field}:Q",
-        title="effect (positive: contender better; grey band: equivalence margin)",
+        title="effect (positive: contender better)",
         scale=alt.Scale(domain=[low - room, high + room], nice=False),
         axis=alt.Axis(labelExpr=SIGNED, domain=False, tickCount=7),
     )
-
-
-def sample_chart(content: ReportContent, contrast: Contrast, grid: Grid, title: str) -> Any:
-    """Every sample of a contrast, one panel per cell with an axis of its own."""
-    facts = content.facts(contrast.metric)
-    rows, columns = abbreviated(grid.rows, CELL_CHARACTERS), abbreviated(grid.columns, CELL_CHARACTERS)
-    places = {place.cell_id: place for place in grid.in_order() if place.cell_id is not None}
-    arms = {contrast.baseline: colours.BASELINE, contrast.contender: colours.CONTENDER}
-    values = [
-        {
-            "row": rows[places[sample["cell"]].row],
-            "column": columns[places[sample["cell"]].column],
-            "arm": content.short_label(sample["arm"]),
-            "value": sample["value"],
-            "colour": arms[sample["arm"]],
-        }
-        for sample in measured_samples(content, contrast)
-        if sample["cell"] in places
-    ]
-    title_of_axis = facts.label if facts.unit in ("", "s") else f"{facts.label} ({facts.unit})"
-    return (
-        alt.Chart(alt.Data(values=values))
-        .mark_tick(thickness=1.4, bandSize=15, opacity=0.75)
-        .encode(
-            x=alt.X(
-                "value:Q",
-                title=None,
-                scale=alt.Scale(zero=False, nice=True),
-                axis=unit_axis(facts.unit, tickCount=3, labelOverlap=True),
-            ),
-            y=alt.Y(
-                "arm:N",
-                sort=[content.short_label(arm) for arm in arms],
-                title=None,
-                axis=alt.Axis(domain=False, ticks=False, labelPadding=8),
-            ),
-            color=alt.Color("colour:N", scale=None),
-        )
-        .properties(width=108, height=alt.Step(20))
-        .facet(
-            row=alt.Row(
-                "row:N",
-                sort=list(rows.values()),
-                header=alt.Header(labelAngle=0, labelAlign="left", labelPadding=12),
-            ),
-            column=alt.Column("column:N", sort=list(columns.values()), header=alt.Header()),
-            spacing=16,
-            title=alt.TitleParams(title, subtitle=f"every sample: {title_of_axis}; each panel has its own axis"),
-        )
-        .resolve_scale(x="independent")
-    )
-
-
-def measured_samples(content: ReportContent, contrast: Contrast) -> list[dict[str, Any]]:
-    """Samples with a value of the contrast's two arms on its metric."""
-    table: pd.DataFrame = content.samples
-    chosen = table[
-        (table["metric"] == contrast.metric)
-        & table["arm"].isin([contrast.baseline, contrast.contender])
-        & (table["outcome"] == str(Outcome.OK))
-        & table["value"].notna()
-    ]
-    rows = chosen.sort_values(["cell", "arm", "round", "attempt"], kind="stable")
-    records: list[dict[str, Any]] = rows[["cell", "arm", "round", "value", "trial_id"]].to_dict("records")
-    return records
 
 
 def claims_chart(claims: Sequence[ClaimResult], *, title: str | None, width: int | str, height: int) -> Any:
@@ -178,8 +111,8 @@ def claims_chart(claims: Sequence[ClaimResult], *, title: str | None, width: int
         zero.mark_rule(color="#c9c5bd").encode(x="zero:Q"),
         zero.mark_rule(color="#c9c5bd").encode(y="zero:Q"),
         diagonal,
-        base.mark_rule(strokeWidth=1.5, opacity=0.65).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
-        base.mark_point(filled=True, size=58, opacity=0.9).encode(
+        base.mark_rule(strokeWidth=1.3).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        base.mark_point(filled=True, size=58, opacity=1).encode(
             x=x, y=y, color=colour, shape=alt.Shape("shape:N", scale=None), tooltip=tooltip
         ),
     ]

@@ -20,7 +20,8 @@ from longlook.report.content import ReportContent
 from longlook.report.export import javascript
 from longlook.report.heatmap import heatmap
 from longlook.report.layout import Grid, cell_label, make_grid
-from longlook.report.overview import claims_chart, interval_chart, sample_chart
+from longlook.report.overview import claims_chart, interval_chart
+from longlook.report.samples import sample_chart
 from longlook.report.squares import Square, claims_of, measured_squares, published_squares
 from longlook.report.theme import PAGE_FONT, specification
 

@@ -8,8 +8,9 @@ from longlook.report.colours import INK, INK_SOFT, RULE
 
 PAGE_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
 EXPORT_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""vl-convert carries Liberation Sans, so exported figures are the same on every machine. One weight only: with two
-font files its PDF writer orders them at random."""
+"""vl-convert carries Liberation Sans, so exported figures are the same on every machine. Its PDF
+writer orders fonts and opacities at random where there are several, so these figures use one weight of one font and
+nothing transparent."""
 
 
 def specification(chart: Any, font: str = EXPORT_FONT) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def unit_axis(unit: str, **properties: Any) -> alt.Axis:
     """An axis of a metric; seconds below one are labelled in milliseconds, as everywhere in the report."""
     if unit == "s":
         milliseconds, seconds = "format(datum.value * 1000, ',.4~r') + ' ms'", "format(datum.value, ',.4~r') + ' s'"
-        properties["labelExpr"] = f"abs(datum.value) < 1 ? {milliseconds} : {seconds}"
+        properties["labelExpr"] = f"datum.value == 0 ? '0' : abs(datum.value) < 1 ? {milliseconds} : {seconds}"
     else:
         properties["format"] = "~s" if unit == "bit/s" else ",.4~r"
     return alt.Axis(**properties)
@@ -54,13 +55,6 @@ def configuration(font: str) -> dict[str, Any]:
             "titleFontSize": 12,
             "titleFontWeight": "normal",
             "titlePadding": 10,
-        },
-        "header": {
-            "labelColor": INK_SOFT,
-            "labelFontSize": 12,
-            "labelFontWeight": "normal",
-            "labelLimit": 420,
-            "title": None,
         },
         "legend": {
             "labelColor": INK_SOFT,

@@ -11,8 +11,12 @@
 
   document.documentElement.classList.add("js");
 
+  // Layers without rows are left out: Vega would warn that their scale has no extent.
   function withRows(spec, rows) {
-    return { ...spec, datasets: { ...spec.datasets, ...rows } };
+    const filled = { ...spec, datasets: { ...spec.datasets, ...rows } };
+    if (!spec.layer) return filled;
+    const hasRows = (layer) => !(layer.data?.name in rows) || rows[layer.data.name].length > 0;
+    return { ...filled, layer: spec.layer.filter(hasRows) };
   }
 
   function goodputRows(series) {

@@ -1,0 +1,158 @@
+"""The report as a reader has it: opened from disk in Chromium without network, clicked, and looked at."""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from longlook.model import Arm, Factor, Level
+from longlook.report import write_report
+from tests.support.browser import Page, chromium
+from tests.support.report_data import paper_content, small_content, small_study
+
+pytestmark = pytest.mark.browser
+
+SELECTED = "document.querySelector('.cell.is-selected')"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(tmp_path_factory.mktemp("run") / "report", paper_content())
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    with (
+        tempfile.TemporaryDirectory(prefix="longlook-", ignore_cleanup_errors=True) as profile,
+        chromium(Path(profile)) as tab,
+    ):
+        yield tab
+
+
+def assert_quiet(page: Page) -> None:
+    """Nothing was complained about and nothing was asked of any network."""
+    assert page.problems == []
+    assert [url for url in page.requests if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
+
+
+def link(row: int, column: int) -> str:
+    return f".contrast .heatmap tbody tr:nth-child({row}) td:nth-child({column + 1}) a"
+
+
+def test_the_first_cell_is_open_with_its_charts(page: Page, report: Path) -> None:
+    page.open(report.as_uri())
+    assert "10Mbit" in page.evaluate(f"{SELECTED}.querySelector('h3').innerText")
+    assert page.evaluate(f"{SELECTED}.querySelectorAll('[data-chart] svg.marks').length") == 3
+    assert page.evaluate("document.querySelectorAll('[data-overview] svg.marks').length") == 2
+    assert_quiet(page)
+
+
+def test_clicking_a_cell_shows_every_sample_of_it(page: Page, report: Path, tmp_path: Path) -> None:
+    page.open(report.as_uri())
+    page.click(link(3, 4))  # 100Mbit, 200KB
+    page.wait_for(f"{SELECTED}.querySelectorAll('[data-chart] svg.marks').length === 3")
+    text = page.evaluate(f"{SELECTED}.innerText")
+    assert "100Mbit" in text
+    assert "200KB" in text
+    assert "QUIC is better than TCP" in text
+    for term in (
+        "Effect",
+        "95 % interval",
+        "p, Welch",
+        "p, paired",
+        "p, Mann-Whitney",
+        "p, equivalence",
+        "p, adjusted",
+    ):
+        assert term.replace(" %", "\u00a0%") in text
+    assert "reproduced" in text
+    assert "Time to first byte" in text
+    content = paper_content()
+    chosen = content.samples
+    expected = chosen[
+        (chosen["metric"] == "page_load_time")
+        & (chosen["factor.rate"] == "100Mbit")
+        & (chosen["factor.size"] == "200KB")
+        & (chosen["outcome"] == "ok")
+    ]
+    # The second layer holds the points: one path for each sample.
+    points = f"{SELECTED}.querySelectorAll('[data-chart=samples] .mark-symbol.layer_1_marks path').length"
+    assert page.evaluate(points) == len(expected) >= 18
+    assert page.evaluate("document.querySelectorAll('.cell.is-selected').length") == 1
+    assert page.evaluate("document.querySelectorAll('.contrast .heatmap a[aria-current]').length") == 1
+    page.screenshot(tmp_path / "cell.png")
+    assert (tmp_path / "cell.png").stat().st_size > 50_000
+    assert_quiet(page)
+
+
+def test_resting_on_a_cell_tells_interval_and_p(page: Page, report: Path) -> None:
+    page.open(report.as_uri())
+    tip = f"document.querySelector('{link(2, 3)} .tip')"
+    assert page.evaluate(f"getComputedStyle({tip}).display") == "none"
+    page.hover(link(2, 3))
+    page.wait_for(f"getComputedStyle({tip}).display === 'block'")
+    assert "interval" in page.evaluate(f"{tip}.innerText")
+    assert "adjusted p" in page.evaluate(f"{tip}.innerText")
+    assert page.evaluate(f"{SELECTED}.id") == "c1-1"
+    assert_quiet(page)
+
+
+def test_the_back_button_and_the_address_select_cells(page: Page, report: Path) -> None:
+    page.open(f"{report.as_uri()}#c1-9")
+    assert page.evaluate(f"{SELECTED}.id") == "c1-9"
+    page.click(link(1, 2))
+    page.wait_for(f"{SELECTED}.id === 'c1-2'")
+    page.evaluate("history.back()")
+    page.wait_for(f"{SELECTED}.id === 'c1-9'")
+    assert_quiet(page)
+
+
+def test_cells_are_reached_and_chosen_with_the_keyboard(page: Page, report: Path) -> None:
+    page.open(report.as_uri())
+    page.evaluate(f"document.querySelector('{link(1, 1)}').focus()")
+    page.press("ArrowRight")
+    page.press("ArrowDown")
+    page.press("Enter")
+    page.wait_for(f"{SELECTED}.id === 'c1-9'")
+    assert "50Mbit" in page.evaluate(f"{SELECTED}.querySelector('h3').innerText")
+    assert_quiet(page)
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_page_never_scrolls_sideways(page: Page, report: Path, width: int, tmp_path: Path) -> None:
+    page.resize(width, 900)
+    page.open(report.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.screenshot(tmp_path / f"page-{width}.png")
+    assert_quiet(page)
+
+
+def test_hostile_and_missing_data_harm_nothing(page: Page, tmp_path: Path) -> None:
+    hostile = "</script><script>window.harmed = true</script><b>&\"'"
+    study = small_study(
+        title=hostile,
+        question=hostile * 3,
+        arms=(Arm("tcp", hostile, {}), Arm("quic", "QUIC", {})),
+        factors=(Factor("rate", tuple(Level(label, {}) for label in (hostile, "none", "one", "not run"))),),
+    )
+    content = small_content(
+        {
+            (hostile,): {"tcp": [0.5] * 10, "quic": [12.0 + index / 10 for index in range(10)]},
+            ("none",): {"tcp": [None] * 10, "quic": [None] * 10},
+            ("one",): {"tcp": [0.5], "quic": [0.4]},
+        },
+        study,
+    )
+    page.open(write_report(tmp_path / "report", replace(content, manifest={hostile: hostile})).as_uri())
+    assert page.evaluate("window.harmed") is None
+    assert page.evaluate("document.querySelectorAll('b').length") == page.evaluate(
+        "document.querySelectorAll('.tally b, .counts b').length"
+    )
+    for column, charts in ((1, 2), (2, 0), (3, 2)):
+        page.click(link(1, column))
+        page.wait_for(f"{SELECTED}.id === 'c1-{column}'")
+        page.wait_for(f"{SELECTED}.querySelectorAll('[data-chart] svg.marks').length === {charts}")
+    assert "1 cell of rows and columns that were not run is left out." in page.evaluate("document.body.innerText")
+    assert_quiet(page)
