@@ -46,7 +46,7 @@ def test_a_sound_measurement_has_no_findings() -> None:
 @pytest.mark.parametrize("name", list(DISTURBANCES))
 def test_disturbance(name: str) -> None:
     after, summary, reason = DISTURBANCES[name]
-    (found,) = findings(observe(BEFORE, after, summary))
+    (found,) = findings(observe(BEFORE, after, summary, own_cpu_s=0.5))
     assert reason in found.reason
     assert found.hint
 
@@ -58,9 +58,19 @@ def test_one_late_packet_of_few_is_no_finding() -> None:
     assert findings(observed) == []
 
 
+def test_busy_cpus_do_not_matter_to_a_trial_that_needs_little_of_them() -> None:
+    after = replace(AFTER, busy_ticks=1199, idle_ticks=5001)
+    assert findings(observe(BEFORE, after, SUMMARY, own_cpu_s=0.1)) == []
+
+
+def test_a_trial_that_keeps_the_cpus_busy_alone_is_sound() -> None:
+    after = replace(AFTER, busy_ticks=1199, idle_ticks=5001)
+    assert findings(observe(BEFORE, after, SUMMARY, own_cpu_s=0.9)) == []
+
+
 def test_a_short_interval_says_nothing_about_the_cpu() -> None:
     after = replace(AFTER, monotonic_s=10.1, busy_ticks=1020, idle_ticks=5000)
-    assert findings(observe(BEFORE, after, SUMMARY)) == []
+    assert findings(observe(BEFORE, after, SUMMARY, own_cpu_s=0.05)) == []
 
 
 def test_without_a_summary_nothing_is_divided_by_zero() -> None:

@@ -21,7 +21,9 @@ class Client(Protocol):
     session: bool
 
     @property
-    def process(self) -> Process | None: ...  # noqa: D102
+    def process(self) -> Process | None:
+        """The running program."""
+        ...
 
     def ready(self) -> bool:
         """Whether it can be given its job."""

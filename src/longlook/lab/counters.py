@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.lab.network import Side
-from longlook.lab.process import children_of
+from longlook.lab.proctable import process_table
 
 _IDLE, _IOWAIT, _STEAL, _COLUMNS = 3, 4, 7, 8  # of /proc/stat; guests, behind them, are counted in user time
 _CPUCLOCK_OF_PROCESS = 2
@@ -42,17 +42,21 @@ def take_reading(sides: Iterable[Side]) -> Reading:
 
 
 def cpu_of_tree(pid: int) -> float:
-    """User and system CPU seconds of a running process and its running descendants.
+    """User and system CPU seconds of a running process, its running descendants, and all that these have reaped.
 
-    Read from each process's CPU clock, which counts nanoseconds where /proc counts ticks.
+    The running ones are read from their CPU clocks, which count nanoseconds; the ended ones, known only to who reaped
+    them, in ticks of /proc. So a process that ends between two readings is not lost from their difference.
     """
+    processes = process_table()
     total_s = 0.0
     waiting = [pid]
     while waiting:
         current = waiting.pop()
-        waiting.extend(children_of(current))
-        with suppress(OSError):  # it ended meanwhile: what it used is lost with it
-            total_s += time.clock_gettime(_process_clock(current))
+        waiting.extend(child for child, entry in processes.items() if entry.parent == current)
+        if current in processes:
+            total_s += processes[current].reaped_s
+            with suppress(OSError):  # it ended since, and counts with what its parent reaped at the next reading
+                total_s += time.clock_gettime(_process_clock(current))
     return total_s
 
 

@@ -14,7 +14,8 @@ class Thresholds:
     """Where a live trial becomes invalid. docs/lab.md gives the measurements behind the numbers.
 
     A share alone would condemn a short transfer for one late packet, so each share has a count below which it does not
-    speak, and CPU shares are read only over intervals long enough for the kernel's ticks of 10 ms.
+    speak, and CPU shares are read only over intervals long enough for the kernel's ticks of 10 ms. Busy CPUs do not
+    matter to a trial that needs little of them, and a contestant that keeps them busy alone is slow by its own doing.
     """
 
     late_share: float = 0.001  # of delivered packets, more than 1 ms late …
@@ -22,6 +23,8 @@ class Thresholds:
     max_gap_ms: float = 10.0  # the router was not run for this long while packets waited
     steal_share: float = 0.05  # of all CPU time, taken by other machines …
     busy_share: float = 0.98  # of all CPU time, used by anything here …
+    own_share: float = 0.25  # … while the trial's own programs used more than this of all CPU time …
+    other_share: float = 0.25  # … and others more than this …
     cpu_interval_s: float = 0.2  # … over at least this long
     dropped: int = 0  # packets lost outside the link
     udp_errors: int = 0  # datagrams the kernel threw away for want of buffer
@@ -36,8 +39,12 @@ class Finding:
     hint: str
 
 
-def observe(before: Reading, after: Reading, summary: Mapping[str, Any]) -> dict[str, float]:
-    """The guard's numbers of one trial from readings around the client's run and the router's summary line."""
+def observe(before: Reading, after: Reading, summary: Mapping[str, Any], own_cpu_s: float = 0.0) -> dict[str, float]:
+    """The guard's numbers of one trial: readings around the client's run, and the router's summary line.
+
+    `own_cpu_s` is what the trial's programs used, divided by the number of CPUs.
+    """
+    interval_s = after.monotonic_s - before.monotonic_s
     busy, idle, steal = (
         after.busy_ticks - before.busy_ticks,
         after.idle_ticks - before.idle_ticks,
@@ -62,7 +69,8 @@ def observe(before: Reading, after: Reading, summary: Mapping[str, Any]) -> dict
         "fifo": float(router.get("fifo", 0)),
         "steal_share": steal / ticks,
         "busy_share": busy / ticks,
-        "interval_s": after.monotonic_s - before.monotonic_s,
+        "own_share": own_cpu_s / interval_s if interval_s > 0 else 0.0,
+        "interval_s": interval_s,
         "dropped_outside": float(after.dropped - before.dropped),
         "udp_errors": float(after.udp_errors - before.udp_errors),
     }
@@ -121,8 +129,12 @@ def _processor(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Fi
             f"other machines on this host took {observed['steal_share']:.1%} of the CPU time",
             "use a machine of your own, or a quieter hour; the trial is tried again",
         )
-    if observed["busy_share"] > limits.busy_share:
-        yield Finding(f"the CPUs were busy {observed['busy_share']:.1%} of the time", _QUIET)
+    own, other = observed["own_share"], observed["busy_share"] - observed["own_share"]
+    if observed["busy_share"] > limits.busy_share and own > limits.own_share and other > limits.other_share:
+        yield Finding(
+            f"the CPUs were busy {observed['busy_share']:.1%} of the time, {other:.1%} with work beside the trial's",
+            _QUIET,
+        )
 
 
 def _unaccounted(counters: Mapping[str, int]) -> int:

@@ -74,6 +74,13 @@ def judge(case: Case) -> Judgement:
     return Judgement(Outcome.OK)
 
 
+def succeeded(client: Evidence, *, session: bool) -> bool:
+    """Whether a client says that all its objects arrived."""
+    if session:
+        return any(line.get("ok") is True for line in client.events("done"))
+    return client.exit_code == 0
+
+
 def _support(case: Case) -> Judgement | None:
     for role, evidence, end in (
         ("server", case.server, case.trial.server),
@@ -122,8 +129,7 @@ def _client(case: Case) -> Judgement | None:
             f"the client printed something that is no JSON line: {client.junk[0]!r}",
             "standard output is for JSON lines only (adapters/CONTRACT.md)",
         )
-    succeeded = _said_ok(client) if case.session else client.exit_code == 0
-    if succeeded:
+    if succeeded(client, session=case.session):
         return None
     arrived = sum(1 for line in client.events("object") if line.get("error") is None)
     if case.measure_s >= limit_s:
@@ -230,10 +236,6 @@ def _congestion_control(case: Case) -> Judgement | None:
             "a program may have chosen its own: see its knobs",
         )
     return None
-
-
-def _said_ok(client: Evidence) -> bool:
-    return any(line.get("ok") is True for line in client.events("done"))
 
 
 def _object_errors(client: Evidence) -> str:

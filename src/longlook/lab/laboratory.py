@@ -6,7 +6,8 @@ from pathlib import Path
 
 from longlook.job import Job
 from longlook.lab.network import datapath
-from longlook.lab.process import children_of, kill_stray
+from longlook.lab.process import kill_stray
+from longlook.lab.proctable import children_of
 from longlook.lab.session import Sessions
 from longlook.lab.surroundings import Surroundings
 from longlook.lab.trial import run_trial

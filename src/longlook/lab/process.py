@@ -226,26 +226,6 @@ def kill_stray(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
-def children_of(pid: int) -> list[int]:
-    """Direct children of a process."""
-    text = Path(f"/proc/{pid}/task/{pid}/children")
-    try:
-        return [int(child) for child in text.read_text().split()]
-    except FileNotFoundError:
-        return [child for child, parent in _parents() if parent == pid]
-
-
-def _parents() -> list[tuple[int, int]]:
-    """(pid, parent) of every process: for kernels without /proc/PID/task/TID/children."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                status = (entry / "stat").read_text().rpartition(")")[2].split()
-                found.append((int(entry.name), int(status[1])))
-    return found
-
-
 def _create(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 

@@ -10,7 +10,7 @@ from longlook import registry
 from longlook.errors import InputError
 from longlook.job import Job
 from longlook.lab.clients import Client, PlainClient, SessionClient
-from longlook.lab.judge import Evidence, Stopped
+from longlook.lab.judge import Evidence, Stopped, succeeded
 from longlook.lab.namespace import Namespace
 from longlook.lab.network import CLIENT, SERVER, SERVER_ADDRESS, Side
 from longlook.lab.process import Process, start, stop, watch
@@ -102,6 +102,10 @@ class Rig:
                 timeout_s=trial.timeout_s,
             )
         )
+
+    def client_succeeded(self) -> bool:
+        """Whether the client has ended its job by itself and well."""
+        return succeeded(evidence_of(self.client.process), session=self.client.session)
 
     def take_down(self, *, trusted: bool) -> Remains:
         """Stop client, server, and the router once it is empty, in this order; `trusted` if the client did its job."""

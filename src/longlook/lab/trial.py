@@ -22,6 +22,9 @@ from longlook.model import Outcome, Run
 GRACE_S = 1.0
 """Beyond the time limit, for a client that ends itself to say what had arrived."""
 
+DYING_S = 0.25
+"""A client may see its connection break before the kernel reports the server's death, which is the better reason."""
+
 _FULL_DISK_BYTES = 1 << 16
 
 
@@ -49,7 +52,8 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
         ended = time.monotonic()
         remains = rig.take_down(trusted=measured.stopped is Stopped.CLIENT_ENDED)
         session = rig.client.session
-    observed = guard.observe(measured.before, measured.after, remains.summary)
+    own_cpu_s = sum(remains.cpu_s.values()) / (os.cpu_count() or 1)
+    observed = guard.observe(measured.before, measured.after, remains.summary, own_cpu_s)
     judgement = _judge(job, measured, remains, observed, session=session)
     if judgement.outcome is not Outcome.OK:
         _raise_if_full(folder)
@@ -96,9 +100,8 @@ def _measure(rig: Rig, job: Job, late: Stopped | None) -> _Measurement:
         began = time.monotonic()
         in_time = watch(rig.processes(), over, job.trial.timeout_s + GRACE_S)
         duration_s = time.monotonic() - began
-        for pr in rig.processes():  # DEBUG
-            try: print('DEBUG',pr.name,sum(int(q.read_text().split()[1]) for q in Path(f"/proc/{pr.pid}/task").glob("*/schedstat"))/1e6,'ms of',duration_s*1e3,file=__import__('sys').stderr)
-            except Exception as e: print('DEBUG',e,file=__import__('sys').stderr)
+    if not rig.client_succeeded():
+        watch(rig.processes(), lambda: rig.server.exit is not None, DYING_S)
     return _Measurement(_why(rig, in_time=in_time), duration_s, before, take_reading(sides), frozenset(seen))
 
 
