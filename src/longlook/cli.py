@@ -14,6 +14,7 @@ from rich.table import Table
 from longlook import codec
 from longlook.errors import InputError, InterruptedByUserError, LonglookError, MachineError
 from longlook.model import Outcome
+from longlook.terminal import console
 
 app = typer.Typer(
     help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False
@@ -158,11 +159,6 @@ def parse_changes(changes: list[str]) -> dict[str, str]:
             raise InputError(f"--set {change}: not KEY=VALUE", "write for example --set network.rtt=50ms")
         parsed[key.strip()] = value.strip()
     return parsed
-
-
-def console() -> Console:
-    """Standard output; plain text in a pipe."""
-    return Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
 
 
 def print_json(data: Any) -> None:

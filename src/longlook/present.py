@@ -6,13 +6,14 @@ from collections import Counter
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from longlook import codec, execute, pipeline
 from longlook.model import Outcome, Plan, Study
 from longlook.report.text import claims_markdown, markdown_table, verdict_table
+from longlook.terminal import console
 
 
 def study_summary(study: Study, plan: Plan) -> RenderableType:
@@ -47,7 +48,7 @@ class Shower:
     def __init__(self, *, as_json: bool, as_markdown: bool = False) -> None:
         self._as_json = as_json
         self._as_markdown = as_markdown
-        self._console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+        self._console = console()
         self._bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -99,13 +100,13 @@ class Shower:
         if result.claims:
             counts = Counter(claim.result for claim in result.claims)
             self._console.print("published claims: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
-        self._console.print(f"report: {result.report}", soft_wrap=True)
+        self._console.print(f"report: {result.report}", soft_wrap=True, markup=False)
 
     def _say(self, text: str) -> None:
         if self._as_json:
             self._emit(event="note", text=text)
         else:
-            self._console.print(text, markup=False)
+            self._console.print(text, markup=False, soft_wrap=True)
 
     def _planned(self, plan: Plan, finished: int) -> None:
         self._bars.update(self._trials, total=len(plan.trials), completed=finished, visible=True)

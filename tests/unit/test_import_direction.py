@@ -22,7 +22,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         | {"cachefolder", "hostfacts", "linkprogram", "doctor", "executors"},
     ),
     ("pipeline", {"pipeline"}),
-    ("command line", {"present", "cli", "__main__"}),
+    ("command line", {"present", "cli", "terminal", "__main__"}),
 ]
 
 # Plug-ins declare in the pure layer and may carry out their effects (install, prepare) through these.

@@ -1,0 +1,13 @@
+"""Standard output as people and pipes want it."""
+
+import sys
+
+from rich.console import Console
+
+PIPE_COLUMNS = 200
+"""Width of tables where standard output is no terminal, so that rows stay lines."""
+
+
+def console() -> Console:
+    """Colour and the terminal's width, or plain wide text in a pipe."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_COLUMNS)
