@@ -229,9 +229,9 @@ def test_answer_counts_verdicts_and_claims(paper: ReportContent) -> None:
     )
     assert [sentence.replace("\u00a0", " ") for sentence in wording.answer(both)] == [
         "On page load time, QUIC is better than TCP in 1 of 2 cells (by 20 %) and equivalent to TCP in 1 of 2 cells.",
-        "The one published value is reproduced.",
+        "The one published direction is reproduced.",
     ]
-    assert wording.answer(paper)[-1].startswith("Of 21 published values, ")
+    assert wording.answer(paper)[-1].startswith("Of 21 published directions, ")
 
 
 def test_validity_counts_every_attempt(paper: ReportContent) -> None:

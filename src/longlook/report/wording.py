@@ -181,9 +181,9 @@ def _range(estimates: Sequence[Estimate], verdict: Verdict) -> str:
 def _claims_answer(claims: Sequence[ClaimResult]) -> str:
     counts = Counter(item.result for item in claims)
     if len(claims) == 1:
-        return f"The one published value is {claims[0].result}."
+        return f"The one published direction is {claims[0].result}."
     parts = [f"{counts[name]} {'are' if counts[name] > 1 else 'is'} {name}" for name in RESULTS if counts[name]]
-    return f"Of {len(claims)} published values, {_listed(parts)}."
+    return f"Of {len(claims)} published directions, {_listed(parts)}; how far the sizes agree is shown below."
 
 
 def _listed(parts: Sequence[str]) -> str:
