@@ -99,7 +99,8 @@ class Shower:
             self._console.print(f"attempts: {counted}")
         if result.claims:
             counts = Counter(claim.result for claim in result.claims)
-            self._console.print("published directions: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
+            results = ", ".join(f"{count} {name}" for name, count in counts.items())
+            self._console.print(f"published directions: {results}")
         self._console.print(f"report: {result.report}", soft_wrap=True, markup=False)
 
     def _say(self, text: str) -> None:

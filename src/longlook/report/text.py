@@ -59,8 +59,9 @@ def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
     numeric = len(header) - 6
     table = Table(title=Text(study.title), caption=Text("+ % means the contender is better"), header_style="bold")
     for index, name in enumerate(header):
-        right = numeric <= index < len(header) - 1
-        table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+        verdict = index == len(header) - 1
+        right = numeric <= index and not verdict
+        table.add_column(Text(name), justify="right" if right else "left", overflow="fold", no_wrap=verdict)
     for row, item in zip(rows, ordered(study, estimates), strict=True):
         style = STYLES[item.verdict]
         table.add_row(*(Text(text, style=style if index == len(row) - 1 else "") for index, text in enumerate(row)))
