@@ -72,7 +72,7 @@ def execute(
             continue
         for attempt in range(1 + sum(1 for _ in folder.attempts(trial.id)), study.retries_when_invalid + 2):
             partial = folder.begin(trial, attempt)
-            run = engine.run(_job(trial, attempt, str(partial), provisions))
+            run = engine.run(_job(trial, attempt, str(partial.resolve()), provisions))  # an agent has its own cwd
             if run.trial_id != trial.id:
                 raise InputError(f"engine {engine.name} answered for trial {run.trial_id}, asked for {trial.id}")
             again = run.outcome is Outcome.INVALID and attempt <= study.retries_when_invalid
