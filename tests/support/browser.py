@@ -18,6 +18,17 @@ WAIT_LIMIT_S = 30.0
 CHROMIUM = "chromium"
 
 
+_LIES_STILL = """(async (element) => {
+  element.scrollIntoView({block: 'center', behavior: 'instant'});
+  const frame = () => new Promise(requestAnimationFrame);
+  const place = () => JSON.stringify(element.getBoundingClientRect());
+  const before = place();
+  await frame();
+  await frame();
+  return place() === before;
+})"""
+
+
 class Page:
     """One tab. `problems` collects console errors, uncaught exceptions and logged errors; `requests` every URL."""
 
@@ -83,9 +94,12 @@ class Page:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def hover(self, selector: str) -> tuple[float, float]:
-        """Move the mouse to the middle of the first element that a selector finds; returns where that is."""
+        """Move the mouse to the middle of the first element that a selector finds; returns where that is.
+
+        Charts still being drawn move what is below them, so the element must first lie still for two frames.
+        """
         find = f"document.querySelector({json.dumps(selector)})"
-        self.evaluate(f"{find}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+        self.wait_for(f"{_LIES_STILL}({find})")
         box = self.evaluate(f"(({{x, y, width, height}}) => [x, y, width, height])({find}.getBoundingClientRect())")
         x, y = box[0] + box[2] / 2, box[1] + box[3] / 2
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
