@@ -1,7 +1,7 @@
 """Settings of the network as a Link: what people write (rate, RTT, queue, loss, jitter) as stages per direction.
 
-Stages stand in the order a packet meets them: loss, rate with its drop-tail queue, delay, jitter. A stage that does
-nothing is left out, but rate and delay are always there. Names and units of parameters: docs/link-formats.md.
+Stages stand in the order a packet meets them: access (the sender's), loss, rate with its drop-tail queue, delay, jitter.
+A stage that does nothing is left out, but rate and delay are always there. Parameters: docs/link-formats.md.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,6 +15,7 @@ PACKET_BYTES = 1500
 """The largest IP packet on the emulated path; a shorter queue could never hold one."""
 
 _NS_PER_S = 10**9
+_OFF, _PACKET = "off", "packet"
 
 
 def _truth(value: object) -> bool:
@@ -23,12 +24,22 @@ def _truth(value: object) -> bool:
     return value
 
 
+def _access_delay(value: object) -> Scalar:
+    if value in (_OFF, _PACKET):
+        return str(value)
+    try:
+        return units.print_time(max_ns) if (max_ns := units.parse_time(value)) else _OFF
+    except units.UnitError as error:
+        raise units.UnitError(f'{error}; or "{_OFF}" or "{_PACKET}"') from error
+
+
 _SHARED: Mapping[str, Callable[[object], Scalar]] = {
     "rate": lambda value: units.print_rate(units.parse_rate(value)),
     "queue": lambda value: units.print_queue(units.parse_queue(value)),
     "loss": lambda value: units.print_share(units.parse_share(value)),
     "jitter": lambda value: units.print_time(units.parse_time(value)),
     "jitter_reorders": _truth,
+    "access_delay": _access_delay,
 }
 
 
@@ -52,6 +63,7 @@ DEFAULTS: Mapping[str, Scalar] = {
     "network.loss": "0%",
     "network.jitter": "0ns",
     "network.jitter_reorders": False,
+    "network.access_delay": _OFF,
 }
 _EXAMPLES = {"network.rate": "10Mbit", "network.rtt": "36ms"}
 """Of the settings without a default."""
@@ -92,11 +104,14 @@ def _stages(settings: Mapping[str, Scalar], direction: str, delay_ns: int, rtt_n
     def setting(name: str) -> Scalar:
         return _required(settings, _key(settings, direction, name))
 
+    rate_bps = units.parse_rate(setting("rate"))
     stages: list[Stage] = []
+    access_ns = _access_ns(str(setting("access_delay")), rate_bps)
+    if access_ns:
+        stages.append(Stage("access", {"max_ns": access_ns}))
     loss = units.parse_share(setting("loss"))
     if loss:
         stages.append(Stage("loss", {"probability": float(loss)}))
-    rate_bps = units.parse_rate(setting("rate"))
     queue_bytes = _queue_bytes(settings, direction, rate_bps, rtt_ns)
     stages.append(Stage("rate", {"rate_bps": rate_bps, "queue_bytes": queue_bytes}))
     stages.append(Stage("delay", {"delay_ns": delay_ns}))
@@ -111,6 +126,18 @@ def _stages(settings: Mapping[str, Scalar], direction: str, delay_ns: int, rtt_n
     if jitter_ns:
         stages.append(Stage("jitter", {"jitter_ns": jitter_ns, "reorder": bool(setting("jitter_reorders"))}))
     return tuple(stages)
+
+
+def _access_ns(access_delay: str, rate_bps: int) -> int:
+    """The longest processing time of a packet at its sender, 0 for none.
+
+    `packet` is what the rate stage needs for the largest packet, rounded up: Floyd and Jacobson's recommendation.
+    """
+    if access_delay == _OFF:
+        return 0
+    if access_delay == _PACKET:
+        return -(-PACKET_BYTES * 8 * _NS_PER_S // rate_bps)
+    return units.parse_time(access_delay)
 
 
 def _queue_bytes(settings: Mapping[str, Scalar], direction: str, rate_bps: int, rtt_ns: int) -> int:

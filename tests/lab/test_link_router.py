@@ -39,6 +39,10 @@ def jitter(jitter_ns: int, reorder: bool) -> dict[str, Any]:
     return {"kind": "jitter", "parameters": {"jitter_ns": jitter_ns, "reorder": reorder}}
 
 
+def access(max_ns: int) -> dict[str, Any]:
+    return {"kind": "access", "parameters": {"max_ns": max_ns}}
+
+
 def config(up: Stages, down: Stages | None = None, seed: int = 7) -> dict[str, Any]:
     return {"version": 1, "seed": seed, "linger_ns": 20 * MS, "up": up, "down": down or []}
 
@@ -143,6 +147,18 @@ def test_jitter_reorders_only_if_told(tmp_path: Path, reorder: bool) -> None:
     assert spent_ns.min() >= 10 * MS
     assert spent_ns.max() <= 30 * MS
     assert np.ptp(spent_ns) > 5 * MS
+
+
+def test_access_delays_at_random_and_never_reorders(tmp_path: Path) -> None:
+    arrivals, log, _ = transfer(tmp_path, [access(4 * MS), delay(5 * MS)], 300, 200, size_bytes=200)
+    sequences = [arrival.sequence for arrival in arrivals]
+    assert sequences == sorted(sequences)
+    records = log.direction(0)
+    spent_ns = (records["due_ns"] - records["arrival_ns"]).astype(np.int64)
+    assert spent_ns.min() >= 5 * MS
+    assert spent_ns.max() <= 9 * MS
+    # Uniform over 4 ms: the mean of 300 has a standard deviation of 0.07 ms.
+    assert spent_ns.mean() == pytest.approx(7 * MS, abs=0.4 * MS)
 
 
 @both_paths

@@ -218,6 +218,45 @@ def test_a_trial_is_resolved_completely(study: Study) -> None:
     assert (trial.protocol, trial.connection, trial.congestion_control) == ("h2", ConnectionState.COLD, "cubic")
 
 
+def with_network(study: Study, **network: str) -> Study:
+    return replace(study, settings={**study.settings, **{f"network.{key}": value for key, value in network.items()}})
+
+
+def test_no_access_delay_leaves_every_trial_as_it_was(study: Study) -> None:
+    assert plan(with_network(study, access_delay="off")) == plan(study)
+    assert all(stage.kind != "access" for trial in plan(study).trials for stage in (*trial.link.up, *trial.link.down))
+
+
+def test_the_access_comes_first_and_lasts_a_packet_of_its_directions_rate(study: Study) -> None:
+    late = with_network(study, access_delay="packet", loss="1%")
+    late = replace(late, settings={**late.settings, "network.up.rate": "7Mbit"})
+    link = plan(late, "rate=10Mbit").trials[0].link
+    assert [stage.kind for stage in link.down] == ["access", "loss", "rate", "delay"]
+    assert link.down[0] == Stage("access", {"max_ns": 1_200_000})
+    assert link.up[0] == Stage("access", {"max_ns": 1_714_286})  # rounded up
+
+
+def test_an_access_delay_may_be_a_time_of_one_direction(study: Study, tmp_path: Path) -> None:
+    path = study_file(tmp_path, ('rtt = "36ms"', 'rtt = "36ms"\naccess_delay = "0us"\ndown.access_delay = "0.5ms"'))
+    read = read_study(path, CATALOGUE)
+    assert read.settings["network.access_delay"] == "off"
+    assert read.settings["network.down.access_delay"] == "500us"
+    link = plan(read).trials[0].link
+    assert link.up[0].kind == "rate"
+    assert link.down[0] == Stage("access", {"max_ns": 500_000})
+
+
+def test_a_packets_time_needs_a_rate(tmp_path: Path) -> None:
+    path = study_file(
+        tmp_path,
+        ('sets = "network.rate"\nlevels = ["10Mbit", "50 Mbit/s"]', 'sets = "network.loss"\nlevels = ["0%", "1%"]'),
+        ('rtt = "36ms"', 'rtt = "36ms"\naccess_delay = "packet"'),
+        ('effect_pct."10Mbit"', 'effect_pct."1%"'),
+    )
+    with pytest.raises(InputError, match=r"network\.rate: missing"):
+        read_study(path, CATALOGUE)
+
+
 def test_the_kernels_congestion_control_is_not_quics(study: Study) -> None:
     shared = replace(study, settings={**study.settings, "congestion_control": "bbr"})
     assert {trial.congestion_control for trial in plan(shared).trials if trial.arm == "quic"} == {None}

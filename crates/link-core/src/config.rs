@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn the_documented_example_is_valid() {
         let text = r#"{"version": 1, "seed": 12345, "linger_ns": 100000000,
-             "up":   [{"kind": "loss", "parameters": {"probability": 0.01}},
+             "up":   [{"kind": "access", "parameters": {"max_ns": 1200000}},
+                      {"kind": "loss", "parameters": {"probability": 0.01}},
                       {"kind": "rate", "parameters": {"rate_bps": 10000000, "queue_bytes": 45000}},
                       {"kind": "delay", "parameters": {"delay_ns": 18000000}},
                       {"kind": "jitter", "parameters": {"jitter_ns": 5000000, "reorder": true}}],
@@ -185,7 +186,7 @@ mod tests {
         let cases = [
             (
                 r#"{"kind": "rat"}"#,
-                "up, stage 0: unknown kind `rat`; did you mean `rate`? Allowed: delay, jitter, loss",
+                "up, stage 0: unknown kind `rat`; did you mean `rate`? Allowed: access, delay, jitter, loss",
             ),
             (
                 r#"{"kind": "loss", "parameter": {}}"#,
@@ -204,6 +205,7 @@ mod tests {
                 r#"{"kind": "delay", "parameters": {"delay_ns": 1}}, {"kind": "jitter", "parameters": {"jitter_ns": 1, "reorder": 1}}"#,
                 "up, stage 1 (jitter): key `reorder` is 1: it must be true or false",
             ),
+            (r#"{"kind": "access", "parameters": {"max_ns": -1}}"#, "(access): key `max_ns` is -1: it must be a whole"),
             (
                 r#"{"kind": "rate", "parameters": {"rate_bps": 1000000, "queue_bytes": 100}}"#,
                 "key `queue_bytes` is 100: it must be a whole number from 1500",

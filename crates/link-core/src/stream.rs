@@ -39,9 +39,13 @@ impl Stream {
     ///
     /// `half_width` must be below 2⁶²: the parameters' bounds see to it.
     pub fn symmetric(&mut self, half_width: u64) -> i64 {
-        let width = u128::from(half_width) * 2 + 1;
-        let scaled = (u128::from(self.0.next_u64()) * width) >> 64;
-        scaled as i64 - half_width as i64
+        self.up_to(half_width * 2) as i64 - half_width as i64
+    }
+
+    /// An integer uniform in [0, `maximum`]; the bias is below (`maximum` + 1)/2⁶⁴.
+    pub fn up_to(&mut self, maximum: u64) -> u64 {
+        let width = u128::from(maximum) + 1;
+        ((u128::from(self.0.next_u64()) * width) >> 64) as u64
     }
 }
 
@@ -83,5 +87,14 @@ mod tests {
         assert_eq!(draws.iter().min(), Some(&-2));
         assert_eq!(draws.iter().max(), Some(&2));
         assert!((0..50).all(|_| stream.symmetric(0) == 0));
+    }
+
+    #[test]
+    fn up_to_reaches_both_ends_and_nothing_beyond() {
+        let mut stream = Stream::new(1, DirectionName::Up, "access", 0);
+        let draws: Vec<u64> = (0..200).map(|_| stream.up_to(3)).collect();
+        assert_eq!(draws.iter().min(), Some(&0));
+        assert_eq!(draws.iter().max(), Some(&3));
+        assert!((0..50).all(|_| stream.up_to(0) == 0));
     }
 }

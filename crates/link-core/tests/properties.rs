@@ -51,6 +51,10 @@ fn jitter(jitter_ns: u64, reorder: bool) -> Value {
     json!({"kind": "jitter", "parameters": {"jitter_ns": jitter_ns, "reorder": reorder}})
 }
 
+fn access(max_ns: u64) -> Value {
+    json!({"kind": "access", "parameters": {"max_ns": max_ns}})
+}
+
 /// Bursts and pauses: gaps from nothing to 20 ms.
 fn traffic() -> impl Strategy<Value = Vec<Packet>> {
     let gap = prop_oneof![3 => Just(0_u64), 3 => 1..2_000_000_u64, 1 => 0..20_000_000_u64];
@@ -70,6 +74,7 @@ fn stage() -> impl Strategy<Value = Value> {
         (1_000_000..1_000_000_000_u64, 1_500..60_000_u64).prop_map(|(bps, bytes)| rate(bps, bytes)),
         (0..50_000_000_u64).prop_map(delay),
         (0..20_000_000_u64).prop_map(|jitter_ns| jitter(jitter_ns, false)),
+        (0..20_000_000_u64).prop_map(access),
     ]
 }
 
@@ -226,6 +231,50 @@ proptest! {
             prop_assert!((delay_ns.saturating_sub(jitter_ns)..=delay_ns + jitter_ns).contains(&spent_ns));
         }
     }
+
+    #[test]
+    fn access_keeps_order_and_stays_within_its_bound(
+        seed: u64, max_ns in 0..30_000_000_u64, traffic in traffic()
+    ) {
+        let due: Vec<u64> = fates(seed, &[access(max_ns)], &traffic).iter().filter_map(due_ns).collect();
+        prop_assert_eq!(due.len(), traffic.len());
+        prop_assert!(due.is_sorted());
+        for (packet, due_ns) in traffic.iter().zip(due) {
+            // A packet that waits for the one before it waits no longer than that one's own bound.
+            prop_assert!((packet.at_ns..=packet.at_ns + max_ns).contains(&due_ns));
+        }
+    }
+
+    #[test]
+    fn access_leaves_the_draws_of_the_others_alone(seed: u64, max_ns in 0..30_000_000_u64, traffic in traffic()) {
+        let before = fates(seed, &[loss(0.3), delay(10_000_000), jitter(5_000_000, true)], &traffic);
+        let first = [access(max_ns), loss(0.3), delay(10_000_000), jitter(5_000_000, true)];
+        let held_up: Vec<u64> = fates(seed, &first[..1], &traffic).iter().filter_map(due_ns).collect();
+        for ((one, other), (packet, held_up_ns)) in
+            before.iter().zip(fates(seed, &first, &traffic)).zip(traffic.iter().zip(held_up))
+        {
+            prop_assert_eq!(lost_at(one, 0), lost_at(&other, 1));
+            // Each packet is late by its time at the access, and by nothing else: the jitter draws are the same.
+            let late_ns = due_ns(one).zip(due_ns(&other)).map(|(before_ns, after_ns)| after_ns - before_ns);
+            prop_assert!(late_ns.is_none_or(|late_ns| late_ns == held_up_ns - packet.at_ns));
+        }
+    }
+
+    #[test]
+    fn access_in_front_of_a_rate_spares_its_law(
+        seed: u64, max_ns in 0..30_000_000_u64, rate_bps in 1_000_000..1_000_000_000_u64, traffic in traffic()
+    ) {
+        // What the rate stage meets is the same traffic, each packet at the time it left the access.
+        let stages = [access(max_ns), rate(rate_bps, 30_000)];
+        let held_up: Vec<Packet> = fates(seed, &stages[..1], &traffic)
+            .iter()
+            .zip(&traffic)
+            .map(|(fate, packet)| Packet { at_ns: due_ns(fate).expect("nothing drops it"), ..*packet })
+            .collect();
+        let together: Vec<Option<u64>> = fates(seed, &stages, &traffic).iter().map(due_ns).collect();
+        let apart: Vec<Option<u64>> = fates(seed, &stages[1..], &held_up).iter().map(due_ns).collect();
+        prop_assert_eq!(together, apart);
+    }
 }
 
 proptest! {
@@ -267,6 +316,34 @@ fn jitter_with_reordering_reorders_and_is_uniform() {
     assert!(buckets.values().all(|count| (1_750..2_250).contains(count)), "{buckets:?}");
     let due = spent.iter().zip(&traffic).map(|(ns, packet)| ns + packet.at_ns);
     assert!(!due.is_sorted());
+}
+
+#[test]
+fn access_of_sparse_packets_is_uniform() {
+    let max_ns = 1_200_000;
+    let traffic: Vec<Packet> = (0..20_000).map(|k| Packet { at_ns: k * 2 * max_ns, size_bytes: 1500 }).collect();
+    let spent: Vec<u64> = fates(5, &[access(max_ns)], &traffic)
+        .iter()
+        .zip(&traffic)
+        .map(|(fate, packet)| due_ns(fate).expect("nothing drops it") - packet.at_ns)
+        .collect();
+    let mean_ns = spent.iter().sum::<u64>() as f64 / spent.len() as f64;
+    // The standard deviation of the mean is max/√12/√20000: a fifth of a percent of max.
+    assert!((mean_ns / max_ns as f64 - 0.5).abs() < 0.01, "{mean_ns}");
+    let mut buckets = [0_u32; 10];
+    for ns in spent {
+        buckets[(ns * 10 / (max_ns + 1)) as usize] += 1;
+    }
+    // 2000 expected in each, standard deviation 42.
+    assert!(buckets.iter().all(|count| (1_750..2_250).contains(count)), "{buckets:?}");
+}
+
+#[test]
+fn access_restores_order_so_that_a_rate_may_follow() {
+    let traffic: Vec<Packet> = (0..1_000).map(|k| Packet { at_ns: k * 100_000, size_bytes: 1500 }).collect();
+    let stages = [delay(10_000_000), jitter(5_000_000, true), access(1_000), rate(1_000_000_000, 100_000)];
+    let due: Vec<u64> = fates(2, &stages, &traffic).iter().filter_map(due_ns).collect();
+    assert!(due.is_sorted());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The impairments, one file each. To add one: write the file, name it in the two lists below; a test checks both.
 
+mod access;
 mod delay;
 mod jitter;
 mod loss;
@@ -9,7 +10,7 @@ use crate::parameters::{ParameterSpec, Values};
 use crate::stream::Stream;
 
 /// Every stage, in alphabetical order.
-pub const ALL: &[&StageSpec] = &[&delay::SPEC, &jitter::SPEC, &loss::SPEC, &rate::SPEC];
+pub const ALL: &[&StageSpec] = &[&access::SPEC, &delay::SPEC, &jitter::SPEC, &loss::SPEC, &rate::SPEC];
 
 /// What a stage is: its name, its law in one line, its parameters, and how to make one.
 pub struct StageSpec {
