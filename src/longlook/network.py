@@ -1,6 +1,6 @@
 """Settings of the network as a Link: what people write (rate, RTT, queue, loss, jitter) as stages per direction.
 
-Stages stand in the order a packet meets them: access (the sender's), loss, rate with its drop-tail queue, delay, jitter.
+Stages stand in the order a packet meets them: access (the sender), loss, rate with its drop-tail queue, delay, jitter.
 A stage that does nothing is left out, but rate and delay are always there. Parameters: docs/link-formats.md.
 """
 
