@@ -29,6 +29,7 @@ type dialing struct {
 // A connection carries any number of requests at once. It never opens another one.
 type connection interface {
 	roundTrip(*http.Request) (*http.Response, error)
+	local() string // "ip:port"
 	close()
 }
 
@@ -66,12 +67,41 @@ func runClient(j *job) error {
 		tickets := newTicketCache()
 		security.ClientSessionCache = tickets
 		if err := prime(ctx, d, tickets, site); err != nil {
-			reportAll(j.Phases, site, fmt.Errorf("priming connection: %w", err))
+			for range j.Connections {
+				reportAll(j.Phases, site, fmt.Errorf("priming connection: %w", err))
+			}
 			return errReported
 		}
 	}
 	d.early = j.Connection == connection0RTT
-	return fetchAll(ctx, d, site, j.Phases)
+	return fetchOverAll(ctx, d, site, j)
+}
+
+// fetchOverAll opens the job's connections at the same moment; each fetches everything, and knows nothing of the others.
+func fetchOverAll(ctx context.Context, d dialing, site string, j *job) error {
+	each := make([]dialing, j.Connections)
+	for i := range each {
+		own, err := ofOneConnection(d.security)
+		if err != nil {
+			return err
+		}
+		each[i] = d
+		each[i].security = own
+	}
+	var failures atomic.Int32
+	var all sync.WaitGroup
+	for _, own := range each {
+		all.Go(func() {
+			if fetchAll(ctx, own, site, j.Phases) != nil { // it has said what did not arrive
+				failures.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if failures.Load() > 0 {
+		return errReported
+	}
+	return nil
 }
 
 // prime earns a session ticket on a connection of its own, and closes it properly.

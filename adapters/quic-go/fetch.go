@@ -15,7 +15,8 @@ var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
 // fetch asks for one path and reads the answer to its end. It always returns a line, also for a failure.
 func fetch(ctx context.Context, conn connection, site, path string, start int64) objectLine {
-	line := objectLine{Event: "object", URL: site + path, Path: path, TStartNs: start}
+	local := conn.local()
+	line := objectLine{Event: "object", URL: site + path, Path: path, Local: &local, TStartNs: start}
 	if err := fetchInto(ctx, &line, conn); err != nil {
 		text := reason(ctx, err).Error()
 		line.Error = &text

@@ -37,7 +37,7 @@ func startH2(options serverOptions, files http.Handler, s *settings) (service, e
 		return nil, err
 	}
 	return &h2Service{
-		newHandshakingListener(listener, security),
+		newHandshakingListener(listener, security.Clone()), // net/http changes its own
 		&http.Server{
 			Handler:   files,
 			TLSConfig: security,
@@ -181,24 +181,29 @@ func congestionControl(socket *net.TCPConn) string {
 	return name
 }
 
-// h2Connection is a client's one HTTP/2 connection.
-type h2Connection struct{ http *http.ClientConn }
+// h2Connection is a client's HTTP/2 connection.
+type h2Connection struct {
+	http   *http.ClientConn
+	socket net.Conn
+}
 
 func dialH2(ctx context.Context, d dialing) (connection, error) {
+	var socket net.Conn
 	transport := &http.Transport{
 		Protocols:          onlyHTTP2(),
 		HTTP2:              &http.HTTP2Config{StrictMaxConcurrentRequests: true},
 		DisableCompression: true,
 		TLSClientConfig:    d.security,
-		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialTLS(ctx, d)
+		DialTLSContext: func(ctx context.Context, _, _ string) (_ net.Conn, err error) {
+			socket, err = dialTLS(ctx, d)
+			return socket, err
 		},
 	}
 	conn, err := transport.NewClientConn(ctx, "https", d.remote.String())
 	if err != nil {
 		return nil, err
 	}
-	return &h2Connection{conn}, nil
+	return &h2Connection{conn, socket}, nil
 }
 
 func dialTLS(ctx context.Context, d dialing) (net.Conn, error) {
@@ -224,5 +229,7 @@ func dialTLS(ctx context.Context, d dialing) (net.Conn, error) {
 func (c *h2Connection) roundTrip(request *http.Request) (*http.Response, error) {
 	return c.http.RoundTrip(request)
 }
+
+func (c *h2Connection) local() string { return c.socket.LocalAddr().String() }
 
 func (c *h2Connection) close() { _ = c.http.Close() }

@@ -119,6 +119,8 @@ func dialQUIC(ctx context.Context, d dialing) (*quicConnection, error) {
 	return connection, nil
 }
 
+func (c *quicConnection) local() string { return c.conn.LocalAddr().String() }
+
 // close tells the server, and returns when that packet is on its way and the connection line is out.
 func (c *quicConnection) close(code quic.ApplicationErrorCode) {
 	_ = c.conn.CloseWithError(code, "")

@@ -17,6 +17,8 @@ const (
 	connection0RTT    = "0rtt"
 )
 
+const mostConnections = 64
+
 // A job is what a client is asked to do (adapters/CONTRACT.md).
 type job struct {
 	Protocol   string         `json:"protocol"`
@@ -27,6 +29,8 @@ type job struct {
 	Identity   identity       `json:"identity"`
 	Knobs      map[string]any `json:"knobs"`
 	TimeoutS   float64        `json:"timeout_s"`
+	// Connections is how many fetch all phases, each for itself and all at once; 1 where the job does not say.
+	Connections int `json:"connections"`
 }
 
 type identity struct {
@@ -43,7 +47,7 @@ func readJob(path string) (*job, error) {
 }
 
 func parseJob(text []byte) (*job, error) {
-	var j job
+	j := job{Connections: 1}
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, usageError{fmt.Errorf("job: %w", err)}
 	}
@@ -70,6 +74,9 @@ func (j *job) check() error {
 	}
 	if j.Port == 0 || j.Identity.Host == "" || j.TimeoutS <= 0 {
 		return usageError{errors.New("job: port, identity.host and timeout_s must be given")}
+	}
+	if j.Connections < 1 || j.Connections > mostConnections {
+		return usageError{fmt.Errorf("job: connections is %d: give 1 to %d", j.Connections, mostConnections)}
 	}
 	if len(j.Phases) == 0 {
 		return usageError{errors.New("job: no phases")}

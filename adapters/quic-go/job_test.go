@@ -18,6 +18,9 @@ func TestValidJob(t *testing.T) {
 	if got := j.remote().String(); got != "10.8.0.2:443" {
 		t.Errorf("remote = %s", got)
 	}
+	if j.Connections != 1 {
+		t.Errorf("connections = %d where the job does not say", j.Connections)
+	}
 	if got := j.timeout().Milliseconds(); got != 1500 {
 		t.Errorf("timeout = %d ms", got)
 	}
@@ -40,6 +43,9 @@ func TestJobsThatAreRefused(t *testing.T) {
 		{"early data over TCP", `"h3", "connection": "cold"`, `"h2", "connection": "0rtt"`, true},
 		{"a name for an address", `"10.8.0.2"`, `"localhost"`, false},
 		{"no port", `443`, `0`, false},
+		{"no connections", `"timeout_s"`, `"connections": 0, "timeout_s"`, false},
+		{"too many connections", `"timeout_s"`, `"connections": 65, "timeout_s"`, false},
+		{"half a connection", `"timeout_s"`, `"connections": 1.5, "timeout_s"`, false},
 		{"no time", `1.5`, `0`, false},
 		{"a relative path", `"/b"`, `"b"`, false},
 		{"an empty phase", `["/a"]`, `[]`, false},

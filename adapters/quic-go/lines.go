@@ -60,6 +60,7 @@ type objectLine struct {
 	Event        string  `json:"event"`
 	URL          string  `json:"url"`
 	Path         string  `json:"path"`
+	Local        *string `json:"local"` // of the connection that carried it; null where none could be opened
 	Protocol     *string `json:"protocol"`
 	Status       *int    `json:"status"`
 	TStartNs     int64   `json:"t_start_ns"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 )
 
@@ -68,6 +69,45 @@ type ticketCache struct {
 
 func newTicketCache() *ticketCache {
 	return &ticketCache{ClientSessionCache: tls.NewLRUClientSessionCache(1), here: make(chan struct{})}
+}
+
+// copied is a cache of its own with the same ticket: QUIC connections write to the state that they resume from.
+func (c *ticketCache) copied(key string) (*ticketCache, error) {
+	result := newTicketCache()
+	session, found := c.Get(key)
+	if !found || session == nil {
+		return result, nil
+	}
+	ticket, state, err := session.ResumptionState()
+	if err != nil {
+		return nil, err
+	}
+	text, err := state.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	if state, err = tls.ParseSessionState(text); err != nil {
+		return nil, err
+	}
+	if session, err = tls.NewResumptionState(ticket, state); err != nil {
+		return nil, err
+	}
+	result.Put(key, session)
+	return result, nil
+}
+
+// ofOneConnection is the configuration for one of several connections at once, which all write to theirs.
+func ofOneConnection(security *tls.Config) (*tls.Config, error) {
+	own := security.Clone()
+	own.NextProtos = slices.Clone(security.NextProtos) // net/http appends to it
+	if tickets, primed := security.ClientSessionCache.(*ticketCache); primed {
+		copied, err := tickets.copied(security.ServerName) // crypto/tls files tickets under the server's name
+		if err != nil {
+			return nil, fmt.Errorf("session ticket: %w", err)
+		}
+		own.ClientSessionCache = copied
+	}
+	return own, nil
 }
 
 // Put implements tls.ClientSessionCache.
