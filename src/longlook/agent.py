@@ -1,4 +1,4 @@
-"""The agent: runs trials in a laboratory of its own. The same program on the host and inside a guest.
+"""The agent: runs trials in a laboratory of its own on this host (`guest.py` is its like inside a guest).
 
     python -m longlook.agent                 orders and answers as JSON lines on standard input and output
     python -m longlook.agent --job FILE      run the one Job in FILE, leave run.json in its folder, end
@@ -22,6 +22,7 @@ from longlook.errors import InputError, LonglookError, MachineError
 from longlook.job import Job
 from longlook.lab.isolation import mount_own, run_isolated
 from longlook.lab.leftovers import Record, open_record
+from longlook.lab.timing import Timing
 
 if TYPE_CHECKING:
     from longlook.lab.laboratory import Laboratory
@@ -33,14 +34,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Entry point; see the module's description."""
     parser = argparse.ArgumentParser(prog="longlook.agent")
     parser.add_argument("--job", type=Path, help="run this one job, then end")
-    parser.add_argument("--engine", default="live", help="name of the engine that run.json gives")
     options = parser.parse_args(arguments)
     record = open_record()
     try:
         if options.job is not None:
             order = {"op": "run", "job": json.loads(options.job.read_text())}
-            return run_isolated(lambda: _serve([json.dumps(order)], record, options.engine), None, lambda _pid: None)
-        return run_isolated(lambda: _serve(sys.stdin, record, options.engine), sys.stdin.fileno(), _say_hello)
+            return run_isolated(lambda: _serve([json.dumps(order)], record), None, lambda _pid: None)
+        return run_isolated(lambda: _serve(sys.stdin, record), sys.stdin.fileno(), _say_hello)
     except LonglookError as error:
         _answer_error(error)
         return error.exit_code
@@ -52,7 +52,7 @@ def _say_hello(pid: int) -> None:
     _answer({"event": "hello", "pid": pid})
 
 
-def _serve(orders: Iterable[str], record: Record, engine: str) -> int:
+def _serve(orders: Iterable[str], record: Record) -> int:
     """Work through orders; the exit code of the last error, or 0."""
     from longlook.lab.laboratory import Laboratory  # slow to import: after `hello`, while no order is there yet
 
@@ -60,7 +60,7 @@ def _serve(orders: Iterable[str], record: Record, engine: str) -> int:
     os.chdir(record.scratch)
     try:
         mount_own()
-        laboratory = Laboratory(Path(record.scratch), record.marker, engine)
+        laboratory = Laboratory(Path(record.scratch), record.marker, Timing())
         for line in orders:
             order = json.loads(line)
             if order["op"] == "quit":

@@ -214,6 +214,7 @@ class Trial:
     client: Endpoint
     timeout_s: float
     capture: Capture = Capture()
+    engine: str | None = None  # None: the one that the run was started with
 
 
 @dataclass(frozen=True)
@@ -244,6 +245,7 @@ class Run:
     cpu_s: Mapping[str, float]  # role → user + system CPU seconds of the process tree
     link: Mapping[str, Mapping[str, int]]  # direction → counters of the router's summary
     guard: Mapping[str, float]  # validity observations: late_share, max_gap_ms, steal_share, …
+    exact: bool = False  # in virtual time with programs that repeat: the same trial gives the same bytes
 
 
 @dataclass(frozen=True)

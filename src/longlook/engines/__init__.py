@@ -1,5 +1,6 @@
-"""Where a trial's time comes from: `live` runs the agent on this host. Each engine is a context manager."""
+"""Where a trial's time comes from: `virtual` boots a guest for it, `live` runs the agent on this host."""
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -8,12 +9,21 @@ from longlook.model import Run
 
 
 class Engine(Protocol):
-    """Runs jobs one after another. `run` never raises for a failed trial: it returns what became of it.
+    """Runs jobs, up to `parallel` calls at once. A failed trial raises nothing: the Run says what became of it.
+
+    `gathers` says that trials which share a warm client must come in one call, since each call starts afresh. Each
+    engine is a context manager.
 
     MachineError means that nothing can run here (privileges, a full disk); the caller stops and keeps what is finished.
     """
 
     name: str
+    gathers: bool
+
+    @property
+    def parallel(self) -> int:
+        """How many calls of `run` or `run_together` may be under way at once; 1: not from several threads."""
+        ...
 
     def __enter__(self) -> Self:
         """Make ready; nothing of the host is touched before this."""
@@ -27,4 +37,8 @@ class Engine(Protocol):
 
     def run(self, job: Job) -> Run:
         """Run one trial; its artefacts and `run.json` are in `job.folder` afterwards."""
+        ...
+
+    def run_together(self, jobs: Sequence[Job]) -> list[Run]:
+        """Run trials one after another as `run` does, with one warm client where they have one."""
         ...

@@ -13,7 +13,14 @@ def _live() -> Engine:
     return LiveEngine()
 
 
-ENGINES: Mapping[str, Callable[[], Engine]] = {"live": _live}
+def _virtual() -> Engine:
+    from longlook.engines.virtual import VirtualEngine
+
+    return VirtualEngine()
+
+
+ENGINES: Mapping[str, Callable[[], Engine]] = {"virtual": _virtual, "live": _live}
+DEFAULT = "virtual"
 
 
 def make_engine(name: str) -> Engine:

@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,18 +14,21 @@ from longlook.model import ConnectionState, Outcome, Run
 _EPOCH_NS = 1_700_000_000_000_000_000
 _FALLBACK_RATE_BPS = 100e6
 _HANDSHAKE_ROUND_TRIPS = {"h3": 1, "h2": 2}
-_CLIENT, _SERVER = "10.8.0.1:40000", "10.8.0.2:443"
+_CLIENT, _FIRST_PORT, _SERVER = "10.8.0.1", 40000, "10.8.0.2:443"
 
 
 class FakeEngine:
     """A deterministic function of the trial alone: id, seed, link, protocol and content decide everything.
 
-    A load takes the handshake's round trips, one more for the request, and the bytes at the link's rate, all times
+    A load takes the handshake's round trips, one more for the request, and the bytes of all connections at the link's
+    rate, all times
     `factors[arm]` (1 where an arm is not named) and times log-normal noise of `sigma`. `outcomes` makes trials end
     otherwise: trial id → outcome. Artefacts are `client.jsonl` and `server.jsonl`; there is no link log.
     """
 
     name = "fake"
+    gathers = False
+    parallel = 1
 
     def __init__(
         self,
@@ -75,10 +78,14 @@ class FakeEngine:
         seal(folder, run)
         return run
 
+    def run_together(self, jobs: Sequence[Job]) -> list[Run]:
+        """Make up trials one after another."""
+        return [self.run(job) for job in jobs]
+
     def _load_s(self, job: Job) -> float:
         trial = job.trial
         noise = random.Random(f"{trial.id} {trial.seed} {job.attempt}").gauss(0.0, self.sigma)  # noqa: S311
-        size_bits = 8 * sum(expected.bytes for expected in job.content.expected.values())
+        size_bits = 8 * job.content.connections * sum(expected.bytes for expected in job.content.expected.values())
         ideal_s = (_round_trips(job) + 1) * _round_trip_s(job) + size_bits / _rate_bps(job)
         return ideal_s * self.factors.get(trial.arm, 1.0) * math.exp(noise)
 
@@ -98,7 +105,16 @@ def _rate_bps(job: Job) -> float:
     return min(rates, default=_FALLBACK_RATE_BPS)
 
 
+def _addresses(job: Job) -> list[str]:
+    """Of the client's connections."""
+    return [f"{_CLIENT}:{_FIRST_PORT + number}" for number in range(job.content.connections)]
+
+
 def _client_lines(job: Job, load_s: float, *, arrived: bool) -> list[Mapping[str, Any]]:
+    return [line for local in _addresses(job) for line in _connection_lines(job, local, load_s, arrived=arrived)]
+
+
+def _connection_lines(job: Job, local: str, load_s: float, *, arrived: bool) -> list[Mapping[str, Any]]:
     trial = job.trial
     handshake_ns = _EPOCH_NS + round(_round_trips(job) * _round_trip_s(job) * 1e9)
     end_ns = _EPOCH_NS + round(load_s * 1e9)
@@ -106,7 +122,7 @@ def _client_lines(job: Job, load_s: float, *, arrived: bool) -> list[Mapping[str
     lines: list[Mapping[str, Any]] = [
         {
             "event": "connection",
-            "local": _CLIENT,
+            "local": local,
             "remote": _SERVER,
             "primes": False,
             "t_start_ns": _EPOCH_NS,
@@ -130,6 +146,7 @@ def _client_lines(job: Job, load_s: float, *, arrived: bool) -> list[Mapping[str
                 "event": "object",
                 "url": f"https://{job.identity.host}{path}",
                 "path": path,
+                "local": local,
                 "t_start_ns": _EPOCH_NS,
                 **(answer if arrived else nothing),
                 **common,
@@ -139,17 +156,16 @@ def _client_lines(job: Job, load_s: float, *, arrived: bool) -> list[Mapping[str
 
 
 def _server_lines(job: Job) -> list[Mapping[str, Any]]:
-    line = {
+    line: dict[str, Any] = {
         "event": "connection",
         "protocol": job.trial.protocol,
         "local": _SERVER,
-        "remote": _CLIENT,
         "t_handshake_ns": _EPOCH_NS + round(_round_trips(job) * _round_trip_s(job) * 1e9),
         **_state(job),
     }
     if job.trial.congestion_control is not None:
         line["congestion_control"] = job.trial.congestion_control
-    return [line]
+    return [{**line, "remote": remote} for remote in _addresses(job)]
 
 
 def _state(job: Job) -> dict[str, bool]:

@@ -1,18 +1,19 @@
 """Engine `live`: trials in real time on this host, by one agent process that owns the laboratory."""
 
 import time
-from pathlib import Path
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from longlook import codec
 from longlook.engines.agent_process import AgentDiedError, AgentProcess
+from longlook.engines.lost import lost_run
 from longlook.errors import InputError, MachineError
 from longlook.job import Job
-from longlook.lab.artefacts import digests, seal, write_json
 from longlook.lab.leftovers import clear_leftovers
-from longlook.model import Outcome, Run
+from longlook.model import Run
 
+_LOST_HINT = "the next trial gets a new agent; if this happens again, report it with the reason"
 _BEYOND_LIMIT_S = 120.0  # set-up and teardown beyond a trial's limit; only a bug of the agent takes longer
 
 
@@ -23,6 +24,8 @@ class LiveEngine:
     """
 
     name = "live"
+    gathers = False
+    parallel = 1
 
     def __init__(self) -> None:
         self.agent: AgentProcess | None = None
@@ -46,7 +49,7 @@ class LiveEngine:
             answer = self.agent.receive(job.trial.timeout_s + _BEYOND_LIMIT_S)
         except AgentDiedError as death:
             self._end_agent(gracefully=False)
-            return _lost(job, str(death), began_ns, time.monotonic() - began)
+            return lost_run(job, self.name, str(death), _LOST_HINT, began_ns, time.monotonic() - began)
         except BaseException:
             self._end_agent(gracefully=False)
             raise
@@ -55,33 +58,12 @@ class LiveEngine:
         kind = InputError if answer["event"] == "input_error" else MachineError
         raise kind(answer["message"], answer["hint"])
 
+    def run_together(self, jobs: Sequence[Job]) -> list[Run]:
+        """Run trials one after another."""
+        return [self.run(job) for job in jobs]
+
     def _end_agent(self, *, gracefully: bool) -> None:
         agent, self.agent = self.agent, None
         if agent is not None:
             agent.end(gracefully=gracefully)
             clear_leftovers()
-
-
-def _lost(job: Job, reason: str, began_unix_ns: int, duration_s: float) -> Run:
-    """The result of a trial whose agent died: not the contestants' fault, so invalid, and tried again."""
-    folder = Path(job.folder)
-    write_json(folder / "trial.json", job.trial)
-    run = Run(
-        trial_id=job.trial.id,
-        outcome=Outcome.INVALID,
-        reason=reason,
-        hint="the next trial gets a new agent; if this happens again, report it with the reason",
-        attempt=job.attempt,
-        engine=LiveEngine.name,
-        started_unix_ns=began_unix_ns,
-        setup_s=0.0,
-        measure_s=duration_s,
-        teardown_s=0.0,
-        programs={role: program.digest for role, program in job.programs.items()},
-        artefacts=digests(folder),
-        cpu_s={},
-        link={},
-        guard={},
-    )
-    seal(folder, run)
-    return run

@@ -2,11 +2,9 @@
 
 import json
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol
 
-from longlook import codec
 from longlook.lab.artefacts import write_json
 from longlook.lab.counters import cpu_of_tree
 from longlook.lab.network import Side
@@ -57,7 +55,7 @@ class PlainClient:
 
     def begin(self, job: ClientJob) -> None:
         """Start it."""
-        write_json(self._job_file, asdict(job))
+        write_json(self._job_file, job.data())
         self.process = start(
             "client",
             self._command.argv,
@@ -108,7 +106,7 @@ class SessionClient:
         self.process.read()  # what it said since its last job belongs to no job
         self.process.redirect(self._folder / "client.jsonl")
         self._cpu_before_s = cpu_of_tree(self.process.pid)
-        self.process.write_line(json.dumps(codec.encode(job)))
+        self.process.write_line(json.dumps(job.data()))
 
     def done(self) -> bool:
         """Whether it has said so, or ended."""

@@ -133,7 +133,7 @@ def _client(case: Case) -> Judgement | None:
         return None
     arrived = sum(1 for line in client.events("object") if line.get("error") is None)
     if case.measure_s >= limit_s:
-        wanted = len(case.content.expected)
+        wanted = len(case.content.expected) * case.content.connections
         return Judgement(
             Outcome.TIMED_OUT,
             f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s",
@@ -148,10 +148,18 @@ def _objects(case: Case) -> Judgement | None:
     objects: dict[str, list[Line]] = {}
     for line in case.client.events("object"):
         objects.setdefault(str(line.get("path")), []).append(line)
+    connections = case.content.connections
     for path, expected in case.content.expected.items():
-        for line in objects.get(path, [{"error": "the client never reported it"}]):
+        found = objects.get(path, [{"error": "the client never reported it"}])
+        for line in found:
             if (wrong := _wrong_answer(line, expected)) is not None:
                 return Judgement(Outcome.FAILED, f"{path}: {wrong}", "see client.jsonl and server.stderr")
+        if connections > 1 and len(found) != connections:
+            return Judgement(
+                Outcome.FAILED,
+                f"{path}: the client reported it {len(found)} times, not once for each of {connections} connections",
+                "see client.jsonl: every connection fetches every object once",
+            )
     for page in case.client.events("page"):
         if page.get("t_loaded_ns") is None:
             return Judgement(Outcome.FAILED, f"the page {page.get('url')} never finished loading", "see client.jsonl")
@@ -184,23 +192,38 @@ def _protocol(case: Case) -> Judgement | None:
 
 
 def _connections(case: Case) -> Judgement | None:
-    measured = list(_measured_connections(case))
-    if len(measured) != 1:
+    measured, wanted = list(_measured_connections(case)), case.content.connections
+    if len(measured) != wanted:
         return Judgement(
             Outcome.INVALID,
-            f"the measured transfer used {len(measured)} connections, not one"
+            f"the measured transfer used {len(measured)} connections, not {'one' if wanted == 1 else wanted}"
             if measured
             else "the server reported no measured connection, so its state is not proven",
-            "see server.jsonl; the client must keep all requests on one connection",
+            "see server.jsonl; the client must keep all requests on the connections it was told to open",
         )
-    resumed, early = measured[0].get("resumed") is True, measured[0].get("used_0rtt") is True
-    state = ConnectionState.ZERO_RTT if early else ConnectionState.RESUMED if resumed else ConnectionState.COLD
-    if state is not case.trial.connection:
-        return Judgement(
-            Outcome.INVALID,
-            f"the connection was {state}, declared {case.trial.connection}: the server says so",
-            "see server.jsonl; the ticket was not kept, not accepted, or kept when it should not be",
-        )
+    for line in measured:
+        resumed, early = line.get("resumed") is True, line.get("used_0rtt") is True
+        state = ConnectionState.ZERO_RTT if early else ConnectionState.RESUMED if resumed else ConnectionState.COLD
+        if state is not case.trial.connection:
+            return Judgement(
+                Outcome.INVALID,
+                f"the connection was {state}, declared {case.trial.connection}: the server says so",
+                "see server.jsonl; the ticket was not kept, not accepted, or kept when it should not be",
+            )
+    return None if wanted == 1 else _carriers(case, measured)
+
+
+def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
+    """Whether each of several connections carried every object: the client says by which, the server knows them."""
+    ports = sorted(_port(line.get("remote")) for line in measured)
+    for path in case.content.expected:
+        carried = sorted(_port(line.get("local")) for line in case.client.events("object") if line.get("path") == path)
+        if carried != ports:
+            return Judgement(
+                Outcome.INVALID,
+                f"{path} came over the client's ports {', '.join(carried)}, but the connections have {', '.join(ports)}",
+                "see client.jsonl: `local` of an object is the address of the connection that carried it",
+            )
     return None
 
 

@@ -10,6 +10,7 @@ from longlook.lab.process import kill_stray
 from longlook.lab.proctable import children_of
 from longlook.lab.session import Sessions
 from longlook.lab.surroundings import Surroundings
+from longlook.lab.timing import Timing
 from longlook.lab.trial import run_trial
 from longlook.model import Run
 
@@ -17,18 +18,18 @@ from longlook.model import Run
 class Laboratory:
     """Runs jobs; must be pid 1 of a PID namespace, so that what programs leave behind is its to end."""
 
-    def __init__(self, scratch: Path, marker: str, engine: str) -> None:
+    def __init__(self, scratch: Path, marker: str, timing: Timing) -> None:
         self._path = datapath()
         self._surroundings = Surroundings(scratch, marker)
         self._sessions = Sessions(self._surroundings, self._path)
-        self._engine = engine
+        self._timing = timing
         self._trials = 0
 
     def run(self, job: Job) -> Run:
         """Run one trial; see `run_trial`."""
         self._trials += 1
         try:
-            return run_trial(job, self._sessions, self._surroundings, self._path, self._trials, self._engine)
+            return run_trial(job, self._sessions, self._surroundings, self._path, self._trials, self._timing)
         finally:
             self._end_strays()
 

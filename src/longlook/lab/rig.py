@@ -17,11 +17,15 @@ from longlook.lab.process import Process, start, stop, watch
 from longlook.lab.router import Router
 from longlook.lab.session import Sessions
 from longlook.lab.surroundings import Surroundings
+from longlook.lab.timing import Timing
 from longlook.stacks import ClientJob, ServerJob, Stack
 
 SERVER_PORT = 443
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
+
+_LINK_OPTIONS_IN_GUEST = ("--ring-frames", "256", "--no-memory-lock")
+"""Nobody stops the router there while packets wait, so large rings locked in memory would only cost time to make."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,14 @@ class Remains:
 class Rig:
     """The running parts of one trial. `serial` differs between the trials of a laboratory."""
 
-    def __init__(self, job: Job, sessions: Sessions, surroundings: Surroundings, path: str, serial: int) -> None:
+    def __init__(
+        self, job: Job, sessions: Sessions, surroundings: Surroundings, path: str, serial: int, timing: Timing
+    ) -> None:
         self._job, self._folder = job, Path(job.folder)
         self._sessions, self._surroundings, self._path = sessions, surroundings, path
         # A warm client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end = replace(SERVER, router_device=f"rs{serial}")
+        self._link_options = _LINK_OPTIONS_IN_GUEST if timing.virtual else ()
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
@@ -64,7 +71,9 @@ class Rig:
         self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
         for side in (self.client_side, self.server_side):
             side.set_congestion_control(trial.congestion_control)
-        self.router = Router(self._job, network, self.client_side, self.server_side, self._surroundings)
+        self.router = Router(
+            self._job, network, self.client_side, self.server_side, self._surroundings, self._link_options
+        )
         self._undo.callback(self.router.process.close)
         self.server = self._start_server()
         self._undo.callback(self.server.close)
@@ -100,6 +109,7 @@ class Rig:
                 identity=self._job.identity,
                 knobs=trial.client.knobs,
                 timeout_s=trial.timeout_s,
+                connections=content.connections,
             )
         )
 

@@ -1,7 +1,7 @@
 """The link emulator as a process between the two sides (docs/link-formats.md)."""
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,20 @@ _BAD_CONFIGURATION_EXIT = 2
 class Router:
     """A running `longlook-link`. It stops by `finish`, which returns its summary line ({} when it died without one)."""
 
-    def __init__(self, job: Job, namespace: Namespace, client: Side, server: Side, surroundings: Surroundings) -> None:
+    def __init__(
+        self,
+        job: Job,
+        namespace: Namespace,
+        client: Side,
+        server: Side,
+        surroundings: Surroundings,
+        options: Sequence[str] = (),
+    ) -> None:
         folder = Path(job.folder)
         self._linger_ns = linger_ns(job.trial.link)
         config = folder / "link.json"
         write_json(config, link_config(job.trial.link, job.trial.seed, self._linger_ns))
-        argv = [job.programs["link"].path, "run", "--config", str(config), "--log", str(folder / "link.bin")]
+        argv = [job.programs["link"].path, "run", "--config", str(config), "--log", str(folder / "link.bin"), *options]
         tuns = [side.tun for side in (client, server) if side.tun is not None]
         if len(tuns) == 2:
             argv += ["--client-tun-fd", str(tuns[0]), "--server-tun-fd", str(tuns[1])]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_INHERITED = ("PATH", "LD_LIBRARY_PATH", "TZ")
+_INHERITED = ("PATH", "LD_LIBRARY_PATH", "TZ", "PYTHONHASHSEED", "PYTHONPYCACHEPREFIX")
 
 
 @dataclass(frozen=True)

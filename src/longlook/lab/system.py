@@ -12,11 +12,13 @@ CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 0x2, 0x4, 0x8, 0x4000, 0x40000
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 0x2, 0x4, 0x8, 0x1000, 0x4000, 0x40000
 
 CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_NICE = 12, 13, 21, 23
 
 _PR_SET_PDEATHSIG = 1
+_MNT_DETACH = 2
+_RB_POWER_OFF = 0x4321FEDC
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -40,6 +42,16 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str |
     """mount(2)."""
     encoded = [None if part is None else part.encode() for part in (source, target, kind, options)]
     _call(f"mount {target}", _LIBC.mount(*encoded[:3], ctypes.c_ulong(flags), encoded[3]))
+
+
+def unmount(target: str) -> None:
+    """umount2(2), lazily: what still has a file open there keeps it."""
+    _call(f"unmount {target}", _LIBC.umount2(target.encode(), ctypes.c_int(_MNT_DETACH)))
+
+
+def power_off() -> None:
+    """reboot(2): switch off the machine that this process is pid 1 of."""
+    _call("reboot", _LIBC.reboot(ctypes.c_int(_RB_POWER_OFF)))
 
 
 def kill_when_parent_dies(signal_number: int) -> None:

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from longlook import registry
 from longlook.errors import MachineError
 from longlook.job import Job
 from longlook.lab import artefacts, guard
@@ -17,7 +18,9 @@ from longlook.lab.rig import Remains, Rig
 from longlook.lab.session import Sessions
 from longlook.lab.sockets import SocketProbe
 from longlook.lab.surroundings import Surroundings
-from longlook.model import Outcome, Run
+from longlook.lab.timing import Timing
+from longlook.model import Endpoint, Outcome, Run
+from longlook.stacks import Stack
 
 GRACE_S = 1.0
 """Beyond the time limit, for a client that ends itself to say what had arrived."""
@@ -37,18 +40,19 @@ class _Measurement:
     congestion_controls: frozenset[str]
 
 
-def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: str, serial: int, engine: str) -> Run:
+def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: str, serial: int, timing: Timing) -> Run:
     """Run one job; its folder is complete afterwards and nothing of it runs any more, but for a warm client.
 
     MachineError or InputError where nothing can be measured here; every other failure is an outcome.
     """
+    timing.align()
     folder = Path(job.folder)
     started_unix_ns, began = time.time_ns(), time.monotonic()
     artefacts.write_json(folder / "trial.json", job.trial)
-    with Rig(job, sessions, surroundings, path, serial) as rig:
+    with Rig(job, sessions, surroundings, path, serial, timing) as rig:
         late = rig.await_ready()
         setup_s = time.monotonic() - began
-        measured = _measure(rig, job, late)
+        measured = _measure(rig, job, late, timing)
         ended = time.monotonic()
         remains = rig.take_down(trusted=measured.stopped is Stopped.CLIENT_ENDED)
         session = rig.client.session
@@ -63,14 +67,15 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
         reason=judgement.reason,
         hint=judgement.hint,
         attempt=job.attempt,
-        engine=engine,
+        engine=timing.engine,
+        exact=timing.exact and all(_repeats(end) for end in (job.trial.server, job.trial.client)),
         started_unix_ns=started_unix_ns,
         setup_s=setup_s,
         measure_s=measured.duration_s,
         teardown_s=time.monotonic() - ended,
         programs={role: program.digest for role, program in job.programs.items()},
         artefacts=artefacts.digests(folder),
-        cpu_s=remains.cpu_s,
+        cpu_s={} if timing.virtual else remains.cpu_s,  # a guest's CPUs cost no time, so it cannot count it
         link={name: remains.summary[name] for name in ("up", "down") if name in remains.summary},
         guard=observed,
     )
@@ -78,7 +83,7 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
     return run
 
 
-def _measure(rig: Rig, job: Job, late: Stopped | None) -> _Measurement:
+def _measure(rig: Rig, job: Job, late: Stopped | None, timing: Timing) -> _Measurement:
     sides = (rig.client_side, rig.server_side)
     before = take_reading(sides)
     if late is not None:
@@ -96,6 +101,7 @@ def _measure(rig: Rig, job: Job, late: Stopped | None) -> _Measurement:
             ended = rig.server.exit is not None or rig.router.process.exit is not None
             return ended or rig.client.done()
 
+        timing.align()
         rig.begin()
         began = time.monotonic()
         in_time = watch(rig.processes(), over, job.trial.timeout_s + GRACE_S)
@@ -138,6 +144,11 @@ def _judge(
     if found:
         return Judgement(Outcome.INVALID, "; ".join(item.reason for item in found), found[0].hint)
     return judgement
+
+
+def _repeats(end: Endpoint) -> bool:
+    stack: Stack = registry.get("stacks", end.stack)
+    return stack.repeats
 
 
 def _raise_if_full(folder: Path) -> None:

@@ -6,7 +6,9 @@ heavy; `install` may import what it likes when it is called.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from longlook import codec
 from longlook.job import Identity, Program
 from longlook.model import ConnectionState, Scalar
 
@@ -57,6 +59,14 @@ class ClientJob:
     identity: Identity
     knobs: Mapping[str, Scalar]
     timeout_s: float
+    connections: int = 1  # opened at the same moment; each fetches all phases
+
+    def data(self) -> dict[str, Any]:
+        """The job as plain JSON data. `connections` is there only where it asks for something: most know one."""
+        entries: dict[str, Any] = codec.encode(self)
+        if self.connections == 1:
+            del entries["connections"]
+        return entries
 
 
 @dataclass(frozen=True)
@@ -81,6 +91,8 @@ class Stack:
     client_command: Callable[[Program, str], Command] | None = None  # (program, path of the ClientJob as JSON)
     session_command: Callable[[Program, Identity], Command] | None = None  # identity: known when the session starts
     installed: Callable[[str], bool] = lambda _version: False
+    repeats: bool = True  # in virtual time the same trial gives the same bytes
+    several_connections: bool = False  # the client honours `connections` of its ClientJob
     system_package: str | None = None  # Debian package that `setup` installs where `installed` says no
 
     @property

@@ -109,6 +109,7 @@ STACK = Stack(
     log_formats=(),
     install=install,
     session_command=session_command,
+    repeats=False,  # races of its threads, and random numbers of the CPU itself
     installed=installed,
     system_package="chromium",
 )

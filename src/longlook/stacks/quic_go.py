@@ -110,4 +110,5 @@ STACK = Stack(
     server_command=server_command,
     client_command=client_command,
     installed=installed,
+    several_connections=True,
 )

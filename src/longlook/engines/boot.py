@@ -1,0 +1,148 @@
+"""One boot of the guest's kernel, from its command line to its last process: started, watched, and always ended."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from longlook.engines.cpus import on_cpu
+from longlook.errors import MachineError
+
+START_UNIX_NS = 1_700_000_000_000_000_000
+"""When every guest believes to be switched on: 14 November 2023, within the validity of the laboratory's certificate."""
+
+CONSOLE = "console.log"
+_ASK_AFTER_S, _ASK_EVERY_S, _SAME_ANSWERS = 20.0, 5.0, 3
+_ANSWER = re.compile(rb"longlook: (.{1,16})\[(\d+)\] at (\d+) ns")
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A kernel and how to boot it. `userspace` is how it runs programs: `seccomp`, or `ptrace` where that is refused."""
+
+    kernel: str
+    userspace: str = "seccomp"
+    memory: str = "2G"
+    time: str = "inf-cpu"  # `basic`: CPU takes the time that the host's takes
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a boot ended. `reason` is None for a guest that switched itself off."""
+
+    reason: str | None
+    console: str
+    wall_s: float
+    cpu_s: float
+
+
+def boot(
+    guest: Guest, init: Sequence[str], environment: Mapping[str, str], seed: int, cpu: int, wall_limit_s: float
+) -> Ended:
+    """Boot a guest on one CPU with `init` as its first process and wait until it is off.
+
+    It is killed when `wall_limit_s` is over, when a program spins (it keeps the CPU while virtual time stands still),
+    and when the thread that called this dies. Nothing of it runs when this returns.
+    """
+    with tempfile.TemporaryDirectory(prefix="longlook-boot-") as place:
+        console = Path(place, CONSOLE)
+        with console.open("wb") as out, on_cpu(cpu):
+            process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", guest.kernel, *_command_line(guest, init, environment)],
+                stdin=subprocess.DEVNULL,
+                stdout=out,  # a file: a pipe that fills would interrupt the guest when the host likes
+                stderr=subprocess.STDOUT,
+                cwd=place,
+                env={"HOME": place, "TMPDIR": _memory_folder(), "UML_RNG_SEED": str(seed)},
+            )
+        began = time.monotonic()
+        try:
+            reason = _watch(process.pid, console, began + wall_limit_s, wall_limit_s)
+        finally:
+            status, cpu_s = _end(process)
+        text = console.read_bytes().decode(errors="replace")
+        if reason is None and ("Kernel panic" in text or status != 0):
+            reason = _why_it_died(text, status)
+        return Ended(reason, text, time.monotonic() - began, cpu_s)
+
+
+def _command_line(guest: Guest, init: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    return [
+        f"mem={guest.memory}",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "ro",
+        f"seccomp={'on' if guest.userspace == 'seccomp' else 'off'}",
+        "time-travel" if guest.time == "basic" else f"time-travel={guest.time}",
+        f"time-travel-start={START_UNIX_NS}",
+        "con=null",
+        "con0=null,fd:1",
+        "quiet",
+        "panic=-1",
+        *(_quoted(f"{name}=", value) for name, value in environment.items()),
+        _quoted("init=", init[0]),
+        "--",
+        *(_quoted("", argument) for argument in init[1:]),
+    ]
+
+
+def _quoted(name: str, value: str) -> str:
+    """An argument as the kernel parses it: it knows double quotes, and no way to write one."""
+    if '"' in value or "\n" in value:
+        raise MachineError(
+            f"the path {value!r} cannot be given to a kernel", "use paths without quotes and line breaks"
+        )
+    return f'{name}"{value}"' if " " in value else name + value
+
+
+def _memory_folder() -> str:
+    """Where the file lies that is the guest's memory: in the host's memory where there is room for it."""
+    shared = "/dev/shm"  # noqa: S108
+    return shared if os.access(shared, os.W_OK) else tempfile.gettempdir()
+
+
+def _watch(pid: int, console: Path, deadline: float, limit_s: float) -> str | None:
+    """Wait for the end; why it must be killed, or None when it has ended by itself."""
+    descriptor = os.pidfd_open(pid)
+    ask_at = time.monotonic() + _ASK_AFTER_S
+    try:
+        while True:
+            left_s = min(deadline, ask_at) - time.monotonic()
+            if select.select([descriptor], [], [], max(0.0, left_s))[0]:
+                return None
+            if time.monotonic() >= deadline:
+                return f"the guest was not done after {limit_s:.0f} s of real time"
+            answers = _ANSWER.findall(console.read_bytes())[-_SAME_ANSWERS:]
+            if len(answers) == _SAME_ANSWERS and len(set(answers)) == 1:
+                name = answers[0][0].decode(errors="replace")
+                return f"the program {name} spins: it keeps the CPU and waits for time, which stands still meanwhile"
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(descriptor, signal.SIGUSR2)
+            ask_at += _ASK_EVERY_S
+    finally:
+        os.close(descriptor)
+
+
+def _end(process: subprocess.Popen[bytes]) -> tuple[int, float]:
+    """Kill what still runs and reap it; exit status and CPU seconds. The kernel's own children die with it."""
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGKILL)  # not process.kill(), which reaps and keeps the CPU seconds to itself
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_utime + usage.ru_stime
+
+
+def _why_it_died(console: str, status: int) -> str:
+    panics = [line.split("Kernel panic - ")[1] for line in console.splitlines() if "Kernel panic - " in line]
+    if panics:
+        return f"the guest's kernel gave up: {panics[0]}"
+    how = f"by signal {signal.Signals(-status).name}" if status < 0 else f"with exit code {status}"
+    return f"the guest's kernel ended {how}"

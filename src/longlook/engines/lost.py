@@ -1,0 +1,32 @@
+"""The result of a trial whose laboratory was lost: not the contestants' fault, so invalid, and tried again."""
+
+from pathlib import Path
+
+from longlook.job import Job
+from longlook.lab.artefacts import digests, seal, write_json
+from longlook.model import Outcome, Run
+
+
+def lost_run(job: Job, engine: str, reason: str, hint: str, began_unix_ns: int, duration_s: float) -> Run:
+    """Seal the job's folder with an invalid run; what it holds already is kept."""
+    folder = Path(job.folder)
+    write_json(folder / "trial.json", job.trial)
+    run = Run(
+        trial_id=job.trial.id,
+        outcome=Outcome.INVALID,
+        reason=reason,
+        hint=hint,
+        attempt=job.attempt,
+        engine=engine,
+        started_unix_ns=began_unix_ns,
+        setup_s=0.0,
+        measure_s=duration_s,
+        teardown_s=0.0,
+        programs={role: program.digest for role, program in job.programs.items()},
+        artefacts=digests(folder),
+        cpu_s={},
+        link={},
+        guard={},
+    )
+    seal(folder, run)
+    return run

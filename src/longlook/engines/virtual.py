@@ -1,0 +1,122 @@
+"""Engine `virtual`: every trial in a guest of its own whose clock runs on virtual time (docs/virtual-time.md)."""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from longlook import codec, paths
+from longlook.engines.boot import CONSOLE, Ended, Guest, boot
+from longlook.engines.cpus import one_cpu
+from longlook.engines.guestprobe import find_guest, warm_imports
+from longlook.engines.lost import lost_run
+from longlook.errors import InputError, MachineError
+from longlook.guest import BOX, ENGINE, ERROR, ORDER, Order
+from longlook.job import Job
+from longlook.model import Run
+
+_FORGOTTEN_IN_GUEST = ("LONGLOOK_DATAPATH",)
+_TO_GUEST = ("LD_LIBRARY_PATH", "PATH")
+_LOST_HINT = "the guest's last words are in console.log; if this happens again, report it with them"
+
+
+class VirtualEngine:
+    """Boots a guest for each call; calls from several threads at once are its purpose.
+
+    `wall_limit_s` is real time for one boot, not the trial's own limit, which is virtual (LONGLOOK_WALL_LIMIT_S).
+    """
+
+    name = ENGINE
+    gathers = True
+
+    def __init__(self, wall_limit_s: float | None = None) -> None:
+        self.wall_limit_s = wall_limit_s or float(os.environ.get("LONGLOOK_WALL_LIMIT_S", "900"))
+        self._guest: Guest | None = None
+        self._pycache = ""
+
+    @property
+    def parallel(self) -> int:
+        """How many guests can run at once without sharing a CPU."""
+        return len(os.sched_getaffinity(0))
+
+    def __enter__(self) -> Self:
+        self._guest = find_guest()
+        self._pycache = warm_imports()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._guest = None
+
+    def run(self, job: Job) -> Run:
+        """Run one trial in a boot of its own."""
+        return self.run_together([job])[0]
+
+    def run_together(self, jobs: Sequence[Job]) -> list[Run]:
+        """Run trials one after another in one boot, so that they share a warm browser."""
+        if self._guest is None:
+            raise RuntimeError("the engine was not entered")
+        began_ns = time.time_ns()
+        box = Path(tempfile.mkdtemp(prefix=".partial-boot-", dir=Path(jobs[0].folder).parent))
+        try:
+            order = Order(tuple(jobs), self._environment(), exact=self._guest.time == "inf-cpu")
+            (box / ORDER).write_text(json.dumps(codec.encode(order)))
+            with one_cpu() as cpu:
+                ended = boot(
+                    self._guest,
+                    (sys.executable, "-m", "longlook.guest"),
+                    {BOX: str(box), **self._python()},
+                    seed_of(jobs),
+                    cpu,
+                    self.wall_limit_s,
+                )
+            _raise_what_it_said(box)
+            return [
+                _taken(box / str(number), job) or _lost(job, ended, began_ns) for number, job in enumerate(jobs)
+            ]
+        finally:
+            shutil.rmtree(box, ignore_errors=True)
+
+    def _environment(self) -> dict[str, str]:
+        ours = {name: value for name, value in os.environ.items() if name.startswith("LONGLOOK_")}
+        needed = {name: os.environ[name] for name in _TO_GUEST if name in os.environ}
+        kept = {name: value for name, value in ours.items() if name not in _FORGOTTEN_IN_GUEST}
+        return {"TZ": "UTC", "LANG": "C.UTF-8", **needed, **kept, "LONGLOOK_CACHE": str(paths.cache_dir()), **self._python()}
+
+    def _python(self) -> dict[str, str]:
+        own = {"PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": self._pycache, "PYTHONDONTWRITEBYTECODE": "1"}
+        return {**own, **({"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {})}
+
+
+def seed_of(jobs: Sequence[Job]) -> int:
+    """Where all randomness of a guest comes from: what it is to do, and nothing else. Below 2**63."""
+    return int(codec.content_hash([(job.trial.id, job.attempt) for job in jobs], 15), 16)
+
+
+def _raise_what_it_said(box: Path) -> None:
+    if (box / ERROR).exists():
+        said: Mapping[str, str | None] = json.loads((box / ERROR).read_text())
+        kind = InputError if said["kind"] == "input" else MachineError
+        raise kind(said["message"] or "the guest gave no reason", said["hint"])
+
+
+def _taken(folder: Path, job: Job) -> Run | None:
+    """Move a finished trial to where it belongs; None where the guest did not come so far."""
+    if not (folder / "run.json").exists():
+        return None
+    for path in folder.iterdir():
+        path.rename(Path(job.folder) / path.name)
+    return codec.decode(Run, json.loads((Path(job.folder) / "run.json").read_text()))
+
+
+def _lost(job: Job, ended: Ended, began_unix_ns: int) -> Run:
+    (Path(job.folder) / CONSOLE).write_text(ended.console)
+    reason = ended.reason or "the guest switched itself off before the trial was finished"
+    return lost_run(job, ENGINE, reason, _LOST_HINT, began_unix_ns, ended.wall_s)

@@ -1,0 +1,144 @@
+"""Pid 1 of a guest: makes the kernel a laboratory, runs the jobs in it, and switches the machine off.
+
+The kernel starts `python -m longlook.guest` with LONGLOOK_BOX naming a folder of the host, the one place that the guest
+can write to. In it `order.json` says what to do, and each job's folder is copied to it under the job's number as soon
+as it is finished. Everything else is the host's root, read-only under a layer in memory. Light imports only.
+"""
+
+import json
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from longlook import codec
+from longlook.errors import InputError, LonglookError
+from longlook.job import Job
+from longlook.lab import system
+from longlook.lab.timing import Timing
+
+ORDER, ERROR, BOX = "order.json", "error.json", "LONGLOOK_BOX"
+ENGINE = "virtual"
+
+_STAGE = Path("/tmp")  # noqa: S108  # of the guest: the only folder that every host has
+_HOME = Path("/run/longlook")
+_SETTINGS: Mapping[str, str] = {
+    "net/core/rmem_max": "16777216",  # as QUIC stacks ask for, and as doctor advises on a host
+    "net/core/wmem_max": "16777216",
+}
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a guest is to do: jobs, one after another, in an environment."""
+
+    jobs: tuple[Job, ...]
+    environment: Mapping[str, str]
+    exact: bool
+
+
+def main() -> None:
+    """Entry point; does not return."""
+    try:
+        order = _enter()
+        _work(order)
+    except LonglookError as error:
+        kind = "input" if isinstance(error, InputError) else "machine"
+        (_HOME / "box" / ERROR).write_text(json.dumps({"kind": kind, "message": error.message, "hint": error.hint}))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.sync()
+        system.power_off()
+
+
+def _enter() -> Order:
+    box = os.environ.pop(BOX)
+    new = _make_root()
+    home = new / _HOME.relative_to("/")
+    for name in ("box", "www", "tls", "scratch"):
+        (home / name).mkdir(parents=True)
+    system.mount("box", str(home / "box"), "hostfs", 0, box)
+    order = codec.decode(Order, json.loads((home / "box" / ORDER).read_text()))
+    os.chroot(new)
+    os.chdir("/")
+    for name in list(os.environ):
+        if name not in order.environment:
+            del os.environ[name]
+    os.environ.update(order.environment)
+    for key, value in _SETTINGS.items():
+        Path("/proc/sys", key).write_text(value)
+    return order
+
+
+def _make_root() -> Path:
+    """The host's root under a layer in memory, with file systems of the guest's own kernel in it."""
+    system.mount("stage", str(_STAGE), "tmpfs", 0)
+    upper, work, new = (_STAGE / name for name in ("upper", "work", "new"))
+    for folder in (upper, work, new):
+        folder.mkdir()
+    system.mount("root", str(new), "overlay", 0, f"lowerdir=/,upperdir={upper},workdir={work}")
+    for name, kind in (("proc", "proc"), ("sys", "sysfs"), ("dev", "devtmpfs"), ("run", "tmpfs"), ("tmp", "tmpfs")):
+        (new / name).mkdir(exist_ok=True)
+        system.mount(name, str(new / name), kind, 0)
+    for name, kind in (("pts", "devpts"), ("shm", "tmpfs")):
+        (new / "dev" / name).mkdir()
+        system.mount(name, str(new / "dev" / name), kind, 0)
+    (new / "tmp").chmod(0o1777)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        (new / "dev" / name).symlink_to(f"/proc/self/fd/{number}")
+    (new / "dev" / "fd").symlink_to("/proc/self/fd")
+    return new
+
+
+def _work(order: Order) -> None:
+    from longlook.lab.laboratory import Laboratory
+
+    laboratory = Laboratory(_HOME / "scratch", "guest", Timing(ENGINE, virtual=True, exact=order.exact))
+    for number, job in enumerate(order.jobs):
+        folder = _HOME / "trial"
+        folder.mkdir()
+        with _bound(job.content.root, _HOME / "www"), _bound(str(Path(job.identity.key).parent), _HOME / "tls"):
+            laboratory.run(_at_home(job, folder))
+        _hand_over(folder, _HOME / "box" / str(number))
+    laboratory.close()
+
+
+@contextmanager
+def _bound(source: str, target: Path) -> Iterator[None]:
+    system.mount(source, str(target), None, system.MS_BIND)
+    try:
+        yield
+    finally:
+        system.unmount(str(target))
+
+
+def _at_home(job: Job, folder: Path) -> Job:
+    """The job with the guest's own paths, which are the same on every host, in every file that it leaves."""
+    tls = _HOME / "tls"
+    identity = replace(
+        job.identity, **{name: str(tls / Path(getattr(job.identity, name)).name) for name in _IDENTITY_FILES}
+    )
+    return replace(job, folder=str(folder), identity=identity, content=replace(job.content, root=str(_HOME / "www")))
+
+
+_IDENTITY_FILES = ("ca", "certificate", "key")
+
+
+def _hand_over(folder: Path, target: Path) -> None:
+    """Copy to the host, `run.json` last: where it is, all is."""
+    partial = target.with_name(f"{target.name}.partial")
+    shutil.copytree(folder, partial)
+    os.sync()
+    partial.rename(target)
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""What a laboratory must know of the time it runs in: real, on a host, or virtual, in a guest whose clock is ours."""
+
+import time
+from dataclasses import dataclass
+
+_BEAT_S = 10
+
+
+@dataclass(frozen=True)
+class Timing:
+    """`exact`: the same trial gives the same bytes. Only virtual time can be."""
+
+    engine: str = "live"
+    virtual: bool = False
+    exact: bool = False
+
+    def align(self) -> None:
+        """In virtual time, sleep until the next full beat of the guest's clock.
+
+        What came before (imports, a search for a file, a slower start of another version) then leaves no trace in
+        when the next thing begins. It costs nothing: idle time is skipped.
+        """
+        if self.virtual:
+            now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+            time.sleep((now_s // _BEAT_S + 1) * _BEAT_S - now_s)
