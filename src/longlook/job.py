@@ -34,6 +34,7 @@ class Content:
     root: str  # folder that the server serves; it also holds `prime`, one byte, for connections that earn a ticket
     phases: tuple[tuple[str, ...], ...]  # absolute URL paths, e.g. ("/index.html",), ("/i/000.png", …)
     expected: Mapping[str, Expected]  # URL path → expected answer
+    connections: int = 1  # opened at the same moment; each fetches all phases
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from longlook.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, 
 from longlook.stacks import Knob, Stack
 from longlook.study_catalogue import Catalogue
 from longlook.study_errors import SettingError, allowed
-from longlook.study_settings import QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
+from longlook.study_settings import CONNECTIONS, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
 
 Cell = Mapping[str, Level]
 """Factor name → level."""
@@ -64,6 +64,8 @@ def resolve_contestant(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
     for role in ("server", "client"):
         stack, version = find_stack(role, str(own[role]), catalogue)
         _check_abilities(role, stack, protocol, connection)
+        if role == "client":
+            _check_connections(stack, own, catalogue)
         endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, own))
     congestion_control = None
     if protocol in QUIC_PROTOCOLS:
@@ -108,6 +110,15 @@ def _check_abilities(role: str, stack: Stack, protocol: str, connection: Connect
     if connection not in stack.connections:
         states = ", ".join(stack.connections)
         raise SettingError("connection", f"{role} {stack.name} cannot do this, but {states}")
+
+
+def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
+    if int(settings.get(CONNECTIONS, 1)) > 1 and not client.several_connections:
+        able = [name for name, stack in catalogue.stacks.items() if stack.several_connections]
+        raise SettingError(
+            CONNECTIONS,
+            f"client {client.name} opens one connection only; clients that open several: {', '.join(able) or 'none'}",
+        )
 
 
 def _knobs(role: str, stack: Stack, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:

@@ -23,6 +23,8 @@ KERNEL_CONGESTION_CONTROLS = (
 ENDPOINT_KEYS = ("protocol", "connection", "congestion_control", "server", "client")
 KNOB_PREFIXES = ("server_knobs.", "client_knobs.")
 WORKLOAD_PREFIX = "workload."
+CONNECTIONS = f"{WORKLOAD_PREFIX}connections"
+"""How many connections the client opens at once, in workloads that have such a parameter."""
 
 
 def endpoint_setting(key: str, value: object) -> Scalar:
@@ -80,13 +82,18 @@ def workload_defaults(kind: WorkloadKind) -> dict[str, Scalar]:
 
 
 def workload_parameters(kind: WorkloadKind, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """The workload's own parameters, sizes in bytes and times in seconds, of canonical settings."""
+    """The workload's own parameters, sizes in bytes and times in seconds, of canonical settings.
+
+    Those that are omitted at their default are not there when they have it.
+    """
     values: dict[str, Scalar] = {}
     for name, parameter in kind.parameters.items():
         key = f"{WORKLOAD_PREFIX}{short_name(name)}"
         if key not in settings:
             raise SettingError(key, f"workload {kind.name} needs it: {parameter.help}", absent=True)
-        values[name] = _parsed(parameter, settings[key])
+        value = _parsed(parameter, settings[key])
+        if not (parameter.omitted_at_default and value == parameter.default):
+            values[name] = value
     return values
 
 

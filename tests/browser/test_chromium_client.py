@@ -152,6 +152,7 @@ def test_no_connection_is_open_when_a_job_is_done(
         ({"port": 1}, "this session was started for"),
         ({"address": "127.0.0.9"}, "this session was started for"),
         ({"knobs": {"speed": 11}}, "knob 'speed'"),
+        ({"connections": 2}, "connections 2"),
         ({"phases": [["/i/000.png"], ["/prime"]], "connection": "cold"}, None),
     ],
 )

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from longlook import codec, registry, tls
+from longlook import registry, tls
 from longlook.job import Content, Program
 from longlook.model import ConnectionState, Scalar
 from longlook.stacks import ClientJob, Command, ServerJob, Stack
@@ -189,10 +189,12 @@ def job_text(
     connection: ConnectionState = ConnectionState.COLD,
     knobs: Mapping[str, Scalar] | None = None,
     timeout_s: float = 20.0,
+    connections: int = 1,
 ) -> str:
     """A job file."""
-    job = ClientJob(protocol, connection, LOOPBACK, port, phases, tls.identity(), dict(knobs or {}), timeout_s)
-    return json.dumps(codec.encode(job))
+    knobs = dict(knobs or {})
+    job = ClientJob(protocol, connection, LOOPBACK, port, phases, tls.identity(), knobs, timeout_s, connections)
+    return json.dumps(job.data())
 
 
 def fetch(
@@ -212,7 +214,8 @@ def fetch(
     stack = stack_named(name)
     assert stack.client_command is not None
     file = folder / f"{name}-job.json"
-    file.write_text(job_text(protocol, port, phases or content.phases, connection, knobs, timeout_s))
+    text = job_text(protocol, port, phases or content.phases, connection, knobs, timeout_s, content.connections)
+    file.write_text(text)
     process = start(stack.client_command(program_of(name), str(file)), env)
     try:
         out, errors = process.communicate(timeout=CLIENT_LIMIT_S)

@@ -3,6 +3,8 @@
 import json
 import socket
 import ssl
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,32 @@ def test_download_arrives(pair: Pair, download: Content, client_folder: Path) ->
     with serving(server_command(name, protocol, download.root)) as server:
         answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=download)
     assert_all_arrived(answer, download, protocol)
+
+
+@pytest.mark.parametrize("state", list(ConnectionState))
+def test_several_connections_fetch_everything_each(
+    pair: Pair, server: Server, page: Content, client_folder: Path, state: ConnectionState
+) -> None:
+    _, client, protocol = pair
+    count = 3 if stack_named(client).several_connections else 2
+    content = replace(page, connections=count)
+    answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=content, connection=state)
+    if answer.exit_code == 127:
+        early_over_tcp = state == ConnectionState.ZERO_RTT and protocol == "h2"
+        assert early_over_tcp or not stack_named(client).several_connections
+        return
+    assert stack_named(client).several_connections
+    assert answer.exit_code == 0, answer.errors
+    server.stop()
+    measured = {line["local"] for line in answer.connections if not line["primes"]}
+    accepted = [line for line in server.lines if line["event"] == "connection" and line["remote"] in measured]
+    assert len(measured) == len(accepted) == count
+    wanted = (state != ConnectionState.COLD, state == ConnectionState.ZERO_RTT)
+    assert {(line["resumed"], line["used_0rtt"]) for line in accepted} == {wanted}
+    objects = [line for line in answer.lines if line["event"] == "object"]
+    assert all(line["error"] is None for line in objects)
+    assert {line["digest"] for line in objects} <= {each.digest for each in page.expected.values()} | {None}
+    assert sorted((line["path"], line["local"]) for line in objects) == sorted(product(page.expected, measured))
 
 
 @pytest.mark.parametrize("state", list(ConnectionState))

@@ -7,6 +7,7 @@ from longlook.engines.fake import FakeEngine
 from longlook.job import Content, Expected, Identity, Job, Program
 from longlook.model import Link, Outcome, Stage
 from longlook.normalise import normalise_trial
+from longlook.timeline import Kind
 from tests.lab.test_judge import TRIAL
 
 CONTENT = Content("/www", (("/a",),), {"/a": Expected(100_000, "sha256:" + "0" * 64)})
@@ -37,6 +38,16 @@ def test_a_trial_can_be_made_to_end_otherwise(tmp_path: Path) -> None:
 def test_factors_slow_an_arm_down(tmp_path: Path) -> None:
     plain = FakeEngine().run(job(tmp_path / "1")).measure_s
     assert FakeEngine(factors={TRIAL.arm: 2.0}).run(job(tmp_path / "2")).measure_s == plain * 2
+
+
+def test_several_connections_fetch_everything_each(tmp_path: Path) -> None:
+    order = job(tmp_path / "1")
+    order = replace(order, content=replace(order.content, connections=3))
+    run = FakeEngine().run(order)
+    assert 0.33 < run.measure_s < 0.4
+    timeline = normalise_trial(Path(order.folder), order.trial, run)
+    done = timeline.select(Kind.OBJECT_DONE)
+    assert done.num_rows == len(set(done["flow"].to_pylist())) == 3
 
 
 def test_the_artefacts_normalise(tmp_path: Path) -> None:

@@ -169,6 +169,70 @@ JUDGEMENTS: dict[str, tuple[dict[str, Any], Outcome, str]] = {
 }
 
 
+def carried(path: str, size: int, *ports: int) -> tuple[dict[str, Any], ...]:
+    return tuple(fetched(path, size, local=f"10.8.0.1:{port}") for port in ports)
+
+
+TWO: dict[str, Any] = {
+    "content": replace(CONTENT, connections=2),
+    **client(opened(1), opened(2), *carried("/a", 10, 1, 2), *carried("/b", 20, 2, 1)),
+    **server(accepted(2), accepted(1)),
+}
+"""Two connections that fetched everything each."""
+
+SEVERAL: dict[str, tuple[dict[str, Any], Outcome, str]] = {
+    "sound": ({}, Outcome.OK, ""),
+    "only one was opened": (server(accepted(1)), Outcome.INVALID, "used 1 connections, not 2"),
+    "three were opened": (server(accepted(1), accepted(2), accepted(3)), Outcome.INVALID, "3 connections, not 2"),
+    "the second was resumed": (server(accepted(1), accepted(2, resumed=True)), Outcome.INVALID, "was resumed"),
+    "the second's congestion control": (
+        server(accepted(1), accepted(2, congestion_control="bbr")),
+        Outcome.INVALID,
+        "bbr, cubic",
+    ),
+    "the second's body is wrong": (
+        client(*carried("/a", 10, 1, 2), *carried("/b", 20, 1), fetched("/b", 20, digest="x", local="10.8.0.1:2")),
+        Outcome.FAILED,
+        "/b: wrong body",
+    ),
+    "the second is missing": (
+        client(*carried("/a", 10, 1, 2), *carried("/b", 20, 1)),
+        Outcome.FAILED,
+        "/b: the client reported it 1 times, not once for each of 2 connections",
+    ),
+    "one connection carried both": (
+        client(opened(1), opened(2), *carried("/a", 10, 1, 2), *carried("/b", 20, 1, 1)),
+        Outcome.INVALID,
+        "/b came over client ports 1, 1, but the connections have 1, 2",
+    ),
+    "it does not say which carried what": (
+        client(opened(1), opened(2), *OBJECTS, *OBJECTS),
+        Outcome.INVALID,
+        "`local`",
+    ),
+    "both resumed after one priming": (
+        declared(RESUMED)
+        | client(opened(3, primes=True), opened(1), opened(2), *carried("/a", 10, 1, 2), *carried("/b", 20, 1, 2))
+        | server(accepted(3), accepted(1, resumed=True), accepted(2, resumed=True)),
+        Outcome.OK,
+        "",
+    ),
+    "the transfer hung": (
+        client(*carried("/a", 10, 1, 2), fetched("/b", 0, error="timeout"), exit_code=1) | {"measure_s": 5.1},
+        Outcome.TIMED_OUT,
+        "2 of 4 objects",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(SEVERAL))
+def test_judgement_of_several_connections(name: str) -> None:
+    changes, outcome, said = SEVERAL[name]
+    judgement = judge(replace(SOUND, **(TWO | changes)))
+    assert judgement.outcome is outcome
+    assert said in f"{judgement.reason} {judgement.hint}"
+
+
 @pytest.mark.parametrize("name", list(JUDGEMENTS))
 def test_judgement(name: str) -> None:
     changes, outcome, reason = JUDGEMENTS[name]

@@ -4,20 +4,24 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
-from longlook import registry
+from longlook import codec, registry
 from longlook.engines.live import LiveEngine
 from longlook.job import Job
 from longlook.linkprogram import link_program
 from longlook.model import Capture, ConnectionState, Endpoint, Link, Outcome, Run, Stage, Trial, Workload
+from longlook.normalise import normalise_trial
 from longlook.stacks import Stack
+from longlook.timeline import Kind
 from longlook.tls import identity
 
 pytestmark = pytest.mark.lab
 
 RATE_BPS, DELAY_NS = 10_000_000, 10_000_000
 PAGE = {"objects": 5, "object_bytes": 50_000}
+PAGE_LOAD = Workload("page", PAGE)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +30,14 @@ def engine() -> Iterator[LiveEngine]:
         yield engine
 
 
-def run(engine: LiveEngine, folder: Path, protocol: str, connection: ConnectionState, capture: Capture) -> Run:
+def run(
+    engine: LiveEngine,
+    folder: Path,
+    protocol: str,
+    connection: ConnectionState,
+    capture: Capture,
+    workload: Workload = PAGE_LOAD,
+) -> Run:
     stack: Stack = registry.get("stacks", "quic-go")
     program = stack.install(stack.default_version)
     path = (
@@ -42,7 +53,7 @@ def run(engine: LiveEngine, folder: Path, protocol: str, connection: ConnectionS
         round=0,
         seed=1,
         link=Link(path, path),
-        workload=Workload("page", PAGE),
+        workload=workload,
         protocol=protocol,
         connection=connection,
         congestion_control="cubic" if protocol == "h2" else None,
@@ -52,7 +63,7 @@ def run(engine: LiveEngine, folder: Path, protocol: str, connection: ConnectionS
         capture=capture,
     )
     programs = {"server": program, "client": program, "link": link_program()}
-    content = registry.get("workloads", "page").prepare(PAGE)
+    content = registry.get("workloads", workload.kind).prepare(workload.parameters)
     return engine.run(Job(trial, 1, str(folder), programs, content, identity()))
 
 
@@ -75,6 +86,35 @@ def test_page_over(engine: LiveEngine, tmp_path: Path, protocol: str, connection
     size_bits = 8 * PAGE["objects"] * PAGE["object_bytes"]
     assert load_s > size_bits / RATE_BPS + 2 * DELAY_NS / 1e9
     assert result.link["down"]["delivered_bytes"] > size_bits / 8
+
+
+@pytest.mark.parametrize(
+    ("protocol", "connection"),
+    [("h3", ConnectionState.COLD), ("h3", ConnectionState.ZERO_RTT), ("h2", ConnectionState.RESUMED)],
+)
+def test_two_connections_at_once(
+    engine: LiveEngine, tmp_path: Path, protocol: str, connection: ConnectionState
+) -> None:
+    size_bytes = 200_000
+    workload = Workload("download", {"object_bytes": size_bytes, "objects": 1, "connections": 2})
+    result = run(engine, tmp_path, protocol, connection, Capture(), workload)
+    assert (result.outcome, result.reason) == (Outcome.OK, None)
+    assert json.loads((tmp_path / "client.json").read_text())["connections"] == 2
+    trial = codec.decode(Trial, json.loads((tmp_path / "trial.json").read_text()))
+    timeline = normalise_trial(tmp_path, trial, result)
+    done = timeline.select(Kind.OBJECT_DONE)
+    started = timeline.select(Kind.CONNECTION_STARTED)["time_ns"].to_pylist()
+    carried = [
+        packets["flow"][0].as_py()
+        for flow in done["flow"].to_pylist()
+        if (packets := timeline.select(Kind.PACKET_DELIVERED).filter(pc.field("flow") == flow)).num_rows > 100
+    ]
+    assert len(set(carried)) == done.num_rows == len(started) == 2
+    assert max(started) - min(started) < DELAY_NS
+    load_s = registry.get("metrics", "page_load_time").measure(timeline)
+    assert load_s > 2 * 8 * size_bytes / RATE_BPS + 2 * DELAY_NS / 1e9
+    # The load is over with the last of them, and they shared the link.
+    assert (done["time_ns"][0].as_py() - min(started)) / 1e9 > 1.2 * 8 * size_bytes / RATE_BPS
 
 
 def test_what_is_captured_is_kept(engine: LiveEngine, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ KNOBS = {
 
 CATALOGUE = Catalogue(
     stacks={
-        "go": _stack("go", ("server", "client"), ("1.0", "2.0"), knobs=KNOBS),
+        "go": _stack("go", ("server", "client"), ("1.0", "2.0"), knobs=KNOBS, several_connections=True),
         "browser": _stack("browser", ("client",), ("system",), connections=(ConnectionState.COLD,)),
         "h3only": _stack("h3only", ("server", "client"), ("9",), protocols=("h3",)),
     },
@@ -54,7 +54,18 @@ CATALOGUE = Catalogue(
                 "think": Parameter("time", "pause", default=0.0),
             },
             _prepare,
-        )
+        ),
+        "fetch": WorkloadKind(
+            "fetch",
+            "files over several connections",
+            {
+                "object_bytes": Parameter("size", "bytes of each", minimum=1),
+                "connections": Parameter(
+                    "count", "connections at once", default=1, minimum=1, maximum=64, omitted_at_default=True
+                ),
+            },
+            _prepare,
+        ),
     },
     metrics={
         name: Metric(name, name, "s", Better.LOWER, (), _never, name) for name in ("page_load_time", "handshake_time")

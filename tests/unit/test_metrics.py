@@ -81,6 +81,25 @@ def test_first_byte_is_that_of_the_first_request(timeline_of: Any) -> None:
     assert measure("time_to_first_byte", timeline) == pytest.approx(0.090)
 
 
+def test_several_connections_are_one_load(timeline_of: Any) -> None:
+    first, second = {"local": "10.8.0.1:40000"}, {"local": "10.8.0.1:40001"}
+    timeline = timeline_of(
+        [
+            connection(40001, 100.2, 120),
+            fetched("/download.bin", 100.2, 140, 400, size=100_000, **second),
+            connection(40000, 100.1, 137),
+            fetched("/download.bin", 100.1, 173, 500, size=100_000, **first),
+        ]
+    )
+    assert measure("page_load_time", timeline) == pytest.approx(0.3999)
+    assert measure("throughput", timeline) == pytest.approx(200_000 * 8 / 0.3999 / 1e6)
+    # Those of the first connection, though the second was faster.
+    assert measure("time_to_first_byte", timeline) == pytest.approx(0.0729)
+    assert measure("handshake_time", timeline) == pytest.approx(0.0369)
+    failing = timeline_of([fetched("/a", 0, 90, 95, **first), failed("/a", 1, "gone") | second])
+    assert measure("page_load_time", failing) is None
+
+
 def test_an_unfinished_handshake_has_no_time(timeline_of: Any) -> None:
     assert measure("handshake_time", timeline_of([connection(40000, 1, None)])) is None
 

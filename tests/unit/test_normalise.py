@@ -111,6 +111,23 @@ def test_priming_rows_are_kept_apart(trial: Path) -> None:
     assert everything == timeline.table.num_rows == len(primed) + timeline.select(list(Kind)).num_rows
 
 
+def test_objects_of_several_connections_carry_the_flow_they_name(tmp_path: Path) -> None:
+    data.write_lines(
+        tmp_path / "client.jsonl",
+        [
+            fetched("/a", 1, 25, 26, local="10.8.0.1:40001"),
+            connection(40000, 1, 20),
+            connection(40001, 1, 20),
+            fetched("/a", 1, 25, 27, local="10.8.0.1:40000"),
+            fetched("/b", 1, 25, 28),
+            fetched("/c", 1, 25, 29, local="10.8.0.1:40002"),
+        ],
+    )
+    timeline = normalise(tmp_path)
+    flows = [row["flow"] for row in rows(timeline, Kind.OBJECT_DONE)]
+    assert flows == ["udp 10.8.0.1:40001 10.8.0.2:443", "udp 10.8.0.1:40000 10.8.0.2:443", None, None]
+
+
 def test_one_socket_for_priming_and_measured_connection(tmp_path: Path) -> None:
     data.write_lines(
         tmp_path / "client.jsonl",

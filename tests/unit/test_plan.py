@@ -257,6 +257,18 @@ def test_a_packets_time_needs_a_rate(tmp_path: Path) -> None:
         read_study(path, CATALOGUE)
 
 
+def test_one_connection_is_not_mentioned_so_that_older_trials_keep_their_ids(tmp_path: Path) -> None:
+    def read(connections: str) -> Plan:
+        fetch = ('kind = "page"\nobjects = 1', f'kind = "fetch"{connections}')
+        return plan(read_study(study_file(tmp_path, fetch), CATALOGUE))
+
+    assert set(read("").trials[0].workload.parameters) == {"object_bytes"}
+    assert read("\nconnections = 1") == read("")
+    several = read("\nconnections = 2")
+    assert several.trials[0].workload.parameters["connections"] == 2
+    assert not {trial.id for trial in several.trials} & {trial.id for trial in read("").trials}
+
+
 def test_the_kernels_congestion_control_is_not_quics(study: Study) -> None:
     shared = replace(study, settings={**study.settings, "congestion_control": "bbr"})
     assert {trial.congestion_control for trial in plan(shared).trials if trial.arm == "quic"} == {None}

@@ -203,6 +203,23 @@ def test_what_a_level_makes_impossible_is_told_at_the_level(tmp_path: Path) -> N
     ]
 
 
+FETCH = ('kind = "page"\nobjects = 1', 'kind = "fetch"\nconnections = 4')
+
+
+def test_a_client_that_opens_one_connection_is_told(tmp_path: Path) -> None:
+    path = study_file(tmp_path, FETCH, ('client = "go"', 'client = "browser"'))
+    assert problems(path) == [
+        "tiny.toml: workload.connections = 4: client browser opens one connection only; clients that open several: go"
+    ]
+    assert read(study_file(tmp_path, FETCH)).settings["workload.connections"] == 4
+
+
+@pytest.mark.parametrize(("connections", "said"), [("0", "at least 1"), ("65", "at most 64"), ('"2"', "whole number")])
+def test_a_number_of_connections_that_cannot_be_is_told(tmp_path: Path, connections: str, said: str) -> None:
+    path = study_file(tmp_path, (FETCH[0], FETCH[1].replace("4", connections)))
+    assert any("workload.connections" in line and said in line for line in problems(path))
+
+
 def test_excluding_everything_is_an_error(tmp_path: Path) -> None:
     more = '[[exclude]]\nsize = ["small", "large"]\n'
     assert any("exclude: leaves no cell" in line for line in problems(study_file(tmp_path, more=more)))

@@ -6,6 +6,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,12 @@ def test_download_of_several_objects() -> None:
     assert len({answer.digest for answer in content.expected.values()}) == 3
 
 
+def test_download_over_several_connections_is_the_same_content() -> None:
+    single, several = prepare("download", object_bytes=100), prepare("download", object_bytes=100, connections=4)
+    assert single.connections == 1
+    assert several == replace(single, connections=4)
+
+
 @pytest.mark.parametrize(
     ("kind", "parameters", "said"),
     [
@@ -121,6 +128,7 @@ def test_download_of_several_objects() -> None:
         ("page", {"objects": 0, "object_bytes": 1_000}, "1 to"),
         ("download", {"object_bytes": 0}, "1 to"),
         ("download", {"object_bytes": 10, "objects": 0}, "1 to"),
+        ("download", {"object_bytes": 10, "connections": 65}, "1 to 64 connections"),
     ],
 )
 def test_impossible_parameters_are_refused(kind: str, parameters: dict[str, Scalar], said: str) -> None:

@@ -49,6 +49,8 @@ def parse_job(line: str) -> Job:
         paths=paths,
         timeout_s=float(_expect(data, "timeout_s", int | float)),
     )
+    if data.get("connections", 1) != 1:
+        raise UnsupportedError(f"connections {data['connections']!r}: a browser opens as many as it likes, here one")
     _check_supported(job, data.get("knobs") or {})
     return job
 

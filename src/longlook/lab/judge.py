@@ -221,7 +221,7 @@ def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
         if carried != ports:
             return Judgement(
                 Outcome.INVALID,
-                f"{path} came over the client's ports {', '.join(carried)}, but the connections have {', '.join(ports)}",
+                f"{path} came over client ports {', '.join(carried)}, but the connections have {', '.join(ports)}",
                 "see client.jsonl: `local` of an object is the address of the connection that carried it",
             )
     return None

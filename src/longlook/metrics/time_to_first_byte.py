@@ -16,6 +16,8 @@ def measure(timeline: Timeline) -> float | None:
         answered = timeline.select(Kind.FIRST_BYTE)
         if started.num_rows:
             answered = answered.filter(pc.equal(answered["name"].cast("string"), started["name"][0].as_py()))
+            if (flow := started["flow"][0].as_py()) is not None:  # of several connections, the request's own
+                answered = answered.filter(pc.equal(answered["flow"].cast("string"), flow))
     if started.num_rows == 0 or answered.num_rows == 0:
         return None
     seconds = (answered["time_ns"][0].as_py() - started["time_ns"][0].as_py()) / 1e9

@@ -22,6 +22,9 @@ from longlook.timeline import Kind
 PRIMING_PATH = "/prime"
 """Reserved: what a priming connection fetches (adapters/CONTRACT.md)."""
 
+_LOCAL = "local"
+"""Key of a row until its connection is known: the client's address, where an object line gives it."""
+
 Row = dict[str, Any]
 
 
@@ -86,6 +89,7 @@ class _Client:
             "priming": path == PRIMING_PATH,
             "name": path,
             "protocol": text(line, "protocol"),
+            _LOCAL: text(line, "local"),
         }
         if stamps["t_start_ns"] is not None:
             self._add(stamps["t_start_ns"], Kind.REQUEST_SENT, common)
@@ -140,15 +144,14 @@ class _Server:
 
 
 def _assign_flows(found: Endpoints) -> None:
-    """Object lines do not name their connection: only where the client had just one is it certain."""
+    """Object lines may name their connection, by its local address; else it is certain only where there was just one."""
     for priming in (False, True):
-        flows = {connection.flow for connection in found.connections if connection.priming is priming}
-        if len(flows) != 1:
-            continue
-        (flow,) = flows
-        for row in found.rows:
-            if row["priming"] is priming and "flow" not in row:
-                row["flow"] = flow
+        ports = {item.flow: item.local_port for item in found.connections if item.priming is priming}
+        for row in (row for row in found.rows if row["priming"] is priming and "flow" not in row):
+            named = port_of(row.pop(_LOCAL, None))
+            flows = [flow for flow, port in ports.items() if port == named > 0] or list(ports)
+            if len(flows) == 1:
+                (row["flow"],) = flows
 
 
 def owner_of(connections: Iterable[Connection], client_port: int, unix_ns: int) -> Connection | None:

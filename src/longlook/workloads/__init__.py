@@ -19,6 +19,7 @@ class Parameter:
     default: Scalar | None = None  # None: required
     minimum: float | None = None
     maximum: float | None = None
+    omitted_at_default: bool = False  # then a trial does not mention it, so that older trials keep their ids
 
 
 @dataclass(frozen=True)

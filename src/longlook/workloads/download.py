@@ -1,6 +1,7 @@
-"""`download`: one file, or several at once."""
+"""`download`: one file, or several at once, over one connection or over several that each fetch all."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from longlook.content import Writer, content, noise
 from longlook.errors import InputError
@@ -10,18 +11,25 @@ from longlook.workloads import Parameter, WorkloadKind
 
 MAX_OBJECTS = 1_000
 MAX_OBJECT_BYTES = 1 << 34
+MAX_CONNECTIONS = 64
 
 
 def prepare(parameters: Mapping[str, Scalar]) -> Content:
     """/download.bin, and /download-1.bin and so on where there is more than one object."""
     object_bytes, objects = int(parameters["object_bytes"]), int(parameters.get("objects", 1))
+    connections = int(parameters.get("connections", 1))
     if not 1 <= object_bytes <= MAX_OBJECT_BYTES or not 1 <= objects <= MAX_OBJECTS:
         raise InputError(
             f"workload download: object_bytes = {object_bytes}, objects = {objects}",
             f"1 to {MAX_OBJECTS} objects of 1 to {MAX_OBJECT_BYTES} bytes",
         )
+    if not 1 <= connections <= MAX_CONNECTIONS:
+        raise InputError(
+            f"workload download: connections = {connections}", f"1 to {MAX_CONNECTIONS} connections at once"
+        )
     resolved = {"object_bytes": object_bytes, "objects": objects}
-    return content("download", resolved, lambda to: _write(to, objects, object_bytes))
+    files = content("download", resolved, lambda to: _write(to, objects, object_bytes))
+    return replace(files, connections=connections)
 
 
 def _write(to: Writer, objects: int, object_bytes: int) -> tuple[tuple[str, ...], ...]:
@@ -33,10 +41,18 @@ def _write(to: Writer, objects: int, object_bytes: int) -> tuple[tuple[str, ...]
 
 WORKLOAD = WorkloadKind(
     name="download",
-    summary="one file of object_bytes, or several at once",
+    summary="one file of object_bytes, or several at once, over each of one or several connections",
     parameters={
         "object_bytes": Parameter("size", "bytes of each file", minimum=1, maximum=MAX_OBJECT_BYTES),
         "objects": Parameter("count", "number of files, requested at once", default=1, minimum=1, maximum=MAX_OBJECTS),
+        "connections": Parameter(
+            "count",
+            "number of independent connections, opened at once, that fetch every file each",
+            default=1,
+            minimum=1,
+            maximum=MAX_CONNECTIONS,
+            omitted_at_default=True,
+        ),
     },
     prepare=prepare,
 )
