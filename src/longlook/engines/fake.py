@@ -21,9 +21,8 @@ class FakeEngine:
     """A deterministic function of the trial alone: id, seed, link, protocol and content decide everything.
 
     A load takes the handshake's round trips, one more for the request, and the bytes of all connections at the link's
-    rate, all times
-    `factors[arm]` (1 where an arm is not named) and times log-normal noise of `sigma`. `outcomes` makes trials end
-    otherwise: trial id → outcome. Artefacts are `client.jsonl` and `server.jsonl`; there is no link log.
+    rate, all times `factors[arm]` (1 where an arm is not named) and times log-normal noise of `sigma`. `outcomes` makes
+    trials end otherwise: trial id → outcome. Artefacts are `client.jsonl` and `server.jsonl`; there is no link log.
     """
 
     name = "fake"
