@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook import paths, registry
+from longlook import guestkernel, paths, registry
 from longlook.errors import LonglookError
 from longlook.lab import capability
 from longlook.linkprogram import link_program
@@ -26,7 +26,7 @@ class Need:
 
 def examine() -> list[Need]:
     """Every need of this machine, in the order in which one would mend them."""
-    return [*_tools(), *_link(), *_laboratory(), *_stacks(), *_space()]
+    return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), *_space()]
 
 
 def _tools() -> Iterator[Need]:
@@ -60,6 +60,11 @@ def _link() -> Iterator[Need]:
 def _laboratory() -> Iterator[Need]:
     for capable in capability.check():
         yield Need(capable.need, capable.met, capable.detail, capable.mend, capable.required)
+
+
+def _guest_kernel() -> Iterator[Need]:
+    kernel = guestkernel.readiness()
+    yield Need("guest kernel", kernel.ready, kernel.detail, kernel.mend, required=False)
 
 
 def _stacks() -> Iterator[Need]:

@@ -24,6 +24,13 @@ def adapters_dir() -> Path:
     return Path(__file__).resolve().parents[2] / "adapters"
 
 
+def kernel_dir() -> Path:
+    """The guest kernel's patch and configuration: of the checkout, or LONGLOOK_KERNEL_RECIPE."""
+    if override := os.environ.get("LONGLOOK_KERNEL_RECIPE"):
+        return Path(override)
+    return Path(__file__).resolve().parents[2] / "kernel"
+
+
 def plugin_paths() -> list[Path]:
     """Extra plug-in roots (LONGLOOK_PLUGINS, colon separated), each with stacks/, metrics/, … as in this package."""
     return [Path(part) for part in os.environ.get("LONGLOOK_PLUGINS", "").split(":") if part]

@@ -1,16 +1,19 @@
-"""Installing what is missing: stacks into the cache, and with them the system's packages they name."""
+"""Installing what is missing: the guest kernel and stacks, and with those the system's packages they name."""
 
 import os
 import shutil
 import subprocess
 from collections.abc import Callable
 
-from longlook import registry
+from longlook import guestkernel, registry
 from longlook.errors import InputError, MachineError
 from longlook.job import Program
 from longlook.stacks import Stack
 
-DEFAULT_PARTS = ("quic-go", "chromium")
+KERNEL = "kernel"
+"""The part that is no stack: the guest kernel of the engine `virtual`."""
+
+DEFAULT_PARTS = (KERNEL, "quic-go", "chromium")
 """What the shipped studies use."""
 
 
@@ -28,6 +31,8 @@ def parse_part(part: str) -> tuple[Stack, str]:
 
 def install(part: str, say: Callable[[str], None]) -> Program:
     """Make one part ready and return its program; does nothing when it is."""
+    if part == KERNEL:
+        return guestkernel.kernel_program(say)
     stack, version = parse_part(part)
     if stack.system_package is not None and not stack.installed(version):
         _install_package(stack.system_package, say)

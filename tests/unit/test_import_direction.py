@@ -19,7 +19,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     (
         "effects",
         {"store", "tls", "content", "installing", "setup", "lab", "agent", "engines", "execute", "measure", "report"}
-        | {"cachefolder", "hostfacts", "linkprogram", "doctor", "executors"},
+        | {"cachefolder", "hostfacts", "linkprogram", "doctor", "executors", "guestkernel"},
     ),
     ("pipeline", {"pipeline"}),
     ("command line", {"present", "cli", "terminal", "__main__"}),
