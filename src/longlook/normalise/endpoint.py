@@ -144,7 +144,7 @@ class _Server:
 
 
 def _assign_flows(found: Endpoints) -> None:
-    """Object lines may name their connection, by its local address; else it is certain only where there was just one."""
+    """Object lines may name their connection by its local address; else it is certain only where there was just one."""
     for priming in (False, True):
         ports = {item.flow: item.local_port for item in found.connections if item.priming is priming}
         for row in (row for row in found.rows if row["priming"] is priming and "flow" not in row):
