@@ -61,6 +61,9 @@ def readiness() -> Readiness:
     try:
         if (named := _named_kernel()) is not None:
             return Readiness(ready=True, detail=f"{named.path} (LONGLOOK_KERNEL)", mend=None)
+    except InputError as error:
+        return Readiness(ready=False, detail=error.message, mend=error.hint)
+    try:
         entry = _entry()
         if _is_intact(entry):
             record = _record(entry)

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -34,8 +35,8 @@ def run(
     with log.open("a") as record, _child(command, cwd, env, keep_open) as child:
         record.write(f"$ {' '.join(command)}\n")
         for line in child.stdout or ():
-            record.write(line)
-            if not line.startswith("dlstatus:"):
+            if not line.startswith("dlstatus:"):  # apt's percentages, for `each` alone
+                record.write(line)
                 shown = [*shown[1 - _LINES_SHOWN :], line]
             each(line)
         code = child.wait()
@@ -43,7 +44,8 @@ def run(
         tail = "".join(shown).rstrip()
         if "No space left on device" in tail or "Disk quota exceeded" in tail:
             raise MachineError(f"the disk of the cache is full:\n{tail}", "free some, or move it: LONGLOOK_CACHE")
-        raise MachineError(f"{' '.join(command[:4])} … failed with exit code {code}:\n{tail}", f"{hint} (log: {log})")
+        what = textwrap.shorten(" ".join(command), 120, placeholder=" …")
+        raise MachineError(f"{what} failed with exit code {code}:\n{tail}", f"{hint} (log: {log})")
 
 
 @contextlib.contextmanager
