@@ -1,7 +1,6 @@
 """Pid 1 of a guest: makes the kernel a laboratory, runs the jobs in it, and switches the machine off.
 
-The kernel starts `python -m longlook.guest` with LONGLOOK_BOX naming a folder of the host, the one place that the guest
-can write to. In it `order.json` says what to do, and each job's folder is copied to it under the job's number as soon
+The working directory of the guest's kernel on the host, its box, is the one place that the guest can write to. In it `order.json` says what to do, and each job's folder is copied to it under the job's number as soon
 as it is finished. Everything else is the host's root, read-only under a layer in memory. Light imports only.
 """
 
@@ -21,7 +20,7 @@ from longlook.job import Job
 from longlook.lab import system
 from longlook.lab.timing import Timing
 
-ORDER, ERROR, BOX = "order.json", "error.json", "LONGLOOK_BOX"
+ORDER, ERROR = "order.json", "error.json"
 ENGINE = "virtual"
 
 _STAGE = Path("/tmp")  # noqa: S108  # of the guest: the only folder that every host has
@@ -59,12 +58,11 @@ def main() -> None:
 
 
 def _enter() -> Order:
-    box = os.environ.pop(BOX)
     new = _make_root()
     home = new / _HOME.relative_to("/")
     for name in ("box", "www", "tls", "scratch"):
         (home / name).mkdir(parents=True)
-    system.mount("box", str(home / "box"), "hostfs", 0, box)
+    system.mount("box", str(home / "box"), "hostfs", 0, "/proc/self/cwd")
     order = codec.decode(Order, json.loads((home / "box" / ORDER).read_text()))
     os.chroot(new)
     os.chdir("/")

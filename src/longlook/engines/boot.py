@@ -3,6 +3,7 @@
 import os
 import re
 import select
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.engines.cpus import on_cpu
-from longlook.errors import MachineError
 
 START_UNIX_NS = 1_700_000_000_000_000_000
 """When every guest believes to be switched on: 14 November 2023, within the validity of the laboratory's certificate."""
@@ -44,22 +44,28 @@ class Ended:
 
 
 def boot(
-    guest: Guest, init: Sequence[str], environment: Mapping[str, str], seed: int, cpu: int, wall_limit_s: float
+    guest: Guest, init: Sequence[str], environment: Mapping[str, str], box: Path, seed: int, cpu: int, wall_limit_s: float
 ) -> Ended:
     """Boot a guest on one CPU with `init` as its first process and wait until it is off.
+
+    The folder `box` is the kernel's working directory, and so what the guest finds behind /proc/self/cwd of its root.
+    The kernel's command line goes into its pool of randomness, so it names no path: it is the same on every machine.
 
     It is killed when `wall_limit_s` is over, when a program spins (it keeps the CPU while virtual time stands still),
     and when the thread that called this dies. Nothing of it runs when this returns.
     """
+    script = box / "init"
+    script.write_text(_init_script(init, environment))
+    script.chmod(0o755)
     with tempfile.TemporaryDirectory(prefix="longlook-boot-") as place:
         console = Path(place, CONSOLE)
         with console.open("wb") as out, on_cpu(cpu):
             process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--", guest.kernel, *_command_line(guest, init, environment)],
+                ["setpriv", "--pdeathsig", "KILL", "--", guest.kernel, *_command_line(guest)],
                 stdin=subprocess.DEVNULL,
                 stdout=out,  # a file: a pipe that fills would interrupt the guest when the host likes
                 stderr=subprocess.STDOUT,
-                cwd=place,
+                cwd=box,
                 env={"HOME": place, "TMPDIR": _memory_folder(), "UML_RNG_SEED": str(seed)},
             )
         began = time.monotonic()
@@ -73,7 +79,12 @@ def boot(
         return Ended(reason, text, time.monotonic() - began, cpu_s)
 
 
-def _command_line(guest: Guest, init: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+def _init_script(init: Sequence[str], environment: Mapping[str, str]) -> str:
+    settings = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in environment.items())
+    return f"#!/bin/sh\n{settings}exec {shlex.join(init)}\n"
+
+
+def _command_line(guest: Guest) -> list[str]:
     return [
         f"mem={guest.memory}",
         "root=/dev/root",
@@ -87,20 +98,8 @@ def _command_line(guest: Guest, init: Sequence[str], environment: Mapping[str, s
         "con0=null,fd:1",
         "quiet",
         "panic=-1",
-        *(_quoted(f"{name}=", value) for name, value in environment.items()),
-        _quoted("init=", init[0]),
-        "--",
-        *(_quoted("", argument) for argument in init[1:]),
+        "init=/proc/self/cwd/init",
     ]
-
-
-def _quoted(name: str, value: str) -> str:
-    """An argument as the kernel parses it: it knows double quotes, and no way to write one."""
-    if '"' in value or "\n" in value:
-        raise MachineError(
-            f"the path {value!r} cannot be given to a kernel", "use paths without quotes and line breaks"
-        )
-    return f'{name}"{value}"' if " " in value else name + value
 
 
 def _memory_folder() -> str:

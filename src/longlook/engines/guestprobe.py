@@ -2,9 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-import shutil
+import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -40,8 +41,8 @@ def _probe(program: Program) -> Guest:
     last = ""
     for userspace in ("seccomp", "ptrace"):
         guest = Guest(program.path, userspace=userspace)
-        with one_cpu() as cpu:
-            ended = boot(replace(guest, memory="256M"), (shutil.which("echo") or "/bin/echo", _HELLO), {}, 1, cpu, _PROBE_LIMIT_S)
+        with one_cpu() as cpu, tempfile.TemporaryDirectory(prefix="longlook-probe-") as box:
+            ended = boot(replace(guest, memory="256M"), ("echo", _HELLO), {}, Path(box), 1, cpu, _PROBE_LIMIT_S)
         if _HELLO in ended.console:  # the kernel then gives up, because its first process ended
             return guest
         last = ended.console.strip().splitlines()[-1] if ended.console.strip() else (ended.reason or "it said nothing")

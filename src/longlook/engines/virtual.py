@@ -17,7 +17,7 @@ from longlook.engines.cpus import one_cpu
 from longlook.engines.guestprobe import find_guest, warm_imports
 from longlook.engines.lost import lost_run
 from longlook.errors import InputError, MachineError
-from longlook.guest import BOX, ENGINE, ERROR, ORDER, Order
+from longlook.guest import ENGINE, ERROR, ORDER, Order
 from longlook.job import Job
 from longlook.model import Run
 
@@ -72,7 +72,8 @@ class VirtualEngine:
                 ended = boot(
                     self._guest,
                     (sys.executable, "-m", "longlook.guest"),
-                    {BOX: str(box), **self._python()},
+                    self._python(),
+                    box,
                     seed_of(jobs),
                     cpu,
                     self.wall_limit_s,
