@@ -1,6 +1,7 @@
 """Arguments to stage calls; no logic of its own."""
 
 import json
+import os
 import signal
 import sys
 import time
@@ -88,7 +89,9 @@ def study_show(study: str, as_json: AsJson = False) -> None:
 @app.command()
 def run(
     study: Annotated[str, typer.Argument(help="A study's name, or the path of a study file.")],
-    engine: Annotated[str, typer.Option(help="Where a trial's time comes from.")] = "live",
+    engine: Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")] = "virtual",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False,
     rounds: Annotated[int | None, typer.Option(help="Rounds instead of the study's own.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="FACTOR=LEVEL; repeat for more.")] = None,
     change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None,
@@ -117,6 +120,8 @@ def run(
                 only=only or (),
                 resume=resume is not None,
                 command=["longlook", *sys.argv[1:]],
+                jobs=jobs or len(os.sched_getaffinity(0)),
+                use_cache=not no_cache,
             )
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", _how_to_go_on(path)) from error

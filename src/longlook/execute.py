@@ -1,14 +1,18 @@
 """The engine's stage: run what is planned and not finished, save after every trial, try again what a guard rejected."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 
 from longlook import registry
+from longlook.batches import batches
 from longlook.engines import Engine
 from longlook.errors import InputError
 from longlook.job import Content, Identity, Job, Program
 from longlook.model import Endpoint, Outcome, Plan, Run, Study, Trial, Workload
 from longlook.store import RunFolder
+from longlook.trialcache import TrialCache
 from longlook.workloads import WorkloadKind
 
 
@@ -31,6 +35,23 @@ class Progress:
     done: int
     total: int
     retried: bool  # rejected by a guard and about to be tried again
+    cached: bool = False  # taken from the cache, not run
+
+
+@dataclass
+class Tally:
+    """How far a run is, shared by everything that runs its trials."""
+
+    total: int
+    report: Callable[[Progress], None]
+    done: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, trial: Trial, run: Run, *, retried: bool, cached: bool) -> None:
+        """Count an attempt and tell of it."""
+        with self._lock:
+            self.done += not retried
+            self.report(Progress(trial, run, self.done, self.total, retried, cached))
 
 
 def endpoints(plan: Plan) -> list[Endpoint]:
@@ -55,35 +76,79 @@ def workload_key(workload: Workload) -> str:
     return f"{workload.kind} {sorted(workload.parameters.items())}"
 
 
-def execute(
-    study: Study,
-    trials: Iterable[Trial],
-    folder: RunFolder,
-    engine: Engine,
-    provisions: Provisions,
-    report: Callable[[Progress], None],
-) -> None:
-    """Run every trial that has no result yet. MachineError where the machine cannot go on; finished trials stay."""
-    trials = list(trials)
-    done = 0
-    for trial in trials:
-        if folder.result(trial.id) is not None:
-            done += 1
-            continue
-        for attempt in range(1 + sum(1 for _ in folder.attempts(trial.id)), study.retries_when_invalid + 2):
-            partial = folder.begin(trial, attempt)
-            run = engine.run(_job(trial, attempt, str(partial.resolve()), provisions))  # an agent has its own cwd
-            if run.trial_id != trial.id:
-                raise InputError(f"engine {engine.name} answered for trial {run.trial_id}, asked for {trial.id}")
-            again = run.outcome is Outcome.INVALID and attempt <= study.retries_when_invalid
-            folder.finish(partial, run, superseded=again)
-            done += 0 if again else 1
-            report(Progress(trial, run, done, len(trials), again))
-            if not again:
-                break
+class Executor:
+    """Runs the trials of a study that one engine is for, `jobs` calls at once, and keeps what is finished."""
+
+    def __init__(
+        self,
+        study: Study,
+        folder: RunFolder,
+        engine: Engine,
+        provisions: Provisions,
+        tally: Tally,
+        *,
+        jobs: int = 1,
+        cache: TrialCache | None = None,
+    ) -> None:
+        self._study, self._folder, self._engine = study, folder, engine
+        self._provisions, self._tally, self._cache = provisions, tally, cache
+        self._jobs = min(jobs, engine.parallel)
+
+    def execute(self, trials: Iterable[Trial]) -> None:
+        """Run every trial that has no result yet. MachineError where the machine cannot go on; finished trials stay."""
+        missing = [trial for trial in trials if self._folder.result(trial.id) is None]
+        work = batches(missing, gathers=self._engine.gathers)
+        if self._jobs <= 1:
+            for batch in work:
+                self._run_batch(batch)
+            return
+        with ThreadPoolExecutor(self._jobs, thread_name_prefix="guest") as pool:
+            futures = [pool.submit(self._run_batch, batch) for batch in work]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+                for future in futures:
+                    if future.done():
+                        future.result()
+            except BaseException:
+                self._engine.interrupt()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    def _run_batch(self, batch: Sequence[Trial]) -> None:
+        """Every trial of a batch to its end: attempts that a guard rejects are made again, together."""
+        left = [(trial, 1 + sum(1 for _ in self._folder.attempts(trial.id))) for trial in batch]
+        while left:
+            jobs = [self._job(trial, attempt) for trial, attempt in left]
+            left = []
+            for job, run, cached in self._results(jobs):
+                again = run.outcome is Outcome.INVALID and job.attempt <= self._study.retries_when_invalid
+                self._folder.finish(self._folder.partial(job.trial, job.attempt), run, superseded=again)
+                self._tally.add(job.trial, run, retried=again, cached=cached)
+                if again:
+                    left.append((job.trial, job.attempt + 1))
+
+    def _results(self, jobs: Sequence[Job]) -> list[tuple[Job, Run, bool]]:
+        found = {job.trial.id: run for job in jobs if self._cache and (run := self._cache.fetch(job))}
+        missing = [job for job in jobs if job.trial.id not in found]
+        if missing:
+            for job, run in zip(missing, self._engine.run_together(missing), strict=True):
+                if run.trial_id != job.trial.id:
+                    raise InputError(
+                        f"engine {self._engine.name} answered for {run.trial_id}, asked for {job.trial.id}"
+                    )
+                if self._cache:
+                    self._cache.keep(job, run)
+                found[job.trial.id] = run
+        ran = {job.trial.id for job in missing}
+        return [(job, found[job.trial.id], job.trial.id not in ran) for job in jobs]
+
+    def _job(self, trial: Trial, attempt: int) -> Job:
+        partial = self._folder.begin(trial, attempt)
+        return make_job(trial, attempt, str(partial.resolve()), self._provisions)  # an agent has its own cwd
 
 
-def _job(trial: Trial, attempt: int, folder: str, provisions: Provisions) -> Job:
+def make_job(trial: Trial, attempt: int, folder: str, provisions: Provisions) -> Job:
+    """The order to run a trial once."""
     return Job(
         trial=trial,
         attempt=attempt,

@@ -1,7 +1,8 @@
 """Pid 1 of a guest: makes the kernel a laboratory, runs the jobs in it, and switches the machine off.
 
-The working directory of the guest's kernel on the host, its box, is the one place that the guest can write to. In it `order.json` says what to do, and each job's folder is copied to it under the job's number as soon
-as it is finished. Everything else is the host's root, read-only under a layer in memory. Light imports only.
+The working directory of the guest's kernel on the host, its box, is the one place that the guest can write to. In it
+`order.json` says what to do, and each job's folder is copied to it under the job's number as soon as it is finished.
+Everything else is the host's root, read-only under a layer in memory. Light imports only.
 """
 
 import json

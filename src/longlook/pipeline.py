@@ -3,7 +3,7 @@
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,20 @@ import pandas as pd
 from longlook import codec, registry, tls
 from longlook.claims import judge
 from longlook.engines import Engine
+from longlook.engines.choice import make_engine
 from longlook.errors import InputError
-from longlook.execute import Progress, Provisions, endpoints, execute, prepare_contents
+from longlook.execute import Executor, Progress, Provisions, Tally, endpoints, prepare_contents
 from longlook.hostfacts import host_facts
 from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
-from longlook.model import ClaimResult, Estimate, Outcome, Plan, Study
+from longlook.model import ClaimResult, Estimate, Outcome, Plan, Study, Trial
 from longlook.plan import make_plan
 from longlook.report import MetricFacts, ReportContent, write_report
 from longlook.samples import samples_table
 from longlook.setup import install
 from longlook.stats import estimate, estimates_table
 from longlook.store import RunFolder, write_json
+from longlook.trialcache import TrialCache
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,13 @@ def run_study(
     only: Sequence[str] = (),
     resume: bool = False,
     command: Sequence[str] = (),
+    jobs: int = 1,
+    use_cache: bool = True,
 ) -> Result:
-    """Plan, run and report a study. With `resume`, `out` holds the same plan and only what is missing runs."""
+    """Plan, run and report a study. With `resume`, `out` holds the same plan and only what is missing runs.
+
+    `engine` runs the trials that name no other; up to `jobs` at once, where it can.
+    """
     plan = make_plan(study, only)
     folder = _reopen(out, plan) if resume else None
     provisions = provide(plan, observer.say)
@@ -69,8 +76,13 @@ def run_study(
     observer.planned(plan, finished)
     with folder:
         if finished < len(plan.trials):
-            with engine:
-                execute(study, plan.trials, folder, engine, provisions, observer.progress)
+            tally = Tally(len(plan.trials), observer.progress, finished)
+            for each, trials in _by_engine(plan, engine):
+                with each:
+                    setting = each.setting()
+                    cache = TrialCache(setting) if use_cache and setting is not None else None
+                    _note_setting(folder, each.name, setting)
+                    Executor(study, folder, each, provisions, tally, jobs=jobs, cache=cache).execute(trials)
             folder.write_manifest({**folder.manifest, "finished_unix_s": int(time.time())})
         return analyse(folder, observer)
 
@@ -107,6 +119,20 @@ def analyse(folder: RunFolder, observer: Observer) -> Result:
     return Result(folder.path, study, estimates, claims, report, outcomes)
 
 
+def _by_engine(plan: Plan, engine: Engine) -> Iterator[tuple[Engine, list[Trial]]]:
+    """Trials by the engine that they name, in the plan's order; live ones last, when nothing else runs here."""
+    names = sorted({trial.engine or engine.name for trial in plan.trials}, key=lambda name: (name == "live", name))
+    for name in names:
+        trials = [trial for trial in plan.trials if (trial.engine or engine.name) == name]
+        yield (engine if name == engine.name else make_engine(name)), trials
+
+
+def _note_setting(folder: RunFolder, engine: str, setting: Mapping[str, str] | None) -> None:
+    if setting is not None:
+        manifest = folder.manifest
+        folder.write_manifest({**manifest, "settings": {**manifest["settings"], engine: dict(setting)}})
+
+
 def _reopen(out: Path, plan: Plan) -> RunFolder:
     folder = RunFolder.open(out)
     planned = folder.manifest["plan_hash"]
@@ -126,6 +152,7 @@ def _manifest(
         "plan_hash": plan.hash,
         "trials": len(plan.trials),
         "engine": engine.name,
+        "settings": {},
         "command": shlex.join(command),
         "programs": {
             **{f"{name}@{version}": program.digest for (name, version), program in provisions.programs.items()},

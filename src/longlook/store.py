@@ -109,9 +109,13 @@ class RunFolder:
         free_bytes = shutil.disk_usage(self.trials).free
         if free_bytes < FREE_BYTES_NEEDED:
             raise MachineError(f"only {free_bytes // 1024**2} MiB are free below {self.path}", "make room")
-        partial = self.trials / f".partial-{trial.id}-{attempt}"
+        partial = self.partial(trial, attempt)
         partial.mkdir()
         return partial
+
+    def partial(self, trial: Trial, attempt: int) -> Path:
+        """Where an attempt lies until it is finished."""
+        return self.trials / f".partial-{trial.id}-{attempt}"
 
     def finish(self, partial: Path, run: Run, *, superseded: bool) -> None:
         """Make a written attempt part of the run: as the trial's result, or as an attempt that was tried again."""

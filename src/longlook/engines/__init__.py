@@ -1,6 +1,6 @@
 """Where a trial's time comes from: `virtual` boots a guest for it, `live` runs the agent on this host."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -19,6 +19,14 @@ class Engine(Protocol):
 
     name: str
     gathers: bool
+
+    def setting(self) -> Mapping[str, str] | None:
+        """What beside the job determines a result; None where a trial is no function of anything that can be named."""
+        ...
+
+    def interrupt(self) -> None:
+        """Make calls that are under way in other threads end soon, with an exception."""
+        ...
 
     @property
     def parallel(self) -> int:

@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,18 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.engines.cpus import on_cpu
+from longlook.errors import InterruptedByUserError
 
 START_UNIX_NS = 1_700_000_000_000_000_000
-"""When every guest believes to be switched on: 14 November 2023, within the validity of the laboratory's certificate."""
+"""When every guest believes to be switched on: 14 November 2023, while the laboratory's certificate is valid."""
 
 CONSOLE = "console.log"
+_LOOK_EVERY_S = 0.2  # for the wish to stop
 _ASK_AFTER_S, _ASK_EVERY_S, _SAME_ANSWERS = 20.0, 5.0, 3
 _ANSWER = re.compile(rb"longlook: (.{1,16})\[(\d+)\] at (\d+) ns")
 
 
 @dataclass(frozen=True)
 class Guest:
-    """A kernel and how to boot it. `userspace` is how it runs programs: `seccomp`, or `ptrace` where that is refused."""
+    """A kernel and how to boot it. `userspace`: how it runs programs, `seccomp`, or `ptrace` where that is refused."""
 
     kernel: str
     userspace: str = "seccomp"
@@ -44,7 +47,14 @@ class Ended:
 
 
 def boot(
-    guest: Guest, init: Sequence[str], environment: Mapping[str, str], box: Path, seed: int, cpu: int, wall_limit_s: float
+    guest: Guest,
+    init: Sequence[str],
+    environment: Mapping[str, str],
+    box: Path,
+    seed: int,
+    cpu: int,
+    wall_limit_s: float,
+    stop: threading.Event | None = None,
 ) -> Ended:
     """Boot a guest on one CPU with `init` as its first process and wait until it is off.
 
@@ -52,7 +62,8 @@ def boot(
     The kernel's command line goes into its pool of randomness, so it names no path: it is the same on every machine.
 
     It is killed when `wall_limit_s` is over, when a program spins (it keeps the CPU while virtual time stands still),
-    and when the thread that called this dies. Nothing of it runs when this returns.
+    when `stop` is set (InterruptedByUserError), and when the thread that called this dies. Nothing of it runs when this
+    returns.
     """
     script = box / "init"
     script.write_text(_init_script(init, environment))
@@ -70,7 +81,7 @@ def boot(
             )
         began = time.monotonic()
         try:
-            reason = _watch(process.pid, console, began + wall_limit_s, wall_limit_s)
+            reason = _watch(process.pid, console, began + wall_limit_s, wall_limit_s, stop or threading.Event())
         finally:
             status, cpu_s = _end(process)
         text = console.read_bytes().decode(errors="replace")
@@ -108,17 +119,21 @@ def _memory_folder() -> str:
     return shared if os.access(shared, os.W_OK) else tempfile.gettempdir()
 
 
-def _watch(pid: int, console: Path, deadline: float, limit_s: float) -> str | None:
+def _watch(pid: int, console: Path, deadline: float, limit_s: float, stop: threading.Event) -> str | None:
     """Wait for the end; why it must be killed, or None when it has ended by itself."""
     descriptor = os.pidfd_open(pid)
     ask_at = time.monotonic() + _ASK_AFTER_S
     try:
         while True:
             left_s = min(deadline, ask_at) - time.monotonic()
-            if select.select([descriptor], [], [], max(0.0, left_s))[0]:
+            if select.select([descriptor], [], [], min(max(0.0, left_s), _LOOK_EVERY_S))[0]:
                 return None
+            if stop.is_set():
+                raise InterruptedByUserError("stopped")
             if time.monotonic() >= deadline:
                 return f"the guest was not done after {limit_s:.0f} s of real time"
+            if time.monotonic() < ask_at:
+                continue
             answers = _ANSWER.findall(console.read_bytes())[-_SAME_ANSWERS:]
             if len(answers) == _SAME_ANSWERS and len(set(answers)) == 1:
                 name = answers[0][0].decode(errors="replace")

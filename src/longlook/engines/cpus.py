@@ -1,4 +1,4 @@
-"""One CPU for each guest: a guest is one thread of work, and moving it between CPUs costs several times its own time."""
+"""One CPU for each guest: it is one thread of work, and moving it between CPUs costs several times its own time."""
 
 import fcntl
 import itertools

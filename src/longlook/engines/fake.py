@@ -77,6 +77,12 @@ class FakeEngine:
         seal(folder, run)
         return run
 
+    def setting(self) -> None:
+        """Nothing that determines a result."""
+
+    def interrupt(self) -> None:
+        """Nothing runs in other threads."""
+
     def run_together(self, jobs: Sequence[Job]) -> list[Run]:
         """Make up trials one after another."""
         return [self.run(job) for job in jobs]

@@ -18,7 +18,7 @@ from longlook.job import Program
 
 _PROBE_LIMIT_S = 30.0
 _HELLO = "longlook-guest-works"
-_IMPORTS = "import longlook.guest, longlook.lab.laboratory; from longlook import registry; registry.load(\"stacks\")"
+_IMPORTS = 'import longlook.guest, longlook.lab.laboratory; from longlook import registry; registry.load("stacks")'
 _LIVE = "or run in real time: --engine live"
 
 
@@ -46,7 +46,9 @@ def _probe(program: Program) -> Guest:
         if _HELLO in ended.console:  # the kernel then gives up, because its first process ended
             return guest
         last = ended.console.strip().splitlines()[-1] if ended.console.strip() else (ended.reason or "it said nothing")
-    raise MachineError(f"the guest's kernel {program.path} does not boot here: {last}", f"name another by LONGLOOK_KERNEL, {_LIVE}")
+    raise MachineError(
+        f"the guest's kernel {program.path} does not boot here: {last}", f"name another by LONGLOOK_KERNEL, {_LIVE}"
+    )
 
 
 def warm_imports() -> str:
@@ -60,7 +62,9 @@ def warm_imports() -> str:
         check=False,
     )
     if done.returncode != 0:
-        raise MachineError(f"the guest's agent cannot be imported: {done.stderr.strip().splitlines()[-1]}", "make build")
+        raise MachineError(
+            f"the guest's agent cannot be imported: {done.stderr.strip().splitlines()[-1]}", "make build"
+        )
     return str(folder)
 
 

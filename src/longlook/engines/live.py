@@ -58,6 +58,12 @@ class LiveEngine:
         kind = InputError if answer["event"] == "input_error" else MachineError
         raise kind(answer["message"], answer["hint"])
 
+    def setting(self) -> None:
+        """Nothing that determines a result."""
+
+    def interrupt(self) -> None:
+        """Nothing runs in other threads."""
+
     def run_together(self, jobs: Sequence[Job]) -> list[Run]:
         """Run trials one after another."""
         return [self.run(job) for job in jobs]

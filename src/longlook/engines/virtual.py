@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,17 +13,20 @@ from types import TracebackType
 from typing import Self
 
 from longlook import codec, paths
+from longlook import guest as guest_module
 from longlook.engines.boot import CONSOLE, Ended, Guest, boot
 from longlook.engines.cpus import one_cpu
 from longlook.engines.guestprobe import find_guest, warm_imports
 from longlook.engines.lost import lost_run
 from longlook.errors import InputError, MachineError
 from longlook.guest import ENGINE, ERROR, ORDER, Order
+from longlook.installing import file_digest
 from longlook.job import Job
 from longlook.model import Run
 
 _FORGOTTEN_IN_GUEST = ("LONGLOOK_DATAPATH",)
 _TO_GUEST = ("LD_LIBRARY_PATH", "PATH")
+_AGENT_FILES = ("guest.py", "job.py", "model.py", "codec.py", "registry.py", "errors.py", "stacks/__init__.py")
 _LOST_HINT = "the guest's last words are in console.log; if this happens again, report it with them"
 
 
@@ -39,6 +43,23 @@ class VirtualEngine:
         self.wall_limit_s = wall_limit_s or float(os.environ.get("LONGLOOK_WALL_LIMIT_S", "900"))
         self._guest: Guest | None = None
         self._pycache = ""
+        self._stop = threading.Event()
+
+    def setting(self) -> Mapping[str, str]:
+        """Kernel, agent and interpreter by their digests or versions."""
+        guest = self._entered()
+        return {
+            "engine": ENGINE,
+            "kernel": file_digest(Path(guest.kernel)),
+            "memory": guest.memory,
+            "time": guest.time,
+            "agent": agent_digest(),
+            "python": sys.version,
+        }
+
+    def interrupt(self) -> None:
+        """Kill every guest."""
+        self._stop.set()
 
     @property
     def parallel(self) -> int:
@@ -61,39 +82,56 @@ class VirtualEngine:
 
     def run_together(self, jobs: Sequence[Job]) -> list[Run]:
         """Run trials one after another in one boot, so that they share a warm browser."""
-        if self._guest is None:
-            raise RuntimeError("the engine was not entered")
+        guest = self._entered()
         began_ns = time.time_ns()
         box = Path(tempfile.mkdtemp(prefix=".partial-boot-", dir=Path(jobs[0].folder).parent))
         try:
-            order = Order(tuple(jobs), self._environment(), exact=self._guest.time == "inf-cpu")
+            order = Order(tuple(jobs), self._environment(), exact=guest.time == "inf-cpu")
             (box / ORDER).write_text(json.dumps(codec.encode(order)))
             with one_cpu() as cpu:
                 ended = boot(
-                    self._guest,
+                    guest,
                     (sys.executable, "-m", "longlook.guest"),
                     self._python(),
                     box,
                     seed_of(jobs),
                     cpu,
                     self.wall_limit_s,
+                    self._stop,
                 )
             _raise_what_it_said(box)
-            return [
-                _taken(box / str(number), job) or _lost(job, ended, began_ns) for number, job in enumerate(jobs)
-            ]
+            return [_taken(box / str(number), job) or _lost(job, ended, began_ns) for number, job in enumerate(jobs)]
         finally:
             shutil.rmtree(box, ignore_errors=True)
+
+    def _entered(self) -> Guest:
+        if self._guest is None:
+            raise RuntimeError("the engine was not entered")
+        return self._guest
 
     def _environment(self) -> dict[str, str]:
         ours = {name: value for name, value in os.environ.items() if name.startswith("LONGLOOK_")}
         needed = {name: os.environ[name] for name in _TO_GUEST if name in os.environ}
         kept = {name: value for name, value in ours.items() if name not in _FORGOTTEN_IN_GUEST}
-        return {"TZ": "UTC", "LANG": "C.UTF-8", **needed, **kept, "LONGLOOK_CACHE": str(paths.cache_dir()), **self._python()}
+        return {
+            "TZ": "UTC",
+            "LANG": "C.UTF-8",
+            **needed,
+            **kept,
+            "LONGLOOK_CACHE": str(paths.cache_dir()),
+            **self._python(),
+        }
 
     def _python(self) -> dict[str, str]:
         own = {"PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": self._pycache, "PYTHONDONTWRITEBYTECODE": "1"}
         return {**own, **({"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {})}
+
+
+def agent_digest() -> str:
+    """Digest of the code that runs inside a guest, but for the stacks' own files."""
+    package = Path(guest_module.__file__).parent
+    files = sorted([*(package / name for name in _AGENT_FILES), *(package / "lab").glob("*.py")])
+    return codec.content_hash([(str(path.relative_to(package)), file_digest(path)) for path in files], 64)
 
 
 def seed_of(jobs: Sequence[Job]) -> int:

@@ -7,9 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pyroute2.iproute.linux import IPRoute
-
 from longlook.lab import system
+from longlook.lab.netlink import IPRoute
 
 _SETTINGS: Mapping[str, str] = {
     "net/ipv6/conf/all/disable_ipv6": "1",

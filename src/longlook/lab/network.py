@@ -11,10 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pyroute2.netlink.exceptions import NetlinkError
-
 from longlook.errors import MachineError
 from longlook.lab.namespace import Namespace
+from longlook.lab.netlink import NetlinkError
 from longlook.lab.offload import switch_off
 
 CLIENT_ADDRESS = "10.8.0.1"

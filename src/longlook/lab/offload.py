@@ -7,9 +7,8 @@ that leaves through AF_PACKET with its checksum missing is dropped by the receiv
 
 from typing import Any
 
-from pyroute2.ethtool.ioctl import IoctlEthtool
-
 from longlook.errors import MachineError
+from longlook.lab.netlink import IoctlEthtool
 
 _NEEDED_OFF = ("segmentation", "checksum", "scatter-gather", "gro", "lro", "gso")
 
