@@ -27,6 +27,7 @@ from longlook.setup import install
 from longlook.stats import estimate, estimates_table
 from longlook.store import RunFolder, write_json
 from longlook.trialcache import TrialCache
+from longlook.virtualtime import check_virtual
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def run_study(
     `engine` runs the trials that name no other; up to `jobs` at once, where it can.
     """
     plan = make_plan(study, only)
+    check_virtual(study, plan, engine.name)
     folder = _reopen(out, plan) if resume else None
     provisions = provide(plan, observer.say)
     if folder is None:

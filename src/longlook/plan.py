@@ -15,7 +15,16 @@ from longlook.registry import nearest
 from longlook.study_catalogue import Catalogue, installed
 from longlook.study_cells import cell_id, cells, labels_of
 from longlook.study_errors import SettingError
-from longlook.study_resolve import Cell, Conditions, Contestant, cell_settings, resolve_conditions, resolve_contestant
+from longlook.study_resolve import (
+    Cell,
+    Circumstances,
+    Conditions,
+    Contestant,
+    cell_settings,
+    resolve_circumstances,
+    resolve_conditions,
+    resolve_contestant,
+)
 
 SEED_BITS = 63
 
@@ -44,11 +53,15 @@ def make_plan(study: Study, only: Sequence[str] = (), catalogue: Catalogue | Non
 class _Block:
     """A cell made ready to give its trials of any round."""
 
-    def __init__(self, cell: Cell, conditions: Conditions, contestants: Mapping[str, Contestant]) -> None:
+    def __init__(
+        self, cell: Cell, conditions: Conditions, contestants: Mapping[str, tuple[Contestant, Circumstances]]
+    ) -> None:
         self._labels = labels_of(cell)
         self._cell_id = cell_id(self._labels)
         self._conditions = conditions
-        self._contestants = [(arm, what, codec.content_hash(what)) for arm, what in contestants.items()]
+        self._contestants = [
+            (arm, what, how, [codec.content_hash(what), *_stated(how)]) for arm, (what, how) in contestants.items()
+        ]
         self._conditions_hash = codec.content_hash(conditions)
         self.key = codec.content_hash([self._conditions_hash, _sets(cell)])
 
@@ -57,7 +70,10 @@ class _Block:
         settings = cell_settings(study, cell)
         try:
             conditions = resolve_conditions(settings, catalogue)
-            contestants = {arm.name: resolve_contestant(arm, settings, catalogue) for arm in study.arms}
+            contestants = {
+                arm.name: (resolve_contestant(arm, settings, catalogue), resolve_circumstances(arm, settings))
+                for arm in study.arms
+            }
         except SettingError as error:
             raise InputError(f"study {study.id}, cell {cell_id(labels_of(cell))}: {error}") from error
         return cls(cell, conditions, contestants)
@@ -68,8 +84,10 @@ class _Block:
         seen: dict[str, int] = {}
         trials = []
         capture = codec.content_hash(study.capture)
-        for arm, contestant, contestant_hash in self._contestants:
-            identity = codec.content_hash([self._conditions_hash, contestant_hash, seed, study.timeout_s, capture])
+        for arm, contestant, how, (contestant_hash, *stated) in self._contestants:
+            identity = codec.content_hash(
+                [self._conditions_hash, contestant_hash, seed, study.timeout_s, capture, *stated]
+            )
             # Arms that are alike (an A/A study) are still trials of their own.
             twin = seen.setdefault(identity, 0)
             seen[identity] += 1
@@ -82,7 +100,7 @@ class _Block:
                     arm=arm,
                     round=number,
                     seed=seed,
-                    link=self._conditions.link,
+                    link=how.link or self._conditions.link,
                     workload=self._conditions.workload,
                     protocol=contestant.protocol,
                     connection=contestant.connection,
@@ -91,9 +109,15 @@ class _Block:
                     client=contestant.client,
                     timeout_s=study.timeout_s,
                     capture=study.capture,
+                    engine=how.engine,
                 )
             )
         return sorted(trials, key=lambda trial: _rank(study.seed, "arm", number, self.key, trial.arm))
+
+
+def _stated(how: Circumstances) -> list[str]:
+    """What tells a trial from one in ordinary circumstances, which has nothing to tell."""
+    return [codec.content_hash([name, value]) for name, value in (("link", how.link), ("engine", how.engine)) if value]
 
 
 def _sets(cell: Mapping[str, Level]) -> dict[str, Scalar]:

@@ -9,6 +9,7 @@ from longlook.study_catalogue import Catalogue
 from longlook.study_errors import Problems, SettingError, allowed, flatten
 from longlook.study_schema import ClaimTable, FactorTable, StudyTable
 from longlook.study_settings import (
+    ARM_CONDITIONS,
     ENDPOINT_KEYS,
     KNOB_PREFIXES,
     WORKLOAD_PREFIX,
@@ -159,6 +160,8 @@ def _put(
 
 
 def _canonical(key: str, value: object, kind: WorkloadKind | None, *, endpoint_only: bool) -> tuple[str, Scalar]:
+    if key in ARM_CONDITIONS:
+        return key, network_setting(key, value)
     if endpoint_only or key in ENDPOINT_KEYS or key.startswith(KNOB_PREFIXES):
         return key, endpoint_setting(key, value)
     if key.startswith("network."):

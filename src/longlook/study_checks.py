@@ -8,7 +8,13 @@ from longlook.model import Arm, Claim, Level, Scalar, Study
 from longlook.study_catalogue import Catalogue
 from longlook.study_cells import cells, labels_of
 from longlook.study_errors import Problems, SettingError, allowed
-from longlook.study_resolve import Cell, cell_settings, resolve_conditions, resolve_contestant
+from longlook.study_resolve import (
+    Cell,
+    cell_settings,
+    resolve_circumstances,
+    resolve_conditions,
+    resolve_contestant,
+)
 
 
 def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
@@ -144,6 +150,7 @@ def _check_combinations(study: Study, catalogue: Catalogue, problems: Problems) 
         for arm in study.arms:
             try:
                 resolve_contestant(arm, settings, catalogue)
+                resolve_circumstances(arm, settings)
             except SettingError as error:
                 _report(error, arm, cell, {**settings, **arm.settings}, problems)
 

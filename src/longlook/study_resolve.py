@@ -8,7 +8,7 @@ from longlook.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, 
 from longlook.stacks import Knob, Stack
 from longlook.study_catalogue import Catalogue
 from longlook.study_errors import SettingError, allowed
-from longlook.study_settings import CONNECTIONS, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
+from longlook.study_settings import ARM_CONDITIONS, CONNECTIONS, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
 
 Cell = Mapping[str, Level]
 """Factor name → level."""
@@ -20,6 +20,14 @@ class Conditions:
 
     link: Link
     workload: Workload
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """How one arm is measured where that differs from the other arms; None: as they are."""
+
+    link: Link | None
+    engine: str | None
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,14 @@ def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue) -> 
     kind = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])]
     parameters = workload_parameters(kind, settings)
     return Conditions(network.link(settings), Workload(kind.name, parameters))
+
+
+def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar]) -> Circumstances:
+    """What of the measurement the arm itself sets; SettingError where that cannot be."""
+    own = {**settings, **arm.settings}
+    differs = any(key in arm.settings for key in ARM_CONDITIONS)
+    engine = own.get("engine")
+    return Circumstances(network.link(own) if differs else None, None if engine is None else str(engine))
 
 
 def resolve_contestant(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> Contestant:

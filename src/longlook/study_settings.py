@@ -20,7 +20,11 @@ KERNEL_CONGESTION_CONTROLS = (
 )
 """What Linux has; whether this machine's kernel offers it is found when the laboratory is built."""
 
-ENDPOINT_KEYS = ("protocol", "connection", "congestion_control", "server", "client")
+ENDPOINT_KEYS = ("protocol", "connection", "congestion_control", "server", "client", "engine")
+ARM_CONDITIONS = ("network.access_delay", "network.up.access_delay", "network.down.access_delay")
+"""Of the path, what an arm may set: how a measurement is made, not what it is made of."""
+
+ENGINES = ("virtual", "live")
 KNOB_PREFIXES = ("server_knobs.", "client_knobs.")
 WORKLOAD_PREFIX = "workload."
 CONNECTIONS = f"{WORKLOAD_PREFIX}connections"
@@ -40,6 +44,7 @@ def endpoint_setting(key: str, value: object) -> Scalar:
     choices: Mapping[str, tuple[str, ...]] = {
         "connection": tuple(state.value for state in ConnectionState),
         "congestion_control": KERNEL_CONGESTION_CONTROLS,
+        "engine": ENGINES,
     }
     if key in choices and value not in choices[key]:
         raise SettingError(key, allowed(value, choices[key]))

@@ -18,3 +18,4 @@ class Metric:
     needs: tuple[str, ...]  # kinds of timeline rows that it reads, where there are any
     measure: Callable[[Timeline], float | None]
     summary: str
+    real_time: bool = False  # means something only where CPU costs time: refused in virtual time

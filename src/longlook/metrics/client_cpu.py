@@ -20,4 +20,5 @@ METRIC = Metric(
     measure=measure,
     summary="User and system CPU seconds of the client's processes during the trial. Interrupt work of the kernel is "
     "charged to whoever ran at the time, so TCP's share is partly hidden.",
+    real_time=True,
 )
