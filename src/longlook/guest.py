@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +25,8 @@ ORDER, ERROR = "order.json", "error.json"
 ENGINE = "virtual"
 
 _STAGE = Path("/tmp")  # noqa: S108  # of the guest: the only folder that every host has
-_HOME = Path("/run/longlook")
+HOME = Path("/run/longlook")
+BOX = HOME / "box"
 _SETTINGS: Mapping[str, str] = {
     "net/core/rmem_max": "16777216",  # as QUIC stacks ask for, and as doctor advises on a host
     "net/core/wmem_max": "16777216",
@@ -43,12 +44,16 @@ class Order:
 
 def main() -> None:
     """Entry point; does not return."""
+    live_as_init(_run_jobs)
+
+
+def live_as_init(work: Callable[[Order], None]) -> None:
+    """A whole life of pid 1: make the machine ready, do the work, tell what went wrong, switch off."""
     try:
-        order = _enter()
-        _work(order)
+        work(_enter())
     except LonglookError as error:
         kind = "input" if isinstance(error, InputError) else "machine"
-        (_HOME / "box" / ERROR).write_text(json.dumps({"kind": kind, "message": error.message, "hint": error.hint}))
+        (BOX / ERROR).write_text(json.dumps({"kind": kind, "message": error.message, "hint": error.hint}))
     except BaseException:
         traceback.print_exc()
     finally:
@@ -60,7 +65,7 @@ def main() -> None:
 
 def _enter() -> Order:
     new = _make_root()
-    home = new / _HOME.relative_to("/")
+    home = new / HOME.relative_to("/")
     for name in ("box", "www", "tls", "scratch"):
         (home / name).mkdir(parents=True)
     system.mount("box", str(home / "box"), "hostfs", 0, "/proc/self/cwd")
@@ -96,16 +101,16 @@ def _make_root() -> Path:
     return new
 
 
-def _work(order: Order) -> None:
+def _run_jobs(order: Order) -> None:
     from longlook.lab.laboratory import Laboratory
 
-    laboratory = Laboratory(_HOME / "scratch", "guest", Timing(ENGINE, virtual=True, exact=order.exact))
+    laboratory = Laboratory(HOME / "scratch", "guest", Timing(ENGINE, virtual=True, exact=order.exact))
     for number, job in enumerate(order.jobs):
-        folder = _HOME / "trial"
+        folder = HOME / "trial"
         folder.mkdir()
-        with _bound(job.content.root, _HOME / "www"), _bound(str(Path(job.identity.key).parent), _HOME / "tls"):
+        with _bound(job.content.root, HOME / "www"), _bound(str(Path(job.identity.key).parent), HOME / "tls"):
             laboratory.run(_at_home(job, folder))
-        _hand_over(folder, _HOME / "box" / str(number))
+        hand_over(folder, BOX / str(number))
     laboratory.close()
 
 
@@ -120,17 +125,17 @@ def _bound(source: str, target: Path) -> Iterator[None]:
 
 def _at_home(job: Job, folder: Path) -> Job:
     """The job with the guest's own paths, which are the same on every host, in every file that it leaves."""
-    tls = _HOME / "tls"
+    tls = HOME / "tls"
     identity = replace(
         job.identity, **{name: str(tls / Path(getattr(job.identity, name)).name) for name in _IDENTITY_FILES}
     )
-    return replace(job, folder=str(folder), identity=identity, content=replace(job.content, root=str(_HOME / "www")))
+    return replace(job, folder=str(folder), identity=identity, content=replace(job.content, root=str(HOME / "www")))
 
 
 _IDENTITY_FILES = ("ca", "certificate", "key")
 
 
-def _hand_over(folder: Path, target: Path) -> None:
+def hand_over(folder: Path, target: Path) -> None:
     """Copy to the host, `run.json` last: where it is, all is."""
     partial = target.with_name(f"{target.name}.partial")
     shutil.copytree(folder, partial)

@@ -18,7 +18,10 @@ from longlook.job import Program
 
 _PROBE_LIMIT_S = 30.0
 _HELLO = "longlook-guest-works"
-_IMPORTS = 'import longlook.guest, longlook.lab.laboratory; from longlook import registry; registry.load("stacks")'
+_IMPORTS = (
+    "import longlook.guest, longlook.guest_calibration, longlook.lab.laboratory, longlook.lab.calibrator; "
+    'from longlook import registry; registry.load("stacks")'
+)
 _LIVE = "or run in real time: --engine live"
 
 

@@ -12,20 +12,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook import codec, paths
+from longlook import codec
 from longlook import guest as guest_module
-from longlook.engines.boot import CONSOLE, Ended, Guest, boot
-from longlook.engines.cpus import one_cpu
+from longlook.engines.boot import CONSOLE, Ended, Guest
+from longlook.engines.errand import run_errand
 from longlook.engines.guestprobe import find_guest, warm_imports
 from longlook.engines.lost import lost_run
-from longlook.errors import InputError, MachineError
-from longlook.guest import ENGINE, ERROR, ORDER, Order
+from longlook.guest import ENGINE
 from longlook.installing import file_digest
 from longlook.job import Job
 from longlook.model import Run
 
-_FORGOTTEN_IN_GUEST = ("LONGLOOK_DATAPATH",)
-_TO_GUEST = ("LD_LIBRARY_PATH", "PATH")
 _AGENT_FILES = ("guest.py", "job.py", "model.py", "codec.py", "registry.py", "errors.py", "stacks/__init__.py")
 _LOST_HINT = "the guest's last words are in console.log; if this happens again, report it with them"
 
@@ -86,20 +83,8 @@ class VirtualEngine:
         began_ns = time.time_ns()
         box = Path(tempfile.mkdtemp(prefix=".partial-boot-", dir=Path(jobs[0].folder).parent))
         try:
-            order = Order(tuple(jobs), self._environment(), exact=guest.time == "inf-cpu")
-            (box / ORDER).write_text(json.dumps(codec.encode(order)))
-            with one_cpu() as cpu:
-                ended = boot(
-                    guest,
-                    (sys.executable, "-m", "longlook.guest"),
-                    self._python(),
-                    box,
-                    seed_of(jobs),
-                    cpu,
-                    self.wall_limit_s,
-                    self._stop,
-                )
-            _raise_what_it_said(box)
+            seed = seed_of(jobs)
+            ended = run_errand(guest, "longlook.guest", jobs, self._pycache, box, seed, self.wall_limit_s, self._stop)
             return [_taken(box / str(number), job) or _lost(job, ended, began_ns) for number, job in enumerate(jobs)]
         finally:
             shutil.rmtree(box, ignore_errors=True)
@@ -108,23 +93,6 @@ class VirtualEngine:
         if self._guest is None:
             raise RuntimeError("the engine was not entered")
         return self._guest
-
-    def _environment(self) -> dict[str, str]:
-        ours = {name: value for name, value in os.environ.items() if name.startswith("LONGLOOK_")}
-        needed = {name: os.environ[name] for name in _TO_GUEST if name in os.environ}
-        kept = {name: value for name, value in ours.items() if name not in _FORGOTTEN_IN_GUEST}
-        return {
-            "TZ": "UTC",
-            "LANG": "C.UTF-8",
-            **needed,
-            **kept,
-            "LONGLOOK_CACHE": str(paths.cache_dir()),
-            **self._python(),
-        }
-
-    def _python(self) -> dict[str, str]:
-        own = {"PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": self._pycache, "PYTHONDONTWRITEBYTECODE": "1"}
-        return {**own, **({"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {})}
 
 
 def agent_digest() -> str:
@@ -137,13 +105,6 @@ def agent_digest() -> str:
 def seed_of(jobs: Sequence[Job]) -> int:
     """Where all randomness of a guest comes from: what it is to do, and nothing else. Below 2**63."""
     return int(codec.content_hash([(job.trial.id, job.attempt) for job in jobs], 15), 16)
-
-
-def _raise_what_it_said(box: Path) -> None:
-    if (box / ERROR).exists():
-        said: Mapping[str, str | None] = json.loads((box / ERROR).read_text())
-        kind = InputError if said["kind"] == "input" else MachineError
-        raise kind(said["message"] or "the guest gave no reason", said["hint"])
 
 
 def _taken(folder: Path, job: Job) -> Run | None:

@@ -181,6 +181,23 @@ class Source:
     ) -> None:
         self._socket.close()
 
+    def follow(self, offsets_ns: Sequence[int], size_bytes: int) -> list[int]:
+        """Send a datagram of `size_bytes` (IP packet) at each of these times from now; when each was really sent."""
+        payload = bytearray(size_bytes - UDP_IP_BYTES)
+        began_ns = time.monotonic_ns()
+        sent_ns: list[int] = []
+        due_ns = -1
+        for sequence, offset_ns in enumerate(offsets_ns):
+            if offset_ns > due_ns:  # packets of one time go without a look at the clock between them
+                due_ns = offset_ns
+                left_ns = began_ns + offset_ns - time.monotonic_ns()
+                if left_ns > 0:
+                    time.sleep(left_ns / 1e9)
+            sent_ns.append(time.time_ns())
+            _STAMP.pack_into(payload, 0, sequence, sent_ns[-1])
+            self._socket.sendto(payload, self._address)
+        return sent_ns
+
     def send(self, count: int, packets_per_s: float, size_bytes: int) -> None:
         """Send `count` datagrams of `size_bytes` (IP packet) at that mean rate, each with its number and the time.
 

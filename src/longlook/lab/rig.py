@@ -24,7 +24,7 @@ SERVER_PORT = 443
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
 
-_LINK_OPTIONS_IN_GUEST = ("--ring-frames", "256", "--no-memory-lock")
+LINK_OPTIONS_IN_GUEST = ("--ring-frames", "256", "--no-memory-lock")
 """Nobody stops the router there while packets wait, so large rings locked in memory would only cost time to make."""
 
 
@@ -49,7 +49,7 @@ class Rig:
         self._sessions, self._surroundings, self._path = sessions, surroundings, path
         # A warm client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end = replace(SERVER, router_device=f"rs{serial}")
-        self._link_options = _LINK_OPTIONS_IN_GUEST if timing.virtual else ()
+        self._link_options = LINK_OPTIONS_IN_GUEST if timing.virtual else ()
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:

@@ -1,0 +1,225 @@
+"""The cases of a calibration: a law, the link of ours and the kernel's netem that obey it, and the packets sent.
+
+Imported in the guest, so light. Sizes are bytes of IP packets, as the link counts them.
+"""
+
+from dataclasses import dataclass
+
+from longlook.model import Stage
+
+OURS, NETEM = "longlook", "netem"
+EMULATORS = (OURS, NETEM)
+
+_MS = 1_000_000
+_MBIT = 1_000_000
+_FULL_BYTES, _SMALL_BYTES = 1_500, 100
+_GRACE_NS = 100 * _MS  # after the last packet must have come, in virtual time
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """Packets that come all at once leave one after the other at `rate_bps`."""
+
+    rate_bps: int
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """Every packet arrives `delay_ns` after it was sent."""
+
+    delay_ns: int
+
+
+@dataclass(frozen=True)
+class DropTail:
+    """More comes than `rate_bps` carries, and `queue_bytes`, the packet in transmission included, hold the rest."""
+
+    rate_bps: int
+    queue_bytes: int
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """Each packet is lost with `probability`, independently of all others."""
+
+    probability: float
+
+
+@dataclass(frozen=True)
+class UniformDelay:
+    """Each packet is delayed by a draw of its own, uniform from `low_ns` to `high_ns`."""
+
+    low_ns: int
+    high_ns: int
+
+
+@dataclass(frozen=True)
+class Overtaking:
+    """Two packets `spacing_ns` apart are delayed by independent draws, uniform over `width_ns`; the second may win."""
+
+    spacing_ns: int
+    width_ns: int
+
+
+Law = Bottleneck | Propagation | DropTail | Bernoulli | UniformDelay | Overtaking
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When packets are sent: groups of `per_group`, one each `period_ns`, in each `spacing_ns` from one to the next."""
+
+    count: int
+    period_ns: int = 0
+    per_group: int = 1
+    spacing_ns: int = 0
+
+    def offsets_ns(self) -> list[int]:
+        """Of each packet, from the first."""
+        groups = (divmod(number, self.per_group) for number in range(self.count))
+        return [group * self.period_ns + place * self.spacing_ns for group, place in groups]
+
+
+@dataclass(frozen=True)
+class Netem:
+    """Settings of the kernel's netem. `limit_packets` bounds everything that it holds; rates count IP bytes."""
+
+    limit_packets: int
+    rate_bps: int = 0  # 0: no rate
+    delay_ns: int = 0
+    jitter_ns: int = 0
+    loss: float = 0.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """One measurement: what is sent through which link. `drain_ns`: after it, nothing can still be on its way."""
+
+    name: str
+    law: Law
+    stages: tuple[Stage, ...]
+    netem: Netem
+    schedule: Schedule
+    size_bytes: int
+    drain_ns: int
+
+
+def _rate_stage(rate_bps: int, queue_bytes: int) -> Stage:
+    return Stage("rate", {"rate_bps": rate_bps, "queue_bytes": queue_bytes})
+
+
+def _rate(mbit: int) -> Case:
+    rate_bps, count = mbit * _MBIT, 1_000
+    bits = count * _FULL_BYTES * 8
+    return Case(
+        name=f"rate {mbit} Mbit/s",
+        law=Bottleneck(rate_bps),
+        stages=(_rate_stage(rate_bps, count * _FULL_BYTES),),
+        netem=Netem(limit_packets=count, rate_bps=rate_bps),
+        schedule=Schedule(count, per_group=count),
+        size_bytes=_FULL_BYTES,
+        drain_ns=bits * 1_000_000_000 // rate_bps + _GRACE_NS,
+    )
+
+
+def _delay(milliseconds: int) -> Case:
+    delay_ns, count = milliseconds * _MS, 1_000
+    return Case(
+        name=f"delay {milliseconds} ms",
+        law=Propagation(delay_ns),
+        stages=(Stage("delay", {"delay_ns": delay_ns}),),
+        netem=Netem(limit_packets=count, delay_ns=delay_ns),
+        schedule=Schedule(count, period_ns=_MS),
+        size_bytes=_FULL_BYTES,
+        drain_ns=delay_ns + _GRACE_NS,
+    )
+
+
+def _drop_tail(mbit: int, queue_bytes: int, period_ns: int) -> Case:
+    """The period has no simple ratio to a packet's time, so that packets come at every phase of the transmission."""
+    rate_bps, held = mbit * _MBIT, queue_bytes // _FULL_BYTES
+    return Case(
+        name=f"queue {queue_bytes} B at {mbit} Mbit/s",
+        law=DropTail(rate_bps, queue_bytes),
+        stages=(_rate_stage(rate_bps, queue_bytes),),
+        netem=Netem(limit_packets=held, rate_bps=rate_bps),
+        schedule=Schedule(2_000, period_ns=period_ns),
+        size_bytes=_FULL_BYTES,
+        drain_ns=held * _FULL_BYTES * 8 * 1_000 // mbit + _GRACE_NS,
+    )
+
+
+def _loss(percent: int) -> Case:
+    count = 20_000
+    return Case(
+        name=f"loss {percent} %",
+        law=Bernoulli(percent / 100),
+        stages=(Stage("loss", {"probability": percent / 100}),),
+        netem=Netem(limit_packets=count, loss=percent / 100),
+        schedule=Schedule(count, period_ns=_MS, per_group=50),
+        size_bytes=_SMALL_BYTES,
+        drain_ns=_GRACE_NS,
+    )
+
+
+def _jitter(delay_ns: int, jitter_ns: int) -> Case:
+    """Packets so far apart that none meets another: the law of one draw."""
+    count = 3_000
+    return Case(
+        name=f"jitter {delay_ns // _MS} ± {jitter_ns // _MS} ms",
+        law=UniformDelay(delay_ns - jitter_ns, delay_ns + jitter_ns),
+        stages=(
+            Stage("delay", {"delay_ns": delay_ns}),
+            Stage("jitter", {"jitter_ns": jitter_ns, "reorder": True}),
+        ),
+        netem=Netem(limit_packets=count, delay_ns=delay_ns, jitter_ns=jitter_ns),
+        schedule=Schedule(count, period_ns=3 * jitter_ns),
+        size_bytes=_SMALL_BYTES,
+        drain_ns=delay_ns + jitter_ns + _GRACE_NS,
+    )
+
+
+def _access(max_ns: int) -> Case:
+    count = 3_000
+    return Case(
+        name=f"access up to {max_ns / _MS:g} ms",
+        law=UniformDelay(0, max_ns),
+        stages=(Stage("access", {"max_ns": max_ns}),),
+        netem=Netem(limit_packets=count, delay_ns=max_ns // 2, jitter_ns=max_ns // 2),
+        schedule=Schedule(count, period_ns=2 * max_ns),
+        size_bytes=_SMALL_BYTES,
+        drain_ns=max_ns + _GRACE_NS,
+    )
+
+
+def _reorder(delay_ns: int, jitter_ns: int, spacing_ns: int) -> Case:
+    """Pairs of packets; pairs are so far apart that they are independent of one another."""
+    count = 4_000
+    return Case(
+        name=f"pairs {spacing_ns // _MS} ms apart, ± {jitter_ns // _MS} ms",
+        law=Overtaking(spacing_ns, 2 * jitter_ns),
+        stages=(
+            Stage("delay", {"delay_ns": delay_ns}),
+            Stage("jitter", {"jitter_ns": jitter_ns, "reorder": True}),
+        ),
+        netem=Netem(limit_packets=count, delay_ns=delay_ns, jitter_ns=jitter_ns),
+        schedule=Schedule(count, period_ns=spacing_ns + 3 * jitter_ns, per_group=2, spacing_ns=spacing_ns),
+        size_bytes=_SMALL_BYTES,
+        drain_ns=delay_ns + jitter_ns + _GRACE_NS,
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _rate(1),
+    _rate(10),
+    _rate(100),
+    _delay(5),
+    _delay(18),
+    _delay(100),
+    _drop_tail(1, 15_000, 4_637_000),
+    _drop_tail(10, 100_000, 487_300),
+    _loss(1),
+    _loss(10),
+    _jitter(20 * _MS, 10 * _MS),
+    _access(1_200_000),
+    _reorder(20 * _MS, 10 * _MS, 4 * _MS),
+)

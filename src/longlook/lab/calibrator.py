@@ -1,0 +1,77 @@
+"""Sends the packets of a calibration through our link and through netem, and writes down when each came out."""
+
+import csv
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from longlook import codec
+from longlook.calibration.cases import EMULATORS, OURS, Case
+from longlook.errors import LonglookError
+from longlook.lab.linkprobe import LinkBed, Sink, Source
+from longlook.lab.netembed import NetemBed
+from longlook.lab.rig import LINK_OPTIONS_IN_GUEST
+from longlook.lab.timing import Timing
+
+PACKETS = "packets.csv"
+COLUMNS = ("case", "emulator", "sequence", "sent_ns", "received_ns")
+_LINGER_NS = 50_000_000  # required by the link's configuration; it is told to stop when it is empty
+
+
+@dataclass(frozen=True)
+class _Passage:
+    sent_ns: list[int]
+    received_ns: dict[int, int]
+
+
+def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
+    """Write `packets.csv`: a row per packet sent, times in ns from the first packet of its case, empty for a lost one.
+
+    For virtual time: it sleeps until a link must be empty. LonglookError when the link lost count.
+    """
+    with (folder / PACKETS).open("w", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for seed, case in enumerate(cases):  # a seed for each: two cases with one stage would share its draws
+            for emulator in EMULATORS:
+                timing.align()
+                passage = _through_ours(case, seed, folder) if emulator == OURS else _through_netem(case)
+                first_ns = passage.sent_ns[0]
+                for sequence, sent_ns in enumerate(passage.sent_ns):
+                    received_ns = passage.received_ns.get(sequence)
+                    came_ns = "" if received_ns is None else received_ns - first_ns
+                    rows.writerow((case.name, emulator, sequence, sent_ns - first_ns, came_ns))
+
+
+def _through_ours(case: Case, seed: int, folder: Path) -> _Passage:
+    config = {
+        "version": 1,
+        "seed": seed,
+        "linger_ns": _LINGER_NS,
+        "up": [codec.encode(stage) for stage in case.stages],
+        "down": [],
+    }
+    with LinkBed(folder, config, arguments=LINK_OPTIONS_IN_GUEST) as bed:
+        passage = _send(case, bed)
+        (summary,) = bed.stop()
+        up = summary["up"]
+        if (up["arrived"], up["queued"], up["delivered"]) != (case.schedule.count, 0, len(passage.received_ns)):
+            raise LonglookError(f"{case.name}: the link and the probe count differently: {summary}")
+    bed.log.unlink()
+    return passage
+
+
+def _through_netem(case: Case) -> _Passage:
+    with NetemBed(case.netem) as bed:
+        return _send(case, bed)
+
+
+def _send(case: Case, bed: LinkBed | NetemBed) -> _Passage:
+    with ExitStack() as stack:
+        sink = stack.enter_context(Sink(bed.server))
+        source = stack.enter_context(Source(bed.client))
+        sent_ns = source.follow(case.schedule.offsets_ns(), case.size_bytes)
+        time.sleep(case.drain_ns / 1e9)
+    return _Passage(sent_ns, {arrival.sequence: arrival.received_ns for arrival in sink.arrivals})
