@@ -42,6 +42,28 @@ def build(
     return Program(str(folder / _PROGRAM), _recorded_digest(folder))
 
 
+def build_folder(
+    name: str, version: str, sources: Path, toolchain: str, build: Callable[[Path, Path], None], recipe: str = ""
+) -> Path:
+    """Like `build` for a stack that is many files: the folder below the cache that holds them.
+
+    `build(out, final)` fills `out`, which is called `final` afterwards. All its files are checked at every use.
+    """
+    folder = _entry(name, version, sources, toolchain, recipe)
+
+    def fill(into: Path) -> None:
+        build(into / _PROGRAM, folder / _PROGRAM)
+        record = {"name": name, "version": version, "toolchain": toolchain, "sha256": _tree_digest(into / _PROGRAM)}
+        (into / _RECORD).write_text(json.dumps(record, indent=1) + "\n")
+
+    return filled(folder, _is_intact_folder, fill) / _PROGRAM
+
+
+def is_folder_built(name: str, version: str, sources: Path, toolchain: str, recipe: str = "") -> bool:
+    """Whether `build_folder` would find the folder in the cache, intact."""
+    return _is_intact_folder(_entry(name, version, sources, toolchain, recipe))
+
+
 def is_built(name: str, version: str, sources: Path, toolchain: str, recipe: str = "") -> bool:
     """Whether `build` would find the program in the cache, intact."""
     return _is_intact(_entry(name, version, sources, toolchain, recipe))
@@ -80,8 +102,12 @@ def file_digest(path: Path) -> str:
 
 
 def sources_digest(folder: Path) -> str:
-    """SHA-256 over the relative names and contents of all files below a folder."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    """SHA-256 over the relative names and contents of all files below a folder, but for what Python compiled of it."""
+    return _tree_digest(folder, without="__pycache__")
+
+
+def _tree_digest(folder: Path, without: str = "") -> str:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.parent.name != without)
     return content_hash([(str(path.relative_to(folder)), file_digest(path)) for path in files])
 
 
@@ -99,6 +125,13 @@ def _expect_folder(sources: Path) -> None:
 def _is_intact(folder: Path) -> bool:
     try:
         return _recorded_digest(folder) == file_digest(folder / _PROGRAM)
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def _is_intact_folder(folder: Path) -> bool:
+    try:
+        return _recorded_digest(folder) == _tree_digest(folder / _PROGRAM)
     except (OSError, ValueError, KeyError):
         return False
 

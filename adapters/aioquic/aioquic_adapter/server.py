@@ -1,0 +1,206 @@
+"""The server: files over HTTP/3 until SIGTERM."""
+
+import argparse
+import asyncio
+import signal
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import aioquic
+from aioquic.asyncio.protocol import QuicConnectionProtocol
+from aioquic.asyncio.server import QuicServer
+from aioquic.h3.connection import ErrorCode, H3Connection
+from aioquic.h3.events import H3Event, HeadersReceived
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, ProtocolNegotiated, QuicEvent
+from aioquic.tls import SessionTicket
+
+from aioquic_adapter.clock import now_ns
+from aioquic_adapter.errors import BadUsageError, UnsupportedError
+from aioquic_adapter.files import File, Files
+from aioquic_adapter.lines import emit, endpoint
+from aioquic_adapter.settings import configuration
+from aioquic_adapter.trace import traces_wanted
+
+CHUNK_BYTES = 64 << 10
+AHEAD_BYTES = 256 << 10
+"""How much of a file is handed to aioquic beyond what it has sent: it keeps all it is given in memory."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    address: str
+    port: int
+    www: str
+    certificate: str
+    key: str
+    knobs: dict[str, str]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BadUsageError(message)
+
+
+def parse_options(arguments: list[str]) -> Options:
+    """Options of `server`; BadUsageError and UnsupportedError as the contract wants."""
+    parser = _Parser(prog="adapter.py server", add_help=False, allow_abbrev=False)
+    for name in ("protocol", "address", "www", "certificate", "key"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--knob", action="append", default=[])
+    found = parser.parse_args(arguments)
+    if found.protocol != "h3":
+        raise UnsupportedError(f"protocol {found.protocol!r}: aioquic speaks h3")
+    if wrong := [text for text in found.knob if "=" not in text]:
+        raise BadUsageError(f"--knob {wrong[0]}: give NAME=VALUE")
+    knobs = dict(text.split("=", 1) for text in found.knob)
+    return Options(found.address, found.port, found.www, found.certificate, found.key, knobs)
+
+
+async def run(options: Options) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    files = Files(options.www)
+    traces = traces_wanted()
+    settings = configuration(options.knobs, traces, is_client=False)
+    settings.load_cert_chain(options.certificate, options.key)
+    service = _Service(files)
+    transport, quic_server = await loop.create_datagram_endpoint(
+        lambda: QuicServer(
+            configuration=settings,
+            create_protocol=service.accept,
+            session_ticket_fetcher=service.tickets.get,
+            session_ticket_handler=service.keep,
+        ),
+        local_addr=(options.address, options.port),
+    )
+    address = transport.get_extra_info("sockname")
+    service.address = endpoint(address)
+    emit("ready", role="server", protocol="h3", address=address[0], port=address[1], version=aioquic.__version__)
+    await stopped.wait()
+    service.close()
+    quic_server.close()
+    if traces is not None:
+        traces.finish()
+
+
+class _Service:
+    """What all connections share."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self.address = ""
+        self.tickets: dict[bytes, SessionTicket] = {}
+        self._connections: dict[_Connection, None] = {}  # a set would be in the order of addresses in memory
+
+    def accept(self, quic: QuicConnection, stream_handler: Any = None) -> "_Connection":
+        connection = _Connection(quic, self)
+        self._connections[connection] = None
+        return connection
+
+    def forget(self, connection: "_Connection") -> None:
+        self._connections.pop(connection, None)
+
+    def keep(self, ticket: SessionTicket) -> None:
+        """Tickets stay good: several connections may resume from one."""
+        self.tickets[ticket.ticket] = ticket
+
+    def close(self) -> None:
+        for connection in list(self._connections):
+            connection.close(ErrorCode.H3_NO_ERROR)
+
+
+class _Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter does not see aioquic
+    """One accepted connection. `_answers` are files that are not with aioquic to their end, by stream."""
+
+    def __init__(self, quic: QuicConnection, service: _Service) -> None:
+        super().__init__(quic)
+        self._service = service
+        self._http: H3Connection | None = None
+        self._answers: dict[int, File] = {}
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        """What aioquic tells."""
+        if isinstance(event, ProtocolNegotiated):
+            self._http = H3Connection(self._quic)
+        elif isinstance(event, HandshakeCompleted):
+            emit(
+                "connection",
+                protocol="h3",
+                local=self._service.address,
+                remote=endpoint(self._quic.get_peer_address()),
+                resumed=event.session_resumed,
+                used_0rtt=event.early_data_accepted,
+                t_handshake_ns=now_ns(),
+                gso=False,
+            )
+        elif isinstance(event, ConnectionTerminated):
+            self._answers.clear()
+            self._service.forget(self)
+        if self._http is not None:
+            for each in self._http.handle_event(event):
+                self._http_event_received(each)
+
+    def transmit(self) -> None:
+        """Send all that may be sent now, with more of the files as there is room."""
+        super().transmit()
+        while self._top_up():
+            super().transmit()
+
+    def _http_event_received(self, event: H3Event) -> None:
+        if not isinstance(event, HeadersReceived) or self._http is None:
+            return
+        headers = dict(event.headers)
+        if headers.get(b":method") not in (b"GET", b"HEAD"):
+            self._http.send_headers(event.stream_id, [(b":status", b"405")], end_stream=True)
+            return
+        file = self._service.files.open(headers.get(b":path", b"").decode(errors="replace"))
+        if file is None:
+            self._http.send_headers(event.stream_id, [(b":status", b"404")], end_stream=True)
+            return
+        empty = file.size == 0 or headers[b":method"] == b"HEAD"
+        answer = [
+            (b":status", b"200"),
+            (b"content-type", file.content_type.encode()),
+            (b"content-length", str(file.size).encode()),
+            (b"cache-control", b"no-store"),
+        ]
+        self._http.send_headers(event.stream_id, answer, end_stream=empty)
+        if empty:
+            file.body.close()
+        else:
+            self._answers[event.stream_id] = file
+
+    def _top_up(self) -> bool:
+        """Hand aioquic more of each file where it has sent nearly all it has; whether anything was handed over."""
+        added = False
+        for stream_id, file in list(self._answers.items()):
+            if not self._wants_data(stream_id):
+                self._drop(stream_id)
+                continue
+            while stream_id in self._answers and self._unsent(stream_id) < AHEAD_BYTES:
+                chunk = file.body.read(min(CHUNK_BYTES, file.size - file.body.tell()))
+                ended = not chunk or file.body.tell() >= file.size
+                self._http.send_data(stream_id, chunk, end_stream=ended)  # type: ignore[union-attr]
+                added = True
+                if ended:
+                    self._drop(stream_id)
+        return added
+
+    def _drop(self, stream_id: int) -> None:
+        self._answers.pop(stream_id).body.close()
+
+    def _wants_data(self, stream_id: int) -> bool:
+        """False once the client has gone, or said that it wants no more of this."""
+        stream = self._quic._streams.get(stream_id)
+        return self._quic._close_event is None and stream is not None and stream.sender._reset_error_code is None
+
+    def _unsent(self, stream_id: int) -> int:
+        sender = self._quic._streams[stream_id].sender
+        return int(sender._buffer_stop - sender.highest_offset)

@@ -1,0 +1,88 @@
+"""aioquic: HTTP/3 in Python, server and client (adapters/aioquic), in an environment of its own."""
+
+from pathlib import Path
+
+from longlook.errors import InputError
+from longlook.installing_python import adapter_of, environment, is_made
+from longlook.job import Program
+from longlook.model import ConnectionState
+from longlook.paths import adapters_dir
+from longlook.stacks import Command, Knob, ServerJob, Stack
+
+_NAME = "aioquic"
+_VERSIONS = ("1.7.2",)  # each has a lock file in adapters/aioquic/locks
+_LARGEST_WINDOW = 2**62 - 1
+_ENVIRONMENT = {
+    "PYTHONPYCACHEPREFIX": "",  # the laboratory's own: this environment has its compiled modules beside it
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+_KNOBS = {
+    "congestion_control": Knob(str, None, None, "congestion control (stack: reno)", choices=("reno", "cubic")),
+    "initial_stream_window": Knob(
+        int, "bytes", None, "stream window offered at first; doubles as it is used (stack: 1 MiB)",
+        minimum=1, maximum=_LARGEST_WINDOW,
+    ),
+    "initial_connection_window": Knob(
+        int, "bytes", None, "connection window offered at first; doubles as it is used (stack: 1 MiB)",
+        minimum=1, maximum=_LARGEST_WINDOW,
+    ),
+    "max_datagram_size": Knob(
+        int, "bytes", None, "UDP payload size; no path MTU discovery (stack: 1200)", minimum=1200, maximum=1472
+    ),
+    "initial_rtt": Knob(
+        float, "seconds", None, "round-trip time assumed before the first is measured (stack: 0.1)",
+        minimum=0.001, maximum=10,
+    ),
+}  # fmt: skip
+
+
+def install(version: str) -> Program:
+    """Make the environment with one version of aioquic, or take it from the cache."""
+    if version not in _VERSIONS:
+        raise InputError(f"{_NAME} has no version {version!r}", f"known: {', '.join(_VERSIONS)}")
+    return environment(_NAME, version, _sources())
+
+
+def installed(version: str) -> bool:
+    """Whether `install` has nothing to do."""
+    return is_made(_NAME, version, _sources())
+
+
+def server_command(program: Program, job: ServerJob) -> Command:
+    """The program as a server."""
+    identity = job.identity
+    where = ("--address", job.address, "--port", str(job.port), "--www", job.www)
+    trust = ("--certificate", identity.certificate, "--key", identity.key)
+    knobs = tuple(part for name, value in sorted(job.knobs.items()) for part in ("--knob", f"{name}={value}"))
+    return _command(program, "server", "--protocol", job.protocol, *where, *trust, *knobs)
+
+
+def client_command(program: Program, job_file: str) -> Command:
+    """The program as a client."""
+    return _command(program, "client", job_file)
+
+
+def _command(program: Program, *arguments: str) -> Command:
+    return Command((program.path, str(adapter_of(program) / "adapter.py"), *arguments), _ENVIRONMENT)
+
+
+def _sources() -> Path:
+    return adapters_dir() / _NAME
+
+
+STACK = Stack(
+    name=_NAME,
+    summary="aioquic: HTTP/3 in Python",
+    roles=("server", "client"),
+    protocols=("h3",),
+    connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
+    versions=_VERSIONS,
+    knobs=_KNOBS,
+    log_formats=("qlog",),
+    install=install,
+    server_command=server_command,
+    client_command=client_command,
+    installed=installed,
+    several_connections=True,
+)
