@@ -1,12 +1,10 @@
 """One boot of the guest's kernel, from its command line to its last process: started, watched, and always ended."""
 
 import os
-import re
-import select
 import shlex
+import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -15,15 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.engines.cpus import on_cpu
-from longlook.errors import InterruptedByUserError
+from longlook.engines.memory import is_full, memory_folder
+from longlook.engines.watch import Limits, patience_s, watch
 
 START_UNIX_NS = 1_700_000_000_000_000_000
 """When every guest believes to be switched on: 14 November 2023, while the laboratory's certificate is valid."""
 
 CONSOLE = "console.log"
-_LOOK_EVERY_S = 0.2  # for the wish to stop
-_ASK_AFTER_S, _ASK_EVERY_S, _SAME_ANSWERS = 20.0, 5.0, 3
-_ANSWER = re.compile(rb"longlook: (.{1,16})\[(\d+)\] at (\d+) ns")
 
 
 @dataclass(frozen=True)
@@ -34,6 +30,7 @@ class Guest:
     userspace: str = "seccomp"
     memory: str = "2G"
     time: str = "inf-cpu"  # `basic`: CPU takes the time that the host's takes
+    answers: bool = True  # the kernel says on SIGUSR2 who has the CPU; another would die of it
 
 
 @dataclass(frozen=True)
@@ -68,26 +65,26 @@ def boot(
     script = box / "init"
     script.write_text(_init_script(init, environment))
     script.chmod(0o755)
-    with tempfile.TemporaryDirectory(prefix="longlook-boot-") as place:
-        console = Path(place, CONSOLE)
-        with console.open("wb") as out, on_cpu(cpu):
-            process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--", guest.kernel, *_command_line(guest)],
-                stdin=subprocess.DEVNULL,
-                stdout=out,  # a file: a pipe that fills would interrupt the guest when the host likes
-                stderr=subprocess.STDOUT,
-                cwd=box,
-                env={"HOME": place, "TMPDIR": _memory_folder(), "UML_RNG_SEED": str(seed)},
-            )
-        began = time.monotonic()
-        try:
-            reason = _watch(process.pid, console, began + wall_limit_s, wall_limit_s, stop or threading.Event())
-        finally:
-            status, cpu_s = _end(process)
-        text = console.read_bytes().decode(errors="replace")
-        if reason is None and ("Kernel panic" in text or status != 0):
-            reason = _why_it_died(text, status)
-        return Ended(reason, text, time.monotonic() - began, cpu_s)
+    limits = Limits(wall_limit_s, patience_s(), answers=guest.answers)
+    console, memory = box / CONSOLE, memory_folder()
+    with console.open("wb") as out, on_cpu(cpu):
+        process = subprocess.Popen(
+            [shutil.which("setpriv") or "setpriv", "--pdeathsig", "KILL", "--", guest.kernel, *_command_line(guest)],
+            stdin=subprocess.DEVNULL,
+            stdout=out,  # a file: a pipe that fills would interrupt the guest when the host likes
+            stderr=subprocess.STDOUT,
+            cwd=box,
+            env={"HOME": ".", "TMPDIR": memory, "UML_RNG_SEED": str(seed)},  # all it leaves is in the box
+        )
+    began = time.monotonic()
+    try:
+        reason = watch(process.pid, console, limits, stop or threading.Event())
+    finally:
+        status, cpu_s = _end(process)
+    text = console.read_bytes().decode(errors="replace")
+    if reason is None and ("Kernel panic" in text or status != 0):
+        reason = _why_it_died(text, status, memory)
+    return Ended(reason, text, time.monotonic() - began, cpu_s)
 
 
 def _init_script(init: Sequence[str], environment: Mapping[str, str]) -> str:
@@ -113,38 +110,6 @@ def _command_line(guest: Guest) -> list[str]:
     ]
 
 
-def _memory_folder() -> str:
-    """Where the file lies that is the guest's memory: in the host's memory where there is room for it."""
-    shared = "/dev/shm"  # noqa: S108
-    return shared if os.access(shared, os.W_OK) else tempfile.gettempdir()
-
-
-def _watch(pid: int, console: Path, deadline: float, limit_s: float, stop: threading.Event) -> str | None:
-    """Wait for the end; why it must be killed, or None when it has ended by itself."""
-    descriptor = os.pidfd_open(pid)
-    ask_at = time.monotonic() + _ASK_AFTER_S
-    try:
-        while True:
-            left_s = min(deadline, ask_at) - time.monotonic()
-            if select.select([descriptor], [], [], min(max(0.0, left_s), _LOOK_EVERY_S))[0]:
-                return None
-            if stop.is_set():
-                raise InterruptedByUserError("stopped")
-            if time.monotonic() >= deadline:
-                return f"the guest was not done after {limit_s:.0f} s of real time"
-            if time.monotonic() < ask_at:
-                continue
-            answers = _ANSWER.findall(console.read_bytes())[-_SAME_ANSWERS:]
-            if len(answers) == _SAME_ANSWERS and len(set(answers)) == 1:
-                name = answers[0][0].decode(errors="replace")
-                return f"the program {name} spins: it keeps the CPU and waits for time, which stands still meanwhile"
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(descriptor, signal.SIGUSR2)
-            ask_at += _ASK_EVERY_S
-    finally:
-        os.close(descriptor)
-
-
 def _end(process: subprocess.Popen[bytes]) -> tuple[int, float]:
     """Kill what still runs and reap it; exit status and CPU seconds. The kernel's own children die with it."""
     with suppress(ProcessLookupError):
@@ -154,7 +119,9 @@ def _end(process: subprocess.Popen[bytes]) -> tuple[int, float]:
     return process.returncode, usage.ru_utime + usage.ru_stime
 
 
-def _why_it_died(console: str, status: int) -> str:
+def _why_it_died(console: str, status: int, memory: str) -> str:
+    if is_full(memory):
+        return f"the guest's memory found no room: {memory} is full"
     panics = [line.split("Kernel panic - ")[1] for line in console.splitlines() if "Kernel panic - " in line]
     if panics:
         return f"the guest's kernel gave up: {panics[0]}"

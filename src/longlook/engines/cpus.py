@@ -1,28 +1,23 @@
 """One CPU for each guest: it is one thread of work, and moving it between CPUs costs several times its own time."""
 
-import fcntl
 import itertools
 import os
+import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-
-from longlook import paths
+from contextlib import contextmanager
 
 _turn = itertools.count()
 
 
 @contextmanager
 def one_cpu() -> Iterator[int]:
-    """The number of a CPU that no other guest of this user has; when all are taken, one of them in turn."""
+    """The number of a CPU that no other guest has, of whatever study or cache; when all are taken, one in turn."""
     available = sorted(os.sched_getaffinity(0))
-    folder = paths.state_dir()
-    folder.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as held:
+    with socket.socket(socket.AF_UNIX) as claim:
         for cpu in available:
-            lock = held.enter_context((folder / f"cpu-{cpu}.lock").open("w"))
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                claim.bind(f"\0longlook-cpu-{cpu}")  # a name that ends with its holder and leaves no file
+            except OSError:
                 continue
             yield cpu
             return
