@@ -97,6 +97,9 @@ def run(
     change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/STUDY-TIME.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Continue this run folder.")] = None,
+    verify: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Then run every trial N times more and compare every byte.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Run a study and write its report."""
@@ -122,14 +125,38 @@ def run(
                 command=["longlook", *sys.argv[1:]],
                 jobs=jobs or len(os.sched_getaffinity(0)),
                 use_cache=not no_cache,
+                verify=verify,
             )
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", _how_to_go_on(path)) from error
     except MachineError as error:
         raise MachineError(error.message, "; then ".join(filter(None, [error.hint, _how_to_go_on(path)]))) from error
     shower.conclude(result)
+    if verify and result.verification is not None and (diverged := result.verification.diverged):
+        raise LonglookError(
+            f"{len(diverged)} of {len(result.verification.trials)} trials did not repeat exactly",
+            "longlook diff-runs, as above, shows where each parts from its repeat",
+        )
     if Outcome.OK not in result.outcomes:
         raise LonglookError("no trial succeeded", f"the report gives the reasons: {result.report}")
+
+
+@app.command()
+def calibrate(
+    out: Annotated[Path | None, typer.Option(help="Also write the table and the packets' times here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the link emulator with theory and with the kernel's netem; exit 1 where it is out of tolerance."""
+    from longlook.calibrate import calibrate as measure
+    from longlook.present_calibration import calibration_summary
+
+    result = measure((lambda _text: None) if as_json else console().print, out)
+    if as_json:
+        print_json(codec.encode(result))
+    else:
+        console().print(calibration_summary(result))
+    if not result.passed:
+        raise typer.Exit(1)
 
 
 @app.command()

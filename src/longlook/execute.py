@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from longlook import registry
 from longlook.batches import batches
@@ -14,6 +15,8 @@ from longlook.model import Endpoint, Outcome, Plan, Run, Study, Trial, Workload
 from longlook.store import RunFolder
 from longlook.trialcache import TrialCache
 from longlook.workloads import WorkloadKind
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -98,21 +101,7 @@ class Executor:
         """Run every trial that has no result yet. MachineError where the machine cannot go on; finished trials stay."""
         missing = [trial for trial in trials if self._folder.result(trial.id) is None]
         work = batches(missing, gathers=self._engine.gathers)
-        if self._jobs <= 1:
-            for batch in work:
-                self._run_batch(batch)
-            return
-        with ThreadPoolExecutor(self._jobs, thread_name_prefix="guest") as pool:
-            futures = [pool.submit(self._run_batch, batch) for batch in work]
-            try:
-                wait(futures, return_when=FIRST_EXCEPTION)
-                for future in futures:
-                    if future.done():
-                        future.result()
-            except BaseException:
-                self._engine.interrupt()
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+        in_parallel(work, self._run_batch, self._jobs, self._engine.interrupt)
 
     def _run_batch(self, batch: Sequence[Trial]) -> None:
         """Every trial of a batch to its end: attempts that a guard rejects are made again, together."""
@@ -145,6 +134,25 @@ class Executor:
     def _job(self, trial: Trial, attempt: int) -> Job:
         partial = self._folder.begin(trial, attempt)
         return make_job(trial, attempt, str(partial.resolve()), self._provisions)  # an agent has its own cwd
+
+
+def in_parallel(work: Iterable[T], run: Callable[[T], None], jobs: int, interrupt: Callable[[], None]) -> None:
+    """Run every piece of work, `jobs` at once. The first exception interrupts what is under way and is raised."""
+    if jobs <= 1:
+        for piece in work:
+            run(piece)
+        return
+    with ThreadPoolExecutor(jobs, thread_name_prefix="guest") as pool:
+        futures = [pool.submit(run, piece) for piece in work]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+            for future in futures:
+                if future.done():
+                    future.result()
+        except BaseException:
+            interrupt()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
 
 
 def make_job(trial: Trial, attempt: int, folder: str, provisions: Provisions) -> Job:

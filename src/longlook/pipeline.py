@@ -1,6 +1,7 @@
 """The order of the stages; each arrow of ARCHITECTURE.md is one function here, and each reruns from files alone."""
 
 import shlex
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from longlook.engines import Engine
 from longlook.engines.choice import make_engine
 from longlook.errors import InputError
 from longlook.execute import Executor, Progress, Provisions, Tally, endpoints, prepare_contents
+from longlook.fingerprint import Fingerprint, fingerprint
 from longlook.hostfacts import host_facts
 from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
@@ -27,6 +29,11 @@ from longlook.setup import install
 from longlook.stats import estimate, estimates_table
 from longlook.store import RunFolder, write_json
 from longlook.trialcache import TrialCache
+from longlook.verification import Checked, Verification
+from longlook.verify import Verifier, refuse_unrepeatable
+from longlook.verify import forget as forget_verification
+from longlook.verify import load as load_verification
+from longlook.verify import save as save_verification
 from longlook.virtualtime import check_virtual
 
 
@@ -38,6 +45,7 @@ class Observer:
     planned: Callable[[Plan, int], None] = lambda _plan, _finished: None  # plan, trials finished in an earlier session
     progress: Callable[[Progress], None] = lambda _progress: None
     measuring: Callable[[int, int], None] = lambda _done, _total: None
+    verifying: Callable[[int, int], None] = lambda _done, _total: None  # repeats of trials
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,8 @@ class Result:
     claims: list[ClaimResult]
     report: Path
     outcomes: Mapping[Outcome, int]  # of every attempt
+    verification: Verification | None = None  # of this session or an earlier one
+    fingerprint: Fingerprint | None = None  # of the exact trials
 
 
 def run_study(
@@ -63,12 +73,18 @@ def run_study(
     command: Sequence[str] = (),
     jobs: int = 1,
     use_cache: bool = True,
+    verify: int = 0,
 ) -> Result:
     """Plan, run and report a study. With `resume`, `out` holds the same plan and only what is missing runs.
 
-    `engine` runs the trials that name no other; up to `jobs` at once, where it can.
+    `engine` runs the trials that name no other; up to `jobs` at once, where it can. Then each is run `verify` times
+    more, without the cache, and compared.
     """
     plan = make_plan(study, only)
+    if verify:
+        for each, trials in _by_engine(plan, engine):
+            with each:
+                refuse_unrepeatable(each, trials)
     check_virtual(study, plan, engine.name)
     folder = _reopen(out, plan) if resume else None
     provisions = provide(plan, observer.say)
@@ -86,6 +102,8 @@ def run_study(
                     _note_setting(folder, each.name, setting)
                     Executor(study, folder, each, provisions, tally, jobs=jobs, cache=cache).execute(trials)
             folder.write_manifest({**folder.manifest, "finished_unix_s": int(time.time())})
+        if verify:
+            _verify(folder, plan, engine, provisions, verify, jobs, observer)
         return analyse(folder, observer)
 
 
@@ -101,12 +119,16 @@ def analyse(folder: RunFolder, observer: Observer) -> Result:
     measured = measure_all(folder, study, observer.measuring)
     if not measured:
         raise InputError(f"{folder.path} holds no finished trial", f"longlook run {study.id} --resume {folder.path}")
+    found = fingerprint((entry.run, entry.values) for entry in measured)
+    if found is not None:
+        folder.write_manifest({**folder.manifest, "results": codec.encode(found)})
     samples = samples_table(study, [(entry.trial, entry.run, entry.values) for entry in measured])
     samples.to_parquet(folder.path / "samples.parquet", index=False)
     estimates = estimate(samples, study)
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
     claims = judge(study.claims, estimates, study)
     write_json(folder.path / "claims.json", codec.encode(claims))
+    verification = load_verification(folder)
     content = ReportContent(
         study=study,
         samples=samples,
@@ -115,10 +137,31 @@ def analyse(folder: RunFolder, observer: Observer) -> Result:
         manifest=folder.manifest,
         metrics=_metric_facts(study),
         goodput=_goodput(measured),
+        verification=verification,
     )
     report = write_report(folder.path / "report", content)
     outcomes = Counter(entry.run.outcome for entry in measured)
-    return Result(folder.path, study, estimates, claims, report, outcomes)
+    return Result(folder.path, study, estimates, claims, report, outcomes, verification, found)
+
+
+def _verify(
+    folder: RunFolder, plan: Plan, engine: Engine, provisions: Provisions, repeats: int, jobs: int, observer: Observer
+) -> None:
+    forget_verification(folder)
+    checked: dict[str, Checked] = {}
+    done, lock = 0, threading.Lock()
+
+    def count() -> None:
+        nonlocal done
+        with lock:
+            done += 1
+            observer.verifying(done, repeats * len(plan.trials))
+
+    for each, trials in _by_engine(plan, engine):
+        with each:
+            verifier = Verifier(folder, each, provisions, folder.study.metrics, repeats, jobs)
+            checked |= {trial.trial_id: trial for trial in verifier.verify(trials, count)}
+    save_verification(folder, Verification(repeats, tuple(checked[trial.id] for trial in plan.trials)))
 
 
 def _by_engine(plan: Plan, engine: Engine) -> Iterator[tuple[Engine, list[Trial]]]:

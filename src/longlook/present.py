@@ -12,6 +12,7 @@ from rich.table import Table
 
 from longlook import codec, execute, pipeline
 from longlook.model import Outcome, Plan, Study
+from longlook.report.repeats import verification_table
 from longlook.report.text import claims_markdown, markdown_table, verdict_table
 from longlook.terminal import console
 
@@ -60,6 +61,7 @@ class Shower:
             disable=as_json or not sys.stdout.isatty(),
         )
         self._trials = self._bars.add_task("trials", total=None, visible=False)
+        self._verifying = self._bars.add_task("repeats", total=None, visible=False)
         self._measuring = self._bars.add_task("measuring", total=None, visible=False)
 
     def __enter__(self) -> Self:
@@ -75,7 +77,7 @@ class Shower:
 
     def observer(self) -> "pipeline.Observer":
         """The functions that the pipeline calls."""
-        return pipeline.Observer(self._say, self._planned, self._progress, self._measured)
+        return pipeline.Observer(self._say, self._planned, self._progress, self._measured, self._verified)
 
     def conclude(self, result: "pipeline.Result") -> None:
         """The verdicts and where the report is."""
@@ -84,9 +86,11 @@ class Shower:
                 event="result",
                 run=str(result.path),
                 report=str(result.report),
+                results=codec.encode(result.fingerprint),
                 outcomes={str(outcome): count for outcome, count in result.outcomes.items()},
                 estimates=codec.encode(result.estimates),
                 claims=codec.encode(result.claims),
+                verification=codec.encode(result.verification),
             )
             return
         if self._as_markdown:
@@ -101,6 +105,16 @@ class Shower:
             counts = Counter(claim.result for claim in result.claims)
             results = ", ".join(f"{count} {name}" for name, count in counts.items())
             self._console.print(f"published directions: {results}")
+        if result.verification is not None:
+            self._console.print(verification_table(result.study, result.verification))
+            for trial in result.verification.diverged:
+                where = f"{trial.trial_id} ({trial.arm}, round {trial.round + 1})"
+                folders = f"{result.path / 'trials' / trial.trial_id} {result.path / str(trial.divergent)}"
+                text = f"{where}: {trial.first_difference} differs; longlook diff-runs {folders}"
+                self._console.print(text, soft_wrap=True, markup=False)
+        if result.fingerprint is not None:
+            exact = result.fingerprint
+            self._console.print(f"exact: {exact.trials} trials, results {exact.digest[:16]}", markup=False)
         self._console.print(f"report: {result.report}", soft_wrap=True, markup=False)
 
     def _say(self, text: str) -> None:
@@ -125,6 +139,7 @@ class Shower:
                 reason=run.reason,
                 attempt=run.attempt,
                 retried=step.retried,
+                cached=step.cached,
             )
             return
         self._bars.update(self._trials, completed=step.done)
@@ -137,6 +152,14 @@ class Shower:
 
     def _measured(self, done: int, total: int) -> None:
         self._bars.update(self._measuring, total=total, completed=done, visible=True)
+
+    def _verified(self, done: int, total: int) -> None:
+        if self._as_json:
+            self._emit(event="repeat", done=done, total=total)
+            return
+        self._bars.update(self._verifying, total=total, completed=done, visible=True)
+        if self._bars.disable and (done % 20 == 0 or done == total):
+            self._say(f"{done} of {total} repeats")
 
     def _emit(self, **line: Any) -> None:
         sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")

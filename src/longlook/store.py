@@ -106,12 +106,16 @@ class RunFolder:
 
     def begin(self, trial: Trial, attempt: int) -> Path:
         """An empty folder for an attempt, not yet part of the run."""
+        return self.scratch(f"{trial.id}-{attempt}")
+
+    def scratch(self, name: str) -> Path:
+        """An empty folder beside the trials that never counts as one; what is left in it the next session clears."""
         free_bytes = shutil.disk_usage(self.trials).free
         if free_bytes < FREE_BYTES_NEEDED:
             raise MachineError(f"only {free_bytes // 1024**2} MiB are free below {self.path}", "make room")
-        partial = self.partial(trial, attempt)
-        partial.mkdir()
-        return partial
+        folder = self.trials / f".partial-{name}"
+        folder.mkdir()
+        return folder
 
     def partial(self, trial: Trial, attempt: int) -> Path:
         """Where an attempt lies until it is finished."""

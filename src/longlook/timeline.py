@@ -1,5 +1,6 @@
 """One table of events per trial, whatever saw them (docs/timeline.md explains the kinds)."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -129,6 +130,12 @@ class Timeline:
     def write(self, path: Path) -> None:
         """Save as Parquet."""
         pq.write_table(self.table, path, compression="zstd")
+
+    def digest(self) -> str:
+        """SHA-256 of every value, the columns' types and the metadata, whatever the layout in memory."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(self.table, sink, compression="none")  # unlike Arrow's own format, it leaves out what nulls hide
+        return hashlib.sha256(sink.getvalue()).hexdigest()
 
     @classmethod
     def read(cls, path: Path) -> "Timeline":

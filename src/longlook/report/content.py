@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from longlook.model import Better, ClaimResult, Contrast, Estimate, Study
+from longlook.verification import Verification
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class ReportContent:
 
     `samples` has one row per attempt and metric: study, cell (cell_id), arm, round, seed, trial_id, attempt, metric,
     value, unit, outcome, reason and a column `factor.NAME` per factor. `goodput` has the columns trial_id, arm,
-    cell_id, round, time_s, mbps, or is None where no link log was kept. `manifest` is manifest.json.
+    cell_id, round, time_s, mbps, or is None where no link log was kept. `manifest` is manifest.json. `verification` is
+    there when the trials were run again.
     """
 
     study: Study
@@ -34,6 +36,7 @@ class ReportContent:
     manifest: Mapping[str, Any]
     metrics: Mapping[str, MetricFacts]
     goodput: pd.DataFrame | None = None
+    verification: Verification | None = None
 
     def arm_label(self, name: str) -> str:
         """The label of an arm, or its name when the study does not define it."""

@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from longlook.model import ClaimResult, Contrast, Verdict
-from longlook.report import colours, facts, text, wording
+from longlook.report import colours, facts, repeats, text, wording
 from longlook.report.cellcharts import cell_charts
 from longlook.report.cells import CellDetail, CellDetails
 from longlook.report.content import ReportContent
@@ -136,6 +136,7 @@ def render(content: ReportContent, sections: Sequence[ContrastSection], download
         estimates_rows=estimates_rows,
         method=facts.method(content.study),
         validity=facts.validity(content),
+        repeats=repeats.plain_rows(content.study, content.verification) if content.verification else [],
         manifest=facts.manifest_facts(content.manifest),
         command=str(content.manifest.get("command") or f"longlook run {content.study.id}"),
         programs=facts.programs(content.manifest),

@@ -1,0 +1,76 @@
+"""Whether trials repeated exactly, as rows by cell and arm for the page and the terminal."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from longlook.model import Study
+from longlook.report import wording
+from longlook.report.content import short_labels
+from longlook.report.layout import key_of
+from longlook.verification import LINK_LOG, SAMPLES, TIMELINE, Group, Verification, groups
+
+
+def plain_rows(study: Study, verification: Verification) -> list[tuple[str, ...]]:
+    """Header and one row per cell and arm: factors, arm, same of all repeats, and what people conclude from it."""
+    arms = short_labels(study)
+    header = (
+        *(factor.name for factor in study.factors),
+        "arm",
+        "trials",
+        "link log",
+        "timeline",
+        "samples",
+        "every byte",
+        "result",
+    )
+    return [header, *(_row(study, arms.get(group.arm, group.arm), group) for group in _ordered(study, verification))]
+
+
+def verification_table(study: Study, verification: Verification) -> Table:
+    """The same for a terminal."""
+    header, *rows = plain_rows(study, verification)
+    title = f"Run {_times(verification.repeats)} more: how many repeats gave the same"
+    table = Table(title=Text(title), header_style="bold")
+    for name in header:
+        table.add_column(Text(name), overflow="fold")
+    for row, group in zip(rows, _ordered(study, verification), strict=True):
+        table.add_row(*map(Text, row), style="bold red" if group.diverged else "")
+    return table
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _ordered(study: Study, verification: Verification) -> Sequence[Group]:
+    """By cell, then arm, both in the order of the study."""
+    levels = [{level.label: number for number, level in enumerate(factor.levels)} for factor in study.factors]
+    arms = {arm.name: number for number, arm in enumerate(study.arms)}
+
+    def rank(group: Group) -> tuple[list[int], int]:
+        key = key_of(study, group.cell)
+        return [order.get(label, -1) for order, label in zip(levels, key, strict=True)], arms.get(group.arm, -1)
+
+    return sorted(groups(verification.trials), key=rank)
+
+
+def _row(study: Study, arm: str, group: Group) -> tuple[str, ...]:
+    same = [group.same[LINK_LOG], group.same[TIMELINE], group.same[SAMPLES], group.identical]
+    return (
+        *key_of(study, group.cell),
+        arm,
+        str(group.trials),
+        *(f"{count} of {group.repeats}" for count in same),
+        _result(group),
+    )
+
+
+def _result(group: Group) -> str:
+    if group.exact:
+        return "✗ not repeated" if group.diverged else "✓ identical"
+    if group.load_median_s is None or group.load_deviation_s is None:
+        return "not exact; nothing measured"
+    deviation = wording.quantity(group.load_deviation_s, "s")
+    return f"not exact: load time {wording.quantity(group.load_median_s, 's')} ± {deviation} at most"
