@@ -148,8 +148,7 @@ def _drop_tail(mbit: int, queue_bytes: int, period_ns: int) -> Case:
     )
 
 
-def _loss(percent: int) -> Case:
-    count = 20_000
+def _loss(percent: int, count: int) -> Case:
     return Case(
         name=f"loss {percent} %",
         law=Bernoulli(percent / 100),
@@ -217,8 +216,8 @@ CASES: tuple[Case, ...] = (
     _delay(100),
     _drop_tail(1, 15_000, 4_637_000),
     _drop_tail(10, 100_000, 487_300),
-    _loss(1),
-    _loss(10),
+    _loss(1, 20_000),
+    _loss(10, 10_000),
     _jitter(20 * _MS, 10 * _MS),
     _access(1_200_000),
     _reorder(20 * _MS, 10 * _MS, 4 * _MS),

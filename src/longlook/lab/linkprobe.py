@@ -30,6 +30,7 @@ _PORT = 9
 _BUFFER_BYTES = 32 * 1024 * 1024
 _STOP_S = 10.0
 _GROUP_S = 0.001
+_LEAD_NS = 1_000_000  # the first packet waits for its time like all others, and is as late
 
 
 @dataclass(frozen=True)
@@ -182,9 +183,9 @@ class Source:
         self._socket.close()
 
     def follow(self, offsets_ns: Sequence[int], size_bytes: int) -> list[int]:
-        """Send a datagram of `size_bytes` (IP packet) at each of these times from now; when each was really sent."""
+        """Send a datagram of `size_bytes` (IP packet) at each of these times from a start; when each was sent."""
         payload = bytearray(size_bytes - UDP_IP_BYTES)
-        began_ns = time.monotonic_ns()
+        began_ns = time.monotonic_ns() + _LEAD_NS
         sent_ns: list[int] = []
         due_ns = -1
         for sequence, offset_ns in enumerate(offsets_ns):

@@ -1,0 +1,130 @@
+"""Measure a calibration in a guest, judge it and keep it where runs find it: in the cache, by what it depends on."""
+
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from longlook import calibration, codec, paths
+from longlook.calibration.cases import CASES
+from longlook.calibration.verdicts import Row, verdicts
+from longlook.engines.boot import Guest
+from longlook.engines.errand import run_errand
+from longlook.engines.guestprobe import find_guest, warm_imports
+from longlook.errors import MachineError
+from longlook.guest_calibration import RESULT
+from longlook.installing import file_digest
+from longlook.lab.calibrator import PACKETS
+from longlook.linkprogram import link_program
+from longlook.store import write_json
+
+TABLE, RAW = "calibration.json", "packets.parquet"
+_MODULE = "longlook.guest_calibration"
+_SEED = 1  # of the guest, so of netem's draws
+_WALL_LIMIT_S = 300.0
+_CODE = (
+    "guest_calibration.py",
+    *(f"lab/{name}.py" for name in ("calibrator", "linkprobe", "namespace", "netembed", "network", "offload")),
+)
+"""What decides what is measured, beside the folder `calibration`; paths in the package."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The certificate. Digests are SHA-256; `passed`: ours is within every tolerance; seconds are real time."""
+
+    key: str
+    passed: bool
+    link: str
+    kernel: str
+    code: str
+    packets: str
+    exact: bool
+    wall_s: float
+    cpu_s: float
+    made_unix_s: int
+    rows: tuple[Row, ...]
+
+
+def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibration:
+    """Boot a guest, measure every case and judge; the table and the raw times go to the cache, and to `out`.
+
+    MachineError where no guest boots or it did not finish.
+    """
+    guest, link = find_guest(), link_program()
+    say(f"measuring {len(CASES)} cases in a guest, half a minute …")
+    with tempfile.TemporaryDirectory(prefix="longlook-calibrate-") as box:
+        ended = run_errand(guest, _MODULE, (), warm_imports(), Path(box), _SEED, _WALL_LIMIT_S)
+        measured = Path(box, RESULT, PACKETS)
+        if not measured.exists():
+            last = ended.console.strip().splitlines()[-20:]
+            reason = ended.reason or "it switched itself off before it was finished"
+            raise MachineError(f"the calibration's guest failed: {reason}", "\n".join(last) or None)
+        packets = pd.read_csv(measured, dtype={"received_ns": "Int64"})
+    folder = _folder(link.digest, kernel := file_digest(Path(guest.kernel)))
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = verdicts(CASES, packets)
+    result = Calibration(
+        key=folder.name,
+        passed=all(row.passed for row in rows),
+        link=link.digest,
+        kernel=kernel,
+        code=code_digest(),
+        packets=_keep(packets, folder / RAW),
+        exact=_is_exact(guest),
+        wall_s=round(ended.wall_s, 3),
+        cpu_s=round(ended.cpu_s, 3),
+        made_unix_s=int(time.time()),
+        rows=tuple(rows),
+    )
+    write_json(folder / TABLE, codec.encode(result))
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for name in (TABLE, RAW):
+            shutil.copyfile(folder / name, out / name)
+    return result
+
+
+def certificate(link_digest: str, kernel_digest: str) -> dict[str, Any] | None:
+    """What a manifest says of the calibration of this link in this kernel, None where there is none.
+
+    `path` is below the cache: a manifest names no place of the machine.
+    """
+    folder = _folder(link_digest, kernel_digest)
+    try:
+        passed = json.loads((folder / TABLE).read_text())["passed"]
+    except (OSError, ValueError, KeyError):
+        return None
+    return {"key": folder.name, "passed": passed, "path": str((folder / TABLE).relative_to(paths.cache_dir()))}
+
+
+def code_digest() -> str:
+    """Digest of the code that decides what is measured and what is demanded."""
+    own = Path(calibration.__file__).parent
+    files = sorted([*own.glob("*.py"), *(own.parent / name for name in _CODE)])
+    return codec.content_hash([(str(file.relative_to(own.parent)), file_digest(file)) for file in files], 64)
+
+
+def _folder(link_digest: str, kernel_digest: str) -> Path:
+    key = codec.content_hash({"link": link_digest, "kernel": kernel_digest, "code": code_digest()})
+    return paths.cache_dir() / "calibration" / key
+
+
+def _is_exact(guest: Guest) -> bool:
+    return guest.time == "inf-cpu"
+
+
+def _keep(packets: pd.DataFrame, path: Path) -> str:
+    """Write the raw table in one step; its digest."""
+    partial = path.with_name(f".{path.name}.new")
+    packets.to_parquet(partial, index=False)
+    digest = hashlib.sha256(partial.read_bytes()).hexdigest()
+    partial.replace(path)
+    return digest
