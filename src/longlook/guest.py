@@ -3,6 +3,9 @@
 The working directory of the guest's kernel on the host, its box, is the one place that the guest can write to. In it
 `order.json` says what to do, and each job's folder is copied to it under the job's number as soon as it is finished.
 Everything else is the host's root, read-only under a layer in memory. Light imports only.
+
+`error.json` in the box says why it could not do it: `machine` and `input` errors, or a `bug` with its traceback on the
+console.
 """
 
 import json
@@ -11,19 +14,20 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook import codec
 from longlook.errors import InputError, LonglookError
 from longlook.job import Job
-from longlook.lab import system
+from longlook.lab import system, view
 from longlook.lab.timing import Timing
 
 ORDER, ERROR = "order.json", "error.json"
 ENGINE = "virtual"
 
+_BOX_ON_HOST = Path("/proc/self/cwd")  # of the kernel, as long as the guest has mounted no /proc of its own
 _STAGE = Path("/tmp")  # noqa: S108  # of the guest: the only folder that every host has
 HOME = Path("/run/longlook")
 BOX = HOME / "box"
@@ -40,6 +44,7 @@ class Order:
     jobs: tuple[Job, ...]
     environment: Mapping[str, str]
     exact: bool
+    shown: tuple[str, ...] = ()  # folders of the host that the guest's own file systems would hide
 
 
 def main() -> None:
@@ -52,10 +57,10 @@ def live_as_init(work: Callable[[Order], None]) -> None:
     try:
         work(_enter())
     except LonglookError as error:
-        kind = "input" if isinstance(error, InputError) else "machine"
-        (BOX / ERROR).write_text(json.dumps({"kind": kind, "message": error.message, "hint": error.hint}))
-    except BaseException:
+        _complain("input" if isinstance(error, InputError) else "machine", error.message, error.hint)
+    except BaseException as error:
         traceback.print_exc()
+        _complain("bug", f"{type(error).__name__}: {error}", None)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -63,13 +68,19 @@ def live_as_init(work: Callable[[Order], None]) -> None:
         system.power_off()
 
 
+def _complain(kind: str, message: str, hint: str | None) -> None:
+    with suppress(OSError):  # a full disk, which the host notices by itself
+        (BOX / ERROR).write_text(json.dumps({"kind": kind, "message": message, "hint": hint}))
+
+
 def _enter() -> Order:
+    order = codec.decode(Order, json.loads((_BOX_ON_HOST / ORDER).read_text()))
     new = _make_root()
+    view.show(order.shown, new, _STAGE)
     home = new / HOME.relative_to("/")
     for name in ("box", "www", "tls", "scratch"):
-        (home / name).mkdir(parents=True)
-    system.mount("box", str(home / "box"), "hostfs", 0, "/proc/self/cwd")
-    order = codec.decode(Order, json.loads((home / "box" / ORDER).read_text()))
+        (home / name).mkdir(parents=True, exist_ok=True)
+    system.mount("box", str(home / "box"), "hostfs", 0, str(_BOX_ON_HOST))
     os.chroot(new)
     os.chdir("/")
     for name in list(os.environ):

@@ -13,7 +13,7 @@ from longlook.job import Program
 @cache
 def link_program() -> Program:
     """The `longlook-link` binary of this installation; MachineError when there is none."""
-    path = Path(os.environ.get("LONGLOOK_LINK") or Path(sys.executable).parent / "longlook-link")
+    path = Path(os.environ.get("LONGLOOK_LINK") or Path(sys.executable).parent / "longlook-link").absolute()
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except FileNotFoundError as error:

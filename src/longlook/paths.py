@@ -7,7 +7,7 @@ from pathlib import Path
 def cache_dir() -> Path:
     """Built programs, workload files and certificates, keyed by digest; safe to delete (LONGLOOK_CACHE moves it)."""
     if override := os.environ.get("LONGLOOK_CACHE"):
-        return Path(override)
+        return Path(override).absolute()
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "longlook"
 
@@ -20,17 +20,17 @@ def state_dir() -> Path:
 def adapters_dir() -> Path:
     """The adapters' sources: of the checkout, or LONGLOOK_ADAPTERS."""
     if override := os.environ.get("LONGLOOK_ADAPTERS"):
-        return Path(override)
+        return Path(override).absolute()
     return Path(__file__).resolve().parents[2] / "adapters"
 
 
 def kernel_dir() -> Path:
     """The guest kernel's patch and configuration: of the checkout, or LONGLOOK_KERNEL_RECIPE."""
     if override := os.environ.get("LONGLOOK_KERNEL_RECIPE"):
-        return Path(override)
+        return Path(override).absolute()
     return Path(__file__).resolve().parents[2] / "kernel"
 
 
 def plugin_paths() -> list[Path]:
     """Extra plug-in roots (LONGLOOK_PLUGINS, colon separated), each with stacks/, metrics/, … as in this package."""
-    return [Path(part) for part in os.environ.get("LONGLOOK_PLUGINS", "").split(":") if part]
+    return [Path(part).absolute() for part in os.environ.get("LONGLOOK_PLUGINS", "").split(":") if part]

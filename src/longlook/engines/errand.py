@@ -4,18 +4,23 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import longlook
 from longlook import codec, paths
 from longlook.engines.boot import Ended, Guest, boot
 from longlook.engines.cpus import one_cpu
 from longlook.errors import InputError, MachineError
 from longlook.guest import ERROR, ORDER, Order
 from longlook.job import Job
+from longlook.lab.view import hidden_folders
 
 _FORGOTTEN_IN_GUEST = ("LONGLOOK_DATAPATH",)
 _TO_GUEST = ("LD_LIBRARY_PATH", "PATH")
+_FOLDERS = ("LD_LIBRARY_PATH", "LONGLOOK_ADAPTERS", "LONGLOOK_PLUGINS", "PATH", "PYTHONPATH")
+"""Variables that list folders. A relative one is meant from here, and a guest is elsewhere."""
 
 
 def run_errand(
@@ -33,24 +38,47 @@ def run_errand(
     InputError or MachineError in the guest's own words; a guest that died says so in what is returned.
     """
     python = _python(pycache)
-    order = Order(tuple(jobs), _environment(python), exact=guest.time == "inf-cpu")
+    environment = _environment(python)
+    shown = hidden_folders(_needed(jobs, environment))
+    order = Order(tuple(jobs), environment, exact=guest.time == "inf-cpu", shown=shown)
     (box / ORDER).write_text(json.dumps(codec.encode(order)))
     with one_cpu() as cpu:
         ended = boot(guest, (sys.executable, "-m", module), python, box, seed, cpu, wall_limit_s, stop)
-    if (box / ERROR).exists():
-        said: Mapping[str, str | None] = json.loads((box / ERROR).read_text())
-        kind = InputError if said["kind"] == "input" else MachineError
-        raise kind(said["message"] or "the guest gave no reason", said["hint"])
-    return ended
+    if not (box / ERROR).exists():
+        return ended
+    said: Mapping[str, str | None] = json.loads((box / ERROR).read_text())
+    message = said["message"] or "the guest gave no reason"
+    if said["kind"] == "bug":
+        return replace(ended, reason=f"the guest's agent failed: {message}")
+    kind = InputError if said["kind"] == "input" else MachineError
+    raise kind(message, said["hint"])
 
 
 def _environment(python: Mapping[str, str]) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if name.startswith("LONGLOOK_")}
     needed = {name: os.environ[name] for name in _TO_GUEST if name in os.environ}
     kept = {name: value for name, value in ours.items() if name not in _FORGOTTEN_IN_GUEST}
-    return {"TZ": "UTC", "LANG": "C.UTF-8", **needed, **kept, "LONGLOOK_CACHE": str(paths.cache_dir()), **python}
+    here = {name: _from_anywhere(value) if name in _FOLDERS else value for name, value in (needed | kept).items()}
+    return {"TZ": "UTC", "LANG": "C.UTF-8", **here, "LONGLOOK_CACHE": str(paths.cache_dir()), **python}
 
 
 def _python(pycache: str) -> dict[str, str]:
     own = {"PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": pycache, "PYTHONDONTWRITEBYTECODE": "1"}
-    return {**own, **({"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {})}
+    path = os.environ.get("PYTHONPATH")
+    return {**own, **({"PYTHONPATH": _from_anywhere(path)} if path else {})}
+
+
+def _from_anywhere(folders: str) -> str:
+    return ":".join(str(Path(folder).absolute()) for folder in folders.split(":") if folder)
+
+
+def _needed(jobs: Sequence[Job], environment: Mapping[str, str]) -> Iterator[str]:
+    """Every path that a guest may have to find: Python and Longlook, programs, files to serve, certificates."""
+    yield from (sys.executable, sys.prefix, sys.base_prefix, str(Path(longlook.__file__).parents[1]))
+    yield from (entry for entry in sys.path if entry)
+    yield from (str(paths.cache_dir()), str(paths.adapters_dir()))
+    for name in _FOLDERS:
+        yield from filter(None, environment.get(name, "").split(":"))
+    for job in jobs:
+        yield from (program.path for program in job.programs.values())
+        yield from (job.content.root, job.identity.ca, job.identity.certificate, job.identity.key)

@@ -18,9 +18,11 @@ from longlook.engines.boot import CONSOLE, Ended, Guest
 from longlook.engines.errand import run_errand
 from longlook.engines.guestprobe import find_guest, warm_imports
 from longlook.engines.lost import lost_run
+from longlook.errors import MachineError
 from longlook.guest import ENGINE
 from longlook.installing import file_digest
 from longlook.job import Job
+from longlook.lab.artefacts import digests, raise_if_full
 from longlook.model import Run
 
 _AGENT_FILES = ("guest.py", "job.py", "model.py", "codec.py", "registry.py", "errors.py", "stacks/__init__.py")
@@ -86,6 +88,9 @@ class VirtualEngine:
             seed = seed_of(jobs)
             ended = run_errand(guest, "longlook.guest", jobs, self._pycache, box, seed, self.wall_limit_s, self._stop)
             return [_taken(box / str(number), job) or _lost(job, ended, began_ns) for number, job in enumerate(jobs)]
+        except OSError as error:
+            raise_if_full(box.parent, error)
+            raise
         finally:
             shutil.rmtree(box, ignore_errors=True)
 
@@ -111,12 +116,21 @@ def _taken(folder: Path, job: Job) -> Run | None:
     """Move a finished trial to where it belongs; None where the guest did not come so far."""
     if not (folder / "run.json").exists():
         return None
+    try:
+        run = codec.decode(Run, json.loads((folder / "run.json").read_text()))
+        whole = digests(folder) == run.artefacts
+    except ValueError:
+        whole = False
+    if not whole:  # the guest's kernel writes later than its programs, and a failure then is nobody's to see
+        raise_if_full(folder)
+        raise MachineError(f"what the guest wrote to {folder} is damaged", "look after that disk, then use --resume")
     for path in folder.iterdir():
         path.rename(Path(job.folder) / path.name)
-    return codec.decode(Run, json.loads((Path(job.folder) / "run.json").read_text()))
+    return run
 
 
 def _lost(job: Job, ended: Ended, began_unix_ns: int) -> Run:
+    raise_if_full(Path(job.folder))
     (Path(job.folder) / CONSOLE).write_text(ended.console)
     reason = ended.reason or "the guest switched itself off before the trial was finished"
     return lost_run(job, ENGINE, reason, _LOST_HINT, began_unix_ns, ended.wall_s)

@@ -1,5 +1,6 @@
 """Files of a trial's folder: written so that a crash never leaves half of one, and named by their digests."""
 
+import errno
 import hashlib
 import json
 import os
@@ -8,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from longlook import codec
+from longlook.errors import MachineError
 from longlook.model import Run
+
+_FULL_DISK_BYTES = 1 << 16
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -45,3 +49,14 @@ def seal(folder: Path, run: Run) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def raise_if_full(folder: Path, error: OSError | None = None) -> None:
+    """MachineError where a disk has no room, or a write has just failed for want of it.
+
+    A disk without room makes programs fail in ways that say nothing about them.
+    """
+    space = os.statvfs(folder)
+    full = space.f_bavail * space.f_frsize < _FULL_DISK_BYTES
+    if full or (error is not None and error.errno in (errno.ENOSPC, errno.EDQUOT)):
+        raise MachineError(f"the disk of {folder} is full", "make room, then run again with --resume") from error

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook import registry
-from longlook.errors import MachineError
 from longlook.job import Job
 from longlook.lab import artefacts, guard
 from longlook.lab.counters import Reading, take_reading
@@ -27,8 +26,6 @@ GRACE_S = 1.0
 
 DYING_S = 0.25
 """A client may see its connection break before the kernel reports the server's death, which is the better reason."""
-
-_FULL_DISK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
     observed = guard.observe(measured.before, measured.after, remains.summary, own_cpu_s)
     judgement = _judge(job, measured, remains, observed, session=session)
     if judgement.outcome is not Outcome.OK:
-        _raise_if_full(folder)
+        artefacts.raise_if_full(folder)
     run = Run(
         trial_id=job.trial.id,
         outcome=judgement.outcome,
@@ -149,10 +146,3 @@ def _judge(
 def _repeats(end: Endpoint) -> bool:
     stack: Stack = registry.get("stacks", end.stack)
     return stack.repeats
-
-
-def _raise_if_full(folder: Path) -> None:
-    """A disk without room makes programs fail in ways that say nothing about them."""
-    space = os.statvfs(folder)
-    if space.f_bavail * space.f_frsize < _FULL_DISK_BYTES:
-        raise MachineError(f"the disk of {folder} is full", "make room, then run again with --resume")
