@@ -16,7 +16,7 @@ from longlook.installing import file_digest
 from longlook.model import Outcome, Run, Trial
 from longlook.normalise import normalise_trial
 from longlook.store import RunFolder, write_json
-from longlook.verification import Checked, Fingerprint, Repeat, Verification, check, differences
+from longlook.verification import Checked, Imprint, Repeat, Verification, check, differences
 
 RESULT = "verification.json"
 DIVERGENT = "divergent"
@@ -33,7 +33,7 @@ def refuse_unrepeatable(engine: Engine, trials: Sequence[Trial]) -> None:
         )
 
 
-def fingerprint(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> Fingerprint:
+def imprint(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> Imprint:
     """A finished trial in digests and values."""
     files = {
         str(path.relative_to(folder)): file_digest(path)
@@ -41,18 +41,18 @@ def fingerprint(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) ->
         if path.is_file() and path.name != _DERIVED
     }
     if run.outcome is not Outcome.OK:
-        return Fingerprint(run.outcome, files, None, {}, None)
+        return Imprint(run.outcome, files, None, {}, None)
     timeline = normalise_trial(folder, trial, run)
     values = {name: registry.get("metrics", name).measure(timeline) for name in {*metrics, _LOAD}}
     samples = {name: values[name] for name in metrics}
-    return Fingerprint(run.outcome, files, timeline.digest(), samples, values[_LOAD])
+    return Imprint(run.outcome, files, timeline.digest(), samples, values[_LOAD])
 
 
 @dataclass(frozen=True)
 class _Kept:
     trial: Trial
     run: Run
-    fingerprint: Fingerprint
+    imprint: Imprint
 
 
 class Verifier:
@@ -92,8 +92,8 @@ class Verifier:
                 for each, path in zip(kept, folders, strict=True)
             ]
             for before, run, path in zip(kept, self._engine.run_together(jobs), folders, strict=True):
-                again = fingerprint(path, before.trial, run, self._metrics)
-                differing = differences(before.fingerprint, again)
+                again = imprint(path, before.trial, run, self._metrics)
+                differing = differences(before.imprint, again)
                 if differing and before.run.exact:
                     path.rename(self._divergent(before.trial, number))
                 yield before.trial, Repeat(differing, run.outcome, again.load_s)
@@ -113,13 +113,13 @@ class Verifier:
             if run is None:
                 raise RuntimeError(f"trial {trial.id} is not finished")
             path = self._folder.trials / trial.id
-            self._kept[trial.id] = _Kept(trial, run, fingerprint(path, trial, run, self._metrics))
+            self._kept[trial.id] = _Kept(trial, run, imprint(path, trial, run, self._metrics))
         return self._kept[trial.id]
 
     def _checked(self, trial: Trial, repeats: dict[int, Repeat]) -> Checked:
         kept = self._kept[trial.id]
         ordered = [repeats[number] for number in sorted(repeats)]
-        checked = check(trial, kept.run.attempt, kept.fingerprint, ordered, exact=kept.run.exact)
+        checked = check(trial, kept.run.attempt, kept.imprint, ordered, exact=kept.run.exact)
         if not checked.diverged:
             return checked
         first, *others = [self._divergent(trial, number) for number in sorted(repeats) if repeats[number].differing]
