@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from longlook import codec, registry, tls
+from longlook.calibrate import certificate
 from longlook.claims import judge
 from longlook.engines import Engine
 from longlook.engines.choice import make_engine
@@ -100,6 +101,7 @@ def run_study(
                     setting = each.setting()
                     cache = TrialCache(setting) if use_cache and setting is not None else None
                     _note_setting(folder, each.name, setting)
+                    _note_calibration(folder, provisions, setting)
                     Executor(study, folder, each, provisions, tally, jobs=jobs, cache=cache).execute(trials)
             folder.write_manifest({**folder.manifest, "finished_unix_s": int(time.time())})
         if verify:
@@ -176,6 +178,13 @@ def _note_setting(folder: RunFolder, engine: str, setting: Mapping[str, str] | N
     if setting is not None:
         manifest = folder.manifest
         folder.write_manifest({**manifest, "settings": {**manifest["settings"], engine: dict(setting)}})
+
+
+def _note_calibration(folder: RunFolder, provisions: Provisions, setting: Mapping[str, str] | None) -> None:
+    """Point to the certificate of this link in this guest kernel; None in the manifest: `longlook calibrate` is due."""
+    if setting is not None and "kernel" in setting:
+        found = certificate(provisions.link.digest, setting["kernel"])
+        folder.write_manifest({**folder.manifest, "calibration": found})
 
 
 def _reopen(out: Path, plan: Plan) -> RunFolder:

@@ -1,12 +1,16 @@
 """Judging a calibration: tables made by the laws themselves pass, tables that are a little wrong do not."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from longlook import calibrate
 from longlook.calibration.cases import (
     CASES,
     EMULATORS,
@@ -203,7 +207,25 @@ def test_a_dead_link_fails_everything() -> None:
     assert not any(row.passed for row in rows if row.quantity != "packets out of range")
 
 
+def test_what_runs_in_the_guest_is_light() -> None:
+    code = "import sys, longlook.lab.calibrator; print(*sys.modules.keys() & {'numpy', 'pandas', 'scipy', 'pydantic'})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def test_netem_has_its_own_verdict() -> None:
     rows = judged(cases_of(Propagation), obey, netem=lambda case, sent_ns: obey(case, sent_ns) + 1e6)
     assert all(row.passed and not row.netem_passed for row in rows)
     assert NETEM in EMULATORS
+
+
+def test_a_certificate_is_found_by_link_and_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
+    assert calibrate.certificate("link", "kernel") is None
+    folder = calibrate._folder("link", "kernel")
+    folder.mkdir(parents=True)
+    (folder / calibrate.TABLE).write_text('{"passed": false}')
+    path = f"calibration/{folder.name}/{calibrate.TABLE}"
+    assert calibrate.certificate("link", "kernel") == {"key": folder.name, "passed": False, "path": path}
+    assert calibrate.certificate("link", "another kernel") is None
+    assert calibrate.certificate("another link", "kernel") is None

@@ -14,12 +14,13 @@ LAYERS: list[tuple[str, set[str]]] = [
     (
         "pure",
         {"codec", "units", "paths", "registry", "job", "timeline", "network", "study", "plan", "samples", "claims"}
-        | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer"},
+        | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"},
     ),
     (
         "effects",
         {"store", "tls", "content", "installing", "setup", "lab", "agent", "engines", "execute", "measure", "report"}
-        | {"cachefolder", "hostfacts", "linkprogram", "doctor", "executors", "guestkernel"},
+        | {"cachefolder", "hostfacts", "linkprogram", "doctor", "executors", "guestkernel"}
+        | {"guest", "calibrate"},
     ),
     ("pipeline", {"pipeline"}),
     ("command line", {"present", "cli", "terminal", "__main__"}),
@@ -28,7 +29,7 @@ LAYERS: list[tuple[str, set[str]]] = [
 # Plug-ins declare in the pure layer and may carry out their effects (install, prepare) through these.
 PLUGIN_EFFECTS = {"stacks": {"installing", "installing_python"}, "workloads": {"content"}}
 
-LIGHT = {"agent", "codec", "errors", "job", "model", "paths", "registry", "stacks", "lab"}
+LIGHT = {"agent", "guest", "codec", "errors", "job", "model", "paths", "registry", "stacks", "lab"}
 """What the agent imports, on the host and in a guest; nothing of this may import a heavy library at its top."""
 HEAVY = {"pandas", "numpy", "scipy", "statsmodels", "altair", "pydantic", "typer", "rich", "pyarrow", "jinja2"}
 
