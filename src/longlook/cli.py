@@ -1,27 +1,28 @@
 """Arguments to stage calls; no logic of its own."""
 
-import json
 import os
 import signal
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from longlook import codec
+from longlook import cli_checks, codec
 from longlook.errors import InputError, InterruptedByUserError, LonglookError, MachineError
 from longlook.model import Outcome
-from longlook.terminal import console
+from longlook.terminal import console, print_json
 
 app = typer.Typer(
     help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False
 )
 study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
+app.add_typer(cli_checks.cache_app, name="cache")
+app.command("diff-runs")(cli_checks.diff_runs)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
@@ -191,11 +192,6 @@ def parse_changes(changes: list[str]) -> dict[str, str]:
             raise InputError(f"--set {change}: not KEY=VALUE", "write for example --set network.rtt=50ms")
         parsed[key.strip()] = value.strip()
     return parsed
-
-
-def print_json(data: Any) -> None:
-    """One JSON document on standard output."""
-    sys.stdout.write(json.dumps(data, indent=1, allow_nan=False) + "\n")
 
 
 def _fail(message: str, hint: str | None, code: int) -> NoReturn:

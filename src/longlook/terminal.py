@@ -1,6 +1,8 @@
 """Standard output as people and pipes want it."""
 
+import json
 import sys
+from typing import Any
 
 from rich.console import Console
 
@@ -11,3 +13,8 @@ PIPE_COLUMNS = 200
 def console() -> Console:
     """Colour and the terminal's width, or plain wide text in a pipe."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_COLUMNS)
+
+
+def print_json(data: Any) -> None:
+    """One JSON document on standard output."""
+    sys.stdout.write(json.dumps(data, indent=1, allow_nan=False) + "\n")

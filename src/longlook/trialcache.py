@@ -21,6 +21,7 @@ from longlook.stacks import Stack
 
 _ENTRY = "entry.json"
 _DERIVED = "timeline.parquet"  # made again from the rest
+_ABANDONED_S = 3600.0  # an unfinished entry is left to who may be writing it for so long
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,14 @@ class TrialCache:
         if run is None:
             shutil.rmtree(folder, ignore_errors=True)
             return None
-        for name in files:
-            _share(folder / name, Path(job.folder) / name)
-        os.utime(folder / _ENTRY)  # last used, for prune
+        try:
+            for name in files:
+                _share(folder / name, Path(job.folder) / name)
+            os.utime(folder / _ENTRY)  # last used, for prune
+        except FileNotFoundError:  # another process is pruning: there is none, then
+            for name in files:
+                (Path(job.folder) / name).unlink(missing_ok=True)
+            return None
         return run
 
     def keep(self, job: Job, run: Run) -> None:
@@ -87,10 +93,9 @@ class TrialCache:
             for name in files:
                 _share(source / name, partial / name)
             (partial / _ENTRY).write_text(json.dumps({"files": files}, indent=1) + "\n")
-            shutil.rmtree(folder, ignore_errors=True)
-            partial.rename(folder)
+            partial.rename(folder)  # refused where another process was first: its entry is as good, and may be in use
         except OSError:
-            shutil.rmtree(partial, ignore_errors=True)  # another process was first, or there is no room: no harm
+            shutil.rmtree(partial, ignore_errors=True)  # or there is no room: no harm
             if not folder.is_dir() and shutil.disk_usage(self._root).free > 1 << 20:
                 raise
 
@@ -108,15 +113,28 @@ def prune(unused_for_s: float, root: Path | None = None, now_s: float | None = N
     root, now_s = root or cache_root(), time.time() if now_s is None else now_s
     removed = removed_bytes = kept = kept_bytes = 0
     for folder in [*root.glob("??/*"), *root.glob(".partial-*")]:
-        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        mark = folder / _ENTRY
-        used_s = (mark if mark.exists() else folder).stat().st_mtime
-        if now_s - used_s >= unused_for_s:
+        whole = not folder.name.startswith(".")
+        try:
+            size_bytes = _size_bytes(folder)
+            used_s = (folder / _ENTRY if (folder / _ENTRY).exists() else folder).stat().st_mtime
+        except FileNotFoundError:  # somebody else removes or finishes it
+            continue
+        if now_s - used_s >= (unused_for_s if whole else max(unused_for_s, _ABANDONED_S)):
             shutil.rmtree(folder, ignore_errors=True)
-            removed, removed_bytes = removed + 1, removed_bytes + size
+            removed, removed_bytes = removed + 1, removed_bytes + size_bytes
         else:
-            kept, kept_bytes = kept + 1, kept_bytes + size
+            kept, kept_bytes = kept + 1, kept_bytes + size_bytes
     return Pruned(removed, removed_bytes, kept, kept_bytes)
+
+
+def held(root: Path | None = None) -> tuple[int, int]:
+    """Entries and their bytes."""
+    sizes = [_size_bytes(folder) for folder in (root or cache_root()).glob("??/*")]
+    return len(sizes), sum(sizes)
+
+
+def _size_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _source(name: str) -> str:

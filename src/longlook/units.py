@@ -38,6 +38,9 @@ _RATE = _Kind(
     {f"{prefix}{ending}": f"{prefix}bit" for prefix in ("", "k", "M", "G") for ending in ("bit/s", "bps", "b/s")},
 )
 _TIME = _Kind("time", "nanoseconds", {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}, "36ms", {"µs": "us", "μs": "us"})
+_DURATION = _Kind(
+    "length of time", "seconds", {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800}, "30d", {"m": "min"}
+)
 _SIZE = _Kind(
     "size",
     "bytes",
@@ -80,6 +83,11 @@ def parse_queue(value: object) -> Queue:
     return Queue(bdp=number) if unit == "bdp" else Queue(size_bytes=_whole(_QUEUE, value, number, unit))
 
 
+def parse_duration(value: str) -> int:
+    """Seconds, of a length of time that people wait: 90min, 12h, 30d, 2w."""
+    return _whole(_DURATION, value, *_split(_DURATION, value))
+
+
 def parse_share(value: object) -> Fraction:
     """A share from 0 to 1: 1%, 0.1%, or a number below one such as 0.01."""
     share = _share(value)
@@ -103,6 +111,16 @@ def print_size(size_bytes: int) -> str:
     decimal = _print(size_bytes, {unit: scale for unit, scale in _SIZE.units.items() if "i" not in unit})
     binary = _print(size_bytes, {unit: scale for unit, scale in _SIZE.units.items() if "i" in unit or unit == "B"})
     return min(decimal, binary, key=len)
+
+
+def print_bytes(size_bytes: int) -> str:
+    """About how much space something takes, for people: 1.2 GB. Not exact, unlike `print_size`."""
+    unit, scale = next(
+        (unit, scale)
+        for unit, scale in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3), ("B", 1))
+        if size_bytes >= scale or scale == 1
+    )
+    return f"{size_bytes / scale:.{1 if scale > 1 else 0}f} {unit}"
 
 
 def print_queue(queue: Queue) -> str:
