@@ -101,6 +101,8 @@ def run_study(
                     setting = each.setting()
                     cache = TrialCache(setting) if use_cache and setting is not None else None
                     _note_setting(folder, each.name, setting)
+                    for note in each.notes():
+                        observer.say(note)
                     _note_calibration(folder, provisions, setting)
                     Executor(study, folder, each, provisions, tally, jobs=jobs, cache=cache).execute(trials)
             folder.write_manifest({**folder.manifest, "finished_unix_s": int(time.time())})

@@ -24,6 +24,10 @@ class Engine(Protocol):
         """What beside the job determines a result; None where a trial is no function of anything that can be named."""
         ...
 
+    def notes(self) -> Sequence[str]:
+        """What a user should know of how it runs here; one sentence each."""
+        ...
+
     def interrupt(self) -> None:
         """Make calls that are under way in other threads end soon, with an exception."""
         ...

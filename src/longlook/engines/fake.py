@@ -80,6 +80,10 @@ class FakeEngine:
     def setting(self) -> None:
         """Nothing that determines a result."""
 
+    def notes(self) -> Sequence[str]:
+        """Nothing out of the ordinary."""
+        return ()
+
     def interrupt(self) -> None:
         """Nothing runs in other threads."""
 

@@ -1,4 +1,4 @@
-"""Whether a guest can be booted here, and how; tried once for each kernel and start of the host."""
+"""Whether a guest can be booted here, and how; tried once for each kernel, start of the host and seccomp policy."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from longlook.job import Program
 
 _PROBE_LIMIT_S = 30.0
 _HELLO = "longlook-guest-works"
+_USERSPACES = ("seccomp", "ptrace")
+_ANSWER_FORMAT = b"longlook: %s["  # in a kernel that answers SIGUSR2 (kernel/time-travel.patch)
 _IMPORTS = (
     "import longlook.guest, longlook.guest_calibration, longlook.lab.laboratory, longlook.lab.calibrator; "
     'from longlook import registry; registry.load("stacks")'
@@ -30,27 +33,46 @@ def find_guest() -> Guest:
     if shutil.which("setpriv") is None:
         raise MachineError("setpriv is missing", f"sudo apt-get install util-linux, {_LIVE}")
     program = kernel_program(lambda _text: None)
-    record = paths.state_dir() / f"guest-{codec.content_hash([program.digest, _boot_id(), os.geteuid()])}.json"
+    record = (
+        paths.state_dir() / f"guest-{codec.content_hash([program.digest, _boot_id(), os.geteuid(), _policy()])}.json"
+    )
     try:
-        return codec.decode(Guest, json.loads(record.read_text()))
+        # The same kernel may lie elsewhere now.
+        return replace(codec.decode(Guest, json.loads(record.read_text())), kernel=program.path)
     except (OSError, ValueError):
         guest = _probe(program)
-        record.parent.mkdir(parents=True, exist_ok=True)
-        record.write_text(json.dumps(asdict(guest)))
+        with suppress(OSError):  # a cache that cannot be written: the next start tries again
+            record.parent.mkdir(parents=True, exist_ok=True)
+            partial = record.with_suffix(f".{os.getpid()}")
+            partial.write_text(json.dumps(asdict(guest)))
+            partial.replace(record)
         return guest
 
 
+def note_on(guest: Guest) -> str | None:
+    """What a user should know of the way in which guests run here."""
+    if guest.userspace == "ptrace":
+        return (
+            "virtual time: this machine refuses what a guest needs to run its programs by seccomp, so it runs them by "
+            "ptrace: the same results, several times slower"
+        )
+    return None
+
+
 def _probe(program: Program) -> Guest:
-    last = ""
-    for userspace in ("seccomp", "ptrace"):
-        guest = Guest(program.path, userspace=userspace)
+    said = []
+    answers = _ANSWER_FORMAT in Path(program.path).read_bytes()
+    for userspace in _USERSPACES:
+        guest = Guest(program.path, userspace=userspace, answers=answers)
         with one_cpu() as cpu, tempfile.TemporaryDirectory(prefix="longlook-probe-") as box:
             ended = boot(replace(guest, memory="256M"), ("echo", _HELLO), {}, Path(box), 1, cpu, _PROBE_LIMIT_S)
         if _HELLO in ended.console:  # the kernel then gives up, because its first process ended
             return guest
-        last = ended.console.strip().splitlines()[-1] if ended.console.strip() else (ended.reason or "it said nothing")
+        lines = ended.console.strip().splitlines()
+        said.append(f"{userspace}: {lines[-1] if lines else ended.reason or 'it said nothing'}")
     raise MachineError(
-        f"the guest's kernel {program.path} does not boot here: {last}", f"name another by LONGLOOK_KERNEL, {_LIVE}"
+        f"the guest's kernel {program.path} does not boot here ({'; '.join(said)})",
+        f"name a User-Mode Linux kernel by LONGLOOK_KERNEL, or unset it and: longlook setup kernel; {_LIVE}",
     )
 
 
@@ -73,6 +95,12 @@ def warm_imports() -> str:
 
 def _without_python() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def _policy() -> list[str]:
+    """What this process may do as its seccomp filters see it: a record of one container says nothing of another."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return [line for line in lines if line.startswith(("Seccomp", "NoNewPrivs"))]
 
 
 def _boot_id() -> str:

@@ -61,6 +61,10 @@ class LiveEngine:
     def setting(self) -> None:
         """Nothing that determines a result."""
 
+    def notes(self) -> Sequence[str]:
+        """Nothing out of the ordinary."""
+        return ()
+
     def interrupt(self) -> None:
         """Nothing runs in other threads."""
 

@@ -8,15 +8,16 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook import codec
+from longlook import codec, registry
 from longlook import guest as guest_module
 from longlook.engines.boot import CONSOLE, Ended, Guest
 from longlook.engines.errand import run_errand
-from longlook.engines.guestprobe import find_guest, warm_imports
+from longlook.engines.guestprobe import find_guest, note_on, warm_imports
 from longlook.engines.lost import lost_run
 from longlook.errors import MachineError
 from longlook.guest import ENGINE
@@ -24,6 +25,7 @@ from longlook.installing import file_digest
 from longlook.job import Job
 from longlook.lab.artefacts import digests, raise_if_full
 from longlook.model import Run
+from longlook.stacks import Stack
 
 _AGENT_FILES = ("guest.py", "job.py", "model.py", "codec.py", "registry.py", "errors.py", "stacks/__init__.py")
 _LOST_HINT = "the guest's last words are in console.log; if this happens again, report it with them"
@@ -52,9 +54,15 @@ class VirtualEngine:
             "kernel": file_digest(Path(guest.kernel)),
             "memory": guest.memory,
             "time": guest.time,
+            "userspace": guest.userspace,
             "agent": agent_digest(),
             "python": sys.version,
         }
+
+    def notes(self) -> Sequence[str]:
+        """How guests run their programs, where that is not the usual way."""
+        note = note_on(self._entered())
+        return () if note is None else (note,)
 
     def interrupt(self) -> None:
         """Kill every guest."""
@@ -80,8 +88,17 @@ class VirtualEngine:
         return self.run_together([job])[0]
 
     def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Run trials one after another in one boot, so that they share a warm browser."""
+        """Run trials one after another in one boot, so that they share a warm browser, but for those that wait busily."""
         guest = self._entered()
+        busy = [job for job in jobs if _waits_busily(job)]
+        calm = [job for job in jobs if job not in busy]
+        runs = [*self._boot(guest, calm), *self._boot(replace(guest, time="basic"), busy)]
+        done = {run.trial_id: run for run in runs}
+        return [done[job.trial.id] for job in jobs]
+
+    def _boot(self, guest: Guest, jobs: Sequence[Job]) -> list[Run]:
+        if not jobs:
+            return []
         began_ns = time.time_ns()
         box = Path(tempfile.mkdtemp(prefix=".partial-boot-", dir=Path(jobs[0].folder).parent))
         try:
@@ -98,6 +115,11 @@ class VirtualEngine:
         if self._guest is None:
             raise RuntimeError("the engine was not entered")
         return self._guest
+
+
+def _waits_busily(job: Job) -> bool:
+    stacks: list[Stack] = [registry.get("stacks", end.stack) for end in (job.trial.server, job.trial.client)]
+    return any(stack.busy_waits for stack in stacks)
 
 
 def agent_digest() -> str:

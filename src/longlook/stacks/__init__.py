@@ -92,6 +92,7 @@ class Stack:
     session_command: Callable[[Program, Identity], Command] | None = None  # identity: known when the session starts
     installed: Callable[[str], bool] = lambda _version: False
     repeats: bool = True  # in virtual time the same trial gives the same bytes
+    busy_waits: bool = False  # a program spins for time to pass: CPU costs time then, in virtual time too, inexactly
     several_connections: bool = False  # the client honours `connections` of its ClientJob
     system_package: str | None = None  # Debian package that `setup` installs where `installed` says no
 
