@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from longlook import calibrate
 from longlook.calibration.cases import (
@@ -26,6 +27,7 @@ from longlook.calibration.cases import (
 )
 from longlook.calibration.laws import Times
 from longlook.calibration.verdicts import Row, verdicts
+from longlook.cli import app
 
 Emulate = Callable[[Case, Times], Times]
 """Arrival times of packets sent at these times, NaN for lost ones."""
@@ -229,3 +231,16 @@ def test_a_certificate_is_found_by_link_and_kernel(tmp_path: Path, monkeypatch: 
     assert calibrate.certificate("link", "kernel") == {"key": folder.name, "passed": False, "path": path}
     assert calibrate.certificate("link", "another kernel") is None
     assert calibrate.certificate("another link", "kernel") is None
+
+
+@pytest.mark.parametrize(("error_ns", "code"), [(0.0, 0), (50_000.0, 1)])
+def test_the_command_fails_when_ours_is_out_of_tolerance(
+    monkeypatch: pytest.MonkeyPatch, error_ns: float, code: int
+) -> None:
+    rows = tuple(judged(cases_of(Propagation), lambda case, sent_ns: obey(case, sent_ns) + error_ns))
+    passed = all(row.passed for row in rows)
+    result = calibrate.Calibration("key", passed, "link", "kernel", "code", "packets", True, 1.0, 1.0, 0, rows)
+    monkeypatch.setattr(calibrate, "calibrate", lambda _say, _out: result)
+    done = CliRunner().invoke(app, ["calibrate"])
+    assert done.exit_code == code
+    assert ("out of tolerance" in done.output) == (code == 1)

@@ -19,8 +19,8 @@ from longlook.lab.view import hidden_folders
 
 _FORGOTTEN_IN_GUEST = ("LONGLOOK_DATAPATH",)
 _TO_GUEST = ("LD_LIBRARY_PATH", "PATH")
-_FOLDERS = ("LD_LIBRARY_PATH", "LONGLOOK_ADAPTERS", "LONGLOOK_PLUGINS", "PATH", "PYTHONPATH")
-"""Variables that list folders. A relative one is meant from here, and a guest is elsewhere."""
+_FOLDERS = ("LD_LIBRARY_PATH", "LONGLOOK_ADAPTERS", "LONGLOOK_LINK", "LONGLOOK_PLUGINS", "PATH", "PYTHONPATH")
+"""Variables that list folders, or name a file. A relative one is meant from here, and a guest is elsewhere."""
 
 
 def run_errand(
