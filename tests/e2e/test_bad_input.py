@@ -25,6 +25,10 @@ STUDY = TINY.read_text()
         (["setup", "quic-og"], 2, ["quic-og", "quic-go"]),
         (["setup", "quic-go@9"], 2, ["9", "0.65.0"]),
         (["run", "--nonsense"], 2, ["nonsense"]),
+        (["run", "demo", "--engine", "live", "--verify", "2"], 2, ["live", "real time", "--engine virtual"]),
+        (["run", "demo", "--verify", "-1"], 2, ["verify"]),
+        (["cache", "prune", "--unused-for", "a month"], 2, ["a month", "30d"]),
+        (["diff-runs", "nowhere", "nowhere"], 2, ["nowhere", "run.json", "manifest.json"]),
     ],
 )
 def test_arguments(arguments: list[str], code: int, messages: list[str]) -> None:
@@ -56,7 +60,7 @@ def test_study_files(tmp_path: Path, old: str, new: str, messages: list[str]) ->
 
 def test_an_occupied_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("do not touch")
-    answer = longlook("run", str(TINY), "--out", str(tmp_path))
+    answer = longlook("run", str(TINY), "--engine", "live", "--out", str(tmp_path))
     assert answer.returncode == 2
     assert "not empty" in answer.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]

@@ -1,4 +1,4 @@
-"""The whole road with real programs, from the command line to the report; and what becomes of a stopped run."""
+"""The whole road with real programs in real time, from arguments to the report; and what becomes of a stopped run."""
 
 import json
 import signal
@@ -15,6 +15,7 @@ from longlook.store import RunFolder
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 TINY = Path(__file__).parents[1] / "support" / "tiny.toml"
+LIVE = [str(TINY), "--engine", "live"]  # it measures CPU time, which virtual time has not
 LONGLOOK = [sys.executable, "-m", "longlook"]
 
 
@@ -26,7 +27,7 @@ def longlook(*arguments: str, **options: object) -> subprocess.CompletedProcess[
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("e2e") / "run"
     # A relative path, as people write it and as the default is.
-    answer = longlook("run", str(TINY), "--out", "run", cwd=out.parent)
+    answer = longlook("run", *LIVE, "--out", "run", cwd=out.parent)
     assert answer.returncode == 0, answer.stderr
     assert "report: run/report/index.html" in answer.stdout
     return out
@@ -93,7 +94,7 @@ def started(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A run that has finished at least two trials and goes on."""
     out = tmp_path / "run"
     process = subprocess.Popen(
-        [*LONGLOOK, "run", str(TINY), "--out", str(out), "--json"],
+        [*LONGLOOK, "run", *LIVE, "--out", str(out), "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -114,7 +115,7 @@ def started(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
 def finish(out: Path, before: set[str]) -> None:
     """Resume, and check that nothing finished was run again."""
     kept = {name: (out / "trials" / name / "run.json").read_bytes() for name in before}
-    answer = longlook("run", str(TINY), "--resume", str(out))
+    answer = longlook("run", *LIVE, "--resume", str(out))
     assert answer.returncode == 0, answer.stderr
     assert f"{len(before)} finished before" in answer.stdout
     assert {name: (out / "trials" / name / "run.json").read_bytes() for name in before} == kept
@@ -146,6 +147,6 @@ def test_resume_refuses_another_plan(started: tuple[subprocess.Popen[str], Path]
     process, out = started
     process.kill()
     process.wait()
-    answer = longlook("run", str(TINY), "--resume", str(out), "--rounds", "4")
+    answer = longlook("run", *LIVE, "--resume", str(out), "--rounds", "4")
     assert answer.returncode == 2
     assert "planned differently" in answer.stderr

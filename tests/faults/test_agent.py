@@ -24,13 +24,13 @@ def test_one_job_from_a_file(home: Home) -> None:
     job = home.job()
     order = home.path / "job.json"
     order.write_text(json.dumps(codec.encode(job)))
-    command = [sys.executable, "-m", "longlook.agent", "--job", str(order), "--engine", "virtual"]
+    command = [sys.executable, "-m", "longlook.agent", "--job", str(order)]
     done = subprocess.run(command, env=home.environment(), capture_output=True, check=True, timeout=60)
     answer = json.loads(done.stdout)
     assert answer["event"] == "run"
     saved = json.loads((Path(job.folder) / "run.json").read_text())
     assert saved == answer["run"]
-    assert (saved["outcome"], saved["engine"]) == ("ok", "virtual")
+    assert (saved["outcome"], saved["engine"]) == ("ok", "live")
 
 
 @pytest.mark.lab

@@ -14,13 +14,14 @@ LAYERS: list[tuple[str, set[str]]] = [
     (
         "pure",
         {"codec", "units", "paths", "registry", "job", "timeline", "network", "study", "plan", "samples", "claims"}
-        | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"},
+        | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"}
+        | {"batches", "virtualtime", "fingerprint", "verification", "linkdiff"},
     ),
     (
         "effects",
         {"store", "tls", "content", "installing", "setup", "lab", "agent", "engines", "execute", "measure", "report"}
         | {"cachefolder", "hostfacts", "linkprogram", "doctor", "executors", "guestkernel"}
-        | {"guest", "calibrate"},
+        | {"guest", "calibrate", "trialcache", "verify", "rundiff"},
     ),
     ("pipeline", {"pipeline"}),
     ("command line", {"present", "cli", "terminal", "__main__"}),
