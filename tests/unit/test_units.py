@@ -138,3 +138,21 @@ def test_errors_say_what_to_write(parse: object, value: object, parts: list[str]
         parse(value)
     for part in parts:
         assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("90min", 5400), ("5m", 300), ("12h", 43200), ("1.5d", 129600), ("30d", 2592000)]
+)
+def test_lengths_of_time_that_people_wait(text: str, seconds: int) -> None:
+    assert units.parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["30", "a month", "-1d", "3x", ""])
+def test_other_lengths_of_time_are_refused(text: str) -> None:
+    with pytest.raises(units.UnitError, match=r"30d|negative"):
+        units.parse_duration(text)
+
+
+@pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (4_640_000, "4.6 MB"), (12 * 10**9, "12.0 GB")])
+def test_space_for_people(size: int, text: str) -> None:
+    assert units.print_bytes(size) == text
