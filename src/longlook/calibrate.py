@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from longlook import calibration, codec, paths
-from longlook.calibration.cases import CASES
+from longlook.calibration.cases import CASES, PACKETS
 from longlook.calibration.verdicts import Row, verdicts
 from longlook.engines.boot import Guest
 from longlook.engines.errand import run_errand
@@ -21,7 +21,6 @@ from longlook.engines.guestprobe import find_guest, warm_imports
 from longlook.errors import MachineError
 from longlook.guest_calibration import RESULT
 from longlook.installing import file_digest
-from longlook.lab.calibrator import PACKETS
 from longlook.linkprogram import link_program
 from longlook.store import write_json
 

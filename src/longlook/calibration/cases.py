@@ -9,6 +9,8 @@ from longlook.model import Stage
 
 OURS, NETEM = "longlook", "netem"
 EMULATORS = (OURS, NETEM)
+PACKETS = "packets.csv"
+"""The raw table as the guest writes it."""
 
 _MS = 1_000_000
 _MBIT = 1_000_000

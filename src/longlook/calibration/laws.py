@@ -27,7 +27,10 @@ CONFIDENCE = 0.999
 _Z = float(stats.norm.isf((1 - CONFIDENCE) / 2))
 
 LATENESS_NS = 10_000
-"""A packet leaves when the router has been woken and has read the clock, at 256 ns a reading: p99 is 3 to 10 µs."""
+"""A packet leaves when the router has been woken and has read the clock, at 256 ns of virtual time a reading.
+
+Once a second it first relates the monotonic clock to the wall clock, by 30 readings: 7.7 µs.
+"""
 MEDIAN_LATENESS_NS = 3_000
 RATE_SHARE = 1e-4
 _PAIRS_NEEDED = 50  # for the normal approximation of their number

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook import codec
-from longlook.calibration.cases import EMULATORS, OURS, Case
+from longlook.calibration.cases import EMULATORS, OURS, PACKETS, Case
 from longlook.errors import LonglookError
 from longlook.lab.linkprobe import LinkBed, Sink, Source
 from longlook.lab.netembed import NetemBed
 from longlook.lab.rig import LINK_OPTIONS_IN_GUEST
 from longlook.lab.timing import Timing
 
-PACKETS = "packets.csv"
 COLUMNS = ("case", "emulator", "sequence", "sent_ns", "received_ns")
 _LINGER_NS = 50_000_000  # required by the link's configuration; it is told to stop when it is empty
 
