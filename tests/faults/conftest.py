@@ -5,6 +5,7 @@ import pytest
 
 from longlook import registry
 from longlook.engines.live import LiveEngine
+from tests.faults.guestharness import GuestHome
 from tests.faults.harness import Home, host_state
 
 
@@ -28,3 +29,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
 def engine(home: Home) -> Iterator[LiveEngine]:
     with LiveEngine() as engine:
         yield engine
+
+
+@pytest.fixture
+def guest_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GuestHome]:
+    """A home for trials in guests, below the /tmp that guests hide; and the proof that nothing of them is left."""
+    home = GuestHome(tmp_path)
+    (tmp_path / "tmp").mkdir()
+    settings = home.environment()
+    for key in ("LONGLOOK_CACHE", "TMPDIR", "LONGLOOK_PLUGINS", "LONGLOOK_KERNEL", "LONGLOOK_PATIENCE_S"):
+        monkeypatch.setenv(key, settings[key])
+    monkeypatch.setattr("tempfile.tempdir", None)  # it is remembered, and TMPDIR has changed
+    registry.load.cache_clear()
+    yield home
+    registry.load.cache_clear()
+    assert home.guests() == []
+    assert home.litter() == []

@@ -14,12 +14,15 @@ from pathlib import Path
 
 from longlook.engines.cpus import on_cpu
 from longlook.engines.memory import is_full, memory_folder
-from longlook.engines.watch import Limits, patience_s, watch
+from longlook.engines.watch import SPINS, Limits, patience_s, watch
+from longlook.lab.proctable import process_table
 
 START_UNIX_NS = 1_700_000_000_000_000_000
 """When every guest believes to be switched on: 14 November 2023, while the laboratory's certificate is valid."""
 
 CONSOLE = "console.log"
+_DYING_S = 10.0
+_BUS_ERROR = "Bus error - the host"  # what the kernel says when it touches memory that the host has no room for
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Ended:
     console: str
     wall_s: float
     cpu_s: float
+    spun: bool = False  # it was killed because a program spun
 
 
 def boot(
@@ -81,10 +85,11 @@ def boot(
         reason = watch(process.pid, console, limits, stop or threading.Event())
     finally:
         status, cpu_s = _end(process)
+        _end_programs(box)
     text = console.read_bytes().decode(errors="replace")
     if reason is None and ("Kernel panic" in text or status != 0):
         reason = _why_it_died(text, status, memory)
-    return Ended(reason, text, time.monotonic() - began, cpu_s)
+    return Ended(reason, text, time.monotonic() - began, cpu_s, spun=reason is not None and SPINS in reason)
 
 
 def _init_script(init: Sequence[str], environment: Mapping[str, str]) -> str:
@@ -119,8 +124,27 @@ def _end(process: subprocess.Popen[bytes]) -> tuple[int, float]:
     return process.returncode, usage.ru_utime + usage.ru_stime
 
 
+def _end_programs(box: Path) -> None:
+    """Wait until the processes that ran the guest's programs are gone. They die after their kernel, not with it."""
+    deadline = time.monotonic() + _DYING_S
+    while left := [pid for pid in process_table() if _works_in(box, pid)]:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"processes of a guest cannot be ended: {left}")
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
+
+
+def _works_in(box: Path, pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/cwd").samefile(box)
+    except OSError:
+        return False
+
+
 def _why_it_died(console: str, status: int, memory: str) -> str:
-    if is_full(memory):
+    if _BUS_ERROR in console or is_full(memory):
         return f"the guest's memory found no room: {memory} is full"
     panics = [line.split("Kernel panic - ")[1] for line in console.splitlines() if "Kernel panic - " in line]
     if panics:

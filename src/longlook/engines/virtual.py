@@ -28,6 +28,10 @@ from longlook.model import Run
 from longlook.stacks import Stack
 
 _AGENT_FILES = ("guest.py", "job.py", "model.py", "codec.py", "registry.py", "errors.py", "stacks/__init__.py")
+_SPIN_HINT = (
+    "a program that computes for long: raise LONGLOOK_PATIENCE_S; one that waits busily: set busy_waits in its Stack, "
+    "and its trials run where CPU takes time, inexactly"
+)
 _LOST_HINT = "the guest's last words are in console.log; if this happens again, report it with them"
 
 
@@ -88,7 +92,7 @@ class VirtualEngine:
         return self.run_together([job])[0]
 
     def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Run trials one after another in one boot, so that they share a warm browser, but for those that wait busily."""
+        """Run trials one after another in one boot, and so with one warm browser, but for those that wait busily."""
         guest = self._entered()
         busy = [job for job in jobs if _waits_busily(job)]
         calm = [job for job in jobs if job not in busy]
@@ -155,4 +159,5 @@ def _lost(job: Job, ended: Ended, began_unix_ns: int) -> Run:
     raise_if_full(Path(job.folder))
     (Path(job.folder) / CONSOLE).write_text(ended.console)
     reason = ended.reason or "the guest switched itself off before the trial was finished"
-    return lost_run(job, ENGINE, reason, _LOST_HINT, began_unix_ns, ended.wall_s)
+    hint = _SPIN_HINT if ended.spun else _LOST_HINT
+    return lost_run(job, ENGINE, reason, hint, began_unix_ns, ended.wall_s)

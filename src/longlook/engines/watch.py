@@ -16,6 +16,7 @@ from longlook.lab.proctable import process_table
 PATIENCE = "LONGLOOK_PATIENCE_S"
 """CPU seconds that a program may compute at one moment of virtual time."""
 
+SPINS = "spins"
 _PATIENCE_S = 20.0
 _LOOK_EVERY_S = 0.2
 _ANSWER = re.compile(rb"longlook: (.{1,16})\[(\d+)\] at (\d+) ns\n")
@@ -60,8 +61,8 @@ def watch(pid: int, console: Path, limits: Limits, stop: threading.Event) -> str
                 return f"the guest was not done after {limits.wall_s:.0f} s of real time"
             if limits.answers and (name := spin.look(descriptor)):
                 return (
-                    f"the program {name} spins: it used {limits.patience_s:g} s of CPU without asking for the time or "
-                    "waiting for anything, and virtual time stands still meanwhile"
+                    f"the program {name} {SPINS}: it used {limits.patience_s:g} s of CPU without asking for the time "
+                    "or waiting for anything, and virtual time stands still meanwhile"
                 )
     finally:
         os.close(descriptor)

@@ -41,6 +41,12 @@ def take_reading(sides: Iterable[Side]) -> Reading:
     )
 
 
+def out_of_memory_kills() -> int:
+    """How many processes the kernel has killed for want of memory since it started."""
+    lines = Path("/proc/vmstat").read_text().splitlines()
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
 def cpu_of_tree(pid: int) -> float:
     """User and system CPU seconds of a running process, its running descendants, and all that these have reaped.
 

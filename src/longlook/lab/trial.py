@@ -4,13 +4,13 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook import registry
 from longlook.job import Job
 from longlook.lab import artefacts, guard
-from longlook.lab.counters import Reading, take_reading
+from longlook.lab.counters import Reading, out_of_memory_kills, take_reading
 from longlook.lab.judge import Case, Judgement, Stopped, judge
 from longlook.lab.process import watch
 from longlook.lab.rig import Remains, Rig
@@ -45,6 +45,7 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
     timing.align()
     folder = Path(job.folder)
     started_unix_ns, began = time.time_ns(), time.monotonic()
+    killed = out_of_memory_kills()
     artefacts.write_json(folder / "trial.json", job.trial)
     with Rig(job, sessions, surroundings, path, serial, timing) as rig:
         late = rig.await_ready()
@@ -58,6 +59,9 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
     judgement = _judge(job, measured, remains, observed, session=session)
     if judgement.outcome is not Outcome.OK:
         artefacts.raise_if_full(folder)
+        if out_of_memory_kills() > killed:
+            short = f"{judgement.reason}; the kernel ran out of memory and killed a process"
+            judgement = replace(judgement, reason=short)
     run = Run(
         trial_id=job.trial.id,
         outcome=judgement.outcome,

@@ -35,6 +35,38 @@ def leave_daemon():
     os.wait()
 
 
+def spin():
+    """Keep the CPU for ever and never ask for the time."""
+    while True:
+        pass
+
+
+def wait_busily():
+    """Until an alarm rings, without a system call: while the clock stands still, it never does."""
+    rung = []
+    signal.signal(signal.SIGALRM, lambda *_: rung.append(True))
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    while not rung:
+        pass
+
+
+def compute(cpu_s):
+    """Keep the CPU for about that long on the host, without a system call."""
+    for _ in range(int(cpu_s * 15_000_000)):
+        pass
+
+
+def eat_memory():
+    """More than any guest has."""
+    eaten = []
+    while True:
+        eaten.append(bytearray(b"x") * (64 << 20))
+
+
+def crash_the_kernel():
+    Path("/proc/sysrq-trigger").write_text("c")
+
+
 def serve(order):
     fault = order["knobs"].get("fault", "none")
     signal.signal(signal.SIGTERM, signal.SIG_IGN if fault == "ignores_sigterm" else lambda *_: os._exit(0))
@@ -111,18 +143,30 @@ def connect(job):
     return connection
 
 
+def misbehave(fault):
+    """What a client does wrong before it connects."""
+    if fault == "prints_junk":
+        print("Segmentation fault (only joking)", flush=True)
+    deeds = {
+        "hangs": hang,
+        "spins": spin,
+        "waits_busily": wait_busily,
+        "computes": lambda: compute(3),
+        "eats_memory": eat_memory,
+        "crashes_the_kernel": crash_the_kernel,
+        "kills_the_laboratory": lambda: os.kill(1, signal.SIGKILL),  # which pid 1 of a guest is safe from
+        "crashes": lambda: os.kill(os.getpid(), signal.SIGABRT),
+    }
+    deeds.get("waits_busily" if sys.argv[3:] == ["busily"] else fault, lambda: None)()
+
+
 def fetch(job):
     """Exit code of the contract."""
     fault = job["knobs"].get("fault", "none")
     if fault == "unsupported":
         say("error", reason="rogue does not do this", supported=False)
         return 127
-    if fault == "hangs":
-        hang()
-    if fault == "prints_junk":
-        print("Segmentation fault (only joking)", flush=True)
-    if fault == "crashes":
-        os.kill(os.getpid(), signal.SIGABRT)
+    misbehave(fault)
     if fault == "leaves_daemon":
         leave_daemon()
     if fault == "two_connections":

@@ -1,0 +1,94 @@
+"""Programs that misbehave in a guest: an outcome with its reason, soon in real time, and the engine goes on."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from longlook.engines.virtual import VirtualEngine
+from longlook.model import Outcome
+from tests.faults.guestharness import GuestHome
+
+pytestmark = pytest.mark.lab
+
+
+def test_a_trial_whose_home_the_guest_hides_is_ok(guest_home: GuestHome) -> None:
+    assert str(guest_home.path).startswith("/tmp/"), "this test needs a home in /tmp"
+    run = guest_home.run()
+    assert (run.outcome, run.reason, run.exact) == (Outcome.OK, None, True)
+
+
+def test_a_cache_that_is_named_from_here_is_found_there(guest_home: GuestHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(guest_home.path)
+    monkeypatch.setenv("LONGLOOK_CACHE", "nearby")
+    assert guest_home.run("first").outcome is Outcome.OK
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome", "reason"),
+    [
+        ("hangs", Outcome.TIMED_OUT, "did not end within its limit of 600 s"),
+        ("eats_memory", Outcome.FAILED, "ran out of memory"),
+        ("computes", Outcome.OK, ""),
+        ("kills_the_laboratory", Outcome.OK, ""),
+    ],
+)
+def test_client_fault(
+    guest_home: GuestHome, monkeypatch: pytest.MonkeyPatch, fault: str, outcome: Outcome, reason: str
+) -> None:
+    monkeypatch.setenv("LONGLOOK_PATIENCE_S", "20")
+    began = time.monotonic()
+    run = guest_home.run(client={"fault": fault}, timeout_s=600.0)
+    assert run.outcome is outcome
+    assert reason in (run.reason or "")
+    assert time.monotonic() - began < 60, "ten minutes of virtual time are nothing"
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"), [("spins", "the program python"), ("crashes_the_kernel", "sysrq triggered crash")]
+)
+def test_a_lost_guest_is_an_invalid_trial_with_its_last_words(guest_home: GuestHome, fault: str, reason: str) -> None:
+    lost, after = guest_home.job("lost", client={"fault": fault}), guest_home.job("after")
+    began = time.monotonic()
+    with VirtualEngine() as engine:
+        run = engine.run(lost)
+        assert time.monotonic() - began < 40
+        assert engine.run(after).outcome is Outcome.OK
+    assert run.outcome is Outcome.INVALID
+    assert reason in (run.reason or "")
+    assert (Path(lost.folder) / "console.log").stat().st_size > 0
+    assert json.loads((Path(lost.folder) / "run.json").read_text())["outcome"] == "invalid"
+
+
+def test_a_declared_busy_waiter_runs_where_cpu_takes_time(guest_home: GuestHome) -> None:
+    with VirtualEngine() as engine:
+        calm, busy = guest_home.job("calm"), guest_home.job("busy", client_stack="rogue-busy")
+        runs = engine.run_together([busy, calm])
+    assert [run.trial_id for run in runs] == ["busy", "calm"]
+    assert [run.outcome for run in runs] == [Outcome.OK, Outcome.OK]
+    assert [run.exact for run in runs] == [False, True]
+
+
+def test_an_undeclared_busy_waiter_is_told_what_to_declare(guest_home: GuestHome) -> None:
+    run = guest_home.run(client={"fault": "waits_busily"})
+    assert run.outcome is Outcome.INVALID
+    assert "spins" in (run.reason or "")
+    assert "busy_waits" in (run.hint or "")
+
+
+def test_nothing_depends_on_the_date_of_the_host(guest_home: GuestHome) -> None:
+    first = guest_home.job("trial")
+    with VirtualEngine() as engine:
+        engine.run(first)
+        before = _artefacts(Path(first.folder))
+        Path(first.folder).rename(guest_home.path / "before")
+        for path in (*guest_home.path.glob("www/*"), *guest_home.path.glob("tls/*")):
+            os.utime(path, (1_000_000_000, 1_000_000_000))  # files of another year
+        engine.run(guest_home.job("trial"))
+    assert _artefacts(Path(first.folder)) == before
+
+
+def _artefacts(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
