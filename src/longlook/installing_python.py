@@ -24,17 +24,19 @@ def environment(name: str, version: str, sources: Path) -> Program:
     Its digest covers the adapter's sources, the packages' versions (their files are those that the lock's digests
     allow) and the Python. Everything is compiled when this returns: a guest finds the cache read-only.
     """
-    folder = build_folder(name, version, sources, _python(), lambda out, final: _make(sources, version, out, final))
+    folder = build_folder(
+        name, version, sources, python_version(), lambda out, final: _make(sources, version, out, final)
+    )
     packages = sorted(path.name.removesuffix(".dist-info") for path in folder.glob("lib/python*/*/*.dist-info"))
     digest = content_hash(
-        {"sources": sources_digest(folder / ADAPTER), "packages": packages, "python": _python()}, length=64
+        {"sources": sources_digest(folder / ADAPTER), "packages": packages, "python": python_version()}, length=64
     )
     return Program(str(folder.joinpath(*_IN_VENV)), digest)
 
 
 def is_made(name: str, version: str, sources: Path) -> bool:
     """Whether `environment` has nothing to do."""
-    return is_folder_built(name, version, sources, _python())
+    return is_folder_built(name, version, sources, python_version())
 
 
 def adapter_of(program: Program) -> Path:
@@ -42,7 +44,8 @@ def adapter_of(program: Program) -> Path:
     return Path(program.path).parents[len(_IN_VENV) - 1] / ADAPTER
 
 
-def _python() -> str:
+def python_version() -> str:
+    """The Python that runs this, as part of what makes a result."""
     return f"{platform.python_implementation()} {platform.python_version()} {platform.machine()}"
 
 
@@ -55,9 +58,16 @@ def _make(sources: Path, version: str, out: Path, final: Path) -> None:
     install = (uv, "pip", "install", "--quiet", "--python", str(python), "--link-mode", "copy", "--no-deps")
     compile_with((*install, "--only-binary", ":all:", "--require-hashes", "-r", str(lock)), out, _environment())
     shutil.copytree(sources, out / ADAPTER, ignore=shutil.ignore_patterns("__pycache__"))
-    # Not by time stamps, which a copy of the cache would lose; without the name of the temporary folder.
+    compile_modules(python, out, final)
+
+
+def compile_modules(python: Path, folder: Path, final: Path) -> None:
+    """Compile everything below a folder that will be called `final`.
+
+    Not by time stamps, which a copy of the cache would lose; without the name of the temporary folder.
+    """
     quiet = (str(python), "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
-    compile_with((*quiet, "-s", str(out), "-p", str(final), str(out)), out, _environment())
+    compile_with((*quiet, "-s", str(folder), "-p", str(final), str(folder)), folder, _environment())
 
 
 def _uv() -> str:

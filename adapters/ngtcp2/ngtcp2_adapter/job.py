@@ -1,0 +1,92 @@
+"""A client's job file, checked."""
+
+import ipaddress
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ngtcp2_adapter.errors import BadUsageError, UnsupportedError
+
+COLD, RESUMED, EARLY = "cold", "resumed", "0rtt"
+MOST_CONNECTIONS = 64
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to fetch, and how."""
+
+    connection: str
+    address: str
+    port: int
+    phases: tuple[tuple[str, ...], ...]
+    host: str
+    ca: str
+    knobs: dict[str, Any]
+    timeout_s: float
+    connections: int
+
+    @property
+    def site(self) -> str:
+        """Scheme and authority of every URL; the port is left out where it is the scheme's own."""
+        return f"https://{self.authority}"
+
+    @property
+    def authority(self) -> str:
+        """What requests say they want the files of."""
+        return self.host if self.port == 443 else f"{self.host}:{self.port}"
+
+
+def read_job(path: str) -> Job:
+    """The job in a file; BadUsageError says what is wrong with it, UnsupportedError what ngtcp2 cannot do."""
+    try:
+        data = json.loads(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise BadUsageError(f"job: {error}") from error
+    if not isinstance(data, dict):
+        raise BadUsageError("a job is a JSON object")
+    if data.get("protocol") != "h3":
+        raise UnsupportedError(f"protocol {data.get('protocol')!r}: ngtcp2 speaks h3")
+    if data.get("connection") not in (COLD, RESUMED, EARLY):
+        raise UnsupportedError(f"connection state {data.get('connection')!r}")
+    identity = _expect(data, "identity", dict)
+    job = Job(
+        connection=data["connection"],
+        address=_expect(data, "address", str),
+        port=_expect(data, "port", int),
+        phases=_phases(data),
+        host=_expect(identity, "host", str),
+        ca=_expect(identity, "ca", str),
+        knobs=data.get("knobs") or {},
+        timeout_s=float(_expect(data, "timeout_s", int | float)),
+        connections=data.get("connections", 1),
+    )
+    _check(job)
+    return job
+
+
+def _check(job: Job) -> None:
+    try:
+        ipaddress.ip_address(job.address)
+    except ValueError as error:
+        raise BadUsageError(f"job: address: {error}") from error
+    if not 0 < job.port < 65536 or job.timeout_s <= 0 or not job.host:
+        raise BadUsageError("job: port, identity.host and timeout_s must be given")
+    if not isinstance(job.connections, int) or not 1 <= job.connections <= MOST_CONNECTIONS:
+        raise BadUsageError(f"job: connections is {job.connections!r}: give 1 to {MOST_CONNECTIONS}")
+
+
+def _phases(data: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
+    phases = _expect(data, "phases", list)
+    if not phases or not all(isinstance(phase, list) and phase for phase in phases):
+        raise BadUsageError("job: `phases` is a list of lists of paths, none of them empty")
+    if not all(isinstance(path, str) and path.startswith("/") for phase in phases for path in phase):
+        raise BadUsageError("job: every path of `phases` is a text that begins with /")
+    return tuple(tuple(phase) for phase in phases)
+
+
+def _expect(data: dict[str, Any], key: str, kind: Any) -> Any:
+    value = data.get(key)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise BadUsageError(f"job: `{key}` is {value!r}, not {getattr(kind, '__name__', kind)}")
+    return value

@@ -1,0 +1,220 @@
+"""The server: files over HTTP/3 until SIGTERM."""
+
+import argparse
+import asyncio
+import ctypes as c
+import ipaddress
+import os
+import signal
+import socket
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ngtcp2_adapter import abi
+from ngtcp2_adapter.clock import now_ns
+from ngtcp2_adapter.connection import CID_BYTES, Connection, bytes_of, cid_of
+from ngtcp2_adapter.errors import BadUsageError, UnsupportedError
+from ngtcp2_adapter.files import File, Files
+from ngtcp2_adapter.libraries import http, quic, version
+from ngtcp2_adapter.lines import emit, endpoint
+from ngtcp2_adapter.security import Credentials, ServerSession
+from ngtcp2_adapter.settings import Choices, choices
+from ngtcp2_adapter.sockets import drain, udp_socket
+from ngtcp2_adapter.trace import trace_wanted
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    address: str
+    port: int
+    www: str
+    certificate: str
+    key: str
+    knobs: dict[str, str]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BadUsageError(message)
+
+
+def parse_options(arguments: list[str]) -> Options:
+    """Options of `server`; BadUsageError and UnsupportedError as the contract wants."""
+    parser = _Parser(prog="adapter.py server", add_help=False, allow_abbrev=False)
+    for name in ("protocol", "address", "www", "certificate", "key"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--knob", action="append", default=[])
+    found = parser.parse_args(arguments)
+    if found.protocol != "h3":
+        raise UnsupportedError(f"protocol {found.protocol!r}: ngtcp2 speaks h3")
+    if wrong := [text for text in found.knob if "=" not in text]:
+        raise BadUsageError(f"--knob {wrong[0]}: give NAME=VALUE")
+    try:
+        ipaddress.ip_address(found.address)
+    except ValueError as error:
+        raise BadUsageError(str(error)) from error
+    knobs = dict(text.split("=", 1) for text in found.knob)
+    return Options(found.address, found.port, found.www, found.certificate, found.key, knobs)
+
+
+async def run(options: Options) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    wanted, files, credentials = choices(options.knobs), Files(options.www), Credentials()
+    credentials.prove(options.certificate, options.key)
+    sock = udp_socket(options.address, options.port)
+    service = _Service(sock, files, credentials, wanted)
+    loop.add_reader(sock, service.packets)
+    address = sock.getsockname()
+    emit("ready", role="server", protocol="h3", address=address[0], port=address[1], version=version())
+    await stopped.wait()
+    service.close()
+
+
+class _Service:
+    """What all connections share, and which packet is whose."""
+
+    def __init__(self, sock: socket.socket, files: Files, credentials: Credentials, wanted: Choices) -> None:
+        self.files, self.credentials, self.wanted = files, credentials, wanted
+        self.sock, self.address = sock, sock.getsockname()
+        self.by_cid: dict[bytes, _Connection] = {}
+
+    def packets(self) -> None:
+        """Take what has come, then send what that allows."""
+        touched: dict[_Connection, None] = {}
+        for data, remote in drain(self.sock):
+            connection = self._owner(data, remote)
+            if connection is not None:
+                connection.read(data)
+                touched[connection] = None
+        for connection in touched:
+            connection.write()
+
+    def close(self) -> None:
+        """End all connections properly."""
+        for connection in dict.fromkeys(self.by_cid.values()):
+            connection.close()
+
+    def _owner(self, data: bytes, remote: tuple[Any, ...]) -> "_Connection | None":
+        ids, header = abi.VersionCid(), abi.PktHd()
+        if quic.ngtcp2_pkt_decode_version_cid(c.byref(ids), data, len(data), CID_BYTES) != 0:
+            return None  # another version: nobody in a laboratory asks for one
+        cid = c.string_at(ids.dcid, ids.dcidlen)
+        if cid in self.by_cid:
+            return self.by_cid[cid]
+        if quic.ngtcp2_accept(c.byref(header), data, len(data)) != 0:
+            return None
+        return _Connection(self, remote, header)
+
+
+class _Connection(Connection):
+    """One accepted connection. `_requests` are header fields and `_files` what is being sent, by stream."""
+
+    def __init__(self, service: _Service, remote: tuple[Any, ...], header: Any) -> None:
+        scid = os.urandom(CID_BYTES)
+        super().__init__(service.sock, service.address, remote, trace_wanted(bytes_of(header.dcid), "server"))
+        self._service = service
+        self._ids = {scid: None, bytes_of(header.dcid): None}
+        self._requests: dict[int, dict[bytes, bytes]] = {}
+        self._files: dict[int, File] = {}
+        self._reader = abi.DataReader(abi.ReadData(self._read_data))
+        self.session: ServerSession = ServerSession(service.credentials, self.reference)
+        settings, parameters = service.wanted.make(server=True)
+        settings.token = header.token
+        parameters.original_dcid = header.dcid
+        parameters.stateless_reset_token_present = 1
+        c.memmove(parameters.stateless_reset_token, os.urandom(16), 16)
+        settings.qlog.odcid = header.dcid
+        self._new("server", header.scid, cid_of(scid), header.version, settings, parameters)
+        service.by_cid |= dict.fromkeys(self._ids, self)
+
+    def on_handshake_completed(self) -> None:
+        """Say so, and give the client a ticket."""
+        emit(
+            "connection",
+            protocol="h3",
+            local=endpoint(self._service.address),
+            remote=endpoint(self._remote),
+            resumed=self.session.resumed,
+            used_0rtt=self.session.early,
+            t_handshake_ns=now_ns(),
+            gso=False,
+        )
+        self.session.send_ticket()
+
+    def on_cid(self, cid: bytes, *, known: bool) -> None:
+        """Packets are told apart by these."""
+        if known:
+            self._ids[cid] = None
+            self._service.by_cid[cid] = self
+        else:
+            self._ids.pop(cid, None)
+            self._service.by_cid.pop(cid, None)
+
+    def on_header(self, stream_id: int, name: bytes, value: bytes) -> None:
+        """A field of a request."""
+        self._requests.setdefault(stream_id, {})[name] = value
+
+    def on_message_end(self, stream_id: int) -> None:
+        """A request is complete: answer it."""
+        request = self._requests.pop(stream_id, {})
+        if request.get(b":method") not in (b"GET", b"HEAD"):
+            self._answer(stream_id, {b":status": b"405"}, None)
+            return
+        file = self._service.files.open(request.get(b":path", b"").decode(errors="replace"))
+        if file is None:
+            self._answer(stream_id, {b":status": b"404"}, None)
+            return
+        headers = {
+            b":status": b"200",
+            b"content-type": file.content_type.encode(),
+            b"content-length": str(file.size).encode(),
+            b"cache-control": b"no-store",
+        }
+        if file.size == 0 or request[b":method"] == b"HEAD":
+            file.close()
+            self._answer(stream_id, headers, None)
+        else:
+            self._files[stream_id] = file
+            self._answer(stream_id, headers, self._reader)
+
+    def on_stream_closed(self, stream_id: int, error_code: int) -> None:
+        """A client may open another one for it."""
+        self._requests.pop(stream_id, None)
+        if (file := self._files.pop(stream_id, None)) is not None:
+            file.close()
+        if stream_id % 4 == 0:
+            quic.ngtcp2_conn_extend_max_streams_bidi(self._conn, 1)
+
+    def free(self) -> None:
+        """Give everything back, the files last."""
+        super().free()
+        for cid in self._ids:
+            self._service.by_cid.pop(cid, None)
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def _answer(self, stream_id: int, headers: dict[bytes, bytes], reader: Any) -> None:
+        fields = header_fields(headers)
+        body = None if reader is None else c.byref(reader)
+        if http.nghttp3_conn_submit_response(self._http, stream_id, fields, len(fields), body) != 0:
+            raise RuntimeError("the answer was refused")
+
+    def _read_data(self, _conn: int, stream: int, vectors: Any, _count: int, flags: Any, *_: Any) -> int:
+        """All of a file at once: it is memory that stays where it is."""
+        file = self._files[stream]
+        vectors[0].base, vectors[0].len = file.address, file.size
+        flags[0] = 1  # the end
+        return 1
+
+
+def header_fields(headers: dict[bytes, bytes]) -> Any:
+    """Fields as nghttp3 wants them."""
+    return (abi.Nv * len(headers))(*(abi.Nv(name, value, len(name), len(value), 0) for name, value in headers.items()))

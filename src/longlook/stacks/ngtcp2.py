@@ -1,0 +1,116 @@
+"""ngtcp2: HTTP/3 by Debian's libngtcp2, libnghttp3 and GnuTLS, driven by a program of ours (adapters/ngtcp2)."""
+
+import platform
+import shutil
+import sys
+from pathlib import Path
+
+from longlook.codec import content_hash
+from longlook.errors import InputError, MachineError
+from longlook.installing import build_folder, compile_with, is_folder_built, sources_digest
+from longlook.installing_debian import fetch_libraries
+from longlook.installing_python import compile_modules, python_version
+from longlook.job import Program
+from longlook.model import ConnectionState, Scalar
+from longlook.paths import adapters_dir
+from longlook.stacks import Command, Knob, ServerJob, Stack
+
+_NAME = "ngtcp2"
+_SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
+_LARGEST_WINDOW = 2**62 - 1
+_ENVIRONMENT = {
+    "PYTHONPYCACHEPREFIX": "",  # the laboratory's own: the adapter has its compiled modules beside it
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "GNUTLS_SYSTEM_PRIORITY_FILE": "/dev/null",  # the machine's own wishes about TLS
+}
+
+
+def _window(help_text: str) -> Knob:
+    return Knob(int, "bytes", None, help_text, minimum=1, maximum=_LARGEST_WINDOW)
+
+
+_KNOBS = {
+    "congestion_control": Knob(
+        str, None, None, "congestion control (stack: cubic)", choices=("reno", "cubic", "bbr", "bbr2")
+    ),
+    "initial_rtt": Knob(
+        float, "seconds", None, "round-trip time assumed before the first is measured (stack: 0.333)",
+        minimum=0.001, maximum=10,
+    ),
+    "initial_stream_window": _window("stream window offered at first (client: 6 MiB, server: 256 KiB)"),
+    "initial_connection_window": _window("connection window offered at first (client: 15 MiB, server: 1 MiB)"),
+    "max_stream_window": _window("largest stream window that auto-tuning may reach (client: 16 MiB, server: 6 MiB)"),
+    "max_connection_window": _window("largest connection window (client: 24 MiB, server: 6 MiB)"),
+    "ack_thresh": Knob(int, "packets", None, "packets that bring an ACK at once (stack: 2)", minimum=1, maximum=100),
+    "disable_pmtud": Knob(bool, None, None, "no path MTU discovery"),
+}  # fmt: skip
+
+
+def install(version: str) -> Program:
+    """The adapter with its libraries, from the cache or from Debian's archive."""
+    if version not in _SUITES:
+        raise InputError(f"{_NAME} has no version {version!r}", f"known: {', '.join(_SUITES)}")
+    if platform.machine() != "x86_64":
+        raise MachineError(f"{_NAME} is installed from packages for x86-64 alone", "leave it out of the study")
+    folder = build_folder(_NAME, version, _sources(), python_version(), lambda out, final: _make(version, out, final))
+    parts = [sources_digest(folder / "adapter"), sources_digest(folder / "lib"), python_version()]
+    return Program(str(folder / "adapter" / "adapter.py"), content_hash(parts, length=64))
+
+
+def installed(version: str) -> bool:
+    """Whether `install` has nothing to do."""
+    return is_folder_built(_NAME, version, _sources(), python_version())
+
+
+def server_command(program: Program, job: ServerJob) -> Command:
+    """The program as a server."""
+    identity = job.identity
+    where = ("--address", job.address, "--port", str(job.port), "--www", job.www)
+    trust = ("--certificate", identity.certificate, "--key", identity.key)
+    knobs = tuple(part for name, value in sorted(job.knobs.items()) for part in ("--knob", f"{name}={_text(value)}"))
+    return _command(program, "server", "--protocol", job.protocol, *where, *trust, *knobs)
+
+
+def client_command(program: Program, job_file: str) -> Command:
+    """The program as a client."""
+    return _command(program, "client", job_file)
+
+
+def _command(program: Program, *arguments: str) -> Command:
+    return Command((sys.executable, "-S", program.path, *arguments), _ENVIRONMENT)  # it needs no site-packages
+
+
+def _text(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _make(version: str, out: Path, final: Path) -> None:
+    out.mkdir()
+    work = out.with_name("work")
+    fetch_libraries(_sources() / "packages" / f"{version}.txt", _SUITES[version], work, out / "lib")
+    shutil.rmtree(work)
+    shutil.copytree(_sources(), out / "adapter", ignore=shutil.ignore_patterns("__pycache__"))
+    compile_modules(Path(sys.executable), out, final)
+    probe = "import ngtcp2_adapter.libraries as found; assert found.version() == " + repr(version)
+    compile_with((sys.executable, "-S", "-c", probe), out / "adapter", _ENVIRONMENT)
+
+
+def _sources() -> Path:
+    return adapters_dir() / _NAME
+
+
+STACK = Stack(
+    name=_NAME,
+    summary="ngtcp2 and nghttp3 over GnuTLS, of Debian: HTTP/3 in C",
+    roles=("server", "client"),
+    protocols=("h3",),
+    connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
+    versions=tuple(_SUITES),
+    knobs=_KNOBS,
+    log_formats=("qlog",),
+    install=install,
+    server_command=server_command,
+    client_command=client_command,
+    installed=installed,
+    several_connections=True,
+)
