@@ -15,9 +15,9 @@ _PEM, _CERTIFICATE, _DNS, _ALPN_MANDATORY = 1, 1, 1, 1
 _NEW_SESSION_TICKET, _AFTER = 4, 1
 _PRIORITY = (
     b"NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-CCM:"
-    b"-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:+GROUP-SECP521R1"
+    b"-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:+GROUP-SECP521R1:%DISABLE_TLS13_COMPAT_MODE"
 )
-"""What ngtcp2's own client and server ask for; compatibility mode is not for QUIC."""
+"""What ngtcp2's own client and server ask for; QUIC forbids TLS 1.3's middlebox compatibility mode."""
 
 _Datum = struct("_Datum", ("data", P), ("size", U32))
 _Hook = c.CFUNCTYPE(INT, P, U32, U32, U32, P)

@@ -42,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parse_options(arguments: list[str]) -> Options:
     """Options of `server`; BadUsageError and UnsupportedError as the contract wants."""
-    parser = _Parser(prog="adapter.py server", add_help=False, allow_abbrev=False)
+    parser = _Parser(prog="ngtcp2_main.py server", add_help=False, allow_abbrev=False)
     for name in ("protocol", "address", "www", "certificate", "key"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--port", type=int, required=True)

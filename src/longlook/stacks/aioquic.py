@@ -64,7 +64,7 @@ def client_command(program: Program, job_file: str) -> Command:
 
 
 def _command(program: Program, *arguments: str) -> Command:
-    return Command((program.path, str(adapter_of(program) / "adapter.py"), *arguments), _ENVIRONMENT)
+    return Command((program.path, str(adapter_of(program) / "aioquic_main.py"), *arguments), _ENVIRONMENT)
 
 
 def _sources() -> Path:

@@ -54,7 +54,7 @@ def install(version: str) -> Program:
         raise MachineError(f"{_NAME} is installed from packages for x86-64 alone", "leave it out of the study")
     folder = build_folder(_NAME, version, _sources(), python_version(), lambda out, final: _make(version, out, final))
     parts = [sources_digest(folder / "adapter"), sources_digest(folder / "lib"), python_version()]
-    return Program(str(folder / "adapter" / "adapter.py"), content_hash(parts, length=64))
+    return Program(str(folder / "adapter" / "ngtcp2_main.py"), content_hash(parts, length=64))
 
 
 def installed(version: str) -> bool:

@@ -1,20 +1,21 @@
-"""Drive aioquic: an HTTP/3 server and client in Python (adapters/CONTRACT.md).
+"""Drive libngtcp2 and libnghttp3 over GnuTLS: an HTTP/3 server and client (adapters/CONTRACT.md).
 
-It runs on the Python of an environment of its own, which holds aioquic and what that needs (locks/).
+The libraries do the protocol; this program has the sockets, the timers and the files. ngtcp2's own programs cannot
+be wrapped: their client verifies no certificate and asks for everything at once, their clocks tick in milliseconds.
 """
 
 import asyncio
 import os
 import sys
 
-from aioquic_adapter import client, server
-from aioquic_adapter.errors import AdapterError, ReportedError
-from aioquic_adapter.job import read_job
-from aioquic_adapter.lines import emit_error
+from ngtcp2_adapter import client, server
+from ngtcp2_adapter.errors import AdapterError, ReportedError
+from ngtcp2_adapter.job import read_job
+from ngtcp2_adapter.lines import emit_error
 
-USAGE = """usage: adapter.py server --protocol h3 --address IP --port N --www DIR --certificate PEM --key PEM
+USAGE = """usage: ngtcp2_main.py server --protocol h3 --address IP --port N --www DIR --certificate PEM --key PEM
                          [--knob NAME=VALUE]...
-       adapter.py client JOB.json"""
+       ngtcp2_main.py client JOB.json"""
 
 
 def main(arguments: list[str]) -> int:
