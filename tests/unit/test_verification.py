@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from longlook import pipeline
+from longlook import cli, pipeline
 from longlook.engines.fake import FakeEngine
-from longlook.errors import InputError
+from longlook.errors import InputError, LonglookError
 from longlook.job import Job
 from longlook.lab.artefacts import digests, seal
 from longlook.model import Outcome, Run, Study
@@ -225,3 +225,23 @@ def test_real_time_cannot_be_verified(study: Study, tmp_path: Path) -> None:
     assert "--engine virtual" in str(caught.value.hint)
     assert engine.ran == []
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("no_report")
+def test_the_command_fails_and_names_what_shows_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("longlook.engines.choice.ENGINES", {"virtual": lambda: Repeatable(1, exact=True)})
+    monkeypatch.setattr(
+        "longlook.pipeline.check_virtual", lambda *_: None
+    )  # it refuses CPU time, which `tiny` asks for
+    out = tmp_path / "run"
+    with pytest.raises(LonglookError, match="2 of 12 trials did not repeat exactly") as caught:
+        cli.run(TINY, out=out, verify=1, jobs=1)
+    assert caught.value.exit_code == 1
+    trials = json.loads((out / "verification.json").read_text())["trials"]
+    diverged = [trial["trial_id"] for trial in trials if trial["divergent"]]
+    assert len(diverged) == 2
+    said = capsys.readouterr().out
+    for name in diverged:
+        assert f"server.jsonl differs; longlook diff-runs {out}/trials/{name} {out}/divergent/{name}" in said
