@@ -237,7 +237,7 @@ def test_the_command_fails_and_names_what_shows_why(
     )  # it refuses CPU time, which `tiny` asks for
     out = tmp_path / "run"
     with pytest.raises(LonglookError, match="2 of 12 trials did not repeat exactly") as caught:
-        cli.run(TINY, out=out, verify=1, jobs=1)
+        cli.run(TINY, no_cache=True, out=out, verify=1, jobs=1)
     assert caught.value.exit_code == 1
     trials = json.loads((out / "verification.json").read_text())["trials"]
     diverged = [trial["trial_id"] for trial in trials if trial["divergent"]]
