@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pyroute2.netlink.exceptions import NetlinkError
 
 from longlook.lab.linkprobe import Arrival, LinkBed, Sink, Source, rate_bps
+from longlook.lab.netlink import NetlinkError
 from longlook.lab.network import PACKET, TUN
 
 ROOT = Path(__file__).resolve().parents[2]
