@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from longlook import tls
 from longlook.job import Content
 from longlook.model import ConnectionState
 from tests.conformance.harness import (
@@ -157,6 +158,8 @@ def test_wrong_authority_is_refused(
     program_of(name), program_of(client)
     with serving(server_command(name, protocol, page.root)) as server:
         monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path / "other"))
+        key_of = tls._derived_key
+        monkeypatch.setattr(tls, "_derived_key", lambda role: key_of(f"another {role}"))
         answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page)
         server.stop()
     assert answer.exit_code == 1
