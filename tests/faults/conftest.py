@@ -6,7 +6,7 @@ import pytest
 from longlook import registry
 from longlook.engines.live import LiveEngine
 from tests.faults.guestharness import GuestHome
-from tests.faults.harness import Home, host_state
+from tests.faults.harness import Home, host_state, wait_until
 
 
 @pytest.fixture
@@ -43,5 +43,6 @@ def guest_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gues
     registry.load.cache_clear()
     yield home
     registry.load.cache_clear()
-    assert home.guests() == []
+    home.end_runs()
+    wait_until(lambda: home.guests() == [], "every guest is gone")
     assert home.litter() == []

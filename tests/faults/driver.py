@@ -1,25 +1,25 @@
-"""Run jobs by the live engine; one line of JSON per result. A process of its own, so that tests can kill it."""
+"""Run jobs by an engine; one line of JSON per result. A process of its own, so that tests can kill it."""
 
 import json
 import sys
 from pathlib import Path
 
 from longlook import codec
-from longlook.engines.live import LiveEngine
+from longlook.engines.choice import make_engine
 from longlook.errors import LonglookError
 from longlook.job import Job
 
 
 def main() -> None:
-    with LiveEngine() as engine:
+    with make_engine(sys.argv[2] if len(sys.argv) > 2 else "live") as engine:
         for data in json.loads(Path(sys.argv[1]).read_text()):
             try:
                 run = engine.run(codec.decode(Job, data))
             except LonglookError as error:
                 answer = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
             else:
-                agent = engine.agent.pid if engine.agent else None
-                answer = {"run": codec.encode(run), "agent": agent}
+                agent = getattr(engine, "agent", None)
+                answer = {"run": codec.encode(run), "agent": agent.pid if agent else None}
             print(json.dumps(answer), flush=True)
 
 

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,11 +48,20 @@ rate = "50Mbit"
 rtt = "4ms"
 queue = "1bdp"
 
+[[factors]]
+name = "size"
+sets = "workload.object"
+levels = ["5KB"]
+
 [[contrasts]]
 name = "rogue vs calm"
 baseline = "calm"
 contender = "rogue"
 metric = "page_load_time"
+
+[figure]
+columns = "size"
+rows = []
 """
 
 
@@ -65,6 +74,8 @@ def kernel() -> str:
 @dataclass(frozen=True)
 class GuestHome(Home):
     """A home whose trials run in guests; their kernels are recognised by where they work."""
+
+    runs: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def environment(self) -> dict[str, str]:
         return {**super().environment(), "LONGLOOK_KERNEL": kernel(), "LONGLOOK_PATIENCE_S": "3"}
@@ -89,7 +100,7 @@ class GuestHome(Home):
 
     def longlook(self, *arguments: str, prefix: tuple[str, ...] = (), **options: Any) -> subprocess.Popen[str]:
         """The command line, as a leader of its own process group."""
-        return subprocess.Popen(
+        run = subprocess.Popen(
             [*prefix, *LONGLOOK, *arguments],
             env={**self.environment(), **options.pop("extra", {})},
             stdout=subprocess.PIPE,
@@ -98,6 +109,15 @@ class GuestHome(Home):
             start_new_session=True,
             **options,
         )
+        self.runs.append(run)
+        return run
+
+    def end_runs(self) -> None:
+        """Those that a failed test has left."""
+        for run in self.runs:
+            with run:
+                if run.poll() is None:
+                    run.kill()
 
     def guests(self) -> list[int]:
         """Every process of every guest that works for this home: kernels, and what runs their programs."""

@@ -104,11 +104,13 @@ class Home:
         programs = {"server": rogue, "client": rogue, "link": link_program()}
         return Job(trial, 1, str(folder), programs, self.content(), identity)
 
-    def drive(self, *jobs: Job, prefix: tuple[str, ...] = (), **options: Any) -> subprocess.Popen[bytes]:
+    def drive(
+        self, *jobs: Job, prefix: tuple[str, ...] = (), engine: str = "live", **options: Any
+    ) -> subprocess.Popen[bytes]:
         """Run jobs by an engine in a process of its own, which prints one line of JSON per result."""
         order = self.path / "order.json"
         order.write_text(json.dumps([codec.encode(job) for job in jobs]))
-        command = [*prefix, sys.executable, str(DRIVER), str(order)]
+        command = [*prefix, sys.executable, str(DRIVER), str(order), engine]
         return subprocess.Popen(command, stdout=subprocess.PIPE, env=self.environment(), **options)
 
 

@@ -15,6 +15,7 @@ from longlook.engines.cpus import one_cpu
 from longlook.errors import InputError, MachineError
 from longlook.guest import ERROR, ORDER, Order
 from longlook.job import Job
+from longlook.lab.artefacts import raise_if_full
 from longlook.lab.view import hidden_folders
 
 _FORGOTTEN_IN_GUEST = ("LONGLOOK_DATAPATH",)
@@ -46,7 +47,11 @@ def run_errand(
         ended = boot(guest, (sys.executable, "-m", module), python, box, seed, cpu, wall_limit_s, stop)
     if not (box / ERROR).exists():
         return ended
-    said: Mapping[str, str | None] = json.loads((box / ERROR).read_text())
+    text = (box / ERROR).read_text()
+    if not text:
+        raise_if_full(box)
+        return ended
+    said: Mapping[str, str | None] = json.loads(text)
     message = said["message"] or "the guest gave no reason"
     if said["kind"] == "bug":
         return replace(ended, reason=f"the guest's agent failed: {message}")

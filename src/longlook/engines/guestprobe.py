@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from longlook import codec, paths
 from longlook.engines.boot import Guest, boot
 from longlook.engines.cpus import one_cpu
+from longlook.engines.scratch import scratch_box
 from longlook.errors import MachineError
 from longlook.guestkernel import kernel_program
 from longlook.job import Program
@@ -64,8 +64,8 @@ def _probe(program: Program) -> Guest:
     answers = _ANSWER_FORMAT in Path(program.path).read_bytes()
     for userspace in _USERSPACES:
         guest = Guest(program.path, userspace=userspace, answers=answers)
-        with one_cpu() as cpu, tempfile.TemporaryDirectory(prefix="longlook-probe-") as box:
-            ended = boot(replace(guest, memory="256M"), ("echo", _HELLO), {}, Path(box), 1, cpu, _PROBE_LIMIT_S)
+        with one_cpu() as cpu, scratch_box() as box:
+            ended = boot(replace(guest, memory="256M"), ("echo", _HELLO), {}, box, 1, cpu, _PROBE_LIMIT_S)
         if _HELLO in ended.console:  # the kernel then gives up, because its first process ended
             return guest
         lines = ended.console.strip().splitlines()
