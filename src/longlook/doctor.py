@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook import guestkernel, paths, registry
+from longlook.engines.guestprobe import find_guest, note_on
 from longlook.errors import LonglookError
 from longlook.lab import capability
 from longlook.linkprogram import link_program
@@ -65,6 +66,15 @@ def _laboratory() -> Iterator[Need]:
 def _guest_kernel() -> Iterator[Need]:
     kernel = guestkernel.readiness()
     yield Need("guest kernel", kernel.ready, kernel.detail, kernel.mend, required=False)
+    if not kernel.ready:
+        return
+    try:
+        guest = find_guest()
+    except LonglookError as error:
+        yield Need("virtual time", met=False, detail=error.message, mend=error.hint)
+    else:
+        detail = f"a guest boots and runs its programs by {guest.userspace}"
+        yield Need("virtual time", met=True, detail=note_on(guest) or detail, mend=None)
 
 
 def _stacks() -> Iterator[Need]:
