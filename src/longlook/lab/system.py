@@ -1,6 +1,7 @@
 """The few system calls that the standard library lacks, as functions that raise OSError."""
 
 import ctypes
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_NICE = 12, 13, 21, 23
 
 _PR_SET_PDEATHSIG = 1
 _MNT_DETACH = 2
+_RNDCLEARPOOL = 0x5206
 _RB_POWER_OFF = 0x4321FEDC
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -48,6 +50,12 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str |
 def unmount(target: str) -> None:
     """umount2(2), lazily: what still has a file open there keeps it."""
     _call(f"unmount {target}", _LIBC.umount2(target.encode(), ctypes.c_int(_MNT_DETACH)))
+
+
+def restart_random() -> None:
+    """RNDCLEARPOOL, which in our kernel begins random numbers again from its seed (kernel/time-travel.patch)."""
+    with Path("/dev/urandom").open("rb") as device:
+        fcntl.ioctl(device, _RNDCLEARPOOL)
 
 
 def power_off() -> None:
