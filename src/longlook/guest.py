@@ -113,8 +113,10 @@ def _make_root() -> Path:
 
 
 def _run_jobs(order: Order) -> None:
+    from longlook import registry
     from longlook.lab.laboratory import Laboratory
 
+    registry.load("stacks")  # before any trial's time begins
     laboratory = Laboratory(HOME / "scratch", "guest", Timing(ENGINE, virtual=True, exact=order.exact))
     for number, job in enumerate(order.jobs):
         folder = HOME / "trial"

@@ -17,7 +17,7 @@ class Timing:
     exact: bool = False
 
     def align(self) -> None:
-        """In virtual time, sleep until the next full beat of the guest's clock, and begin randomness again from its seed.
+        """In virtual time, sleep until the next full beat of the guest's clock; begin randomness again from its seed.
 
         What came before (imports, a search for a file, a slower start of another version) then leaves no trace in
         when the next thing begins or in what is random to it.
