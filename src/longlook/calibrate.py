@@ -16,8 +16,9 @@ from longlook import calibration, codec, paths
 from longlook.calibration.cases import CASES, PACKETS
 from longlook.calibration.verdicts import Row, verdicts
 from longlook.engines.boot import Guest
+from longlook.engines.bundle import make_bundle
 from longlook.engines.errand import run_errand
-from longlook.engines.guestprobe import find_guest, warm_imports
+from longlook.engines.guestprobe import find_guest
 from longlook.errors import MachineError
 from longlook.guest_calibration import RESULT
 from longlook.installing import file_digest
@@ -60,7 +61,7 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
     guest, link = find_guest(), link_program()
     say(f"measuring {len(CASES)} cases in a guest, half a minute …")
     with tempfile.TemporaryDirectory(prefix="longlook-calibrate-") as box:
-        ended = run_errand(guest, _MODULE, (), warm_imports(), Path(box), _SEED, _WALL_LIMIT_S)
+        ended = run_errand(guest, _MODULE, (), make_bundle(), Path(box), _SEED, _WALL_LIMIT_S)
         measured = Path(box, RESULT, PACKETS)
         if not measured.exists():
             last = ended.console.strip().splitlines()[-20:]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import longlook
-from longlook import codec, paths
+from longlook import bundleloader, codec, paths
 from longlook.engines.boot import Ended, Guest, boot
 from longlook.engines.cpus import one_cpu
 from longlook.errors import InputError, MachineError
@@ -18,6 +18,7 @@ from longlook.job import Job
 from longlook.lab.artefacts import raise_if_full
 from longlook.lab.view import hidden_folders
 
+_PYTHON = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 _FORGOTTEN_IN_GUEST = ("LONGLOOK_DATAPATH",)
 _TO_GUEST = ("LD_LIBRARY_PATH", "PATH")
 _FOLDERS = ("LD_LIBRARY_PATH", "LONGLOOK_ADAPTERS", "LONGLOOK_LINK", "LONGLOOK_PLUGINS", "PATH", "PYTHONPATH")
@@ -28,23 +29,23 @@ def run_errand(
     guest: Guest,
     module: str,
     jobs: Sequence[Job],
-    pycache: str,
+    bundle: str,
     box: Path,
     seed: int,
     wall_limit_s: float,
     stop: threading.Event | None = None,
 ) -> Ended:
-    """Boot a guest with `python -m module` as its first process; what it made is in `box`.
+    """Boot a guest with `main` of a module of the bundle as its first process; what it made is in `box`.
 
     InputError or MachineError in the guest's own words; a guest that died says so in what is returned.
     """
-    python = _python(pycache)
-    environment = _environment(python)
+    environment = _environment()
     shown = hidden_folders(_needed(jobs, environment))
     order = Order(tuple(jobs), environment, exact=guest.time == "inf-cpu", shown=shown)
     (box / ORDER).write_text(json.dumps(codec.encode(order)))
     with one_cpu() as cpu:
-        ended = boot(guest, (sys.executable, "-m", module), python, box, seed, cpu, wall_limit_s, stop)
+        init = (sys.executable, "-S", bundleloader.__file__, bundle, module)
+        ended = boot(guest, init, _PYTHON, box, seed, cpu, wall_limit_s, stop)
     if not (box / ERROR).exists():
         return ended
     text = (box / ERROR).read_text()
@@ -59,18 +60,12 @@ def run_errand(
     raise kind(message, said["hint"])
 
 
-def _environment(python: Mapping[str, str]) -> dict[str, str]:
+def _environment() -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if name.startswith("LONGLOOK_")}
     needed = {name: os.environ[name] for name in _TO_GUEST if name in os.environ}
     kept = {name: value for name, value in ours.items() if name not in _FORGOTTEN_IN_GUEST}
     here = {name: _from_anywhere(value) if name in _FOLDERS else value for name, value in (needed | kept).items()}
-    return {"TZ": "UTC", "LANG": "C.UTF-8", **here, "LONGLOOK_CACHE": str(paths.cache_dir()), **python}
-
-
-def _python(pycache: str) -> dict[str, str]:
-    own = {"PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": pycache, "PYTHONDONTWRITEBYTECODE": "1"}
-    path = os.environ.get("PYTHONPATH")
-    return {**own, **({"PYTHONPATH": _from_anywhere(path)} if path else {})}
+    return {"TZ": "UTC", "LANG": "C.UTF-8", **here, "LONGLOOK_CACHE": str(paths.cache_dir()), **_PYTHON}
 
 
 def _from_anywhere(folders: str) -> str:

@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,10 +19,6 @@ _PROBE_LIMIT_S = 30.0
 _HELLO = "longlook-guest-works"
 _USERSPACES = ("seccomp", "ptrace")
 _ANSWER_FORMAT = b"longlook: %s["  # in a kernel that answers SIGUSR2 (kernel/time-travel.patch)
-_IMPORTS = (
-    "import longlook.guest, longlook.guest_calibration, longlook.lab.laboratory, longlook.lab.calibrator; "
-    'from longlook import registry; registry.load("stacks")'
-)
 _LIVE = "or run in real time: --engine live"
 
 
@@ -74,27 +68,6 @@ def _probe(program: Program) -> Guest:
         f"the guest's kernel {program.path} does not boot here ({'; '.join(said)})",
         f"name a User-Mode Linux kernel by LONGLOOK_KERNEL, or unset it and: longlook setup kernel; {_LIVE}",
     )
-
-
-def warm_imports() -> str:
-    """A folder with the compiled modules of what a guest imports, so that no boot has to compile them."""
-    folder = paths.cache_dir() / "pycache"
-    done = subprocess.run(
-        [sys.executable, "-c", _IMPORTS],
-        env={**_without_python(), "PYTHONPYCACHEPREFIX": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise MachineError(
-            f"the guest's agent cannot be imported: {done.stderr.strip().splitlines()[-1]}", "make build"
-        )
-    return str(folder)
-
-
-def _without_python() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _policy() -> list[str]:

@@ -16,8 +16,9 @@ from typing import Self
 from longlook import codec, registry
 from longlook import guest as guest_module
 from longlook.engines.boot import CONSOLE, Ended, Guest
+from longlook.engines.bundle import make_bundle
 from longlook.engines.errand import run_errand
-from longlook.engines.guestprobe import find_guest, note_on, warm_imports
+from longlook.engines.guestprobe import find_guest, note_on
 from longlook.engines.lost import lost_run
 from longlook.errors import MachineError
 from longlook.guest import ENGINE
@@ -47,7 +48,8 @@ class VirtualEngine:
     def __init__(self, wall_limit_s: float | None = None) -> None:
         self.wall_limit_s = wall_limit_s or float(os.environ.get("LONGLOOK_WALL_LIMIT_S", "900"))
         self._guest: Guest | None = None
-        self._pycache = ""
+        self._bundle: str | None = None
+        self._bundling = threading.Lock()
         self._stop = threading.Event()
 
     def setting(self) -> Mapping[str, str]:
@@ -79,7 +81,7 @@ class VirtualEngine:
 
     def __enter__(self) -> Self:
         self._guest = find_guest()
-        self._pycache = warm_imports()
+        self._bundle = None  # made when a guest is needed: a run from the cache needs none
         return self
 
     def __exit__(
@@ -107,13 +109,20 @@ class VirtualEngine:
         box = Path(tempfile.mkdtemp(prefix=".partial-boot-", dir=Path(jobs[0].folder).parent))
         try:
             seed = seed_of(jobs)
-            ended = run_errand(guest, "longlook.guest", jobs, self._pycache, box, seed, self.wall_limit_s, self._stop)
+            ended = run_errand(
+                guest, "longlook.guest", jobs, self._made_bundle(), box, seed, self.wall_limit_s, self._stop
+            )
             return [_taken(box / str(number), job) or _lost(job, ended, began_ns) for number, job in enumerate(jobs)]
         except OSError as error:
             raise_if_full(box.parent, error)
             raise
         finally:
             shutil.rmtree(box, ignore_errors=True)
+
+    def _made_bundle(self) -> str:
+        with self._bundling:
+            self._bundle = self._bundle or make_bundle()
+            return self._bundle
 
     def _entered(self) -> Guest:
         if self._guest is None:
