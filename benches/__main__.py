@@ -1,4 +1,4 @@
-"""Run every benchmark and write benches/results.json: `make bench`."""
+"""Run every benchmark, or those named, and write benches/results.json: `make bench`."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benches import overhead
+from benches import overhead, virtual
 from benches.link import bench_link
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -17,19 +17,23 @@ RESULTS = Path(__file__).with_name("results.json")
 def main() -> int:
     """Run all, print as they come, write once at the end."""
     results: dict[str, Any] = {
+        **(json.loads(RESULTS.read_text()) if sys.argv[1:] else {}),
         "measured": {
             "day": time.strftime("%Y-%m-%d"),
             "cpus": os.cpu_count(),
             "kernel": platform.release(),
             "load_before": os.getloadavg(),
             "command": "make bench",
-        }
+        },
     }
     for name, bench in {
         "overhead_plain_client": lambda: overhead.measure("quic-go", 15),
         "overhead_browser": lambda: overhead.measure("chromium", 10),
         "link": bench_link.measure,
+        "virtual": virtual.measure,
     }.items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         results[name] = bench()
         print(name, json.dumps(results[name], indent=1), flush=True)
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
