@@ -27,6 +27,7 @@ from longlook.plan import make_plan
 from longlook.report import MetricFacts, ReportContent, write_report
 from longlook.samples import samples_table
 from longlook.setup import install
+from longlook.shortage import name_shortages
 from longlook.stats import estimate, estimates_table
 from longlook.store import RunFolder, write_json
 from longlook.trialcache import TrialCache
@@ -128,7 +129,8 @@ def analyse(folder: RunFolder, observer: Observer) -> Result:
         folder.write_manifest({**folder.manifest, "results": codec.encode(found)})
     samples = samples_table(study, [(entry.trial, entry.run, entry.values) for entry in measured])
     samples.to_parquet(folder.path / "samples.parquet", index=False)
-    estimates = estimate(samples, study)
+    attempts = [(entry.trial, entry.run) for entry in measured]
+    estimates = name_shortages(estimate(samples, study), study, attempts, folder.manifest["engine"])
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
     claims = judge(study.claims, estimates, study)
     write_json(folder.path / "claims.json", codec.encode(claims))

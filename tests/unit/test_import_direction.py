@@ -15,7 +15,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         "pure",
         {"codec", "units", "paths", "registry", "job", "timeline", "network", "study", "plan", "samples", "claims"}
         | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"}
-        | {"batches", "virtualtime", "fingerprint", "verification", "linkdiff"},
+        | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader"},
     ),
     (
         "effects",
