@@ -14,8 +14,11 @@ from longlook.study_errors import SettingError
 PACKET_BYTES = 1500
 """The largest IP packet on the emulated path; a shorter queue could never hold one."""
 
+CONNECTIONS = "workload.connections"
+"""How many connections the client opens at once, in workloads that have such a parameter."""
+
 _NS_PER_S = 10**9
-_OFF, _PACKET = "off", "packet"
+_OFF, _PACKET, _AUTO = "off", "packet", "auto"
 
 
 def _truth(value: object) -> bool:
@@ -25,12 +28,12 @@ def _truth(value: object) -> bool:
 
 
 def _access_delay(value: object) -> Scalar:
-    if value in (_OFF, _PACKET):
+    if value in (_OFF, _PACKET, _AUTO):
         return str(value)
     try:
         return units.print_time(max_ns) if (max_ns := units.parse_time(value)) else _OFF
     except units.UnitError as error:
-        raise units.UnitError(f'{error}; or "{_OFF}" or "{_PACKET}"') from error
+        raise units.UnitError(f'{error}; or "{_OFF}", "{_PACKET}" or "{_AUTO}"') from error
 
 
 _SHARED: Mapping[str, Callable[[object], Scalar]] = {
@@ -63,7 +66,7 @@ DEFAULTS: Mapping[str, Scalar] = {
     "network.loss": "0%",
     "network.jitter": "0ns",
     "network.jitter_reorders": False,
-    "network.access_delay": _OFF,
+    "network.access_delay": _AUTO,
 }
 _EXAMPLES = {"network.rate": "10Mbit", "network.rtt": "36ms"}
 """Of the settings without a default."""
@@ -106,7 +109,8 @@ def _stages(settings: Mapping[str, Scalar], direction: str, delay_ns: int, rtt_n
 
     rate_bps = units.parse_rate(setting("rate"))
     stages: list[Stage] = []
-    access_ns = _access_ns(str(setting("access_delay")), rate_bps)
+    competing = int(settings.get(CONNECTIONS, 1)) > 1
+    access_ns = _access_ns(str(setting("access_delay")), rate_bps, competing=competing)
     if access_ns:
         stages.append(Stage("access", {"max_ns": access_ns}))
     loss = units.parse_share(setting("loss"))
@@ -128,11 +132,14 @@ def _stages(settings: Mapping[str, Scalar], direction: str, delay_ns: int, rtt_n
     return tuple(stages)
 
 
-def _access_ns(access_delay: str, rate_bps: int) -> int:
+def _access_ns(access_delay: str, rate_bps: int, *, competing: bool) -> int:
     """The longest processing time of a packet at its sender, 0 for none.
 
     `packet` is what the rate stage needs for the largest packet, rounded up: Floyd and Jacobson's recommendation.
+    `auto` is that where several connections compete, which is where phase effects show (study phase-effects).
     """
+    if access_delay == _AUTO:
+        access_delay = _PACKET if competing else _OFF
     if access_delay == _OFF:
         return 0
     if access_delay == _PACKET:

@@ -19,6 +19,7 @@ from longlook.engines.choice import make_engine
 from longlook.errors import InputError
 from longlook.execute import Executor, Progress, Provisions, Tally, endpoints, prepare_contents
 from longlook.fingerprint import Fingerprint, fingerprint
+from longlook.guestkernel import kernel_program
 from longlook.hostfacts import host_facts
 from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
@@ -36,7 +37,7 @@ from longlook.verify import Verifier, refuse_unrepeatable
 from longlook.verify import forget as forget_verification
 from longlook.verify import load as load_verification
 from longlook.verify import save as save_verification
-from longlook.virtualtime import check_virtual
+from longlook.virtualtime import VIRTUAL, check_virtual
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ def run_study(
     check_virtual(study, plan, engine.name)
     folder = _reopen(out, plan) if resume else None
     provisions = provide(plan, observer.say)
+    if any((trial.engine or engine.name) == VIRTUAL for trial in plan.trials):
+        kernel_program(observer.say)  # building it takes minutes, which only here can be told
     if folder is None:
         folder = RunFolder.create(out, study, plan, _manifest(study, plan, engine, provisions, command))
     finished = sum(folder.result(trial.id) is not None for trial in plan.trials)

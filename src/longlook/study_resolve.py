@@ -8,7 +8,7 @@ from longlook.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, 
 from longlook.stacks import Knob, Stack
 from longlook.study_catalogue import Catalogue
 from longlook.study_errors import SettingError, allowed
-from longlook.study_settings import ARM_CONDITIONS, CONNECTIONS, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
+from longlook.study_settings import ARM_CONDITIONS, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
 
 Cell = Mapping[str, Level]
 """Factor name → level."""
@@ -129,10 +129,10 @@ def _check_abilities(role: str, stack: Stack, protocol: str, connection: Connect
 
 
 def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
-    if int(settings.get(CONNECTIONS, 1)) > 1 and not client.several_connections:
+    if int(settings.get(network.CONNECTIONS, 1)) > 1 and not client.several_connections:
         able = [name for name, stack in catalogue.stacks.items() if stack.several_connections]
         raise SettingError(
-            CONNECTIONS,
+            network.CONNECTIONS,
             f"client {client.name} opens one connection only; clients that open several: {', '.join(able) or 'none'}",
         )
 

@@ -27,8 +27,6 @@ ARM_CONDITIONS = ("network.access_delay", "network.up.access_delay", "network.do
 ENGINES = ("virtual", "live")
 KNOB_PREFIXES = ("server_knobs.", "client_knobs.")
 WORKLOAD_PREFIX = "workload."
-CONNECTIONS = f"{WORKLOAD_PREFIX}connections"
-"""How many connections the client opens at once, in workloads that have such a parameter."""
 
 
 def endpoint_setting(key: str, value: object) -> Scalar:

@@ -8,12 +8,13 @@ from longlook.model import Plan, Study, Trial
 FASTEST_BPS = 200e6
 """Beyond it a real endpoint's CPU decides what is measured, and in a guest CPU costs nothing."""
 
-_NAME = "virtual"
+VIRTUAL = "virtual"
+"""The engine's name."""
 
 
 def check_virtual(study: Study, plan: Plan, engine: str) -> None:
     """InputError where a trial in virtual time is asked for what only real time has; `engine` is the run's default."""
-    virtual = [trial for trial in plan.trials if (trial.engine or engine) == _NAME]
+    virtual = [trial for trial in plan.trials if (trial.engine or engine) == VIRTUAL]
     if not virtual:
         return
     metrics: list[Metric] = [registry.get("metrics", name) for name in study.metrics]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from longlook import network
 from longlook.errors import InputError
 from longlook.model import Arm, ConnectionState, Endpoint, Factor, Level, Link, Plan, Stage, Study, Trial
 from longlook.plan import make_plan
@@ -234,6 +235,16 @@ def test_the_access_comes_first_and_lasts_a_packet_of_its_directions_rate(study:
     assert [stage.kind for stage in link.down] == ["access", "loss", "rate", "delay"]
     assert link.down[0] == Stage("access", {"max_ns": 1_200_000})
     assert link.up[0] == Stage("access", {"max_ns": 1_714_286})  # rounded up
+
+
+def test_by_default_only_connections_that_compete_have_an_access_delay() -> None:
+    settings = {**network.DEFAULTS, "network.rate": "10Mbit", "network.rtt": "36ms"}
+    assert network.link(settings) == network.link({**settings, "network.access_delay": "off"})
+    alone = {**settings, "workload.connections": 1}
+    assert network.link(alone) == network.link(settings)
+    several = {**settings, "workload.connections": 2}
+    assert network.link(several) == network.link({**settings, "network.access_delay": "packet"})
+    assert network.link(several).down[0] == Stage("access", {"max_ns": 1_200_000})
 
 
 def test_an_access_delay_may_be_a_time_of_one_direction(study: Study, tmp_path: Path) -> None:
