@@ -104,8 +104,8 @@ class TrialCache:
 
 
 def cache_root() -> Path:
-    """The folder of all entries."""
-    return paths.cache_dir() / "trials"
+    """The folder of all entries (LONGLOOK_TRIALS moves it)."""
+    return Path(os.environ.get("LONGLOOK_TRIALS") or paths.cache_dir() / "trials")
 
 
 def prune(unused_for_s: float, root: Path | None = None, now_s: float | None = None) -> Pruned:
