@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from longlook.engines.boot import Guest
 from longlook.engines.bundle import make_bundle
 from longlook.engines.errand import run_errand
 from longlook.engines.guestprobe import find_guest
+from longlook.engines.scratch import scratch_box
 from longlook.errors import MachineError
 from longlook.guest_calibration import RESULT
 from longlook.installing import file_digest
@@ -60,9 +60,9 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
     """
     guest, link = find_guest(), link_program()
     say(f"measuring {len(CASES)} cases in a guest, half a minute …")
-    with tempfile.TemporaryDirectory(prefix="longlook-calibrate-") as box:
-        ended = run_errand(guest, _MODULE, (), make_bundle(), Path(box), _SEED, _WALL_LIMIT_S)
-        measured = Path(box, RESULT, PACKETS)
+    with scratch_box() as box:
+        ended = run_errand(guest, _MODULE, (), make_bundle(), box, _SEED, _WALL_LIMIT_S)
+        measured = box / RESULT / PACKETS
         if not measured.exists():
             last = ended.console.strip().splitlines()[-20:]
             reason = ended.reason or "it switched itself off before it was finished"
