@@ -54,6 +54,7 @@ def cache_prune(
     as_json: AsJson = False,
 ) -> None:
     """Remove trials that no run has used for some time."""
+    from longlook.measurecache import measured_root
     from longlook.trialcache import prune
     from longlook.units import UnitError, parse_duration, print_bytes
 
@@ -62,6 +63,7 @@ def cache_prune(
     except UnitError as error:
         raise InputError(f"--unused-for {unused_for}: {error}") from error
     pruned = prune(unused_for_s)
+    prune(unused_for_s, measured_root())
     if as_json:
         print_json(codec.encode(pruned))
         return

@@ -19,7 +19,7 @@ from longlook.job import Job
 from longlook.model import SCHEMA_VERSION, Outcome, Run
 from longlook.stacks import Stack
 
-_ENTRY = "entry.json"
+ENTRY = "entry.json"
 _DERIVED = "timeline.parquet"  # made again from the rest
 _ABANDONED_S = 3600.0  # an unfinished entry is left to who may be writing it for so long
 
@@ -61,7 +61,7 @@ class TrialCache:
         """Fill the job's folder from the cache; None, and nothing done, where there is no sound entry."""
         folder = self._folder(self.key(job))
         try:
-            entry = json.loads((folder / _ENTRY).read_text())
+            entry = json.loads((folder / ENTRY).read_text())
             files: dict[str, str] = entry["files"]
             sound = "run.json" in files and all(file_digest(folder / name) == files[name] for name in files)
             run = codec.decode(Run, json.loads((folder / "run.json").read_text())) if sound else None
@@ -72,8 +72,8 @@ class TrialCache:
             return None
         try:
             for name in files:
-                _share(folder / name, Path(job.folder) / name)
-            os.utime(folder / _ENTRY)  # last used, for prune
+                share(folder / name, Path(job.folder) / name)
+            os.utime(folder / ENTRY)  # last used, for prune
         except FileNotFoundError:  # another process is pruning: there is none, then
             for name in files:
                 (Path(job.folder) / name).unlink(missing_ok=True)
@@ -91,8 +91,8 @@ class TrialCache:
             names = [str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()]
             files = {name: file_digest(source / name) for name in sorted(names) if name != _DERIVED}
             for name in files:
-                _share(source / name, partial / name)
-            (partial / _ENTRY).write_text(json.dumps({"files": files}, indent=1) + "\n")
+                share(source / name, partial / name)
+            (partial / ENTRY).write_text(json.dumps({"files": files}, indent=1) + "\n")
             partial.rename(folder)  # refused where another process was first: its entry is as good, and may be in use
         except OSError:
             shutil.rmtree(partial, ignore_errors=True)  # or there is no room: no harm
@@ -116,7 +116,7 @@ def prune(unused_for_s: float, root: Path | None = None, now_s: float | None = N
         whole = not folder.name.startswith(".")
         try:
             size_bytes = _size_bytes(folder)
-            used_s = (folder / _ENTRY if (folder / _ENTRY).exists() else folder).stat().st_mtime
+            used_s = (folder / ENTRY if (folder / ENTRY).exists() else folder).stat().st_mtime
         except FileNotFoundError:  # somebody else removes or finishes it
             continue
         if now_s - used_s >= (unused_for_s if whole else max(unused_for_s, _ABANDONED_S)):
@@ -144,7 +144,7 @@ def _source(name: str) -> str:
     return "" if path is None else file_digest(Path(path))
 
 
-def _share(source: Path, target: Path) -> None:
+def share(source: Path, target: Path) -> None:
     """One file under two names where the file system can; a change of either then shows in the digest."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

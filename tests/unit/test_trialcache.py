@@ -227,7 +227,7 @@ def test_a_full_disk_loses_nothing(root: Path, job: Job, monkeypatch: pytest.Mon
     def full(*_: object) -> None:
         raise OSError(28, "no space left on device")
 
-    monkeypatch.setattr(trialcache, "_share", full)
+    monkeypatch.setattr(trialcache, "share", full)
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=0))
     TrialCache(SETTING, root).keep(job, finish(job))
     assert entries(root) == []
