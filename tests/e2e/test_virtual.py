@@ -11,7 +11,7 @@ from longlook.store import RunFolder
 
 from .test_run import TINY, longlook
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow]
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

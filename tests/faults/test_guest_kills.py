@@ -15,7 +15,7 @@ from longlook.model import Outcome
 from tests.faults.guestharness import GuestHome
 from tests.faults.harness import wait_until
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow]
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 
 Ended = subprocess.Popen[str]
 

@@ -23,7 +23,7 @@ from longlook.model import Outcome
 from tests.faults.guestharness import GuestHome, kernel
 from tests.faults.harness import DRIVER, results
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
 WITHOUT_SECCOMP = (sys.executable, str(Path(__file__).with_name("seccomp_run.py")))
 NOBODY = 65534

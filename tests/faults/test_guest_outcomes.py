@@ -11,7 +11,7 @@ from longlook.engines.virtual import VirtualEngine
 from longlook.model import Outcome
 from tests.faults.guestharness import GuestHome
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
 
 def test_a_trial_whose_home_the_guest_hides_is_ok(guest_home: GuestHome) -> None:

@@ -4,7 +4,11 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.golden.snapshot import SNAPSHOT, moved, take
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 def test_the_demo_gives_exactly_the_numbers_on_record(tmp_path: Path) -> None:
