@@ -14,7 +14,6 @@ import pandas as pd
 from longlook import calibration, codec, paths
 from longlook.calibration.cases import CASES, PACKETS
 from longlook.calibration.verdicts import Row, verdicts
-from longlook.engines.boot import Guest
 from longlook.engines.bundle import make_bundle
 from longlook.engines.errand import run_errand
 from longlook.engines.guestprobe import find_guest
@@ -78,7 +77,7 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
         kernel=kernel,
         code=code_digest(),
         packets=_keep(packets, folder / RAW),
-        exact=_is_exact(guest),
+        exact=guest.exact,
         wall_s=round(ended.wall_s, 3),
         cpu_s=round(ended.cpu_s, 3),
         made_unix_s=int(time.time()),
@@ -115,10 +114,6 @@ def code_digest() -> str:
 def _folder(link_digest: str, kernel_digest: str) -> Path:
     key = codec.content_hash({"link": link_digest, "kernel": kernel_digest, "code": code_digest()})
     return paths.cache_dir() / "calibration" / key
-
-
-def _is_exact(guest: Guest) -> bool:
-    return guest.time == "inf-cpu"
 
 
 def _keep(packets: pd.DataFrame, path: Path) -> str:

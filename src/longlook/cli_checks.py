@@ -38,10 +38,11 @@ def diff_runs(
 @cache_app.command("show")
 def cache_show(as_json: AsJson = False) -> None:
     """Say where the cache of trials is, and how much is in it."""
-    from longlook.trialcache import cache_root, held
+    from longlook.entries import Entries
+    from longlook.trialcache import cache_root
     from longlook.units import print_bytes
 
-    entries, size_bytes = held()
+    entries, size_bytes = Entries(cache_root()).held()
     if as_json:
         print_json({"place": str(cache_root()), "entries": entries, "bytes": size_bytes})
     else:
@@ -54,16 +55,17 @@ def cache_prune(
     as_json: AsJson = False,
 ) -> None:
     """Remove trials that no run has used for some time."""
+    from longlook.entries import Entries
     from longlook.measurecache import measured_root
-    from longlook.trialcache import prune
+    from longlook.trialcache import cache_root
     from longlook.units import UnitError, parse_duration, print_bytes
 
     try:
         unused_for_s = parse_duration(unused_for)
     except UnitError as error:
         raise InputError(f"--unused-for {unused_for}: {error}") from error
-    pruned = prune(unused_for_s)
-    prune(unused_for_s, measured_root())
+    pruned = Entries(cache_root()).prune(unused_for_s)
+    Entries(measured_root()).prune(unused_for_s)
     if as_json:
         print_json(codec.encode(pruned))
         return

@@ -10,12 +10,12 @@ from pathlib import Path
 import pandas as pd
 
 from longlook import registry
-from longlook.measurecache import TIMELINE, MeasureCache
+from longlook.measurecache import MeasureCache
 from longlook.metrics import Metric
 from longlook.metrics.goodput import goodput_timeline
 from longlook.model import Outcome, Run, Study, Trial
 from longlook.normalise import normalise_trial
-from longlook.store import RunFolder
+from longlook.store import TIMELINE, RunFolder
 from longlook.timeline import Timeline
 
 GOODPUT_BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)

@@ -1,10 +1,8 @@
 """What was measured of artefacts that are still the same bytes, by code that is still the same: not measured again."""
 
 import json
-import os
-import shutil
 import sys
-import tempfile
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -12,11 +10,13 @@ from typing import Any
 
 import longlook
 from longlook import codec, registry
+from longlook.entries import Entries
 from longlook.installing import file_digest
 from longlook.model import Run, Trial
-from longlook.trialcache import ENTRY, cache_root, share
+from longlook.store import TIMELINE
+from longlook.trialcache import cache_root
 
-TIMELINE = "timeline.parquet"
+_DATA = "measured.json"
 _CODE = ("normalise", "metrics", "timeline.py", "measure.py", "measurecache.py")
 _LIBRARIES = ("numpy", "pyarrow", "pandas")
 
@@ -26,7 +26,7 @@ class MeasureCache:
 
     def __init__(self, metrics: tuple[str, ...], root: Path | None = None) -> None:
         self._metrics = metrics
-        self._root = root or measured_root()
+        self._entries = Entries(root or measured_root())
 
     def key(self, path: Path, trial: Trial, run: Run) -> str | None:
         """What determines the results of a trial's folder; None where the folder is not as its `run.json` says."""
@@ -40,32 +40,14 @@ class MeasureCache:
 
     def fetch(self, key: str, path: Path) -> Any | None:
         """The data kept under a key, with the timeline laid into the trial's folder; None where there is none."""
-        folder = self._root / key[:2] / key
-        try:
-            entry = json.loads((folder / ENTRY).read_text())
-            data, sound = entry["data"], file_digest(folder / TIMELINE) == entry["timeline"]
-            if sound and not (path / TIMELINE).exists():
-                share(folder / TIMELINE, path / TIMELINE)
-            os.utime(folder / ENTRY)  # last used, for prune
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        return data if sound else None
+        data = self._entries.read(key, lambda folder: json.loads((folder / _DATA).read_text()))
+        missing = [] if (path / TIMELINE).exists() else [TIMELINE]
+        return data if data is not None and self._entries.lay(key, missing, path) else None
 
     def keep(self, key: str, path: Path, data: Any) -> None:
-        """Store plain data and the timeline of a trial's folder."""
-        folder = self._root / key[:2] / key
-        try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=self._root))
-        except OSError:  # no room, or not ours to write: it is measured again next time
-            return
-        try:
-            share(path / TIMELINE, partial / TIMELINE)
-            (partial / ENTRY).write_text(json.dumps({"timeline": file_digest(path / TIMELINE), "data": data}))
-            shutil.rmtree(folder, ignore_errors=True)
-            partial.rename(folder)
-        except OSError:
-            shutil.rmtree(partial, ignore_errors=True)
+        """Store plain data and the timeline of a trial's folder; where that cannot be, it is measured again."""
+        with suppress(OSError):
+            self._entries.keep(key, path, [TIMELINE], {_DATA: json.dumps(data)})
 
 
 def measured_root() -> Path:

@@ -14,10 +14,10 @@ from longlook.installing import file_digest
 from longlook.linkdiff import BEHAVIOUR, Arrivals, Parting, parting
 from longlook.model import Run, Trial
 from longlook.normalise.linklog import LinkLog, LinkLogError, read_link_log
+from longlook.store import TIMELINE
 from longlook.verification import LINK_LOG, RUN_RECORD
 
 _FIRST = (LINK_LOG, "client.jsonl", "server.jsonl")  # the others come in order of their names
-_DERIVED = "timeline.parquet"
 _SHOWN_CHARACTERS, _SHOWN_BEFORE = 300, 100  # of a line that differs, and of them before the difference
 
 
@@ -209,7 +209,7 @@ def _label(folder: Path, run: Run) -> tuple[str, str]:
 def _differing(left: Path, right: Path) -> tuple[str, ...]:
     """Names of files that are not the same, in the order in which to look at them; `run.json` last."""
     found = [
-        {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file() and path.name != _DERIVED}
+        {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file() and path.name != TIMELINE}
         for folder in (left, right)
     ]
     names = {*found[0], *found[1]}

@@ -15,12 +15,11 @@ from longlook.execute import Provisions, in_parallel, make_job
 from longlook.installing import file_digest
 from longlook.model import Outcome, Run, Trial
 from longlook.normalise import normalise_trial
-from longlook.store import RunFolder, write_json
+from longlook.store import TIMELINE, RunFolder, write_json
 from longlook.verification import Checked, Imprint, Repeat, Verification, check, differences
 
 RESULT = "verification.json"
 DIVERGENT = "divergent"
-_DERIVED = "timeline.parquet"  # made again from the rest, and so compared as values
 _LOAD = "page_load_time"
 
 
@@ -38,7 +37,7 @@ def imprint(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> Imp
     files = {
         str(path.relative_to(folder)): file_digest(path)
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != _DERIVED
+        if path.is_file() and path.name != TIMELINE
     }
     if run.outcome is not Outcome.OK:
         return Imprint(run.outcome, files, None, {}, None)

@@ -21,7 +21,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         "effects",
         {"store", "tls", "content", "installing", "setup", "lab", "agent", "engines", "execute", "measure", "report"}
         | {"cachefolder", "hostfacts", "linkprogram", "doctor", "executors", "guestkernel"}
-        | {"guest", "calibrate", "trialcache", "measurecache", "verify", "rundiff"},
+        | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff"},
     ),
     ("pipeline", {"pipeline"}),
     ("command line", {"present", "cli", "terminal", "__main__"}),

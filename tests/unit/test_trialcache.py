@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from longlook import codec, trialcache
+from longlook import entries as entries_module
+from longlook.entries import Entries, Pruned
 from longlook.job import Content, Expected, Identity, Job, Program
 from longlook.model import ConnectionState, Outcome, Run
-from longlook.trialcache import TrialCache, held, prune
+from longlook.trialcache import TrialCache
 
 from .trial_data import TRIAL, run
 
@@ -227,7 +229,7 @@ def test_a_full_disk_loses_nothing(root: Path, job: Job, monkeypatch: pytest.Mon
     def full(*_: object) -> None:
         raise OSError(28, "no space left on device")
 
-    monkeypatch.setattr(trialcache, "share", full)
+    monkeypatch.setattr(entries_module, "share", full)
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=0))
     TrialCache(SETTING, root).keep(job, finish(job))
     assert entries(root) == []
@@ -243,9 +245,9 @@ def test_prune_removes_what_was_not_used(root: Path, job: Job, tmp_path: Path) -
     for entry in entries(root):
         os.utime(entry / "entry.json", (now_s - 40 * DAY_S,) * 2)
     assert cache.fetch(again(job, tmp_path, "third")) is not None  # used now, which is later than now_s
-    count, size_bytes = held(root)
+    count, size_bytes = Entries(root).held()
     assert (count, size_bytes > 0) == (2, True)
-    pruned = prune(30 * DAY_S, root, now_s)
+    pruned = Entries(root).prune(30 * DAY_S, now_s)
     assert (pruned.removed, pruned.kept) == (1, 1)
     assert pruned.removed_bytes + pruned.kept_bytes == size_bytes
     assert cache.fetch(again(job, tmp_path, "fourth")) is not None
@@ -257,10 +259,11 @@ def test_prune_clears_what_killed_processes_left_but_not_what_is_being_written(r
     for name, age_s in ((".partial-old", 2 * DAY_S), (".partial-new", 5.0)):
         (root / name).mkdir()
         os.utime(root / name, (now_s - age_s,) * 2)
-    prune(0.0, root, now_s)
+    Entries(root).prune(0.0, now_s)
     assert [path.name for path in root.iterdir()] == [".partial-new"]
 
 
 def test_pruning_nothing_is_no_error(tmp_path: Path) -> None:
-    assert prune(0.0, tmp_path / "none") == trialcache.Pruned(0, 0, 0, 0)
-    assert held(tmp_path / "none") == (0, 0)
+    nothing = Entries(tmp_path / "none")
+    assert nothing.prune(0.0) == Pruned(0, 0, 0, 0)
+    assert nothing.held() == (0, 0)

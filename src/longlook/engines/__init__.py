@@ -8,6 +8,31 @@ from longlook.job import Job
 from longlook.model import Run
 
 
+class OneAtATime:
+    """What engines share whose trials follow one another and are no function of anything that can be named."""
+
+    gathers = False
+    parallel = 1
+
+    def setting(self) -> None:
+        """Nothing that determines a result."""
+
+    def notes(self) -> Sequence[str]:
+        """Nothing out of the ordinary."""
+        return ()
+
+    def interrupt(self) -> None:
+        """Nothing runs in other threads."""
+
+    def run(self, job: Job) -> Run:
+        """Run one trial."""
+        raise NotImplementedError
+
+    def run_together(self, jobs: Sequence[Job]) -> list[Run]:
+        """Run trials one after another."""
+        return [self.run(job) for job in jobs]
+
+
 class Engine(Protocol):
     """Runs jobs, up to `parallel` calls at once. A failed trial raises nothing: the Run says what became of it.
 

@@ -35,6 +35,11 @@ class Guest:
     time: str = "inf-cpu"  # `basic`: CPU takes the time that the host's takes
     answers: bool = True  # the kernel says on SIGUSR2 who has the CPU; another would die of it
 
+    @property
+    def exact(self) -> bool:
+        """Whether what it does is a function of its order and seed."""
+        return self.time == "inf-cpu"
+
 
 @dataclass(frozen=True)
 class Ended:

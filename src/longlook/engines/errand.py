@@ -41,7 +41,7 @@ def run_errand(
     """
     environment = _environment()
     shown = hidden_folders(_needed(jobs, environment))
-    order = Order(tuple(jobs), environment, exact=guest.time == "inf-cpu", shown=shown)
+    order = Order(tuple(jobs), environment, exact=guest.exact, shown=shown)
     (box / ORDER).write_text(json.dumps(codec.encode(order)))
     with one_cpu() as cpu:
         init = (sys.executable, "-S", bundleloader.__file__, bundle, module)

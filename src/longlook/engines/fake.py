@@ -2,11 +2,12 @@
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from longlook.engines import OneAtATime
 from longlook.job import Job
 from longlook.lab.artefacts import digests, seal, write_json, write_lines
 from longlook.model import ConnectionState, Outcome, Run
@@ -17,7 +18,7 @@ _HANDSHAKE_ROUND_TRIPS = {"h3": 1, "h2": 2}
 _CLIENT, _FIRST_PORT, _SERVER = "10.8.0.1", 40000, "10.8.0.2:443"
 
 
-class FakeEngine:
+class FakeEngine(OneAtATime):
     """A deterministic function of the trial alone: id, seed, link, protocol and content decide everything.
 
     A load takes the handshake's round trips, one more for the request, and the bytes of all connections at the link's
@@ -26,8 +27,6 @@ class FakeEngine:
     """
 
     name = "fake"
-    gathers = False
-    parallel = 1
 
     def __init__(
         self,
@@ -76,20 +75,6 @@ class FakeEngine:
         )
         seal(folder, run)
         return run
-
-    def setting(self) -> None:
-        """Nothing that determines a result."""
-
-    def notes(self) -> Sequence[str]:
-        """Nothing out of the ordinary."""
-        return ()
-
-    def interrupt(self) -> None:
-        """Nothing runs in other threads."""
-
-    def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Make up trials one after another."""
-        return [self.run(job) for job in jobs]
 
     def _load_s(self, job: Job) -> float:
         trial = job.trial

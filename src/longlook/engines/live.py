@@ -1,11 +1,11 @@
 """Engine `live`: trials in real time on this host, by one agent process that owns the laboratory."""
 
 import time
-from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from longlook import codec
+from longlook.engines import OneAtATime
 from longlook.engines.agent_process import AgentDiedError, AgentProcess
 from longlook.engines.lost import lost_run
 from longlook.errors import InputError, MachineError
@@ -17,15 +17,13 @@ _LOST_HINT = "the next trial gets a new agent; if this happens again, report it 
 _BEYOND_LIMIT_S = 120.0  # set-up and teardown beyond a trial's limit; only a bug of the agent takes longer
 
 
-class LiveEngine:
+class LiveEngine(OneAtATime):
     """Starts the agent with its first trial, a new one when it died, and ends it whatever happens.
 
     Not for several threads at once.
     """
 
     name = "live"
-    gathers = False
-    parallel = 1
 
     def __init__(self) -> None:
         self.agent: AgentProcess | None = None
@@ -57,20 +55,6 @@ class LiveEngine:
             return codec.decode(Run, answer["run"])
         kind = InputError if answer["event"] == "input_error" else MachineError
         raise kind(answer["message"], answer["hint"])
-
-    def setting(self) -> None:
-        """Nothing that determines a result."""
-
-    def notes(self) -> Sequence[str]:
-        """Nothing out of the ordinary."""
-        return ()
-
-    def interrupt(self) -> None:
-        """Nothing runs in other threads."""
-
-    def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Run trials one after another."""
-        return [self.run(job) for job in jobs]
 
     def _end_agent(self, *, gracefully: bool) -> None:
         agent, self.agent = self.agent, None

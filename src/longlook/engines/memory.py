@@ -1,6 +1,7 @@
 """Where the file lies that is a guest's memory. It has no name, so nothing of it stays, whatever ends the guest."""
 
 import os
+import shutil
 import tempfile
 
 from longlook import paths
@@ -17,7 +18,7 @@ def memory_folder() -> str:
     """A folder with room for a guest's memory: in the host's memory, else on a disk, which is slower."""
     places = [_SHARED, tempfile.gettempdir(), str(paths.cache_dir())]
     for place in places:
-        if _is_usable(place) and free_bytes(place) >= _ROOM_BYTES:
+        if _is_usable(place) and shutil.disk_usage(place).free >= _ROOM_BYTES:
             return place
     raise MachineError(
         f"no room for a guest's memory: none of {', '.join(places)} has 1 GiB free and lets programs be executed",
@@ -27,13 +28,7 @@ def memory_folder() -> str:
 
 def is_full(place: str) -> bool:
     """Whether a guest that died there may have died for want of room."""
-    return free_bytes(place) < _FULL_BYTES
-
-
-def free_bytes(place: str) -> int:
-    """What an ordinary user may still write there."""
-    space = os.statvfs(place)
-    return space.f_bavail * space.f_frsize
+    return shutil.disk_usage(place).free < _FULL_BYTES
 
 
 def _is_usable(place: str) -> bool:

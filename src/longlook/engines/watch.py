@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.errors import InputError, InterruptedByUserError
-from longlook.lab.proctable import process_table
+from longlook.lab.proctable import cpu_of_tree
 
 PATIENCE = "LONGLOOK_PATIENCE_S"
 """CPU seconds that a program may compute at one moment of virtual time."""
@@ -21,7 +21,6 @@ _PATIENCE_S = 20.0
 _LOOK_EVERY_S = 0.2
 _ANSWER = re.compile(rb"longlook: (.{1,16})\[(\d+)\] at (\d+) ns\n")
 _TAIL_BYTES = 1 << 16
-_CPUCLOCK_OF_PROCESS = 2
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class _Spin:
         if time.monotonic() < self._look_at_s:
             return None
         self._look_at_s = time.monotonic() + self._patience_s / 10
-        cpu_s = _cpu_of_tree(self._pid)
+        cpu_s = cpu_of_tree(self._pid)
         if cpu_s < self._ask_from_cpu_s:
             return None
         name = self._judge(cpu_s)
@@ -110,16 +109,3 @@ class _Spin:
         elif cpu_s - self._moment_cpu_s >= self._patience_s:
             return str(name.decode(errors="replace"))
         return None
-
-
-def _cpu_of_tree(pid: int) -> float:
-    """CPU seconds of a guest's kernel and of the processes that run its programs."""
-    table = process_table()
-    waiting, total_s = [pid], 0.0
-    while waiting:
-        current = waiting.pop()
-        waiting.extend(child for child, entry in table.items() if entry.parent == current)
-        if current in table:
-            with suppress(OSError):  # it ended since
-                total_s += table[current].reaped_s + time.clock_gettime((~current << 3) | _CPUCLOCK_OF_PROCESS)
-    return total_s

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Protocol
 
 from longlook.lab.artefacts import write_json
-from longlook.lab.counters import cpu_of_tree
 from longlook.lab.network import Side
 from longlook.lab.process import Process, start, stop
+from longlook.lab.proctable import cpu_of_tree
 from longlook.lab.session import Session, Sessions
 from longlook.stacks import ClientJob, Command
 

@@ -47,6 +47,19 @@ class ServerJob:
     knobs: Mapping[str, Scalar]
 
 
+def server_arguments(job: ServerJob) -> tuple[str, ...]:
+    """The order as the arguments that our own adapters take (adapters/CONTRACT.md)."""
+    identity = job.identity
+    where = ("--address", job.address, "--port", str(job.port), "--www", job.www)
+    trust = ("--certificate", identity.certificate, "--key", identity.key)
+    knobs = tuple(part for name, value in sorted(job.knobs.items()) for part in ("--knob", f"{name}={_text(value)}"))
+    return ("server", "--protocol", job.protocol, *where, *trust, *knobs)
+
+
+def _text(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 @dataclass(frozen=True)
 class ClientJob:
     """Fetch `phases` from https://`identity.host`:`port` at `address`; also the line of JSON a session client reads."""

@@ -7,7 +7,7 @@ from longlook.installing_python import adapter_of, environment, is_made
 from longlook.job import Program
 from longlook.model import ConnectionState
 from longlook.paths import adapters_dir
-from longlook.stacks import Command, Knob, ServerJob, Stack
+from longlook.stacks import Command, Knob, ServerJob, Stack, server_arguments
 
 _NAME = "aioquic"
 _VERSIONS = ("1.7.2",)  # each has a lock file in adapters/aioquic/locks
@@ -51,11 +51,7 @@ def installed(version: str) -> bool:
 
 def server_command(program: Program, job: ServerJob) -> Command:
     """The program as a server."""
-    identity = job.identity
-    where = ("--address", job.address, "--port", str(job.port), "--www", job.www)
-    trust = ("--certificate", identity.certificate, "--key", identity.key)
-    knobs = tuple(part for name, value in sorted(job.knobs.items()) for part in ("--knob", f"{name}={value}"))
-    return _command(program, "server", "--protocol", job.protocol, *where, *trust, *knobs)
+    return _command(program, *server_arguments(job))
 
 
 def client_command(program: Program, job_file: str) -> Command:

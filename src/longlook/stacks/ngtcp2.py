@@ -15,9 +15,9 @@ from longlook.installing import build_folder, compile_with, is_folder_built, sou
 from longlook.installing_debian import fetch_libraries
 from longlook.installing_python import compile_modules, python_version
 from longlook.job import Program
-from longlook.model import ConnectionState, Scalar
+from longlook.model import ConnectionState
 from longlook.paths import adapters_dir
-from longlook.stacks import Command, Knob, ServerJob, Stack
+from longlook.stacks import Command, Knob, ServerJob, Stack, server_arguments
 
 _NAME = "ngtcp2"
 _SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
@@ -68,11 +68,7 @@ def installed(version: str) -> bool:
 
 def server_command(program: Program, job: ServerJob) -> Command:
     """The program as a server."""
-    identity = job.identity
-    where = ("--address", job.address, "--port", str(job.port), "--www", job.www)
-    trust = ("--certificate", identity.certificate, "--key", identity.key)
-    knobs = tuple(part for name, value in sorted(job.knobs.items()) for part in ("--knob", f"{name}={_text(value)}"))
-    return _command(program, "server", "--protocol", job.protocol, *where, *trust, *knobs)
+    return _command(program, *server_arguments(job))
 
 
 def client_command(program: Program, job_file: str) -> Command:
@@ -82,10 +78,6 @@ def client_command(program: Program, job_file: str) -> Command:
 
 def _command(program: Program, *arguments: str) -> Command:
     return Command((sys.executable, "-S", program.path, *arguments), _ENVIRONMENT)  # it needs no site-packages
-
-
-def _text(value: Scalar) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _make(version: str, out: Path, final: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from longlook.errors import InputError, MachineError
 from longlook.installing import build, compile_with, is_built, toolchain_version
 from longlook.job import Program
-from longlook.model import ConnectionState, Scalar
+from longlook.model import ConnectionState
 from longlook.paths import adapters_dir
-from longlook.stacks import Command, Knob, ServerJob, Stack
+from longlook.stacks import Command, Knob, ServerJob, Stack, server_arguments
 
 _NAME = "quic-go"
 _VERSIONS = ("0.65.0",)  # what go.mod pins; another one needs a module file, and often code, of its own
@@ -58,20 +58,12 @@ def installed(version: str) -> bool:
 
 def server_command(program: Program, job: ServerJob) -> Command:
     """The program as a server."""
-    identity = job.identity
-    where = ("--address", job.address, "--port", str(job.port), "--www", job.www)
-    trust = ("--certificate", identity.certificate, "--key", identity.key)
-    knobs = tuple(part for name, value in sorted(job.knobs.items()) for part in ("--knob", f"{name}={_text(value)}"))
-    return Command((program.path, "server", "--protocol", job.protocol, *where, *trust, *knobs))
+    return Command((program.path, *server_arguments(job)))
 
 
 def client_command(program: Program, job_file: str) -> Command:
     """The program as a client."""
     return Command((program.path, "client", job_file))
-
-
-def _text(value: Scalar) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _known(version: str) -> str:
