@@ -48,7 +48,7 @@ def test_an_engine_that_is_ended_in_the_middle_leaves_nothing(home: Home, kill: 
     driver.stdout.close()
     wait_until(lambda: home.processes() == [], "every process is gone")
     wait_until(lambda: home.scratch() == [], "the scratch folder is gone")
-    assert not inside & all_network_namespaces()
+    wait_until(lambda: not inside & all_network_namespaces(), "its network namespaces are gone")
     assert json.loads((Path(finished.folder) / "run.json").read_text())["outcome"] == "ok"
     assert not (Path(hanging.folder) / "run.json").exists()
 
