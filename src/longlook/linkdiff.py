@@ -89,7 +89,7 @@ class Arrivals:
         """The packet at a place; None behind the end."""
         if index >= len(self):
             return None
-        row = {name: int(column[index]) for name, column in self.columns.items()}
+        row = {name: int(column[index]) for name, column in self.columns.items() if column.dtype.kind in "iu"}
         number = row["direction"]
         return Packet(
             direction=DIRECTIONS[number] if number < len(DIRECTIONS) else f"direction {number}",

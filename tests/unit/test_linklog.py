@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from longlook.lab.linkconfig import link_config
 from longlook.model import Link, Stage
-from longlook.normalise.linklog import MAGIC, LinkLogError, read_link_log
+from longlook.normalise.linklog import MAGICS, LinkLogError, read_link_log
 
+MAGIC = MAGICS[1]
 RECORD_BYTES = 24
 FIELDS = [
     {"name": "arrival_ns", "type": "<u8", "offset": 0, "unit": "ns"},
@@ -99,7 +100,7 @@ def with_field(**changes: Any) -> dict[str, Any]:
         (encode(HEADER)[:100], "cut off inside its header: "),
         (MAGIC + (4).to_bytes(4, "little") + b"{]  ", "damaged header"),
         (MAGIC + (4).to_bytes(4, "little") + b"[1] ", "no JSON object"),
-        (encode(HEADER | {"version": 2}), "version 2; this Longlook reads 1"),
+        (encode(HEADER | {"version": 2}), "begins as version 1; its header says 2"),
         (encode(without("clock")), "a header without clock"),
         (encode(with_field(type="<f8")), "unknown type '<f8'"),
         (encode(with_field(offset=20)), "damaged list of fields"),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::counters::{Counters, OVERFLOW, OVERSIZE};
 use crate::headers;
 use crate::ports::{FRAME_BYTES, Received};
-use crate::record::{DELIVERED, NO_STAGE, QUEUED, Record};
+use crate::record::{DELIVERED, Record};
 
 /// Half a gigabyte of frames: beyond it the router drops instead of growing without bound.
 const MAX_FRAMES: usize = 262_144;
@@ -118,26 +118,8 @@ impl Lane {
     }
 
     fn describe(&self, ip_packet: &[u8], arrival_ns: u64, size_bytes: u32) -> Record {
-        let headers = headers::parse(ip_packet);
-        let (client_port, server_port) = match self.name {
-            DirectionName::Up => (headers.source_port, headers.destination_port),
-            DirectionName::Down => (headers.destination_port, headers.source_port),
-        };
-        Record {
-            arrival_ns,
-            sequence: self.sequence,
-            size_bytes,
-            payload_bytes: headers.payload_bytes,
-            transport_sequence: headers.tcp_sequence,
-            client_port,
-            server_port,
-            direction: self.name as u8,
-            verdict: QUEUED,
-            stage: NO_STAGE,
-            ip_protocol: headers.ip_protocol,
-            tcp_flags: headers.tcp_flags,
-            ..Record::default()
-        }
+        let record = Record::arrived(&headers::parse(ip_packet), self.name == DirectionName::Up);
+        Record { arrival_ns, sequence: self.sequence, size_bytes, ..record }
     }
 
     /// Completes the record of a packet that left and says how late it was, in nanoseconds.

@@ -15,10 +15,10 @@ use crate::clock::Anchor;
 use crate::failure::Failure;
 use crate::record::{RECORD_BYTES, Record};
 
-const MAGIC: &[u8; 8] = b"LLLINK1\n";
+const MAGIC: &[u8; 8] = b"LLLINK2\n";
 const ALIGNMENT: usize = 64;
 const CHUNK_RECORDS: usize = 512;
-/// 8 MB of records: more than a second at 100,000 packets/s.
+/// 16 MB of records: more than a second at 100,000 packets/s.
 const CHUNKS_WAITING: usize = 256;
 /// A quiet link's records reach the file after this long.
 const FLUSH_NS: u64 = 100_000_000;
@@ -126,7 +126,7 @@ fn write_chunks(mut file: File, chunks: &Receiver<Vec<u8>>, recycle: &Sender<Vec
 
 fn header(config: &Value, verdicts: &Value, clock: Anchor) -> Vec<u8> {
     let mut text = json!({
-        "version": 1,
+        "version": 2,
         "record_bytes": RECORD_BYTES,
         "fields": Record::describe(),
         "config": config,

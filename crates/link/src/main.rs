@@ -9,6 +9,7 @@ mod headers;
 mod lane;
 mod log;
 mod ports;
+mod quic;
 mod record;
 mod router;
 mod run;

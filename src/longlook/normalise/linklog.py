@@ -4,21 +4,44 @@ import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-MAGIC = b"LLLINK1\n"
-VERSION = 1
+MAGICS: Mapping[int, bytes] = {1: b"LLLINK1\n", 2: b"LLLINK2\n"}
+"""How a log of each version begins."""
+
+DELIVERED, QUEUED = 0, 1  # verdicts; from 2 on a packet was dropped
+NO_FLOW = 2**32 - 1
+
 _LENGTH = struct.Struct("<I")
-_PREFIX_BYTES = len(MAGIC) + _LENGTH.size
-_ALLOWED_TYPES = ("|u1", "<u2", "<u4", "<u8")
+_MAGIC_BYTES = 8
+_PREFIX_BYTES = _MAGIC_BYTES + _LENGTH.size
+_ALLOWED_TYPES = ("|u1", "<u2", "<u4", "<u8", "|V16")
+_REQUIRED = ("record_bytes", "fields", "clock", "verdicts")
 
 
 class LinkLogError(ValueError):
     """The file is no packet log, or one that cannot be read: the message says which file and why."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Packets of one protocol between two addresses and ports, in both directions.
+
+    Logs of version 1 have no addresses (None) and number flows by protocol and ports.
+    """
+
+    number: int
+    ip_protocol: int
+    client_address: str | None
+    client_port: int
+    server_address: str | None
+    server_port: int
+    packets: int
 
 
 @dataclass(frozen=True)
@@ -42,17 +65,67 @@ class LinkLog:
         """Names of the verdict codes: `delivered`, `queued`, `dropped_…`."""
         return {int(code): str(name) for name, code in self.header["verdicts"].items()}
 
+    @property
+    def lateness_ns(self) -> npt.NDArray[np.int64]:
+        """How long after its time each delivered packet left, in the order of the log, shape (delivered packets,)."""
+        delivered = self.records[self.records["verdict"] == DELIVERED]
+        return (delivered["departure_ns"] - delivered["due_ns"]).astype(np.int64)
+
+    def column(self, name: str) -> npt.NDArray[Any] | None:
+        """One field of all records without copying, shape (packets,); None where this log's version lacks it."""
+        return self.records[name] if name in (self.records.dtype.names or ()) else None
+
     def direction(self, number: int) -> npt.NDArray[Any]:
-        """The records of one direction (0 up, 1 down) in order of arrival, shape (packets,)."""
+        """The records of one direction (0 up, 1 down) in order of arrival, copies behind their originals."""
         chosen: npt.NDArray[Any] = self.records[self.records["direction"] == number]
-        order = np.argsort(chosen["sequence"], kind="stable")
+        copies = chosen["copy"] if self.column("copy") is not None else np.zeros(len(chosen), np.uint8)
+        order = np.lexsort((copies, chosen["sequence"]))
         return np.asarray(chosen[order])
+
+    def flow_numbers(self) -> npt.NDArray[np.int64]:
+        """The number of each record's flow, from 0; -1 where it has none."""
+        numbers = self.column("flow")
+        if numbers is not None:
+            return np.where(numbers == NO_FLOW, -1, numbers.astype(np.int64))
+        records = self.records
+        key = records["ip_protocol"].astype(np.int64) << 32
+        key |= (records["client_port"].astype(np.int64) << 16) | records["server_port"]
+        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))  # in the order in which they appear
+        return np.asarray(rank[inverse])
+
+    def flows(self) -> list[Flow]:
+        """The flows of the log in order of their numbers."""
+        numbers = self.flow_numbers()
+        unique, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+        found = []
+        for number, index, packets in zip(unique.tolist(), first.tolist(), counts.tolist(), strict=True):
+            if number >= 0:
+                row = self.records[index]
+                client, server = (self._address(row, f"{side}_address") for side in ("client", "server"))
+                ports = int(row["client_port"]), int(row["server_port"])
+                found.append(Flow(number, int(row["ip_protocol"]), client, ports[0], server, ports[1], packets))
+        return found
+
+    def _address(self, row: Any, name: str) -> str | None:
+        if self.column(name) is None:
+            return None
+        return address_text(int(row["ip_version"]), row[name].tobytes())
+
+
+def address_text(ip_version: int, address: bytes) -> str | None:
+    """An address of the log (16 bytes, IPv4 as the first 4) as people write it; None where there is none."""
+    if ip_version == 4:
+        return str(IPv4Address(address[:4]))
+    return str(IPv6Address(address)) if ip_version == 6 else None
 
 
 def read_link_log(path: Path) -> LinkLog:
-    """Map a packet log into memory. LinkLogError for a foreign, empty or damaged file; OSError if it cannot be opened.
+    """Map a packet log of any version into memory.
 
-    A last record that was cut off is left out and its length noted in `truncated_bytes`.
+    LinkLogError for a foreign, empty or damaged file; OSError if it cannot be opened. A last record that was cut off
+    is left out and its length noted in `truncated_bytes`.
     """
     with path.open("rb") as file:
         header, records_offset = _read_header(path, file)
@@ -67,25 +140,39 @@ def read_link_log(path: Path) -> LinkLog:
 
 def _read_header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], int]:
     prefix = file.read(_PREFIX_BYTES)
-    if not prefix or prefix[: len(MAGIC)] != MAGIC[: len(prefix)]:
-        raise LinkLogError(f"{path} is not a packet log of longlook-link: it does not begin with {MAGIC!r}")
+    magic = prefix[:_MAGIC_BYTES]
+    versions = [version for version, known in MAGICS.items() if magic and known.startswith(magic)]
+    if not versions:
+        known = " or ".join(map(repr, MAGICS.values()))
+        raise LinkLogError(f"{path} is not a packet log of longlook-link: it does not begin with {known}")
     if len(prefix) < _PREFIX_BYTES:
         raise LinkLogError(f"{path} is cut off inside its header")
-    (length,) = _LENGTH.unpack(prefix[len(MAGIC) :])
+    (length,) = _LENGTH.unpack(prefix[_MAGIC_BYTES:])
     rest = file.read(length)
     if len(rest) < length:
         raise LinkLogError(f"{path} is cut off inside its header: {length} bytes are announced, {len(rest)} are there")
     try:
         header = json.loads(rest)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LinkLogError(f"{path} has a damaged header: {error}") from error
+    _check_header(path, header, versions[0])
+    return header, _PREFIX_BYTES + length
+
+
+def _check_header(path: Path, header: Any, version: int) -> None:
     if not isinstance(header, dict):
         raise LinkLogError(f"{path} has a damaged header: it is no JSON object")
-    if header.get("version") != VERSION:
-        raise LinkLogError(f"{path} has version {header.get('version')!r}; this Longlook reads {VERSION}")
-    if missing := {"record_bytes", "fields", "clock", "verdicts"} - header.keys():
+    if header.get("version") != version:
+        raise LinkLogError(f"{path} begins as version {version}; its header says {header.get('version')!r}")
+    if missing := set(_REQUIRED) - header.keys():
         raise LinkLogError(f"{path} has a header without {', '.join(sorted(missing))}")
-    return header, _PREFIX_BYTES + length
+    try:
+        codes = {int(code) for code in header["verdicts"].values()}
+        moments = [int(header["clock"][name]) for name in ("unix_ns", "monotonic_ns")]
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise LinkLogError(f"{path} has a damaged clock or damaged verdicts in its header: {error}") from error
+    if not codes <= set(range(256)) or not all(0 <= moment < 2**63 for moment in moments):
+        raise LinkLogError(f"{path} has an impossible clock or impossible verdicts in its header")
 
 
 def _dtype(path: Path, header: Mapping[str, Any]) -> np.dtype[Any]:
@@ -99,7 +186,7 @@ def _dtype(path: Path, header: Mapping[str, Any]) -> np.dtype[Any]:
                 "itemsize": header["record_bytes"],
             }
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise LinkLogError(f"{path} has a damaged list of fields: {error}") from error
     if dtype.itemsize == 0:
         raise LinkLogError(f"{path} has a damaged list of fields: records without a byte")
