@@ -13,6 +13,11 @@ pub fn monotonic_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
+/// `CLOCK_REALTIME`.
+pub fn unix_ns() -> u64 {
+    read(ClockId::CLOCK_REALTIME)
+}
+
 /// CPU time of this process, all threads.
 pub fn process_cpu_ns() -> u64 {
     read(ClockId::CLOCK_PROCESS_CPUTIME_ID)
@@ -30,7 +35,7 @@ impl Anchor {
     pub fn read() -> Self {
         let attempt = || {
             let before = monotonic_ns();
-            let unix_ns = read(ClockId::CLOCK_REALTIME);
+            let unix_ns = unix_ns();
             let after = monotonic_ns();
             (after - before, Self { monotonic_ns: u64::midpoint(before, after), unix_ns })
         };

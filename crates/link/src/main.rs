@@ -9,6 +9,7 @@ mod headers;
 mod lane;
 mod log;
 mod ports;
+mod probe;
 mod quic;
 mod record;
 mod router;
@@ -37,12 +38,16 @@ enum Command {
     Run(run::Options),
     /// Print the stages with their parameters, units and bounds as JSON
     Describe,
+    /// Measure a link from outside
+    #[command(subcommand, hide = true)]
+    Probe(probe::Command),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(options) => run::run(&options),
         Command::Describe => say(&link_core::describe()),
+        Command::Probe(command) => probe::run(&command),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

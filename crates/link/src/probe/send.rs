@@ -1,0 +1,149 @@
+//! The sending end of the probe.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
+
+use clap::Args;
+use nix::sys::mman::{MlockAllFlags, mlockall};
+use nix::sys::prctl::set_timerslack;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
+use serde_json::json;
+
+use super::schedule::{self, Packet};
+use super::socket::{enlarge_buffers, set_option};
+use super::{STAMP_BYTES, UDP_IP_BYTES, failed};
+use crate::clock::{monotonic_ns, unix_ns};
+use crate::failure::Failure;
+use crate::{say, sys};
+
+/// The first packet waits for its time like all others.
+const LEAD_NS: u64 = 5_000_000;
+const MAX_SIZE_BYTES: u32 = 1500;
+
+#[derive(Args)]
+pub struct Options {
+    /// Where to send to
+    #[arg(long, default_value = "10.8.0.2:9")]
+    to: SocketAddr,
+    /// How many packets
+    #[arg(long, default_value_t = 1_000)]
+    count: u64,
+    /// Packets a second; 0: as fast as possible
+    #[arg(long, default_value_t = 1_000.0)]
+    rate: f64,
+    /// Packets that are sent at one time
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    group: u64,
+    /// Bytes of each IP packet
+    #[arg(long, default_value_t = 200)]
+    size: u32,
+    /// Lines of `offset_ns [size_bytes [flow]]` instead of count and rate
+    #[arg(long, conflicts_with_all = ["count", "rate", "group"])]
+    schedule: Option<PathBuf>,
+    /// The byte of the IP header that holds DSCP and ECN
+    #[arg(long, default_value_t = 0)]
+    tos: u8,
+    /// Busy-wait for the last microseconds before a packet's time
+    #[arg(long, default_value_t = 50)]
+    spin_us: u64,
+    /// Real-time priority; 0: none
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..=99))]
+    fifo: i32,
+    /// The send stamps, 8 bytes each, in the order of sending
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let packets = match &options.schedule {
+        Some(path) => schedule::read(path, options.size)?,
+        None => schedule::regular(options.count, options.rate, options.group, options.size),
+    };
+    let fits = (STAMP_BYTES as u32 + UDP_IP_BYTES)..=MAX_SIZE_BYTES;
+    if let Some(odd) = packets.iter().find(|packet| !fits.contains(&packet.size_bytes)) {
+        return Err(Failure::usage(format!(
+            "a packet of {} bytes cannot be sent: {} to {} are possible",
+            odd.size_bytes,
+            fits.start(),
+            fits.end()
+        )));
+    }
+    let flows = packets.iter().map(|packet| packet.flow).max().map_or(0, |last| last as usize + 1);
+    let sockets = (0..flows)
+        .map(|_| open(options.tos))
+        .collect::<io::Result<Vec<_>>>()
+        .map_err(failed("the socket cannot be set up"))?;
+    // Refused nowhere; without effect on real-time threads.
+    let _ = set_timerslack(1);
+    let mut stamps = Vec::with_capacity(packets.len());
+    let _ = mlockall(MlockAllFlags::MCL_CURRENT);
+    let fifo = options.fifo > 0 && sys::set_fifo_priority(options.fifo);
+    let (took_ns, unsent) =
+        send(&packets, &sockets, options.to, options.spin_us * 1_000, &mut stamps).map_err(failed("sending failed"))?;
+    if let Some(path) = &options.out {
+        write(path, &stamps).map_err(failed("the output cannot be written"))?;
+    }
+    say(&json!({"event": "sent", "count": stamps.len(), "unsent": unsent, "took_ns": took_ns, "fifo": u8::from(fifo)}))
+}
+
+fn open(tos: u8) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind("0.0.0.0:0")?;
+    enlarge_buffers(&socket)?;
+    set_option(&socket, libc::IPPROTO_IP, libc::IP_TOS, i32::from(tos))?;
+    Ok(socket)
+}
+
+/// Sends everything at its time; how long that took and how many packets the device had no room for.
+fn send(
+    packets: &[Packet],
+    sockets: &[UdpSocket],
+    to: SocketAddr,
+    spin_ns: u64,
+    stamps: &mut Vec<u64>,
+) -> io::Result<(u64, u64)> {
+    let mut payload = [0; MAX_SIZE_BYTES as usize];
+    let began_ns = monotonic_ns() + LEAD_NS;
+    let mut waited_ns = None;
+    let mut unsent = 0;
+    for (sequence, packet) in (0_u64..).zip(packets) {
+        // Packets of one time go without a look at the clock between them.
+        if waited_ns.replace(packet.offset_ns) != Some(packet.offset_ns) {
+            wait_until(began_ns + packet.offset_ns, spin_ns);
+        }
+        payload[..8].copy_from_slice(&sequence.to_le_bytes());
+        let length = (packet.size_bytes - UDP_IP_BYTES) as usize;
+        let sent_ns = unix_ns();
+        payload[8..STAMP_BYTES].copy_from_slice(&sent_ns.to_le_bytes());
+        stamps.push(sent_ns);
+        // Not connected: without a receiver, a connected socket would report that the port is closed.
+        if let Err(error) = sockets[packet.flow as usize].send_to(&payload[..length], to) {
+            if !matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN)) {
+                return Err(error);
+            }
+            unsent += 1;
+        }
+    }
+    Ok((monotonic_ns() - began_ns, unsent))
+}
+
+fn wait_until(due_ns: u64, spin_ns: u64) {
+    let wake_ns = due_ns - spin_ns;
+    if monotonic_ns() < wake_ns {
+        let until = nix::sys::time::TimeSpec::new((wake_ns / 1_000_000_000) as _, (wake_ns % 1_000_000_000) as _);
+        // An early end costs only more spinning.
+        let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &until);
+    }
+    while monotonic_ns() < due_ns {
+        std::hint::spin_loop();
+    }
+}
+
+fn write(path: &PathBuf, stamps: &[u64]) -> io::Result<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    for stamp in stamps {
+        out.write_all(&stamp.to_le_bytes())?;
+    }
+    out.flush()
+}

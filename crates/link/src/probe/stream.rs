@@ -1,0 +1,77 @@
+//! One TCP connection that carries as much as it can.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use super::failed;
+use crate::clock::monotonic_ns;
+use crate::failure::Failure;
+use crate::say;
+
+const CHUNK_BYTES: usize = 256 * 1024;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Args)]
+pub struct SendOptions {
+    /// Where to send to
+    #[arg(long, default_value = "10.8.0.2:9")]
+    to: SocketAddr,
+    /// For how long
+    #[arg(long, default_value_t = 5.0)]
+    seconds: f64,
+}
+
+#[derive(Args)]
+pub struct ReceiveOptions {
+    /// Where to listen
+    #[arg(long, default_value = "0.0.0.0:9")]
+    at: String,
+    /// Seconds from the first byte that do not count: slow start
+    #[arg(long, default_value_t = 1.0)]
+    skip: f64,
+}
+
+pub fn send(options: &SendOptions) -> Result<(), Failure> {
+    let mut stream = TcpStream::connect_timeout(&options.to, PATIENCE).map_err(failed("the probe cannot connect"))?;
+    stream.set_write_timeout(Some(PATIENCE)).map_err(failed("the socket cannot be set up"))?;
+    let chunk = vec![0; CHUNK_BYTES];
+    let end_ns = monotonic_ns() + (options.seconds * 1e9) as u64;
+    let mut sent_bytes = 0_u64;
+    while monotonic_ns() < end_ns {
+        sent_bytes += stream.write(&chunk).map_err(failed("sending failed"))? as u64;
+    }
+    say(&json!({"event": "sent", "bytes": sent_bytes}))
+}
+
+pub fn receive(options: &ReceiveOptions) -> Result<(), Failure> {
+    let listener = TcpListener::bind(&options.at).map_err(failed("the probe cannot listen"))?;
+    say(&json!({"event": "ready"}))?;
+    let (mut stream, _) = listener.accept().map_err(failed("nobody connects"))?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(failed("the socket cannot be set up"))?;
+    let (bytes, took_ns) = count(&mut stream, (options.skip * 1e9) as u64).map_err(failed("receiving failed"))?;
+    say(&json!({"event": "received", "bytes": bytes, "took_ns": took_ns,
+        "bits_per_second": bytes as f64 * 8e9 / took_ns.max(1) as f64}))
+}
+
+/// Bytes that came later than `skip_ns` after the first, and in what time.
+fn count(stream: &mut TcpStream, skip_ns: u64) -> io::Result<(u64, u64)> {
+    let mut buffer = vec![0; CHUNK_BYTES];
+    let mut first_ns = None;
+    let (mut from_ns, mut last_ns, mut bytes) = (0, 0, 0);
+    loop {
+        let length = stream.read(&mut buffer)?;
+        if length == 0 {
+            return Ok((bytes, last_ns - from_ns));
+        }
+        last_ns = monotonic_ns();
+        if last_ns - *first_ns.get_or_insert(last_ns) < skip_ns {
+            from_ns = last_ns;
+        } else {
+            bytes += length as u64;
+        }
+    }
+}
