@@ -49,7 +49,7 @@ def measure() -> dict[str, Any]:
 
 
 def _config(up: Stages) -> dict[str, Any]:
-    return {"version": 1, "seed": 1, "linger_ns": 50_000_000, "up": up, "down": []}
+    return {"version": 2, "seed": 1, "linger_ns": 50_000_000, "up": up, "down": []}
 
 
 def _delay() -> Stages:

@@ -15,7 +15,7 @@ from longlook.normalise.linklog import read_link_log
 
 pytestmark = pytest.mark.lab
 
-EMPTY = {"version": 1, "seed": 1, "linger_ns": 0, "up": [], "down": []}
+EMPTY = {"version": 2, "seed": 1, "linger_ns": 0, "up": [], "down": []}
 SMALL_DISK = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@"']
 
 

@@ -44,7 +44,7 @@ def access(max_ns: int) -> dict[str, Any]:
 
 
 def config(up: Stages, down: Stages | None = None, seed: int = 7) -> dict[str, Any]:
-    return {"version": 1, "seed": seed, "linger_ns": 20 * MS, "up": up, "down": down or []}
+    return {"version": 2, "seed": seed, "linger_ns": 20 * MS, "up": up, "down": down or []}
 
 
 def transfer(

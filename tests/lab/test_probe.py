@@ -18,7 +18,7 @@ MS = 1_000_000
 
 
 def config(*up: dict[str, Any]) -> dict[str, Any]:
-    return {"version": 1, "seed": 7, "linger_ns": 20 * MS, "up": list(up), "down": []}
+    return {"version": 2, "seed": 7, "linger_ns": 20 * MS, "up": list(up), "down": []}
 
 
 def test_every_datagram_is_seen_with_size_stamps_and_header_fields(tmp_path: Path) -> None:

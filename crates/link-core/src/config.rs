@@ -7,12 +7,13 @@ use serde_json::{Map, Value};
 
 use crate::direction::Direction;
 use crate::parameters::{Values, suggest};
-use crate::stages::{self, Order, StageSpec};
+use crate::stages::{self, StageSpec};
 
-pub(crate) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
 
 const KEYS: [&str; 5] = ["version", "seed", "linger_ns", "up", "down"];
 const STAGE_KEYS: [&str; 2] = ["kind", "parameters"];
+const MAX_STAGES: usize = 64;
 
 /// Which way a packet goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,38 +115,23 @@ impl Config {
 }
 
 fn check_direction(direction: DirectionName, raw: Vec<Value>) -> Result<Vec<StageConfig>, ConfigError> {
-    let mut checked: Vec<StageConfig> = Vec::with_capacity(raw.len());
-    let mut unordered_since = None;
-    for (index, value) in raw.into_iter().enumerate() {
-        let at = format!("{direction}, stage {index}");
-        let stage = check_stage(&at, value)?;
-        let built = (stage.spec.build)(&stage.values, crate::Stream::new(0, direction, stage.spec.kind, 0));
-        match (unordered_since, built.order()) {
-            (Some(breaker), Order::Keeps) if built.needs_order() => {
-                // A fate is decided at arrival, and a queue after reordering depends on packets yet to come.
-                return Err(ConfigError(format!(
-                    "{at} ({}): it cannot follow stage {breaker}, which reorders packets; put it before that stage",
-                    stage.spec.kind
-                )));
-            }
-            (None, Order::Breaks) => unordered_since = Some(index),
-            (_, Order::Restores) => unordered_since = None,
-            _ => {}
-        }
-        checked.push(stage);
+    if raw.len() > MAX_STAGES {
+        return Err(ConfigError(format!("{direction}: {} stages are more than {MAX_STAGES}", raw.len())));
     }
-    Ok(checked)
+    let checked = raw.into_iter().enumerate();
+    checked.map(|(index, value)| check_stage(direction, &format!("{direction}, stage {index}"), value)).collect()
 }
 
-fn check_stage(at: &str, value: Value) -> Result<StageConfig, ConfigError> {
+fn check_stage(direction: DirectionName, at: &str, value: Value) -> Result<StageConfig, ConfigError> {
     refuse_unknown(&value, &STAGE_KEYS).map_err(|error| ConfigError(format!("{at}: {error}")))?;
     let raw: RawStage = serde_json::from_value(value).map_err(|error| ConfigError(format!("{at}: {error}")))?;
     let Some(spec) = stages::ALL.iter().find(|spec| spec.kind == raw.kind) else {
         let hint = suggest(&raw.kind, stages::ALL.iter().map(|spec| spec.kind));
         return Err(ConfigError(format!("{at}: unknown kind `{}`{hint}", raw.kind)));
     };
-    let values = Values::check(spec.parameters, &raw.parameters)
-        .map_err(|error| ConfigError(format!("{at} ({}): {error}", spec.kind)))?;
+    let wrong = |error: String| ConfigError(format!("{at} ({}): {error}", spec.kind));
+    let values = Values::check(spec.parameters, &raw.parameters).map_err(wrong)?;
+    (spec.check)(&values, direction).map_err(wrong)?;
     Ok(StageConfig { spec, values })
 }
 
@@ -165,13 +151,13 @@ mod tests {
     use super::*;
 
     fn error(up: &str) -> String {
-        let text = format!(r#"{{"version": 1, "seed": 1, "linger_ns": 0, "up": [{up}], "down": []}}"#);
+        let text = format!(r#"{{"version": 2, "seed": 1, "linger_ns": 0, "up": [{up}], "down": []}}"#);
         Config::from_json(&text).err().map(|error| error.to_string()).unwrap_or_default()
     }
 
     #[test]
     fn the_documented_example_is_valid() {
-        let text = r#"{"version": 1, "seed": 12345, "linger_ns": 100000000,
+        let text = r#"{"version": 2, "seed": 12345, "linger_ns": 100000000,
              "up":   [{"kind": "access", "parameters": {"max_ns": 1200000}},
                       {"kind": "loss", "parameters": {"probability": 0.01}},
                       {"kind": "rate", "parameters": {"rate_bps": 10000000, "queue_bytes": 45000}},
@@ -211,9 +197,29 @@ mod tests {
                 "key `queue_bytes` is 100: it must be a whole number from 1500",
             ),
             (
-                r#"{"kind": "jitter", "parameters": {"jitter_ns": 1, "reorder": true}},
-                   {"kind": "rate", "parameters": {"rate_bps": 1000000, "queue_bytes": 3000}}"#,
-                "up, stage 1 (rate): it cannot follow stage 0, which reorders packets",
+                r#"{"kind": "rate", "parameters": {"rate_bps": {"steps": [[0, 1000000], [0, 2000000]]}}}"#,
+                "up, stage 0 (rate): key `rate_bps`: step 1 at 0 ns is not after the one before it, at 0 ns",
+            ),
+            (
+                r#"{"kind": "rate", "parameters": {"rate_bps": {"stepps": [[0, 1000000]]}}}"#,
+                "`stepps` is no way to vary; did you mean `steps`?",
+            ),
+            (
+                r#"{"kind": "rate", "parameters": {"rate_bps": {"steps": [[0, 1000000], [5, 0]]}}}"#,
+                "nothing would ever leave again",
+            ),
+            (
+                r#"{"kind": "loss", "parameters": {"probability": {"opportunities": {}}}}"#,
+                "`opportunities` is no way to vary",
+            ),
+            (
+                r#"{"kind": "rate", "parameters": {"rate_bps": {"opportunities": {"runs": [[5, 1], [4, 1]], "bytes": 1500, "repeat_ns": 9}}}}"#,
+                "run 1 at 4 ns is not after the one before it",
+            ),
+            (r#"{"kind": "rate", "parameters": {"rate_bps": 0}}"#, "is 0: it must be a whole number from 1000"),
+            (
+                r#"{"kind": "jitter", "parameters": {"jitter_ns": 1, "reorder": true, "law": "gauss"}}"#,
+                "it must be one of uniform, normal, pareto",
             ),
             ("3", "up, stage 0: it must be an object with the keys kind, parameters"),
         ];
@@ -227,9 +233,9 @@ mod tests {
     fn the_top_level_is_checked_too() {
         let cases = [
             ("[]", "it must be an object with the keys version, seed"),
-            (r#"{"version": 1, "sed": 2}"#, "unknown key `sed`; did you mean `seed`?"),
-            (r#"{"version": 2, "seed": 1, "linger_ns": 0, "up": [], "down": []}"#, "version 2 is not known"),
-            (r#"{"version": 1, "seed": 1, "linger_ns": 0, "up": []}"#, "missing field `down`"),
+            (r#"{"version": 2, "sed": 2}"#, "unknown key `sed`; did you mean `seed`?"),
+            (r#"{"version": 3, "seed": 1, "linger_ns": 0, "up": [], "down": []}"#, "version 3 is not known"),
+            (r#"{"version": 2, "seed": 1, "linger_ns": 0, "up": []}"#, "missing field `down`"),
             ("{", "not JSON"),
         ];
         for (text, expected) in cases {

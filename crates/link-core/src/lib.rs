@@ -8,27 +8,24 @@
 
 mod config;
 mod direction;
+pub mod distribution;
 mod inside;
+mod packet;
 mod parameters;
+mod schedule;
+mod schema;
 pub mod stages;
 mod stream;
+mod transmitter;
+mod varying;
 
 pub use config::{Config, ConfigError, DirectionName, StageConfig};
-pub use direction::{Direction, Fate, Verdict};
+pub use direction::Direction;
 pub use inside::Inside;
-pub use parameters::{Bounds, ParameterSpec, Values};
+pub use packet::{Edits, Event, Fate, PacketInfo, Transport, Verdict};
+pub use parameters::{Bounds, Fallback, ParameterSpec, Values, Varies};
+pub use schedule::Schedule;
+pub use schema::describe;
 pub use stream::Stream;
-
-/// The stages this emulator knows, with the parameters, units and bounds of each, as JSON.
-#[must_use]
-pub fn describe() -> serde_json::Value {
-    serde_json::json!({
-        "version": config::VERSION,
-        "stages": stages::ALL.iter().map(|spec| serde_json::json!({
-            "kind": spec.kind,
-            "law": spec.law,
-            "parameters": spec.parameters.iter().map(ParameterSpec::describe).collect::<Vec<_>>(),
-            "drop_reasons": spec.drop_reason.iter().collect::<Vec<_>>(),
-        })).collect::<Vec<_>>(),
-    })
-}
+pub use transmitter::Transmitter;
+pub use varying::{Piece, Varying};

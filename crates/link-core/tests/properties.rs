@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use link_core::{Config, Direction, DirectionName, Fate, Inside, Verdict};
+use link_core::{Config, Direction, DirectionName, Event, Fate, Inside, PacketInfo, Verdict};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -15,13 +15,34 @@ struct Packet {
 }
 
 fn direction_of(seed: u64, stages: &[Value]) -> Direction {
-    let config = json!({"version": 1, "seed": seed, "linger_ns": 0, "up": stages, "down": []});
+    let config = json!({"version": 2, "seed": seed, "linger_ns": 0, "up": stages, "down": []});
     Config::from_json(&config.to_string()).expect("the stages are valid").direction(DirectionName::Up)
 }
 
+/// The fate of a packet at a link that decides about each at once.
+fn arrive(direction: &mut Direction, packet: &Packet) -> Fate {
+    let mut events = Vec::new();
+    direction.arrive(packet.at_ns, &PacketInfo::of_size(packet.size_bytes), &mut events);
+    let [Event::Decided { fate, copy: 0, .. }] = events[..] else { panic!("not one fate: {events:?}") };
+    fate
+}
+
+/// The fates of all packets at any link that makes no copies, in their order.
 fn fates(seed: u64, stages: &[Value], traffic: &[Packet]) -> Vec<Fate> {
     let mut direction = direction_of(seed, stages);
-    traffic.iter().map(|packet| direction.arrive(packet.at_ns, packet.size_bytes)).collect()
+    let mut events = Vec::new();
+    for packet in traffic {
+        direction.arrive(packet.at_ns, &PacketInfo::of_size(packet.size_bytes), &mut events);
+    }
+    while let Some(next_ns) = direction.next_event_ns() {
+        direction.advance(next_ns, &mut events);
+    }
+    let mut fates = vec![None; traffic.len()];
+    for event in events {
+        let Event::Decided { number, fate, .. } = event else { panic!("nothing copies: {event:?}") };
+        assert_eq!(fates[number as usize].replace(fate), None, "decided twice");
+    }
+    fates.into_iter().map(|fate| fate.expect("decided once")).collect()
 }
 
 fn due_ns(fate: &Fate) -> Option<u64> {
@@ -97,7 +118,7 @@ proptest! {
             while inside.pop_due(packet.at_ns).is_some() {
                 delivered += 1;
             }
-            match direction.arrive(packet.at_ns, packet.size_bytes).verdict {
+            match arrive(&mut direction, packet).verdict {
                 Verdict::Deliver { due_ns } => inside.push(due_ns, sequence, ()),
                 Verdict::Drop { .. } => dropped += 1,
             }
@@ -144,7 +165,7 @@ proptest! {
         for packet in &traffic {
             waiting.retain(|(due_ns, _)| *due_ns > packet.at_ns);
             let bytes: u64 = waiting.iter().map(|(_, size)| size).sum();
-            let fate = direction.arrive(packet.at_ns, packet.size_bytes);
+            let fate = arrive(&mut direction, packet);
             prop_assert_eq!(fate.queue_bytes, bytes);
             prop_assert_eq!(fate.queue_packets as usize, waiting.len());
             let size = u64::from(packet.size_bytes);
@@ -274,6 +295,154 @@ proptest! {
         let together: Vec<Option<u64>> = fates(seed, &stages, &traffic).iter().map(due_ns).collect();
         let apart: Vec<Option<u64>> = fates(seed, &stages[1..], &held_up).iter().map(due_ns).collect();
         prop_assert_eq!(together, apart);
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_queue_behind_reordering_meets_packets_in_the_order_of_time(
+        seed: u64, rate_bps in 1_000_000..1_000_000_000_u64, traffic in traffic()
+    ) {
+        let reordering = [delay(20_000_000), jitter(20_000_000, true)];
+        let mut sorted: Vec<(u64, Packet)> = fates(seed, &reordering, &traffic)
+            .iter()
+            .zip(&traffic)
+            .map(|(fate, packet)| (due_ns(fate).expect("nothing drops it"), *packet))
+            .collect();
+        sorted.sort_by_key(|(at_ns, _)| *at_ns);
+        let sorted: Vec<Packet> = sorted.into_iter().map(|(at_ns, packet)| Packet { at_ns, ..packet }).collect();
+        let mut apart: Vec<Option<u64>> = fates(seed, &[rate(rate_bps, 9_000)], &sorted).iter().map(due_ns).collect();
+        let whole = [delay(20_000_000), jitter(20_000_000, true), rate(rate_bps, 9_000)];
+        let mut together: Vec<Option<u64>> = fates(seed, &whole, &traffic).iter().map(due_ns).collect();
+        apart.sort_unstable();
+        together.sort_unstable();
+        prop_assert_eq!(together, apart);
+    }
+
+    #[test]
+    fn what_is_decided_does_not_depend_on_how_often_one_asks(
+        seed: u64, traffic in traffic(), asked in prop::collection::vec(0..2_000_000_000_u64, 0..100)
+    ) {
+        let stages = [delay(20_000_000), jitter(20_000_000, true), rate(5_000_000, 9_000), loss(0.1)];
+        let mut direction = direction_of(seed, &stages);
+        let (mut events, mut asked) = (Vec::new(), asked);
+        asked.sort_unstable();
+        let mut asked = asked.into_iter().peekable();
+        for packet in &traffic {
+            while let Some(at_ns) = asked.next_if(|at_ns| *at_ns <= packet.at_ns) {
+                direction.advance(at_ns, &mut events);
+            }
+            direction.arrive(packet.at_ns, &PacketInfo::of_size(packet.size_bytes), &mut events);
+        }
+        direction.advance(u64::MAX, &mut events);
+        let mut found: Vec<(u64, Fate)> = events
+            .into_iter()
+            .map(|event| match event {
+                Event::Decided { number, fate, .. } => (number, fate),
+                Event::Copied { .. } => panic!("nothing copies"),
+            })
+            .collect();
+        found.sort_by_key(|(number, _)| *number);
+        let found: Vec<Fate> = found.into_iter().map(|(_, fate)| fate).collect();
+        prop_assert_eq!(found, fates(seed, &stages, &traffic));
+    }
+
+    #[test]
+    fn a_rate_that_varies_is_the_integral_of_its_steps(
+        values in prop::collection::vec(0..50_000_000_u64, 1..8), step_ns in 1_000_000..50_000_000_u64,
+        count in 1..500_u64
+    ) {
+        prop_assume!(values.iter().any(|value| *value > 1_000));
+        let values: Vec<u64> = values.iter().map(|value| if *value < 1_000 { 0 } else { *value }).collect();
+        let points: Vec<(u64, u64)> = (0..).map(|index| index * step_ns).zip(values.iter().copied()).collect();
+        let repeat_ns = step_ns * values.len() as u64;
+        let stage = json!({"kind": "rate", "parameters": {"rate_bps": {"steps": points, "repeat_ns": repeat_ns}}});
+        let traffic = vec![Packet { at_ns: 0, size_bytes: 1500 }; count as usize];
+        for (number, fate) in (1..).zip(fates(1, &[stage], &traffic)) {
+            let due_ns = due_ns(&fate).expect("nothing drops it");
+            let sent = |until_ns: u64| -> u128 {
+                let per_cycle: u128 = values.iter().map(|value| u128::from(*value) * u128::from(step_ns)).sum();
+                let inside_ns = until_ns % repeat_ns;
+                let within: u128 = (0..)
+                    .zip(&values)
+                    .map(|(index, value)| {
+                        u128::from(*value) * u128::from(inside_ns.saturating_sub(index * step_ns).min(step_ns))
+                    })
+                    .sum();
+                per_cycle * u128::from(until_ns / repeat_ns) + within
+            };
+            let needed = u128::from(number as u64) * 12_000 * NS_PER_S;
+            // Each packet is rounded up by less than a picosecond, which may be one of the fastest step.
+            let fastest = u128::from(*values.iter().max().expect("there is one"));
+            prop_assert!(sent(due_ns) >= needed);
+            prop_assert!(sent(due_ns - 1) <= needed + number as u128 * fastest / 1_000, "packet {} is late", number);
+        }
+    }
+
+    #[test]
+    fn a_bucket_lets_its_depth_through_at_once_and_never_more(
+        rate_bps in 100_000..1_000_000_000_u64, burst_bytes in 1_500..60_000_u64, traffic in traffic()
+    ) {
+        let stage = json!({"kind": "rate", "parameters": {"rate_bps": rate_bps, "burst_bytes": burst_bytes}});
+        let sent: Vec<(u64, u128)> = fates(1, &[stage], &traffic)
+            .iter()
+            .zip(&traffic)
+            .map(|(fate, packet)| (due_ns(fate).expect("no queue is full"), u128::from(packet.size_bytes) * 8))
+            .collect();
+        let full = traffic.iter().scan(0, |sum, packet| {
+            *sum += u64::from(packet.size_bytes);
+            Some(*sum)
+        });
+        let at_once = full.take_while(|sum| *sum <= burst_bytes).count();
+        prop_assert!(sent.iter().zip(&traffic).take(at_once).all(|(sent, packet)| sent.0 == packet.at_ns));
+        for first in 0..sent.len() {
+            let mut bits = 0;
+            for (end_ns, packet_bits) in &sent[first..] {
+                bits += packet_bits;
+                let allowed = u128::from(rate_bps) * u128::from(end_ns - sent[first].0 + 1);
+                prop_assert!(bits * NS_PER_S <= allowed + u128::from(burst_bytes) * 8 * NS_PER_S);
+            }
+        }
+    }
+
+    #[test]
+    fn opportunities_carry_their_bytes_and_no_more(
+        gaps in prop::collection::vec((1..20_u64, 1..4_u64), 1..20), traffic in traffic()
+    ) {
+        let mut at_ms = 0;
+        let runs: Vec<(u64, u64)> = gaps
+            .iter()
+            .map(|(gap_ms, count)| {
+                at_ms += gap_ms;
+                (at_ms * 1_000_000, *count)
+            })
+            .collect();
+        let repeat_ns = at_ms * 1_000_000;
+        let stage = json!({"kind": "rate", "parameters": {
+            "rate_bps": {"opportunities": {"runs": runs, "bytes": 1500, "repeat_ns": repeat_ns}}}});
+        // Link time begins with the first packet.
+        let origin_ns = traffic[0].at_ns;
+        let mut carried: HashMap<u64, u64> = HashMap::new();
+        let mut last_ns = 0;
+        for (packet, fate) in traffic.iter().zip(fates(1, &[stage], &traffic)) {
+            let due_ns = due_ns(&fate).expect("no queue is full");
+            prop_assert!(due_ns >= packet.at_ns && due_ns >= last_ns);
+            last_ns = due_ns;
+            *carried.entry(due_ns - origin_ns).or_default() += u64::from(packet.size_bytes);
+        }
+        let total: u64 = carried.values().sum();
+        let mut offered = 0;
+        for cycle in 0..=(last_ns - origin_ns) / repeat_ns {
+            for (at_ns, count) in &runs {
+                let time_ns = cycle * repeat_ns + at_ns;
+                // A packet may have begun in the opportunities before.
+                let bytes = carried.remove(&time_ns).unwrap_or(0);
+                prop_assert!(bytes <= count * 1500 + 1500);
+                offered += if time_ns <= last_ns - origin_ns { count * 1500 } else { 0 };
+            }
+        }
+        prop_assert!(carried.is_empty(), "packets left between opportunities: {carried:?}");
+        prop_assert!(total <= offered);
     }
 }
 

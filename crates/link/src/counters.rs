@@ -13,9 +13,13 @@ pub const OVERFLOW: &str = "overflow";
 
 /// The reasons for a drop, in the order of their verdict codes: the stages' own, then the router's.
 pub fn drop_reasons() -> Vec<&'static str> {
-    let mut reasons: Vec<&'static str> = link_core::stages::ALL.iter().filter_map(|spec| spec.drop_reason).collect();
-    reasons.dedup();
-    reasons.extend([OVERSIZE, OVERFLOW]);
+    let mut reasons: Vec<&'static str> = Vec::new();
+    for reason in link_core::stages::ALL.iter().flat_map(|spec| spec.drop_reasons).copied().chain([OVERSIZE, OVERFLOW])
+    {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
     reasons
 }
 
@@ -31,6 +35,8 @@ pub fn verdicts() -> Value {
 pub struct Counters {
     pub arrived: u64,
     pub arrived_bytes: u64,
+    /// Copies that stages made; they are not among the arrived.
+    pub copied: u64,
     pub delivered: u64,
     pub delivered_bytes: u64,
     pub late_over_1ms: u64,
@@ -56,16 +62,17 @@ impl Counters {
         code
     }
 
-    /// arrived − delivered − dropped − `queued`: 0 unless the router has a bug.
+    /// arrived + copied − delivered − dropped − `queued`: 0 unless the router has a bug.
     pub fn imbalance(&self, queued: u64) -> i64 {
         let dropped: u64 = self.dropped.iter().map(|(_, count)| count).sum();
-        self.arrived as i64 - (self.delivered + dropped + queued) as i64
+        (self.arrived + self.copied) as i64 - (self.delivered + dropped + queued) as i64
     }
 
     /// The direction's part of the summary.
     pub fn summary(&self, queued: u64, max_queue_bytes: u64) -> Value {
         let mut summary = json!({
             "arrived": self.arrived,
+            "copied": self.copied,
             "delivered": self.delivered,
             "queued": queued,
             "arrived_bytes": self.arrived_bytes,

@@ -121,14 +121,15 @@ impl Router {
             return Ok(0);
         }
         let (lane, port) = (&mut self.lanes[index], &mut self.ports[1 - index]);
+        lane.advance(now_ns, &mut self.pool);
         let mut room = true;
         while room && self.leaving.len() < BURST {
-            let Some(packet) = lane.inside.pop_due(now_ns) else { break };
+            let Some(packet) = lane.pop_due(now_ns) else { break };
             room = port.send(packet.frame()).map_err(|error| lost(port.as_ref(), &error))?;
             if room {
                 self.leaving.push(packet);
             } else {
-                lane.inside.push(packet.record.due_ns, packet.record.sequence, packet);
+                lane.put_back(packet);
             }
         }
         let departure_ns = if self.leaving.is_empty() { now_ns } else { monotonic_ns() };
@@ -143,6 +144,7 @@ impl Router {
             self.log.push(packet.record, now_ns).map_err(writer_stopped)?;
             self.pool.give_back(packet);
         }
+        self.log_dropped(index, now_ns)?;
         Ok(count)
     }
 
@@ -167,13 +169,19 @@ impl Router {
             self.last_arrival_ns = self.last_arrival_ns.max(received.arrival_ns);
             let header_bytes = port.link_header_bytes();
             let max_frame_bytes = self.ports[1 - index].max_frame_bytes();
-            let dropped = self.lanes[index].admit(packet, &received, header_bytes, max_frame_bytes, &self.pool);
-            if let Some(packet) = dropped {
-                self.log.push(packet.record, now_ns).map_err(writer_stopped)?;
-                self.pool.give_back(packet);
-            }
+            self.lanes.iter_mut().for_each(|lane| lane.begin(received.arrival_ns));
+            self.lanes[index].admit(packet, &received, header_bytes, max_frame_bytes, &mut self.pool);
+            self.log_dropped(index, now_ns)?;
         }
         Ok(BURST)
+    }
+
+    fn log_dropped(&mut self, index: usize, now_ns: u64) -> Result<(), Failure> {
+        for packet in self.lanes[index].dropped.drain(..) {
+            self.log.push(packet.record, now_ns).map_err(writer_stopped)?;
+            self.pool.give_back(packet);
+        }
+        Ok(())
     }
 
     /// Sends a frame that is not IP at once.
@@ -195,9 +203,10 @@ impl Router {
         if self.log.flush_due_ns().is_some_and(|due_ns| due_ns <= now_ns) {
             self.log.flush().map_err(writer_stopped)?;
         }
-        let next_due_ns = self.lanes.iter().filter_map(|lane| lane.inside.next_due_ns()).min();
+        let next_due_ns = self.lanes.iter().filter_map(|lane| lane.next_ns()).min();
         let silent_ns = self.stop_when_silent.then_some(self.last_arrival_ns + self.linger_ns);
-        if next_due_ns.is_none() && silent_ns.is_some_and(|silent_ns| silent_ns <= now_ns) {
+        let empty = self.lanes.iter().all(Lane::is_empty);
+        if empty && silent_ns.is_some_and(|silent_ns| silent_ns <= now_ns) {
             self.stopped = true;
             return Ok(());
         }
@@ -216,7 +225,7 @@ impl Router {
             None => None,
         };
         let until = |at_ns: u64| at_ns.saturating_sub(now_ns);
-        let silence_ns = silent_ns.filter(|_| next_due_ns.is_none()).map(until);
+        let silence_ns = silent_ns.filter(|_| empty).map(until);
         let timeout_ns = [packet_ns, self.log.flush_due_ns().map(until), silence_ns].into_iter().flatten().min();
         self.poll(now_ns, timeout_ns)
     }
@@ -252,10 +261,11 @@ impl Router {
         let now_ns = monotonic_ns();
         let mut imbalance = 0;
         let summaries = self.lanes.each_mut().map(|lane| {
-            let queued = lane.inside.len() as u64;
-            for packet in lane.inside.drain() {
+            let left = lane.drain();
+            let queued = left.len() as u64;
+            for record in left {
                 // If the writer has stopped, the log says so when it is finished.
-                let _ = self.log.push(packet.record, now_ns);
+                let _ = self.log.push(record, now_ns);
             }
             imbalance += lane.counters.imbalance(queued);
             lane.summary(queued)

@@ -47,7 +47,7 @@ def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
 
 def _through_ours(case: Case, seed: int, folder: Path) -> _Passage:
     config = {
-        "version": 1,
+        "version": 2,
         "seed": seed,
         "linger_ns": _LINGER_NS,
         "up": [codec.encode(stage) for stage in case.stages],

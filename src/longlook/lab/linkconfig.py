@@ -4,7 +4,7 @@ from typing import Any
 
 from longlook.model import Link, Stage
 
-_VERSION = 1
+_VERSION = 2
 
 
 def link_config(link: Link, seed: int, linger_ns: int) -> dict[str, Any]:

@@ -6,20 +6,21 @@
 //! is, before anything that the path does.
 
 use super::delay::MAX_DELAY_NS;
-use super::{Order, Stage, StageSpec, Transit};
-use crate::parameters::{Bounds, ParameterSpec, Values};
-use crate::stream::Stream;
+use super::{Built, Order, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
+use crate::parameters::{Bounds, ParameterSpec};
+use crate::stream::{Stream, up_to};
 
 pub(super) const SPEC: StageSpec = StageSpec {
     kind: "access",
     law: "every packet leaves a time uniform in [0, max_ns] after it came, but never before the one before it",
-    parameters: &[ParameterSpec {
-        name: "max_ns",
-        unit: "ns",
-        bounds: Bounds::Integer { minimum: 0, maximum: MAX_DELAY_NS },
-        meaning: "longest processing time of a packet at its sender",
-    }],
-    drop_reason: None,
+    parameters: &[ParameterSpec::new(
+        "max_ns",
+        "ns",
+        Bounds::Integer(0, MAX_DELAY_NS),
+        "longest processing time of a packet at its sender",
+    )],
+    drop_reasons: &[],
+    check: unconstrained,
     build,
 };
 
@@ -29,19 +30,21 @@ struct Access {
     stream: Stream,
 }
 
-fn build(values: &Values, stream: Stream) -> Box<dyn Stage> {
-    Box::new(Access { max_ns: values.integer("max_ns"), last_ns: 0, stream })
+fn build(recipe: &Recipe<'_>) -> Built {
+    let max_ns = recipe.values.integer("max_ns");
+    Built::Instant(Box::new(Access { max_ns, last_ns: 0, stream: recipe.stream() }))
 }
 
 impl Stage for Access {
-    fn pass(&mut self, packet: &mut Transit) -> bool {
-        packet.at_ns += self.stream.up_to(self.max_ns);
-        if !packet.dropped {
-            self.last_ns = self.last_ns.max(packet.at_ns);
-            packet.at_ns = self.last_ns;
-        }
+    fn draw(&mut self, _at_ns: u64) -> u64 {
+        self.stream.bits()
+    }
+
+    fn pass(&mut self, packet: &mut Transit, draw: u64) -> Outcome {
+        self.last_ns = self.last_ns.max(packet.at_ns + up_to(draw, self.max_ns));
+        packet.at_ns = self.last_ns;
         packet.floor_ns = packet.at_ns;
-        true
+        Outcome::Pass
     }
 
     fn order(&self) -> Order {

@@ -1,35 +1,39 @@
 //! Independent (Bernoulli) loss.
 
-use super::{Stage, StageSpec, Transit};
-use crate::parameters::{Bounds, ParameterSpec, Values};
-use crate::stream::Stream;
+use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
+use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::stream::{Stream, unit};
+use crate::varying::Varying;
+
+const REASON: &str = "loss";
 
 pub(super) const SPEC: StageSpec = StageSpec {
     kind: "loss",
     law: "each packet is dropped with the given probability, independently of all others",
-    parameters: &[ParameterSpec {
-        name: "probability",
-        unit: "1",
-        bounds: Bounds::Number { minimum: 0.0, maximum: 1.0 },
-        meaning: "share of packets that are lost",
-    }],
-    drop_reason: Some("loss"),
+    parameters: &[ParameterSpec::new("probability", "1", Bounds::Number(0.0, 1.0), "share of packets that are lost")
+        .varying(Varies::WithTime)],
+    drop_reasons: &[REASON],
+    check: unconstrained,
     build,
 };
 
 struct Loss {
-    probability: f64,
+    probability: Varying,
     stream: Stream,
 }
 
-fn build(values: &Values, stream: Stream) -> Box<dyn Stage> {
-    Box::new(Loss { probability: values.number("probability"), stream })
+fn build(recipe: &Recipe<'_>) -> Built {
+    Built::Instant(Box::new(Loss { probability: recipe.varying("probability"), stream: recipe.stream() }))
 }
 
 impl Stage for Loss {
-    fn pass(&mut self, packet: &mut Transit) -> bool {
+    fn draw(&mut self, _at_ns: u64) -> u64 {
+        self.stream.bits()
+    }
+
+    fn pass(&mut self, packet: &mut Transit, draw: u64) -> Outcome {
         packet.floor_ns = packet.at_ns;
         // `unit` never reaches 1, so a probability of 1 drops every packet and one of 0 none.
-        self.stream.unit() >= self.probability
+        if unit(draw) < self.probability.at(packet.at_ns) { Outcome::Drop(REASON) } else { Outcome::Pass }
     }
 }

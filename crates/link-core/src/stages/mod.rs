@@ -1,4 +1,7 @@
 //! The impairments, one file each. To add one: write the file, name it in the two lists below; a test checks both.
+//!
+//! Most stages are a [`Stage`]: they decide about a packet when it reaches them. A [`Holder`] keeps packets, because
+//! what becomes of one depends on those that come later (an AQM, a packet that waits for others to overtake it).
 
 mod access;
 mod delay;
@@ -6,8 +9,13 @@ mod jitter;
 mod loss;
 mod rate;
 
+use smallvec::SmallVec;
+
+use crate::DirectionName;
+use crate::packet::{Edits, PacketInfo};
 use crate::parameters::{ParameterSpec, Values};
 use crate::stream::Stream;
+use crate::varying::Varying;
 
 /// Every stage, in alphabetical order.
 pub const ALL: &[&StageSpec] = &[&access::SPEC, &delay::SPEC, &jitter::SPEC, &loss::SPEC, &rate::SPEC];
@@ -18,31 +26,79 @@ pub struct StageSpec {
     pub kind: &'static str,
     /// What it does to a packet.
     pub law: &'static str,
-    /// Its parameters, all of them required.
+    /// Its parameters.
     pub parameters: &'static [ParameterSpec],
-    /// What a packet that it drops is counted under (`dropped_REASON`), if it drops any.
-    pub drop_reason: Option<&'static str>,
-    /// Makes the stage; `values` have been checked against `parameters`.
-    pub build: fn(values: &Values, stream: Stream) -> Box<dyn Stage>,
+    /// What packets that it drops are counted under (`dropped_REASON`).
+    pub drop_reasons: &'static [&'static str],
+    /// What the parameters must be together, beyond the bounds of each; the error names the keys.
+    pub check: fn(values: &Values, direction: DirectionName) -> Result<(), String>,
+    /// Makes the stage.
+    pub build: fn(recipe: &Recipe<'_>) -> Built,
 }
 
-/// A packet on its way through the stages of one direction.
-#[derive(Debug, Clone)]
+/// The `check` of a stage whose parameters are free of each other.
+pub fn unconstrained(_values: &Values, _direction: DirectionName) -> Result<(), String> {
+    Ok(())
+}
+
+/// What a stage is made from.
+pub struct Recipe<'a> {
+    /// Its checked parameters.
+    pub values: &'a Values,
+    pub(crate) seed: u64,
+    pub(crate) direction: DirectionName,
+    pub(crate) kind: &'static str,
+    pub(crate) occurrence: u16,
+}
+
+impl Recipe<'_> {
+    /// The stage's own random numbers.
+    #[must_use]
+    pub fn stream(&self) -> Stream {
+        Stream::new(self.seed, self.direction, self.kind, self.occurrence)
+    }
+
+    /// A parameter that may change with time, whose draws are another stream.
+    #[must_use]
+    pub fn varying(&self, name: &str) -> Varying {
+        let stream =
+            Stream::of_parameter(self.seed, self.direction, self.kind, self.occurrence, self.values.index(name) as u8);
+        Varying::new(self.values.schedule(name), stream)
+    }
+}
+
+/// A made stage.
+pub enum Built {
+    /// It decides at once.
+    Instant(Box<dyn Stage>),
+    /// It keeps packets.
+    Holding(Box<dyn Holder>),
+}
+
+/// Draws of the stages that a packet has yet to meet.
+pub(crate) type Draws = SmallVec<[u64; 4]>;
+
+/// A packet on its way through the stages of one direction. Times are link time.
+#[derive(Debug, Clone, Default)]
 pub struct Transit {
+    /// Number of the packet in its direction, from 0.
+    pub number: u64,
+    /// 0 for the packet itself, from 1 for its copies.
+    pub copy: u16,
     /// When it reaches the stage.
     pub at_ns: u64,
     /// The earliest time that a jitter stage may make of `at_ns`: when the packet reached the delay before it.
     pub floor_ns: u64,
-    /// Size of the IP packet.
-    pub size_bytes: u32,
-    /// Whether an earlier stage has dropped it. It is still shown to the later ones, so that the k-th draw of a
-    /// stage always belongs to the k-th packet of the direction.
-    pub dropped: bool,
+    /// What it is.
+    pub info: PacketInfo,
     /// The queue that it met, once it has met one.
     pub queue: Option<Queue>,
+    /// What is to be changed in it.
+    pub edits: Edits,
+    pub(crate) draws: Draws,
 }
 
-/// A rate stage's queue as a packet found it, without that packet.
+/// A bottleneck's queue as a packet found it, without that packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Queue {
     /// Bytes of IP packets, the one in transmission included.
@@ -60,27 +116,87 @@ pub enum Order {
     Keeps,
     /// Possibly in another order.
     Breaks,
-    /// In the order in which they arrived at the link, whatever an earlier stage did.
+    /// In the order in which it was shown them, whatever an earlier stage did to their times.
     Restores,
 }
 
-/// One impairment of one direction.
+/// What a stage decides about a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It goes on at `at_ns`.
+    Pass,
+    /// It is dropped, for one of the stage's reasons.
+    Drop(&'static str),
+    /// It goes on at `at_ns`, and a copy right behind it.
+    PassTwice,
+}
+
+/// One impairment of one direction that decides at once.
 pub trait Stage: Send {
-    /// Moves `packet.at_ns` to when the packet leaves the stage; false means that the stage drops it.
+    /// The randomness that a packet will meet here: called once for each packet that arrives at the link, in the order
+    /// of arrival and whatever becomes of it, so that the k-th draw belongs to the k-th packet in every arm of a round.
+    /// A chance process with a memory (a burst) makes its step here; `at_ns` is the arrival at the link.
+    fn draw(&mut self, _at_ns: u64) -> u64 {
+        0
+    }
+
+    /// The draw of a copy, made of the draw of its packet, since the stream has none for it.
+    fn redraw(&self, draw: u64) -> u64 {
+        mix(draw)
+    }
+
+    /// Moves `packet.at_ns` to when the packet leaves the stage, and decides whether it does.
     ///
-    /// It is called for every packet in the order of arrival at the link, dropped ones included: a stage that draws
-    /// random numbers draws the same count for each.
-    fn pass(&mut self, packet: &mut Transit) -> bool;
+    /// It is called in the order in which packets reach the stage, dropped ones not at all.
+    fn pass(&mut self, packet: &mut Transit, draw: u64) -> Outcome;
 
     /// What it does to the order of packets.
     fn order(&self) -> Order {
         Order::Keeps
     }
 
-    /// Whether its law holds only for packets that reach it in order.
+    /// Whether its law holds only for packets that reach it in the order of time.
     fn needs_order(&self) -> bool {
         false
     }
+}
+
+/// A packet that leaves a holder, at `packet.at_ns`, or is dropped for one of the stage's reasons.
+pub struct Exit {
+    /// The packet.
+    pub packet: Transit,
+    /// Why it is dropped, if it is.
+    pub dropped: Option<&'static str>,
+}
+
+/// One impairment of one direction that keeps packets. It sees them in the order of time.
+pub trait Holder: Send {
+    /// As [`Stage::draw`].
+    fn draw(&mut self, _at_ns: u64) -> u64 {
+        0
+    }
+
+    /// As [`Stage::redraw`].
+    fn redraw(&self, draw: u64) -> u64 {
+        mix(draw)
+    }
+
+    /// Takes a packet at `packet.at_ns`. What leaves now, or whose leaving is now known, goes to `exits`.
+    fn enter(&mut self, packet: Transit, draw: u64, exits: &mut Vec<Exit>);
+
+    /// When it has something to do next; not before the last call.
+    fn next_ns(&self) -> Option<u64>;
+
+    /// Does what is due at [`Holder::next_ns`].
+    fn serve(&mut self, now_ns: u64, exits: &mut Vec<Exit>);
+}
+
+/// Another number, as good as random, from a random one: the finaliser of `SplitMix64` (Steele et al., OOPSLA 2014).
+#[must_use]
+pub fn mix(number: u64) -> u64 {
+    let once = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let twice = (once ^ (once >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    twice ^ (twice >> 31)
 }
 
 #[cfg(test)]
@@ -102,6 +218,7 @@ mod tests {
         let kinds: BTreeSet<String> = ALL.iter().map(|spec| spec.kind.to_owned()).collect();
         assert_eq!(files, kinds);
         assert_eq!(kinds.len(), ALL.len(), "two stages of one name");
+        assert!(ALL.windows(2).all(|pair| pair[0].kind < pair[1].kind), "in alphabetical order");
         assert!(kinds.iter().all(|kind| kind.len() <= MAX_KIND_BYTES));
     }
 }

@@ -1,95 +1,125 @@
-//! A bottleneck: constant rate behind a drop-tail queue counted in bytes.
+//! A bottleneck: a rate behind a drop-tail queue.
 
 use std::collections::VecDeque;
 
-use super::{Queue, Stage, StageSpec, Transit};
-use crate::parameters::{Bounds, ParameterSpec, Values};
-use crate::stream::Stream;
+use super::{Built, Outcome, Queue, Recipe, Stage, StageSpec, Transit, unconstrained};
+use crate::parameters::{Bounds, Fallback, ParameterSpec, Varies};
+use crate::transmitter::Transmitter;
+use crate::varying::Varying;
+
+/// Why a packet is dropped for which a queue has no room.
+pub(crate) const FULL: &str = "queue";
+/// Below one full packet the link would silently pass nothing but small ones.
+pub(crate) const QUEUE_BYTES: Bounds = Bounds::Integer(1_500, u32::MAX as u64);
+pub(crate) const NO_LIMIT: Fallback = Fallback::Integer(u32::MAX as u64);
+
+/// The rate of a bottleneck, the same for every kind.
+pub(crate) const RATE_BPS: ParameterSpec = ParameterSpec::new(
+    "rate_bps",
+    "bit/s",
+    Bounds::Integer(1_000, 1_000_000_000_000),
+    "rate of IP packets, without link-layer framing",
+)
+.varying(Varies::AsRate);
+
+/// The bucket of a bottleneck, the same for every kind.
+pub(crate) const BURST_BYTES: ParameterSpec = ParameterSpec::new(
+    "burst_bytes",
+    "byte",
+    Bounds::Integer(0, u32::MAX as u64),
+    "what may leave at once after a pause: the depth of a token bucket, full at the start",
+)
+.or(Fallback::Integer(0));
 
 pub(super) const SPEC: StageSpec = StageSpec {
     kind: "rate",
     law: "packets are sent one after the other at rate_bps; one that does not fit what is left of the queue is dropped",
     parameters: &[
-        ParameterSpec {
-            name: "rate_bps",
-            unit: "bit/s",
-            bounds: Bounds::Integer { minimum: 1_000, maximum: 1_000_000_000_000 },
-            meaning: "rate of IP packets, without link-layer framing",
-        },
-        ParameterSpec {
-            name: "queue_bytes",
-            unit: "byte",
-            // Below one full packet the link would silently pass nothing but small ones.
-            bounds: Bounds::Integer { minimum: 1_500, maximum: u32::MAX as u64 },
-            meaning: "most that may be queued, the packet in transmission included",
-        },
+        RATE_BPS,
+        ParameterSpec::new(
+            "queue_bytes",
+            "byte",
+            QUEUE_BYTES,
+            "most that may be queued, the packet in transmission included",
+        )
+        .varying(Varies::WithTime)
+        .or(NO_LIMIT),
+        ParameterSpec::new(
+            "queue_packets",
+            "packet",
+            Bounds::Integer(1, u32::MAX as u64),
+            "most packets that may be queued, the one in transmission included",
+        )
+        .varying(Varies::WithTime)
+        .or(NO_LIMIT),
+        BURST_BYTES,
     ],
-    drop_reason: Some("queue"),
+    drop_reasons: &[FULL],
+    check: unconstrained,
     build,
 };
 
-const PS_PER_NS: u128 = 1_000;
-const PS_PER_S: u128 = 1_000_000_000_000;
+/// The packets whose last bit has not left.
+#[derive(Default)]
+pub(super) struct Backlog {
+    sent: VecDeque<(u64, u32)>,
+    bytes: u64,
+}
 
-struct Waiting {
-    sent_ns: u64,
-    size_bytes: u32,
+impl Backlog {
+    /// The bytes that are left at `now_ns`, after which nothing earlier may be asked for.
+    pub fn bytes_at(&mut self, now_ns: u64) -> u64 {
+        while let Some((_, size_bytes)) = self.sent.pop_front_if(|(sent_ns, _)| *sent_ns <= now_ns) {
+            self.bytes -= u64::from(size_bytes);
+        }
+        self.bytes
+    }
+
+    /// As a packet finds it that comes then.
+    pub fn met(&self, joined: bool) -> Queue {
+        Queue { bytes: self.bytes, packets: self.packets() as u32, joined }
+    }
+
+    pub fn packets(&self) -> u64 {
+        self.sent.len() as u64
+    }
+
+    pub fn add(&mut self, sent_ns: u64, size_bytes: u32) {
+        self.sent.push_back((sent_ns, size_bytes));
+        self.bytes += u64::from(size_bytes);
+    }
 }
 
 struct Rate {
-    rate_bps: u64,
-    limit_bytes: u64,
-    /// Picoseconds keep the rounding of one packet below 1 part in 10⁶ of a full packet's time even at 1 Tbit/s.
-    busy_until_ps: u128,
-    waiting: VecDeque<Waiting>,
-    waiting_bytes: u64,
+    transmitter: Transmitter,
+    limit_bytes: Varying,
+    limit_packets: Varying,
+    backlog: Backlog,
 }
 
-fn build(values: &Values, _stream: Stream) -> Box<dyn Stage> {
-    Box::new(Rate {
-        rate_bps: values.integer("rate_bps"),
-        limit_bytes: values.integer("queue_bytes"),
-        busy_until_ps: 0,
-        waiting: VecDeque::new(),
-        waiting_bytes: 0,
-    })
-}
-
-impl Rate {
-    fn forget_sent(&mut self, now_ns: u64) {
-        while let Some(first) = self.waiting.front() {
-            if first.sent_ns > now_ns {
-                break;
-            }
-            self.waiting_bytes -= u64::from(first.size_bytes);
-            self.waiting.pop_front();
-        }
-    }
-
-    fn transmission_ps(&self, size_bytes: u32) -> u128 {
-        (u128::from(size_bytes) * 8 * PS_PER_S).div_ceil(u128::from(self.rate_bps))
-    }
+fn build(recipe: &Recipe<'_>) -> Built {
+    Built::Instant(Box::new(Rate {
+        transmitter: Transmitter::new(recipe),
+        limit_bytes: recipe.varying("queue_bytes"),
+        limit_packets: recipe.varying("queue_packets"),
+        backlog: Backlog::default(),
+    }))
 }
 
 impl Stage for Rate {
-    fn pass(&mut self, packet: &mut Transit) -> bool {
-        self.forget_sent(packet.at_ns);
-        let fits = self.waiting_bytes + u64::from(packet.size_bytes) <= self.limit_bytes;
-        let joins = fits && !packet.dropped;
-        packet.queue.get_or_insert(Queue {
-            bytes: self.waiting_bytes,
-            packets: self.waiting.len() as u32,
-            joined: joins,
-        });
-        if joins {
-            let start_ps = self.busy_until_ps.max(u128::from(packet.at_ns) * PS_PER_NS);
-            self.busy_until_ps = start_ps + self.transmission_ps(packet.size_bytes);
-            packet.at_ns = self.busy_until_ps.div_ceil(PS_PER_NS) as u64;
-            self.waiting.push_back(Waiting { sent_ns: packet.at_ns, size_bytes: packet.size_bytes });
-            self.waiting_bytes += u64::from(packet.size_bytes);
+    fn pass(&mut self, packet: &mut Transit, _draw: u64) -> Outcome {
+        let size_bytes = packet.info.size_bytes;
+        let waiting_bytes = self.backlog.bytes_at(packet.at_ns);
+        let joined = waiting_bytes + u64::from(size_bytes) <= self.limit_bytes.whole_at(packet.at_ns)
+            && self.backlog.packets() < self.limit_packets.whole_at(packet.at_ns);
+        packet.queue.get_or_insert(self.backlog.met(joined));
+        if !joined {
+            return Outcome::Drop(FULL);
         }
+        packet.at_ns = self.transmitter.send(packet.at_ns, size_bytes);
         packet.floor_ns = packet.at_ns;
-        fits
+        self.backlog.add(packet.at_ns, size_bytes);
+        Outcome::Pass
     }
 
     fn needs_order(&self) -> bool {

@@ -1,0 +1,145 @@
+//! `CoDel`'s control law (Nichols and Jacobson, RFC 8289), for one queue.
+
+use crate::bottleneck::{Fifo, mark};
+use crate::parameters::{Bounds, Fallback, ParameterSpec, Values};
+use crate::stages::{Exit, Transit};
+
+/// Why a packet is dropped before the queue is full.
+pub(crate) const EARLY: &str = "aqm";
+
+const MAX_TIME_NS: u64 = 3_600_000_000_000;
+/// As long as no more than this waits, nothing is dropped: with less than a packet behind it, none can be spared.
+const FULL_PACKET_BYTES: u64 = 1_500;
+/// How soon after the last signal the queue must be bad again for the last rate of signals to be taken up: in intervals.
+const MEMORY_INTERVALS: u64 = 16;
+
+pub(crate) const TARGET_NS: ParameterSpec =
+    ParameterSpec::new("target_ns", "ns", Bounds::Integer(1, MAX_TIME_NS), "time in the queue that is acceptable for ever")
+        .or(Fallback::Integer(5_000_000));
+
+pub(crate) const INTERVAL_NS: ParameterSpec = ParameterSpec::new(
+    "interval_ns",
+    "ns",
+    Bounds::Integer(1, MAX_TIME_NS),
+    "for how long it must be longer before the first signal: about a round trip",
+)
+.or(Fallback::Integer(100_000_000));
+
+pub(crate) const ECN: ParameterSpec =
+    ParameterSpec::new("ecn", "", Bounds::Boolean, "mark packets that can be marked instead of dropping them")
+        .or(Fallback::Boolean(false));
+
+/// The same for all queues of a stage.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Law {
+    pub target_ns: u64,
+    pub interval_ns: u64,
+    pub ecn: bool,
+}
+
+impl Law {
+    pub fn new(values: &Values) -> Self {
+        let (target_ns, interval_ns) = (values.integer("target_ns"), values.integer("interval_ns"));
+        Self { target_ns, interval_ns, ecn: values.boolean("ecn") }
+    }
+
+    pub fn check(values: &Values) -> Result<(), String> {
+        let (target_ns, interval_ns) = (values.integer("target_ns"), values.integer("interval_ns"));
+        if target_ns > interval_ns {
+            return Err(format!("`target_ns` is {target_ns}: it must be at most `interval_ns`, {interval_ns}"));
+        }
+        Ok(())
+    }
+
+    /// When the next signal is due. Linux computes the root by one Newton step from the last one, so that it lags a
+    /// little behind this while the count is small.
+    fn next_ns(&self, from_ns: u64, count: u64) -> u64 {
+        from_ns + (self.interval_ns as f64 / libm::sqrt(count as f64)) as u64
+    }
+}
+
+/// One queue's state, under the names of RFC 8289, section 5.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Control {
+    first_above_ns: Option<u64>,
+    drop_next_ns: u64,
+    count: u64,
+    last_count: u64,
+    dropping: bool,
+}
+
+impl Control {
+    /// Gives the packet to send now; those that are dropped go to `exits`.
+    ///
+    /// The pseudo-code of RFC 8289, section 5.5, and for ECN what Linux does (`include/net/codel_impl.h`): a packet
+    /// that can be marked is marked and sent, so that there is at most one signal each time. `others_bytes` wait in
+    /// other queues for the same transmitter; Linux counts them as backlog too.
+    pub fn dequeue(
+        &mut self,
+        law: &Law,
+        now_ns: u64,
+        queue: &mut Fifo,
+        others_bytes: u64,
+        exits: &mut Vec<Exit>,
+    ) -> Option<Transit> {
+        let (mut packet, mut may_drop) = self.take(law, now_ns, queue, others_bytes);
+        if self.dropping {
+            self.dropping = may_drop;
+            while self.dropping && now_ns >= self.drop_next_ns {
+                self.count += 1;
+                if signal(law, &mut packet, exits) {
+                    self.drop_next_ns = law.next_ns(self.drop_next_ns, self.count);
+                    break;
+                }
+                (packet, may_drop) = self.take(law, now_ns, queue, others_bytes);
+                self.dropping = may_drop;
+                if may_drop {
+                    self.drop_next_ns = law.next_ns(self.drop_next_ns, self.count);
+                }
+            }
+        } else if may_drop {
+            if !signal(law, &mut packet, exits) {
+                (packet, _) = self.take(law, now_ns, queue, others_bytes);
+            }
+            self.begin(law, now_ns);
+        }
+        packet
+    }
+
+    /// Raises the strength of the signal, for packets that were dropped because the queue was full.
+    pub fn strengthen(&mut self, dropped: u64) {
+        self.count += dropped;
+    }
+
+    fn begin(&mut self, law: &Law, now_ns: u64) {
+        self.dropping = true;
+        // A queue that is bad again soon after the last time takes up the rate of signals that was right then.
+        let grown = self.count.saturating_sub(self.last_count);
+        let soon = now_ns < self.drop_next_ns.saturating_add(MEMORY_INTERVALS * law.interval_ns);
+        self.count = if grown > 1 && soon { grown } else { 1 };
+        self.last_count = self.count;
+        self.drop_next_ns = law.next_ns(now_ns, self.count);
+    }
+
+    /// The next packet, and whether it may be dropped: the time in the queue was too long for a whole interval.
+    fn take(&mut self, law: &Law, now_ns: u64, queue: &mut Fifo, others_bytes: u64) -> (Option<Transit>, bool) {
+        let packet = queue.pop();
+        let waited_ns = packet.as_ref().map_or(0, |packet| now_ns - packet.at_ns);
+        let backlog_bytes = queue.load().bytes + others_bytes;
+        if packet.is_none() || waited_ns < law.target_ns || backlog_bytes <= FULL_PACKET_BYTES {
+            self.first_above_ns = None;
+            return (packet, false);
+        }
+        let first_above_ns = *self.first_above_ns.get_or_insert(now_ns + law.interval_ns);
+        (packet, now_ns >= first_above_ns)
+    }
+}
+
+/// Marks the packet and says so, or drops it.
+fn signal(law: &Law, packet: &mut Option<Transit>, exits: &mut Vec<Exit>) -> bool {
+    if law.ecn && packet.as_mut().is_some_and(mark) {
+        return true;
+    }
+    exits.extend(packet.take().map(|packet| Exit { packet, dropped: Some(EARLY) }));
+    false
+}

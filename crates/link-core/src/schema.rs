@@ -1,0 +1,54 @@
+//! What a configuration may say, as a JSON schema.
+
+use serde_json::{Map, Value, json};
+
+use crate::config::VERSION;
+use crate::parameters::{Fallback, ParameterSpec};
+use crate::stages::{self, StageSpec};
+
+/// The JSON schema (draft 2020-12) of a configuration: every stage with the law, parameters, units and drop reasons.
+///
+/// Units stand under `x-unit`, drop reasons under `x-drop-reasons`. What stages demand of several parameters together
+/// is not in it: [`crate::Config::from_json`] checks that too.
+#[must_use]
+pub fn describe() -> Value {
+    let whole = json!({"type": "integer", "minimum": 0});
+    let stages = json!({"type": "array", "items": {"$ref": "#/$defs/stage"}});
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "configuration of an emulated link",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["version", "seed", "linger_ns", "up", "down"],
+        "properties": {"version": {"const": VERSION}, "seed": whole, "linger_ns": whole, "up": stages, "down": stages},
+        "$defs": {"stage": {"oneOf": stages::ALL.iter().map(|spec| stage(spec)).collect::<Vec<_>>()}},
+    })
+}
+
+fn stage(spec: &StageSpec) -> Value {
+    let parameters: Map<String, Value> =
+        spec.parameters.iter().map(|parameter| (parameter.name.to_owned(), parameter.schema())).collect();
+    let required: Vec<&str> = spec.parameters.iter().filter(|one| is_required(one)).map(|one| one.name).collect();
+    let needed = if required.is_empty() { vec!["kind"] } else { vec!["kind", "parameters"] };
+    json!({
+        "title": spec.kind,
+        "description": spec.law,
+        "type": "object",
+        "additionalProperties": false,
+        "required": needed,
+        "properties": {
+            "kind": {"const": spec.kind},
+            "parameters": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": required,
+                "properties": parameters,
+            },
+        },
+        "x-drop-reasons": spec.drop_reasons,
+    })
+}
+
+fn is_required(parameter: &ParameterSpec) -> bool {
+    matches!(parameter.fallback, Fallback::Required)
+}
