@@ -4,10 +4,14 @@
 
 mod clock;
 mod counters;
+mod edit;
 mod failure;
+mod flows;
 mod headers;
+mod icmp;
 mod lane;
 mod log;
+mod nat;
 mod ports;
 mod probe;
 mod quic;
