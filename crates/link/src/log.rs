@@ -15,7 +15,8 @@ use crate::clock::Anchor;
 use crate::failure::Failure;
 use crate::record::{RECORD_BYTES, Record};
 
-const MAGIC: &[u8; 8] = b"LLLINK2\n";
+/// How a log begins; the digit is the version.
+pub const MAGIC: &[u8; 8] = b"LLLINK2\n";
 const ALIGNMENT: usize = 64;
 const CHUNK_RECORDS: usize = 512;
 /// 16 MB of records: more than a second at 100,000 packets/s.

@@ -11,7 +11,9 @@ mod headers;
 mod icmp;
 mod lane;
 mod log;
+mod logfile;
 mod nat;
+mod pcapng;
 mod ports;
 mod probe;
 mod quic;
@@ -42,6 +44,8 @@ enum Command {
     Run(run::Options),
     /// Print the stages with their parameters, units and bounds as JSON
     Describe,
+    /// Turn a packet log into a capture file for Wireshark and its like
+    Pcapng(pcapng::Options),
     /// Measure a link from outside
     #[command(subcommand, hide = true)]
     Probe(probe::Command),
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(options) => run::run(&options),
         Command::Describe => say(&link_core::describe()),
+        Command::Pcapng(options) => pcapng::run(&options),
         Command::Probe(command) => probe::run(&command),
     };
     match done {

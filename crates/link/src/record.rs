@@ -1,7 +1,5 @@
 //! The log's record: one table of fields, used to write records, to read them and to describe them in the header.
 
-use std::collections::HashMap;
-
 use serde_json::{Value, json};
 
 use crate::headers::Headers;
@@ -98,8 +96,9 @@ macro_rules! record {
             /// Reads a record of a log whose header described these fields; what it lacks stays 0.
             pub fn read(bytes: &[u8], layout: &Layout) -> Self {
                 let mut record = Self::default();
+                let mut offsets = layout.offsets.iter();
                 $(
-                    if let Some(at) = layout.offset(stringify!($name), <$type as Field>::TYPE) {
+                    if let Some(&Some(at)) = offsets.next() {
                         record.$name = Field::get(&bytes[at..at + size_of::<$type>()]);
                     }
                 )*
@@ -186,28 +185,26 @@ impl Record {
 /// Where a log's header says that its fields are.
 pub struct Layout {
     pub record_bytes: usize,
-    fields: HashMap<String, (usize, String)>,
+    /// Of each of `FIELDS`; None where the log has no such field.
+    offsets: Vec<Option<usize>>,
 }
 
 impl Layout {
     /// Reads a header; None where it makes no sense.
     pub fn of_header(header: &Value) -> Option<Self> {
         let record_bytes = usize::try_from(header["record_bytes"].as_u64()?).ok().filter(|bytes| *bytes > 0)?;
-        let mut fields = HashMap::new();
+        let mut offsets = vec![None; FIELDS.len()];
         for field in header["fields"].as_array()? {
-            let kind = field["type"].as_str()?;
+            let (name, kind) = (field["name"].as_str()?, field["type"].as_str()?);
             let offset = usize::try_from(field["offset"].as_u64()?).ok()?;
-            let size = kind.get(2..)?.parse::<usize>().ok()?;
-            if offset.checked_add(size)? > record_bytes {
+            let Some(index) = FIELDS.iter().position(|known| known.0 == name) else { continue };
+            let (_, known_kind, size, _) = FIELDS[index];
+            if kind != known_kind || offset.checked_add(size)? > record_bytes {
                 return None;
             }
-            fields.insert(field["name"].as_str()?.to_owned(), (offset, kind.to_owned()));
+            offsets[index] = Some(offset);
         }
-        Some(Self { record_bytes, fields })
-    }
-
-    fn offset(&self, name: &str, kind: &str) -> Option<usize> {
-        self.fields.get(name).filter(|(_, type_)| type_ == kind).map(|(offset, _)| *offset)
+        Some(Self { record_bytes, offsets })
     }
 }
 
@@ -284,11 +281,13 @@ mod tests {
     }
 
     #[test]
-    fn a_field_outside_of_the_record_is_refused() {
-        for field in [json!({"name": "x", "type": "<u8", "offset": 1}), json!({"name": "x", "type": "u", "offset": 0})]
-        {
+    fn a_field_outside_of_the_record_or_of_another_type_is_refused() {
+        for (kind, offset) in [("<u8", 1), ("<u4", 0), ("<u8", u64::MAX)] {
+            let field = json!({"name": "sequence", "type": kind, "offset": offset});
             assert!(Layout::of_header(&json!({"record_bytes": 8, "fields": [field]})).is_none());
         }
+        let unknown = json!({"record_bytes": 8, "fields": [{"name": "x", "type": "<f8", "offset": 0}]});
+        assert!(Layout::of_header(&unknown).is_some());
         assert!(Layout::of_header(&json!({"record_bytes": 0, "fields": []})).is_none());
         assert!(Layout::of_header(&json!({})).is_none());
     }
