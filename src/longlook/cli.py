@@ -107,11 +107,13 @@ def run(
     from longlook import pipeline
     from longlook.engines.choice import make_engine
     from longlook.present import Shower
+    from longlook.store import RunFolder
     from longlook.study import find_study
 
     if out is not None and resume is not None:
         raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
-    chosen = find_study(study, rounds=rounds, changes=parse_changes(change or []))
+    traces = RunFolder.open(resume).known_traces() if resume is not None else None
+    chosen = find_study(study, rounds=rounds, changes=parse_changes(change or []), traces=traces)
     path = resume or out or Path("runs") / f"{chosen.id}-{time.strftime('%Y%m%d-%H%M%S')}"
     shower = Shower(as_json=as_json)
     try:

@@ -31,6 +31,8 @@ def decode(kind: type[T], data: Any) -> T:
 
 
 def _decode(kind: Any, data: Any, where: str) -> Any:
+    if kind is Any:
+        return _frozen(data)
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         return _decode_union(kind, data, where)
@@ -44,6 +46,13 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
     if is_dataclass(kind):
         return _decode_dataclass(kind, data, where)
     return _decode_scalar(kind, data, where)
+
+
+def _frozen(data: Any) -> Any:
+    """JSON data of any shape, with tuples for lists, as model objects have them."""
+    if isinstance(data, dict):
+        return {key: _frozen(item) for key, item in data.items()}
+    return tuple(_frozen(item) for item in data) if isinstance(data, list) else data
 
 
 def _decode_scalar(kind: Any, data: Any, where: str) -> Any:

@@ -1,7 +1,7 @@
 """The engine's stage: run what is planned and not finished, save after every trial, try again what a guard rejected."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -12,6 +12,7 @@ from longlook.engines import Engine
 from longlook.errors import InputError
 from longlook.job import Content, Identity, Job, Program
 from longlook.model import Endpoint, Outcome, Plan, Run, Study, Trial, Workload
+from longlook.network_varying import traces_of
 from longlook.store import RunFolder
 from longlook.trialcache import TrialCache
 from longlook.workloads import WorkloadKind
@@ -27,6 +28,7 @@ class Provisions:
     contents: dict[str, Content]
     identity: Identity
     link: Program
+    traces: Mapping[str, str] = field(default_factory=dict)  # digest → file in the run folder
 
 
 @dataclass(frozen=True)
@@ -168,4 +170,5 @@ def make_job(trial: Trial, attempt: int, folder: str, provisions: Provisions) ->
         },
         content=provisions.contents[workload_key(trial.workload)],
         identity=provisions.identity,
+        traces={digest: provisions.traces[digest] for digest in sorted(set(traces_of(trial.link)))},
     )

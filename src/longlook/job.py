@@ -1,7 +1,7 @@
 """What an agent is told: one trial with everything it needs resolved to paths. Standard library only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from longlook.model import Trial
 
@@ -58,3 +58,4 @@ class Job:
     programs: Mapping[str, Program]  # server, client, link
     content: Content
     identity: Identity
+    traces: Mapping[str, str] = field(default_factory=dict)  # digest → file, of the traces of the trial's link

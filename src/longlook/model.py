@@ -7,8 +7,12 @@ All types are frozen. Physical quantities carry their unit in their name: `_ns`,
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 Scalar = str | int | float | bool
+
+Json = Any
+"""Plain JSON data: a scalar, a tuple or a mapping of such. Never None."""
 
 SCHEMA_VERSION = 1
 """Version of every file in a run folder (`manifest.json` records it)."""
@@ -58,10 +62,14 @@ class ConnectionState(StrEnum):
 
 @dataclass(frozen=True)
 class Stage:
-    """One impairment of one direction, e.g. kind `rate` with `rate_bps` and `queue_bytes` (docs/link.md lists all)."""
+    """One impairment of one direction, e.g. kind `rate` with `rate_bps` and `queue_bytes` (docs/link.md lists all).
+
+    A parameter that varies with time is a mapping (docs/link-formats.md); a trace stands as `{"trace": "sha256:…"}`,
+    the digest of its JSON in the store (`traces_store.py`), so that no trial carries a copy.
+    """
 
     kind: str
-    parameters: Mapping[str, Scalar] = field(default_factory=dict)
+    parameters: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -192,6 +200,7 @@ class Study:
     figure: Figure
     source: str | None = None
     notes: str | None = None
+    traces: Mapping[str, str] = field(default_factory=dict)  # trace files that were read, `rate /path` → digest
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,43 @@
-"""Settings of the network as a Link: what people write (rate, RTT, queue, loss, jitter) as stages per direction.
+"""Settings of the network as a Link: what people write (rate, RTT, queue, loss, jitter, …) as stages per direction.
 
-Stages stand in the order a packet meets them: access (the sender), loss, rate with its drop-tail queue, delay, jitter.
-A stage that does nothing is left out, but rate and delay are always there. Parameters: docs/link-formats.md.
+Stages stand in the order in which a packet meets them, the same in both directions:
+
+1. nat (`up` alone): the client's own box, before anything else sees the packet's ports.
+2. access: the sender.
+3. block, police, cutoff, size_filter, mtu: a middlebox. Before the bottleneck, so that what it drops takes no room in
+   the queue, and a policer sees the sender's bursts and not what the bottleneck made of them; the MTU last, so that
+   nobody is told of a packet that was blocked.
+4. loss (one of its laws), duplicate, corrupt. Before the bottleneck: the loss thins out what the queue gets, copies
+   and damaged packets take its room.
+5. the bottleneck: rate with a drop-tail queue, codel, fq_codel or red.
+6. delay, then jitter, which varies it, then reorder: last, since a queue must not stand behind what reorders.
+
+A stage that does nothing is left out, but bottleneck and delay are always there, and a setting at its default adds no
+stage and no parameter: a link that could be described before has the stages that it had. Where a rate varies, `1bdp`
+and an access delay of `packet` go by its mean. Parameters: docs/link-formats.md.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
+from longlook import network_values as values
 from longlook import units
-from longlook.model import Link, Scalar, Stage
+from longlook.model import Json, Link, Scalar
+from longlook.network_checks import check_together
+from longlook.network_loss import loss_text
+from longlook.network_stages import OFF, PROTOCOLS, Side, in_full, larger_than, rebind_times, stages
+from longlook.network_varying import mean
+from longlook.presets import PRESET, PRESETS, with_preset
+from longlook.registry import nearest
 from longlook.study_errors import SettingError
-
-PACKET_BYTES = 1500
-"""The largest IP packet on the emulated path; a shorter queue could never hold one."""
 
 CONNECTIONS = "workload.connections"
 """How many connections the client opens at once, in workloads that have such a parameter."""
 
-_NS_PER_S = 10**9
-_OFF, _PACKET, _AUTO = "off", "packet", "auto"
+_PACKET, _AUTO = "packet", "auto"
+AQMS = ("droptail", "codel", "fq_codel", "red")
+JITTER_LAWS = ("uniform", "normal", "pareto")
+_MOST_PACKETS = 1_000_000
 
 
 def _truth(value: object) -> bool:
@@ -27,134 +46,179 @@ def _truth(value: object) -> bool:
     return value
 
 
+def _choice(allowed: Iterable[str]) -> Callable[[object], Scalar]:
+    names = list(allowed)
+
+    def canonical(value: object) -> Scalar:
+        if value not in names:
+            raise units.UnitError(f"allowed: {', '.join(names)}{nearest(str(value), names)}")
+        return str(value)
+
+    return canonical
+
+
+def _varying(quantity: values.Quantity) -> Callable[[object], Scalar]:
+    return lambda value: values.read(quantity, value).text
+
+
+def _or_off(read: Callable[[object], Scalar]) -> Callable[[object], Scalar]:
+    def canonical(value: object) -> Scalar:
+        if value == OFF:
+            return OFF
+        try:
+            return read(value)
+        except units.UnitError as error:
+            raise units.UnitError(f'{error}; or "{OFF}"') from error
+
+    return canonical
+
+
 def _access_delay(value: object) -> Scalar:
-    if value in (_OFF, _PACKET, _AUTO):
+    if value in (OFF, _PACKET, _AUTO):
         return str(value)
     try:
-        return units.print_time(max_ns) if (max_ns := units.parse_time(value)) else _OFF
+        return units.print_time(max_ns) if (max_ns := units.parse_time(value)) else OFF
     except units.UnitError as error:
-        raise units.UnitError(f'{error}; or "{_OFF}", "{_PACKET}" or "{_AUTO}"') from error
+        raise units.UnitError(f'{error}; or "{OFF}", "{_PACKET}" or "{_AUTO}"') from error
+
+
+def _queue(value: object) -> Scalar:
+    if values.call(value) is not None:
+        return values.read(values.QUEUE, value).text
+    return units.print_queue(units.parse_queue(value))
+
+
+def _correlation(value: object) -> Scalar:
+    share = units.parse_share(value)
+    if share == 1:
+        raise units.UnitError("a correlation lies between 0% and less than 100%, where nothing would ever change")
+    return units.print_share(share)
+
+
+def _packets(value: object) -> Scalar:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_PACKETS:
+        text = str(value).removesuffix("packets").removesuffix("packet").strip() if isinstance(value, str) else ""
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= _MOST_PACKETS):
+            raise units.UnitError(f"write a number of packets, from 1 to {_MOST_PACKETS}")
+        return int(text)
+    return value
+
+
+def _some_time(value: object) -> Scalar:
+    if not (time_ns := units.parse_time(value)):
+        raise units.UnitError("must be above 0s")
+    return units.print_time(time_ns)
+
+
+def _some_size(value: object) -> Scalar:
+    if not (size_bytes := units.parse_size(value)):
+        raise units.UnitError("must be above 0B")
+    return units.print_size(size_bytes)
+
+
+def _drop_larger(value: object) -> Scalar:
+    try:
+        protocol, size_bytes = larger_than(value)
+    except units.UnitError as error:
+        raise units.UnitError(f"{error}; a protocol ({', '.join(PROTOCOLS)}) may stand before it") from error
+    size = units.print_size(size_bytes)
+    return size if protocol == "any" else f"{protocol} {size}"
+
+
+def _rebind_at(value: object) -> Scalar:
+    rebind_ns, repeat_ns = rebind_times(value)
+    first = units.print_time(rebind_ns)
+    return f"{first}, repeat {units.print_time(repeat_ns)}" if repeat_ns else first
 
 
 _SHARED: Mapping[str, Callable[[object], Scalar]] = {
-    "rate": lambda value: units.print_rate(units.parse_rate(value)),
-    "queue": lambda value: units.print_queue(units.parse_queue(value)),
-    "loss": lambda value: units.print_share(units.parse_share(value)),
-    "jitter": lambda value: units.print_time(units.parse_time(value)),
+    "rate": _varying(values.RATE),
+    "queue": _queue,
+    "aqm": _choice(AQMS),
+    "ecn": _truth,
+    "burst": lambda value: units.print_size(units.parse_size(value)),
+    "loss": loss_text,
+    "jitter": _varying(values.JITTER),
+    "jitter_law": _choice(JITTER_LAWS),
+    "jitter_correlation": _correlation,
     "jitter_reorders": _truth,
     "access_delay": _access_delay,
+    "reorder": _varying(values.SHARE),
+    "reorder_depth": _packets,
+    "reorder_wait": _some_time,
+    "duplicate": _varying(values.DUPLICATE),
+    "corrupt": _varying(values.SHARE),
+    "mtu": _or_off(_varying(values.SIZE)),
+    "mtu_icmp": _truth,
+    "block": _choice((OFF, *PROTOCOLS)),
+    "udp_rate": _or_off(_varying(values.RATE_WITHOUT_TRACE)),
+    "udp_burst": _some_size,
+    "udp_cutoff": _or_off(_packets),
+    "drop_larger": _or_off(_drop_larger),
 }
 
-
-def _canonical_time(value: object) -> Scalar:
-    return units.print_time(units.parse_time(value))
-
-
 SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
+    PRESET: _choice(PRESETS),
     **{f"network.{name}": check for name, check in _SHARED.items()},
-    "network.rtt": _canonical_time,
+    "network.rtt": _varying(values.TIME),
+    "network.rebind_at": _or_off(_rebind_at),
     **{
         f"network.{direction}.{name}": check
         for direction in ("up", "down")
-        for name, check in {**_SHARED, "delay": _canonical_time}.items()
+        for name, check in {**_SHARED, "delay": _varying(values.DELAY)}.items()
     },
 }
 """Every setting of the network and what brings a value into its canonical form (UnitError where it cannot be)."""
 
 DEFAULTS: Mapping[str, Scalar] = {
     "network.queue": "1bdp",
+    "network.aqm": "droptail",
     "network.loss": "0%",
     "network.jitter": "0ns",
     "network.jitter_reorders": False,
     "network.access_delay": _AUTO,
 }
+"""Of the settings that always matter; the others are off, or as docs/studies.md says."""
+
 _EXAMPLES = {"network.rate": "10Mbit", "network.rtt": "36ms"}
 """Of the settings without a default."""
 
 
+def complete(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The settings with preset and defaults filled in, for people to read."""
+    return {**DEFAULTS, **with_preset(settings)}
+
+
 def link(settings: Mapping[str, Scalar]) -> Link:
-    """The emulated path of resolved settings (canonical values, defaults filled in); SettingError where it cannot be.
+    """The emulated path of settings in canonical form; SettingError where it cannot be.
 
-    `1bdp` is the direction's rate times the path's round-trip delay (both directions' delays together).
+    `1bdp` is the direction's rate times the path's round-trip delay (both directions' delays together), each its mean.
     """
-    delays_ns = {direction: _delay_ns(settings, direction) for direction in ("up", "down")}
-    rtt_ns = sum(delays_ns.values())
-    up, down = (_stages(settings, direction, delays_ns[direction], rtt_ns) for direction in ("up", "down"))
-    return Link(up=up, down=down)
-
-
-def _key(settings: Mapping[str, Scalar], direction: str, name: str) -> str:
-    own = f"network.{direction}.{name}"
-    return own if own in settings else f"network.{name}"
-
-
-def _required(settings: Mapping[str, Scalar], key: str) -> Scalar:
-    if key not in settings:
-        raise SettingError(key, f'missing: write for example {key} = "{_EXAMPLES[key]}"', absent=True)
-    return settings[key]
-
-
-def _delay_ns(settings: Mapping[str, Scalar], direction: str) -> int:
-    own = settings.get(f"network.{direction}.delay")
-    if own is not None:
-        return units.parse_time(own)
-    rtt_ns = units.parse_time(_required(settings, "network.rtt"))
-    # An odd nanosecond goes up, so that both directions together are the RTT.
-    return rtt_ns // 2 + (rtt_ns % 2 if direction == "up" else 0)
-
-
-def _stages(settings: Mapping[str, Scalar], direction: str, delay_ns: int, rtt_ns: int) -> tuple[Stage, ...]:
-    def setting(name: str) -> Scalar:
-        return _required(settings, _key(settings, direction, name))
-
-    rate_bps = units.parse_rate(setting("rate"))
-    stages: list[Stage] = []
+    given = with_preset(settings)
+    up, down = (Side(direction, given, DEFAULTS) for direction in ("up", "down"))
+    for side in (up, down):
+        _require(side.key("rate"), given)
+    check_together(up, down, given)
+    delays = {side.direction: _delay(side, given) for side in (up, down)}
+    rtt_ns = sum((mean(in_full(delay)) for delay in delays.values()), Fraction(0))
     competing = int(settings.get(CONNECTIONS, 1)) > 1
-    access_ns = _access_ns(str(setting("access_delay")), rate_bps, competing=competing)
-    if access_ns:
-        stages.append(Stage("access", {"max_ns": access_ns}))
-    loss = units.parse_share(setting("loss"))
-    if loss:
-        stages.append(Stage("loss", {"probability": float(loss)}))
-    queue_bytes = _queue_bytes(settings, direction, rate_bps, rtt_ns)
-    stages.append(Stage("rate", {"rate_bps": rate_bps, "queue_bytes": queue_bytes}))
-    stages.append(Stage("delay", {"delay_ns": delay_ns}))
-    jitter_ns = units.parse_time(setting("jitter"))
-    if jitter_ns > delay_ns:
-        raise SettingError(
-            _key(settings, direction, "jitter"),
-            f"jitter varies the delay of each direction by ± that much, and the delay {direction} is only "
-            f"{units.print_time(delay_ns)} (half the RTT unless network.{direction}.delay says otherwise): "
-            "lower the jitter or raise network.rtt",
-        )
-    if jitter_ns:
-        stages.append(Stage("jitter", {"jitter_ns": jitter_ns, "reorder": bool(setting("jitter_reorders"))}))
-    return tuple(stages)
+    made = {
+        side.direction: tuple(stages(side, delays[side.direction], rtt_ns, competing=competing)) for side in (up, down)
+    }
+    return Link(up=made["up"], down=made["down"])
 
 
-def _access_ns(access_delay: str, rate_bps: int, *, competing: bool) -> int:
-    """The longest processing time of a packet at its sender, 0 for none.
-
-    `packet` is what the rate stage needs for the largest packet, rounded up: Floyd and Jacobson's recommendation.
-    `auto` is that where several connections compete, which is where phase effects show (study phase-effects).
-    """
-    if access_delay == _AUTO:
-        access_delay = _PACKET if competing else _OFF
-    if access_delay == _OFF:
-        return 0
-    if access_delay == _PACKET:
-        return -(-PACKET_BYTES * 8 * _NS_PER_S // rate_bps)
-    return units.parse_time(access_delay)
+def _require(key: str, given: Mapping[str, Scalar]) -> Scalar:
+    if key not in given:
+        preset = PRESETS.get(str(given.get(PRESET)))
+        why = f" (preset {preset.name} gives none: its source has none)" if preset and key in preset.needs else ""
+        raise SettingError(key, f'missing{why}: write for example {key} = "{_EXAMPLES[key]}"', absent=True)
+    return given[key]
 
 
-def _queue_bytes(settings: Mapping[str, Scalar], direction: str, rate_bps: int, rtt_ns: int) -> int:
-    key = _key(settings, direction, "queue")
-    queue = units.parse_queue(settings[key])
-    if queue.bdp is not None:
-        if not queue.bdp:
-            raise SettingError(key, "a queue of no bytes drops everything; the smallest is 1500B (one packet)")
-        return max(PACKET_BYTES, round(queue.bdp * Fraction(rate_bps * rtt_ns, 8 * _NS_PER_S)))
-    size_bytes = queue.size_bytes or 0
-    if size_bytes < PACKET_BYTES:
-        raise SettingError(key, f"smaller than one packet ({PACKET_BYTES}B): the smallest queue is {PACKET_BYTES}B")
-    return size_bytes
+def _delay(side: Side, given: Mapping[str, Scalar]) -> Json:
+    own = given.get(f"network.{side.direction}.delay")
+    if own is not None:
+        return values.read(values.DELAY, own).parameter
+    rtt = values.read(values.TIME, _require("network.rtt", given)).parameter
+    return values.halved(rtt, up=side.direction == "up")

@@ -5,7 +5,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from longlook.hostfacts import host_facts
 from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
 from longlook.model import ClaimResult, Estimate, Outcome, Plan, Study, Trial
+from longlook.network_varying import traces_of
 from longlook.plan import make_plan
 from longlook.report import MetricFacts, ReportContent, write_report
 from longlook.samples import samples_table
@@ -31,6 +32,7 @@ from longlook.setup import install
 from longlook.shortage import name_shortages
 from longlook.stats import estimate, estimates_table
 from longlook.store import RunFolder, write_json
+from longlook.traces_store import lay
 from longlook.trialcache import TrialCache
 from longlook.verification import Checked, Verification
 from longlook.verify import Verifier, refuse_unrepeatable
@@ -95,6 +97,7 @@ def run_study(
         kernel_program(observer.say)  # building it takes minutes, which only here can be told
     if folder is None:
         folder = RunFolder.create(out, study, plan, _manifest(study, plan, engine, provisions, command))
+    provisions = replace(provisions, traces=lay(_traces(plan), folder.traces))
     finished = sum(folder.result(trial.id) is not None for trial in plan.trials)
     observer.planned(plan, finished)
     with folder:
@@ -113,6 +116,11 @@ def run_study(
         if verify:
             _verify(folder, plan, engine, provisions, verify, jobs, observer)
         return analyse(folder, observer)
+
+
+def _traces(plan: Plan) -> Iterator[str]:
+    for trial in plan.trials:
+        yield from traces_of(trial.link)
 
 
 def provide(plan: Plan, say: Callable[[str], None]) -> Provisions:

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from longlook import codec, execute, pipeline
+from longlook import codec, execute, network, pipeline
 from longlook.model import Outcome, Plan, Study
 from longlook.report.repeats import verification_table
 from longlook.report.text import claims_markdown, markdown_table, verdict_table
@@ -27,7 +27,7 @@ def study_summary(study: Study, plan: Plan) -> RenderableType:
         table.add_row(f"arm {arm.name}", arm.label)
     for factor in study.factors:
         table.add_row(f"factor {factor.name}", ", ".join(level.label for level in factor.levels))
-    for key, value in sorted(study.settings.items()):
+    for key, value in sorted(network.complete(study.settings).items()):
         table.add_row(key, str(value))
     table.add_row("metrics", ", ".join(study.metrics))
     for contrast in study.contrasts:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from longlook import codec
+from longlook import codec, traces_store
 from longlook.errors import InputError, MachineError
 from longlook.model import SCHEMA_VERSION, Plan, Run, Study, Trial
 
@@ -86,6 +86,16 @@ class RunFolder:
     def trials(self) -> Path:
         """The folder of trial folders."""
         return self.path / "trials"
+
+    @property
+    def traces(self) -> Path:
+        """The folder of traces that the trials' links name by their digests."""
+        return self.path / "traces"
+
+    def known_traces(self) -> Mapping[str, str]:
+        """What its study's trace files held, which the cache then has too: the files may be gone."""
+        traces_store.adopt(self.traces)
+        return self.study.traces
 
     @property
     def study(self) -> Study:

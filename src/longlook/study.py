@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from longlook.study_checks import check_study
 from longlook.study_errors import Problems, flatten
 from longlook.study_schema import parse_table
 from longlook.study_settings import ENDPOINT_KEYS, KNOB_PREFIXES
+from longlook.study_traces import anchor_traces, read_traces
 
 
 def read_study(
@@ -24,11 +26,13 @@ def read_study(
     *,
     rounds: int | None = None,
     changes: Mapping[str, str] | None = None,
+    traces: Mapping[str, str] | None = None,
 ) -> Study:
     """The study of a file; its id is the file's stem.
 
     `changes` are settings by dotted key (`network.rtt`, `client`, `arms.quic.connection`) that replace the file's, as
-    text. Raises InputError with all that is wrong, one problem a line.
+    text; `traces` those of an earlier reading, for files that are gone. Raises InputError with all that is wrong, one
+    problem a line.
     """
     document = _document(path, ())
     problems = Problems(path.name)
@@ -36,7 +40,9 @@ def read_study(
         _change(document, key, value, problems)
     if rounds is not None:
         document["rounds"] = rounds
-    return parse_study(path.stem, document, problems, catalogue or installed())
+    anchor_traces(document, Path.cwd())  # those of `changes`
+    found = read_traces(document, traces or {})
+    return replace(parse_study(path.stem, document, problems, catalogue or installed()), traces=found)
 
 
 def parse_study(study_id: str, document: Mapping[str, Any], problems: Problems, catalogue: Catalogue) -> Study:
@@ -57,9 +63,10 @@ def find_study(
     *,
     rounds: int | None = None,
     changes: Mapping[str, str] | None = None,
+    traces: Mapping[str, str] | None = None,
 ) -> Study:
-    """A study by name, or from the file at a path; `rounds` and `changes` as for read_study."""
-    return read_study(_locate(name_or_path), catalogue, rounds=rounds, changes=changes)
+    """A study by name, or from the file at a path; the rest as for read_study."""
+    return read_study(_locate(name_or_path), catalogue, rounds=rounds, changes=changes, traces=traces)
 
 
 def list_studies(catalogue: Catalogue | None = None) -> list[Study]:
@@ -103,6 +110,7 @@ def _document(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path.name}: not TOML: {error}", "https://toml.io shows the notation") from error
+    anchor_traces(document, path.parent)
     base = document.get("extends")
     if base is None:
         return document

@@ -158,7 +158,7 @@ def _check_combinations(study: Study, catalogue: Catalogue, problems: Problems) 
 def _report(
     error: SettingError, arm: Arm | None, cell: Cell, settings: Mapping[str, Scalar], problems: Problems
 ) -> None:
-    if error.absent:
+    if error.absent or error.key not in settings:  # or a default or preset has set it
         problems.add(error.key if arm is None else f"arms.{arm.name}.{error.key}", error.message)
     else:
         problems.add_value(_origin(error.key, arm, cell), settings[error.key], error.message)

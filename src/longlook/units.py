@@ -48,7 +48,9 @@ _SIZE = _Kind(
     "30KB",
     {"kB": "KB"},
 )
-_QUEUE = _Kind("queue", "bytes", {**_SIZE.units, "bdp": 1}, "1bdp", _SIZE.aliases)
+_QUEUE = _Kind(
+    "queue", "bytes", {**_SIZE.units, "bdp": 1, "packets": 1}, "1bdp", {**_SIZE.aliases, "packet": "packets"}
+)
 
 
 def parse_rate(value: object) -> int:
@@ -57,6 +59,11 @@ def parse_rate(value: object) -> int:
     if rate_bps == 0:
         raise UnitError("a rate must be above zero")
     return rate_bps
+
+
+def parse_rate_or_none(value: object) -> int:
+    """A rate, or 0bit: nothing passes."""
+    return _whole(_RATE, value, *_split(_RATE, value))
 
 
 def parse_time(value: object) -> int:
@@ -71,16 +78,23 @@ def parse_size(value: object) -> int:
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue's length: a number of bytes, or a multiple of the path's bandwidth-delay product."""
+    """A queue's length: a number of bytes or of packets, or a multiple of the path's bandwidth-delay product."""
 
     size_bytes: int | None = None
     bdp: Fraction | None = None
+    packets: int | None = None
 
 
 def parse_queue(value: object) -> Queue:
-    """A size, or a multiple of the bandwidth-delay product: 30KB, 1bdp, 0.5bdp."""
+    """A size, a number of packets, or a multiple of the bandwidth-delay product: 30KB, 100packets, 1bdp, 0.5bdp."""
     number, unit = _split(_QUEUE, value)
-    return Queue(bdp=number) if unit == "bdp" else Queue(size_bytes=_whole(_QUEUE, value, number, unit))
+    if unit == "bdp":
+        return Queue(bdp=number)
+    if unit != "packets":
+        return Queue(size_bytes=_whole(_QUEUE, value, number, unit))
+    if number.denominator != 1:
+        raise UnitError(f"{value} is not a whole number of packets")
+    return Queue(packets=number.numerator)
 
 
 def parse_duration(value: str) -> int:
@@ -124,11 +138,13 @@ def print_bytes(size_bytes: int) -> str:
 
 
 def print_queue(queue: Queue) -> str:
-    """30KB or 1bdp."""
+    """30KB, 100packets or 1bdp."""
     if queue.size_bytes is not None:
         return print_size(queue.size_bytes)
+    if queue.packets is not None:
+        return f"{queue.packets}packets"
     if queue.bdp is None:
-        raise ValueError("a queue has a size or a multiple of the bandwidth-delay product")
+        raise ValueError("a queue has a size, a number of packets or a multiple of the bandwidth-delay product")
     return f"{_decimal(queue.bdp)}bdp"
 
 

@@ -1,12 +1,15 @@
 """What virtual time cannot measure, said before anything runs. Pure."""
 
-from longlook import registry
+from longlook import registry, traces_store
 from longlook.errors import InputError
 from longlook.metrics import Metric
-from longlook.model import Plan, Study, Trial
+from longlook.model import Plan, Stage, Study, Trial
+from longlook.network_varying import largest, resolved
 
 FASTEST_BPS = 200e6
 """Beyond it a real endpoint's CPU decides what is measured, and in a guest CPU costs nothing."""
+
+BOTTLENECKS = ("rate", "codel", "fq_codel", "red")
 
 VIRTUAL = "virtual"
 """The engine's name."""
@@ -35,4 +38,8 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
 def _fastest_bps(trial: Trial) -> float:
     """The slower of the two directions may still be fast, so the faster one counts."""
     stages = (*trial.link.up, *trial.link.down)
-    return max((float(stage.parameters["rate_bps"]) for stage in stages if stage.kind == "rate"), default=0.0)
+    return max((_rate_bps(stage) for stage in stages if stage.kind in BOTTLENECKS), default=0.0)
+
+
+def _rate_bps(stage: Stage) -> float:
+    return float(largest(resolved(stage, traces_store.load).parameters["rate_bps"]))

@@ -13,7 +13,8 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("foundations", {"errors", "model"}),
     (
         "pure",
-        {"codec", "units", "paths", "registry", "job", "timeline", "network", "study", "plan", "samples", "claims"}
+        {"codec", "units", "paths", "registry", "job", "timeline", "study", "plan", "samples", "claims"}
+        | {"network", "traces", "presets"}
         | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"}
         | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader"},
     ),

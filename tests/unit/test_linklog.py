@@ -129,7 +129,7 @@ def test_the_configuration_of_a_link() -> None:
     )
     made = link_config(link, seed=12345, linger_ns=100_000_000)
     assert json.loads(json.dumps(made)) == {
-        "version": 1,
+        "version": 2,
         "seed": 12345,
         "linger_ns": 100_000_000,
         "up": [

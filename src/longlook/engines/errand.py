@@ -82,3 +82,4 @@ def _needed(jobs: Sequence[Job], environment: Mapping[str, str]) -> Iterator[str
     for job in jobs:
         yield from (program.path for program in job.programs.values())
         yield from (job.content.root, job.identity.ca, job.identity.certificate, job.identity.key)
+        yield from job.traces.values()

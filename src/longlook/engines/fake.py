@@ -7,10 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from longlook import traces_store
 from longlook.engines import OneAtATime
 from longlook.job import Job
 from longlook.lab.artefacts import digests, seal, write_json, write_lines
-from longlook.model import ConnectionState, Outcome, Run
+from longlook.model import ConnectionState, Outcome, Run, Stage
+from longlook.network_varying import mean, resolved
 
 _EPOCH_NS = 1_700_000_000_000_000_000
 _FALLBACK_RATE_BPS = 100e6
@@ -91,12 +93,16 @@ def _round_trips(job: Job) -> int:
 
 def _round_trip_s(job: Job) -> float:
     stages = (*job.trial.link.up, *job.trial.link.down)
-    return sum(float(stage.parameters["delay_ns"]) for stage in stages if stage.kind == "delay") / 1e9
+    return sum(_mean(job, stage, "delay_ns") for stage in stages if stage.kind == "delay") / 1e9
 
 
 def _rate_bps(job: Job) -> float:
-    rates = [float(stage.parameters["rate_bps"]) for stage in job.trial.link.down if stage.kind == "rate"]
+    rates = [_mean(job, stage, "rate_bps") for stage in job.trial.link.down if "rate_bps" in stage.parameters]
     return min(rates, default=_FALLBACK_RATE_BPS)
+
+
+def _mean(job: Job, stage: Stage, name: str) -> float:
+    return float(mean(resolved(stage, lambda digest: traces_store.load(digest, job.traces)).parameters[name]))
 
 
 def _addresses(job: Job) -> list[str]:

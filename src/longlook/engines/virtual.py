@@ -28,7 +28,10 @@ from longlook.lab.artefacts import digests, raise_if_full
 from longlook.model import Run
 from longlook.stacks import Stack
 
-_AGENT_FILES = ("guest.py", "job.py", "model.py", "codec.py", "registry.py", "errors.py", "stacks/__init__.py")
+_AGENT_FILES = (
+    *("guest.py", "job.py", "model.py", "codec.py", "registry.py", "errors.py", "stacks/__init__.py"),
+    *("network_varying.py", "traces_store.py"),
+)
 _SPIN_HINT = (
     "a program that computes for long: raise LONGLOOK_PATIENCE_S; one that waits busily: set busy_waits in its Stack, "
     "and its trials run where CPU takes time, inexactly"

@@ -8,14 +8,12 @@ from typing import Any
 from longlook.errors import InputError, MachineError
 from longlook.job import Job
 from longlook.lab.artefacts import write_json
-from longlook.lab.linkconfig import link_config
+from longlook.lab.linkconfig import linger_of, link_config
 from longlook.lab.namespace import Namespace
 from longlook.lab.network import Side
 from longlook.lab.process import Process, start, stop, watch
 from longlook.lab.surroundings import Surroundings
-from longlook.model import Link
 
-_SHORTEST_LINGER_NS = 50_000_000
 _DRAIN_WITHIN_S = 10.0
 _BAD_CONFIGURATION_EXIT = 2
 
@@ -33,9 +31,9 @@ class Router:
         options: Sequence[str] = (),
     ) -> None:
         folder = Path(job.folder)
-        self._linger_ns = linger_ns(job.trial.link)
+        self._linger_ns = linger_of(job.trial.link, job.traces)
         config = folder / "link.json"
-        write_json(config, link_config(job.trial.link, job.trial.seed, self._linger_ns))
+        write_json(config, link_config(job.trial.link, job.trial.seed, self._linger_ns, job.traces))
         argv = [job.programs["link"].path, "run", "--config", str(config), "--log", str(folder / "link.bin"), *options]
         tuns = [side.tun for side in (client, server) if side.tun is not None]
         if len(tuns) == 2:
@@ -81,14 +79,3 @@ class Router:
             stop(self.process)
         summaries = self.process.events("summary")
         return summaries[-1] if summaries else {}
-
-
-def linger_ns(link: Link) -> int:
-    """How long silence must last before the link counts as empty: two round trips, and never less than 50 ms."""
-    delays = (
-        int(value)
-        for stage in (*link.up, *link.down)
-        for name, value in stage.parameters.items()
-        if name in ("delay_ns", "jitter_ns")
-    )
-    return max(_SHORTEST_LINGER_NS, 2 * sum(delays))
