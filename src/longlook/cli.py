@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from longlook import cli_checks, codec
+from longlook import cli_checks, cli_link, codec
 from longlook.errors import InputError, InterruptedByUserError, LonglookError, MachineError
 from longlook.model import Outcome
 from longlook.terminal import console, print_json
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
+app.add_typer(cli_link.link_app, name="link")
 app.add_typer(cli_checks.cache_app, name="cache")
 app.command("diff-runs")(cli_checks.diff_runs)
 

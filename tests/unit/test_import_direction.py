@@ -16,7 +16,8 @@ LAYERS: list[tuple[str, set[str]]] = [
         {"codec", "units", "paths", "registry", "job", "timeline", "study", "plan", "samples", "claims"}
         | {"network", "traces", "presets"}
         | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"}
-        | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader"},
+        | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader"}
+        | {"linktool"},
     ),
     (
         "effects",

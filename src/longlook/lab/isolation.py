@@ -50,7 +50,7 @@ def has_full_privilege() -> bool:
 
 def _enter_namespaces() -> None:
     if not has_full_privilege():
-        _enter_user_namespace()
+        enter_user_namespace(0, 0)
     try:
         system.unshare(system.CLONE_NEWNET | system.CLONE_NEWNS | system.CLONE_NEWPID | system.CLONE_NEWIPC)
         system.mount("none", "/", None, system.MS_REC | system.MS_PRIVATE)
@@ -58,13 +58,14 @@ def _enter_namespaces() -> None:
         raise MachineError(f"no namespaces here: {error}", "run as root, or outside the container") from error
 
 
-def _enter_user_namespace() -> None:
+def enter_user_namespace(inside_uid: int, inside_gid: int) -> None:
+    """Move this process into a user namespace where it may do everything, under these numbers; MachineError if not."""
     uid, gid = os.geteuid(), os.getegid()
     try:
         system.unshare(system.CLONE_NEWUSER)
         Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
-        Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
+        Path("/proc/self/uid_map").write_text(f"{inside_uid} {uid} 1")
+        Path("/proc/self/gid_map").write_text(f"{inside_gid} {gid} 1")
     except OSError as error:
         raise MachineError(
             f"user namespaces are not allowed here: {error}",

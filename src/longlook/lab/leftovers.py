@@ -48,7 +48,7 @@ def open_record() -> Record:
     marker = secrets.token_hex(6)
     pid = os.getpid()
     scratch = Path(tempfile.gettempdir()) / f"{_PREFIX}{marker}"
-    record = Record(marker, pid, _start_ticks(pid) or 0, _boot_id(), str(scratch))
+    record = Record(marker, pid, start_ticks(pid) or 0, boot_id(), str(scratch))
     record.path.parent.mkdir(parents=True, exist_ok=True)
     record.path.write_text(json.dumps(asdict(record)))
     scratch.mkdir(mode=0o700)
@@ -77,7 +77,7 @@ def _read(path: Path) -> Record | None:
 
 
 def _is_alive(record: Record) -> bool:
-    return record.boot_id == _boot_id() and _start_ticks(record.pid) == record.start_ticks
+    return is_same_process(record.pid, record.start_ticks, record.boot_id)
 
 
 def _remove_scratch(record: Record) -> bool:
@@ -91,7 +91,12 @@ def _remove_scratch(record: Record) -> bool:
     return False
 
 
-def _start_ticks(pid: int) -> int | None:
+def is_same_process(pid: int, started: int | None, boot: str) -> bool:
+    """Whether a process noted down by number, start and boot still runs."""
+    return boot == boot_id() and started is not None and start_ticks(pid) == started
+
+
+def start_ticks(pid: int) -> int | None:
     """When a process started; None for one that is gone, or ended and not yet reaped."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
@@ -101,5 +106,6 @@ def _start_ticks(pid: int) -> int | None:
     return None if state in _DEAD else int(rest[18])
 
 
-def _boot_id() -> str:
+def boot_id() -> str:
+    """What tells this start of the machine from any other."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

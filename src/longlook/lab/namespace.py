@@ -73,6 +73,18 @@ class Namespace:
         os.close(self.descriptor)
 
 
+class CurrentNamespace(Namespace):
+    """The namespace that this thread is in, as it is: nothing in it is set."""
+
+    def __init__(self) -> None:
+        self.descriptor = system.network_namespace()
+        try:
+            self.netlink = IPRoute()  # type: ignore[no-untyped-call]
+        except BaseException:
+            os.close(self.descriptor)
+            raise
+
+
 def _write_setting(key: str, value: str) -> None:
     path = Path("/proc/sys") / key
     if key.startswith("net/ipv6/") and not path.exists():

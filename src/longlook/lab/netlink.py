@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 from types import ModuleType
+from typing import Any
 
 
 def _import_bare(name: str) -> None:
@@ -24,4 +25,11 @@ from pyroute2.ethtool.ioctl import IoctlEthtool  # noqa: E402
 from pyroute2.iproute.linux import IPRoute  # noqa: E402
 from pyroute2.netlink.exceptions import NetlinkError  # noqa: E402
 
-__all__ = ["IPRoute", "IoctlEthtool", "NetlinkError"]
+__all__ = ["IPRoute", "IoctlEthtool", "NetlinkError", "open_nftables"]
+
+
+def open_nftables(family: int) -> Any:
+    """A socket to nftables for one family of addresses; a guest, which has none, does not load the library for it."""
+    from pyroute2.nftables.main import NFTables
+
+    return NFTables(nfgen_family=family)  # type: ignore[no-untyped-call]

@@ -18,7 +18,7 @@ from longlook.lab.offload import switch_off
 
 CLIENT_ADDRESS = "10.8.0.1"
 SERVER_ADDRESS = "10.8.0.2"
-_SUBNET = "10.8.0.0/24"
+SUBNET = "10.8.0.0/24"
 _MTU_BYTES = 1500
 _QUEUE_PACKETS = 10_000  # of the devices: never the bottleneck
 _LOCK_CONGESTION_CONTROL = 1 << 16  # RTAX_LOCK: bit RTAX_CC_ALGO
@@ -40,6 +40,7 @@ class End:
     mac: str
     peer_address: str
     peer_mac: str
+    subnet: str = SUBNET
 
 
 _CLIENT_MAC, _SERVER_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -56,12 +57,15 @@ def datapath() -> str:
 
 
 class Side:
-    """One endpoint's namespace and its device towards the router. Close it before the router's namespace."""
+    """One endpoint's namespace and its device towards the router. Close it before the router's namespace.
 
-    def __init__(self, end: End, router: Namespace, path: str) -> None:
+    The namespace is a new one unless it is given; a given one is closed all the same.
+    """
+
+    def __init__(self, end: End, router: Namespace, path: str, namespace: Namespace | None = None) -> None:
         self.end = end
         self.router = router
-        self.namespace = Namespace()
+        self.namespace = namespace or Namespace()
         self.tun: int | None = None
         try:
             if path == TUN:
@@ -91,7 +95,7 @@ class Side:
         try:
             self.namespace.netlink.route(
                 "replace",
-                dst=_SUBNET,
+                dst=self.end.subnet,
                 oif=self.namespace.index(self.end.device),
                 scope=_SCOPE_LINK,
                 prefsrc=self.end.address,
@@ -172,8 +176,9 @@ class Side:
         with self.namespace.inside():
             switch_off(self.end.device)
         netlink.link("set", index=index, state="up")
+        prefix = int(self.end.subnet.rpartition("/")[2])
         # The kernel's own route would carry no congestion control; ours replaces it.
-        netlink.addr("add", index=index, address=self.end.address, prefixlen=24, flags=_IFA_F_NOPREFIXROUTE)
+        netlink.addr("add", index=index, address=self.end.address, prefixlen=prefix, flags=_IFA_F_NOPREFIXROUTE)
         if path == PACKET:
             netlink.neigh(
                 "replace", dst=self.end.peer_address, lladdr=self.end.peer_mac, ifindex=index, state=_NUD_PERMANENT

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from longlook.errors import InputError, MachineError
+from longlook.errors import InputError, LonglookError, MachineError
 from longlook.job import Job
 from longlook.lab.artefacts import write_json
 from longlook.lab.linkconfig import linger_of, link_config
@@ -34,22 +34,13 @@ class Router:
         self._linger_ns = linger_of(job.trial.link, job.traces)
         config = folder / "link.json"
         write_json(config, link_config(job.trial.link, job.trial.seed, self._linger_ns, job.traces))
-        argv = [job.programs["link"].path, "run", "--config", str(config), "--log", str(folder / "link.bin"), *options]
-        tuns = [side.tun for side in (client, server) if side.tun is not None]
-        if len(tuns) == 2:
-            argv += ["--client-tun-fd", str(tuns[0]), "--server-tun-fd", str(tuns[1])]
-        else:
-            argv += ["--client-if", client.end.router_device, "--server-if", server.end.router_device]
-        client.drain()
-        server.drain()
-        self.process: Process = start(
-            "link",
-            argv,
+        self.process: Process = launch(
+            [job.programs["link"].path, "run", "--config", str(config), "--log", str(folder / "link.bin"), *options],
             namespace,
+            client,
+            server,
             surroundings.environment({}, {}),
-            stdout_log=folder / "link.jsonl",
-            stderr_log=folder / "link.stderr",
-            inherit=tuns,
+            folder,
         )
 
     @property
@@ -61,14 +52,7 @@ class Router:
         """MachineError (InputError for a configuration it refuses) when it ended, or hangs, before it was ready."""
         if self.ready:
             return
-        said = self.process.events("error")
-        reason = str(said[0].get("reason")) if said else f"it ended with {self.process.exit}, see link.stderr"
-        hint = (said[0].get("hint") if said else None) or "see docs/lab.md; LONGLOOK_DATAPATH=tun avoids AF_PACKET"
-        if self.process.exit is None:
-            reason = "it does not become ready"
-        if self.process.exit is not None and self.process.exit.code == _BAD_CONFIGURATION_EXIT:
-            raise InputError(f"the link emulator refuses the network: {reason}", said[0].get("hint") if said else None)
-        raise MachineError(f"the link emulator cannot run: {reason}", hint)
+        raise refusal(self.process)
 
     def finish(self, *, drain: bool) -> Mapping[str, Any]:
         """Stop it, after the last packet has come out where that matters, and return its summary."""
@@ -79,3 +63,37 @@ class Router:
             stop(self.process)
         summaries = self.process.events("summary")
         return summaries[-1] if summaries else {}
+
+
+def launch(
+    argv: Sequence[str], namespace: Namespace, client: Side, server: Side, env: Mapping[str, str], folder: Path
+) -> Process:
+    """Start `longlook-link run …` between two sides; what it says goes to `link.jsonl` and `link.stderr` there."""
+    tuns = [side.tun for side in (client, server) if side.tun is not None]
+    if len(tuns) == 2:
+        ends = ["--client-tun-fd", str(tuns[0]), "--server-tun-fd", str(tuns[1])]
+    else:
+        ends = ["--client-if", client.end.router_device, "--server-if", server.end.router_device]
+    client.drain()
+    server.drain()
+    return start(
+        "link",
+        [*argv, *ends],
+        namespace,
+        env,
+        stdout_log=folder / "link.jsonl",
+        stderr_log=folder / "link.stderr",
+        inherit=tuns,
+    )
+
+
+def refusal(router: Process) -> LonglookError:
+    """Why a router did not become ready, in its own words: InputError for a configuration that it refuses."""
+    said = router.events("error")
+    reason = str(said[0].get("reason")) if said else f"it ended with {router.exit}, see link.stderr"
+    hint = (said[0].get("hint") if said else None) or "see docs/lab.md; LONGLOOK_DATAPATH=tun avoids AF_PACKET"
+    if router.exit is None:
+        reason = "it does not become ready"
+    elif router.exit.code == _BAD_CONFIGURATION_EXIT:
+        return InputError(f"the link emulator refuses the network: {reason}", said[0].get("hint") if said else None)
+    return MachineError(f"the link emulator cannot run: {reason}", hint)

@@ -3,6 +3,7 @@
 import ctypes
 import fcntl
 import os
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,11 +15,14 @@ CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 0x1, 0x2, 0x4, 0x8
-MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
+MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 0x1000, 0x4000, 0x40000, 0x80000
 
-CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_NICE = 12, 13, 21, 23
+CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_NICE = 10, 12, 13, 21, 23
 
 _PR_SET_PDEATHSIG = 1
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 47, 2
+_CAPABILITY_VERSION_3 = 0x20080522
+_NS_GET_USERNS = 0xB701
 _MNT_DETACH = 2
 _RNDCLEARPOOL = 0x5206
 _RB_POWER_OFF = 0x4321FEDC
@@ -73,6 +77,33 @@ def has_capability(number: int) -> bool:
     lines = Path("/proc/self/status").read_text().splitlines()
     effective = next(line for line in lines if line.startswith("CapEff:"))
     return bool(int(effective.split()[1], 16) >> number & 1)
+
+
+def pass_capabilities_on(numbers: tuple[int, ...]) -> None:
+    """Let programs started from here keep these capabilities, whoever runs them (capabilities(7): the ambient set)."""
+    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
+    held = ctypes.create_string_buffer(24)
+    _call("capget", _LIBC.capget(header, held))
+    effective, permitted, inheritable, *high = struct.unpack("=6I", held.raw)
+    inheritable |= sum(1 << number for number in numbers)
+    _call("capset", _LIBC.capset(header, struct.pack("=6I", effective, permitted, inheritable, *high)))
+    for number in numbers:
+        _call("prctl", _LIBC.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, ctypes.c_ulong(number), 0, 0))
+
+
+def owns_network() -> bool:
+    """Whether this thread's network namespace belongs to its user namespace, so that capabilities count there."""
+    network = network_namespace()
+    try:
+        owner = fcntl.ioctl(network, _NS_GET_USERNS)
+    except PermissionError:  # to a user namespace around this one
+        return False
+    finally:
+        os.close(network)
+    try:
+        return os.fstat(owner).st_ino == Path("/proc/self/ns/user").stat().st_ino
+    finally:
+        os.close(owner)
 
 
 def in_initial_user_namespace() -> bool:

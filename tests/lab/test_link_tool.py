@@ -1,0 +1,306 @@
+"""`longlook link` with real namespaces: what a command behind it sees, and that nothing stays behind."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from longlook.lab.linkprocesses import inhabitants
+from longlook.lab.namespace import Namespace
+from tests.support.link_host import CONNECT_MS, FETCH, LONGLOOK, PYTHON, LinkHost, wait_for
+
+pytestmark = pytest.mark.lab
+
+
+CONNECT = f"{PYTHON} - <<'END'\n{CONNECT_MS}END\n"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[LinkHost]:
+    with Namespace() as namespace:
+        made = LinkHost(namespace, tmp_path)
+        yield made
+        wait_for(lambda: not made.leftovers())
+
+
+def test_a_transfer_goes_through_the_link(host: LinkHost, tmp_path: Path) -> None:
+    www = tmp_path / "www"
+    www.mkdir()
+    (www / "file").write_bytes(os.urandom(500_000))
+    summary_file, log = tmp_path / "summary.json", tmp_path / "link.bin"
+    options = ["--rate", "8mbit", "--rtt", "20ms", "--queue", "60KB", "--seed", "5"]
+    with host.serving(www):
+        done = host.link(*options, "--json", str(summary_file), "--log", str(log), "--", PYTHON, "-c", FETCH, "file")
+    assert done.returncode == 0, done.stderr
+    size, spent_s = map(float, done.stdout.split())
+    assert size == 500_000
+    assert 0.5 <= spent_s < 1.5  # 500 kB at 8 Mbit/s
+    summary = json.loads(summary_file.read_text())
+    down = summary["down"]
+    assert down["delivered_bytes"] >= 500_000
+    dropped = sum(value for key, value in down.items() if key.startswith("dropped_"))
+    assert down["arrived"] + down.get("copied", 0) == down["delivered"] + dropped + down["queued"]
+    assert down["max_queue_bytes"] <= 60_000
+    assert down["mean_rate_bps"] <= 8_000_000
+    assert summary["lateness"]["packets"] == summary["up"]["delivered"] + down["delivered"]
+    assert summary["lateness"]["max_ns"] == summary["guard"]["max_late_ns"]
+    assert summary["seed"] == 5
+    assert summary["settings"]["network.rate"] == "8Mbit"
+    assert "behind the link, exit code 0" in done.stderr
+    assert log.stat().st_size > 64 * down["delivered"]
+
+
+def test_nesting_adds_delays(host: LinkHost, tmp_path: Path) -> None:
+    with host.serving(tmp_path):
+        outer = ["--rtt", "30ms", "--quiet", "--"]
+        inner = [LONGLOOK, "link", "--rtt", "50ms", "--quiet", "--", PYTHON, "-c", CONNECT_MS]
+        # The first outer address is not the inner link's own outside: it is reached through both.
+        done = host.link(*outer, "sh", "-c", '"$@" "$LONGLOOK_LINK_OUTSIDE"', "sh", *inner)
+    assert done.returncode == 0, done.stderr
+    assert 80.0 <= float(done.stdout) < 90.0
+    assert done.stderr == ""
+
+
+def test_directions_differ(host: LinkHost, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(200_000))
+    with host.serving(tmp_path):
+        done = host.link(
+            *["--rtt", "10ms", "--up", "rate=1mbit", "--down", "rate=4mbit", "--down", "queue=1MB", "--json"],
+            *["--", PYTHON, "-c", FETCH, "file"],
+        )
+    assert done.returncode == 0, done.stderr
+    _, spent_s = map(float, done.stdout.split())
+    assert 0.4 <= spent_s < 1.2
+    summary = json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
+    assert summary["up"]["max_queue_bytes"] < summary["down"]["max_queue_bytes"]
+    assert summary["settings"] == {
+        "network.rtt": "10ms",
+        "network.up.rate": "1Mbit",
+        "network.down.rate": "4Mbit",
+        "network.down.queue": "1MB",
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (["true"], 0),
+        (["sh", "-c", "exit 42"], 42),
+        (["sh", "-c", "kill -TERM $$"], 128 + signal.SIGTERM),
+        (["sh", "-c", "kill -KILL $$"], 128 + signal.SIGKILL),
+        (["no-such-program-here"], 127),
+        (["/etc/passwd"], 126),
+    ],
+)
+def test_exit_codes_are_the_commands(host: LinkHost, command: list[str], code: int) -> None:
+    done = host.link("--quiet", "--", *command)
+    assert done.returncode == code, done.stderr
+    assert (code in (126, 127)) == (command[0] in done.stderr)
+
+
+def test_the_shell_is_the_default_and_standard_streams_are_the_commands(host: LinkHost) -> None:
+    host.env["SHELL"] = "/bin/echo"
+    done = host.link("--rate", "1mbit")
+    assert (done.returncode, done.stdout) == (0, "\n")
+
+
+def test_a_command_needs_no_dashes_and_keeps_its_own(host: LinkHost) -> None:
+    done = host.link("--quiet", "echo", "--rate", "--", "describe")
+    assert (done.returncode, done.stdout) == (0, "--rate -- describe\n")
+
+
+def test_the_command_finds_addresses_in_its_environment(host: LinkHost) -> None:
+    done = host.link(
+        "--quiet", "--", "sh", "-c", "echo $LONGLOOK_LINK_CLIENT $LONGLOOK_LINK_OUTSIDE; cat /proc/net/dev"
+    )
+    client, outside = done.stdout.splitlines()[0].split()
+    assert (client, outside) == ("100.64.0.2", "100.64.0.1")
+    assert "link0" in done.stdout
+
+
+def test_links_side_by_side_have_addresses_of_their_own(host: LinkHost, tmp_path: Path) -> None:
+    first = host.start(LONGLOOK, "link", "--quiet", "--", "sleep", "100")
+    wait_until_open(host)
+    with host.serving(tmp_path):
+        done = host.link("--quiet", "--rtt", "10ms", "--", "sh", "-c", f"echo $LONGLOOK_LINK_OUTSIDE; {CONNECT}")
+    outside, connect_ms = done.stdout.split()
+    assert outside == "100.64.0.5"
+    assert float(connect_ms) >= 10.0
+    first.terminate()
+    first.communicate(timeout=20)
+    assert first.returncode == 128 + signal.SIGTERM
+
+
+def test_an_isolated_link_has_a_server_at_its_far_end(host: LinkHost, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(10_000))
+    server = f"{PYTHON} -m http.server --bind $LONGLOOK_LINK_SERVER 8000"
+    fetch = f'{PYTHON} -c "$0" file $LONGLOOK_LINK_SERVER; test -z "$LONGLOOK_LINK_OUTSIDE"'
+    done = host.link("--rtt", "20ms", "--quiet", "--server", server, "--", "sh", "-c", fetch, FETCH)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("10000 ")
+
+
+def test_a_server_that_fails_is_told(host: LinkHost) -> None:
+    done = host.link("--server", "exit 3", "--", "true")
+    assert done.returncode == 1
+    assert "the server ended with exit code 3" in done.stderr
+
+
+def links(host: LinkHost) -> list[dict[str, object]]:
+    return [json.loads(path.read_text()) for path in (host.cache / "state" / "links").glob("*.json")]
+
+
+def wait_until_open(host: LinkHost) -> dict[str, object]:
+    """The record of the one link, once its command runs."""
+
+    def is_open() -> bool:
+        return any(record["inside"] and inhabitants(record["inside"][0]) for record in links(host))  # type: ignore[index]
+
+    wait_for(is_open)
+    return links(host)[0]
+
+
+STUBBORN = ["sh", "-c", "trap '' TERM INT HUP; sleep 100 & sleep 100; sleep 100; sleep 100"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_command_and_link(host: LinkHost, number: signal.Signals) -> None:
+    process = host.start(LONGLOOK, "link", "--rate", "1mbit", "--", "sleep", "100")
+    wait_until_open(host)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=15)
+    assert process.returncode == 128 + (number if number == signal.SIGINT else signal.SIGTERM)
+    assert "behind the link" in said
+
+
+def test_a_command_that_will_not_end_is_killed_with_all_it_started(host: LinkHost) -> None:
+    process = host.start(LONGLOOK, "link", "--", *STUBBORN)
+    wait_until_open(host)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 128 + signal.SIGKILL
+
+
+def test_sigkill_leaves_nothing(host: LinkHost) -> None:
+    process = host.start(LONGLOOK, "link", "--", *STUBBORN)
+    wait_until_open(host)
+    process.kill()
+    process.communicate(timeout=15)
+    wait_for(lambda: not host.leftovers())
+
+
+def test_what_a_killed_guardian_leaves_goes_at_the_next_start(host: LinkHost) -> None:
+    process = host.start(LONGLOOK, "link", "--", *STUBBORN)
+    wait_until_open(host)
+    os.kill(guardian_of(process.pid), signal.SIGKILL)
+    process.kill()
+    wait_for(lambda: process.poll() is not None)
+    assert host.leftovers()
+    assert host.link("--quiet", "--", "true").returncode == 0
+    wait_for(lambda: not host.leftovers())
+    process.communicate(timeout=5)
+
+
+def guardian_of(pid: int) -> int:
+    """The child that is not another program."""
+    own = Path(f"/proc/{pid}/cmdline").read_bytes()
+    children = [
+        int(name)
+        for name in os.listdir("/proc")  # noqa: PTH208
+        if name.isdigit() and Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[1] == str(pid)
+    ]
+    (found,) = [child for child in children if Path(f"/proc/{child}/cmdline").read_bytes() == own]
+    return found
+
+
+def test_the_death_of_the_router_ends_the_run(host: LinkHost) -> None:
+    process = host.start(LONGLOOK, "link", "--", "sleep", "100")
+    record = wait_until_open(host)
+    os.kill(record["helpers"][0][0], signal.SIGKILL)  # type: ignore[index]
+    _, said = process.communicate(timeout=15)
+    assert process.returncode == 1
+    assert "the link is down: it ended with signal SIGKILL" in said
+
+
+def test_the_loss_of_the_outer_device_ends_the_run(host: LinkHost) -> None:
+    process = host.start(LONGLOOK, "link", "--", "sleep", "100")
+    record = wait_until_open(host)
+    netlink = host.namespace.netlink
+    netlink.link("del", index=host.namespace.index(f"ll-{record['marker']}"))
+    _, said = process.communicate(timeout=15)
+    assert process.returncode == 1
+    assert "the link is down" in said
+
+
+def test_processes_that_the_command_left_behind_end(host: LinkHost) -> None:
+    began = time.monotonic()
+    done = host.link("--quiet", "--", "sh", "-c", "sleep 100 >/dev/null 2>&1 & echo started")
+    assert (done.returncode, done.stdout) == (0, "started\n")
+    assert time.monotonic() - began < 10
+
+
+def test_ctrl_c_on_a_terminal_is_the_commands(host: LinkHost) -> None:
+    terminal = host.terminal(
+        LONGLOOK, "link", "--", "sh", "-c", "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.1; done"
+    )
+    terminal.expect("ready")
+    terminal.type("\x03")
+    terminal.expect("caught")
+    terminal.expect("exit code 5")
+    assert terminal.wait() == 5
+
+
+def test_a_shell_behind_the_link_has_job_control(host: LinkHost) -> None:
+    terminal = host.terminal(LONGLOOK, "link", "--rtt", "5ms", "--", "bash", "--norc", "-i")
+    terminal.expect("bash-")
+    terminal.type("sleep 100\n")
+    time.sleep(0.5)
+    terminal.type("\x1a")
+    terminal.expect("Stopped")
+    terminal.type("jobs; fg\n")
+    terminal.expect("Stopped")
+    time.sleep(0.3)
+    terminal.type("\x03")
+    terminal.type("echo still-$((40 + 2))\n")
+    terminal.expect("still-42")
+    terminal.type("exit 9\n")
+    terminal.expect("exit code 9")
+    assert terminal.wait() == 9
+
+
+def test_a_lost_terminal_ends_the_link(host: LinkHost) -> None:
+    terminal = host.terminal(LONGLOOK, "link", "--", "sh", "-c", "echo ready; sleep 100")
+    terminal.expect("ready")
+    os.close(terminal.descriptor)
+    _, status = os.waitpid(terminal.pid, 0)
+    assert os.waitstatus_to_exitcode(status) != 0
+
+
+def test_bad_input_names_the_option(host: LinkHost) -> None:
+    for arguments, words in (
+        (["--rate", "fast"], "--rate fast: not a rate: write a number and one of bit, kbit, Mbit, Gbit"),
+        (["--set", "jiter=1ms"], "did you mean 'jitter'?"),
+        (["--up", "rate"], "--up rate: not KEY=VALUE"),
+        (["--queue", "30KB"], "--queue needs a rate"),
+        (["--rate", "1mbit", "--trace", "x"], "--trace sets network.rate again, after --rate"),
+        (["--preset", "nowhere"], "--preset nowhere: allowed: "),
+        (["--log", "/nonexistent/log"], "--log /nonexistent/log: no such folder"),
+        (["--jitter", "5ms"], "--jitter: "),
+    ):
+        done = host.link(*arguments, "--", "true")
+        assert done.returncode == 2, (arguments, done.stderr)
+        assert words in done.stderr
+
+
+def test_subcommands(host: LinkHost) -> None:
+    kinds = {stage["kind"] for stage in json.loads(host.link("describe").stdout)["stages"]}
+    assert {"rate", "delay", "loss"} <= kinds
+    known = json.loads(host.link("presets", "--json").stdout)
+    assert {"name", "summary", "source", "settings"} <= known[0].keys()
+    done = host.link("export", "/nonexistent", "out.pcapng")
+    assert done.returncode in (2, 3)
+    assert "nonexistent" in done.stderr or "pcapng" in done.stderr
