@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::direction::Direction;
+use crate::nat::NatTimes;
 use crate::parameters::{Values, suggest};
 use crate::stages::{self, StageSpec};
 
@@ -103,6 +104,13 @@ impl Config {
         })
     }
 
+    /// When the client's ports change, where the link has a NAT.
+    #[must_use]
+    pub fn nat(&self) -> Option<NatTimes> {
+        let stage = self.up.iter().find(|stage| stage.spec.kind == "nat")?;
+        Some(NatTimes::new(&stage.values))
+    }
+
     /// Makes one direction in its initial state.
     #[must_use]
     pub fn direction(&self, name: DirectionName) -> Direction {
@@ -118,8 +126,16 @@ fn check_direction(direction: DirectionName, raw: Vec<Value>) -> Result<Vec<Stag
     if raw.len() > MAX_STAGES {
         return Err(ConfigError(format!("{direction}: {} stages are more than {MAX_STAGES}", raw.len())));
     }
-    let checked = raw.into_iter().enumerate();
-    checked.map(|(index, value)| check_stage(direction, &format!("{direction}, stage {index}"), value)).collect()
+    let mut checked: Vec<StageConfig> = Vec::with_capacity(raw.len());
+    for (index, value) in raw.into_iter().enumerate() {
+        let at = format!("{direction}, stage {index}");
+        let stage = check_stage(direction, &at, value)?;
+        if stage.spec.kind == "nat" && checked.iter().any(|earlier| earlier.spec.kind == "nat") {
+            return Err(ConfigError(format!("{at} (nat): a second `nat`: a link has one, give it `repeat_ns`")));
+        }
+        checked.push(stage);
+    }
+    Ok(checked)
 }
 
 fn check_stage(direction: DirectionName, at: &str, value: Value) -> Result<StageConfig, ConfigError> {

@@ -6,12 +6,17 @@
 
 #![forbid(unsafe_code)]
 
+mod bottleneck;
+mod codel;
 mod config;
 mod direction;
 pub mod distribution;
 mod inside;
+mod nat;
+mod nat;
 mod packet;
 mod parameters;
+mod protocol;
 mod schedule;
 mod schema;
 pub mod stages;
@@ -22,6 +27,8 @@ mod varying;
 pub use config::{Config, ConfigError, DirectionName, StageConfig};
 pub use direction::Direction;
 pub use inside::Inside;
+pub use nat::NatTimes;
+pub use nat::NatTimes;
 pub use packet::{Edits, Event, Fate, PacketInfo, Transport, Verdict};
 pub use parameters::{Bounds, Fallback, ParameterSpec, Values, Varies};
 pub use schedule::Schedule;

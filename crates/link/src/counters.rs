@@ -40,6 +40,8 @@ pub struct Counters {
     pub delivered: u64,
     pub delivered_bytes: u64,
     pub late_over_1ms: u64,
+    /// Answers to packets that were too big; they leave at once and are not among the delivered.
+    pub icmp_sent: u64,
     /// Frames that are not IP and pass unshaped; they are not among the arrived.
     pub other_passed: u64,
     /// Such frames for which there was no room.
@@ -79,6 +81,7 @@ impl Counters {
             "delivered_bytes": self.delivered_bytes,
             "max_queue_bytes": max_queue_bytes,
             "late_over_1ms": self.late_over_1ms,
+            "icmp_sent": self.icmp_sent,
             "other_passed": self.other_passed,
             "other_dropped": self.other_dropped,
         });

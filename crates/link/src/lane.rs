@@ -6,67 +6,21 @@ use link_core::{Config, Direction, DirectionName, Event, Fate, Inside, PacketInf
 use serde_json::Value;
 
 use crate::counters::{Counters, OVERFLOW, OVERSIZE};
+use crate::edit::{self, Side};
+use crate::flows::Flows;
 use crate::headers::{self, Headers};
-use crate::ports::{FRAME_BYTES, Received};
-use crate::record::{DELIVERED, Record};
+use crate::icmp;
+use crate::pool::{Packet, Pool};
+use crate::ports::Received;
+use crate::record::{DELIVERED, EDIT_ICMP, Record};
+use crate::translator::Translator;
 
-/// Half a gigabyte of frames: beyond it the router drops instead of growing without bound.
-const MAX_FRAMES: usize = 262_144;
-const FIRST_FRAMES: usize = 256;
 const LATE_NS: u64 = 1_000_000;
 
-/// A frame in memory and what the log will say of it.
-pub struct Packet {
-    pub bytes: [u8; FRAME_BYTES],
-    pub length: usize,
-    pub record: Record,
-    /// Of packets that are due at the same time, the one with the lower turn leaves first.
-    turn: u64,
-}
+/// Why a packet is dropped for whose port the NAT has no mapping; the reason of the stage `nat`.
+const UNMAPPED: &str = "nat";
 
-impl Packet {
-    /// The frame as it goes out.
-    pub fn frame(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-
-    fn become_copy_of(&mut self, other: &Self) {
-        self.bytes[..other.length].copy_from_slice(other.frame());
-        (self.length, self.record) = (other.length, other.record);
-    }
-}
-
-/// Frames that are not in use, so that the datapath need not allocate in steady state.
-pub struct Pool {
-    #[expect(clippy::vec_box, reason = "packets move between pool, heap and batch, and each is 2 KB")]
-    free: Vec<Box<Packet>>,
-    made: usize,
-}
-
-impl Pool {
-    pub fn new() -> Self {
-        let mut pool = Self { free: Vec::new(), made: 0 };
-        pool.free = (0..FIRST_FRAMES).map(|_| pool.make()).collect();
-        pool
-    }
-
-    fn make(&mut self) -> Box<Packet> {
-        self.made += 1;
-        Box::new(Packet { bytes: [0; FRAME_BYTES], length: 0, record: Record::default(), turn: 0 })
-    }
-
-    pub fn take(&mut self) -> Box<Packet> {
-        self.free.pop().unwrap_or_else(|| self.make())
-    }
-
-    pub fn give_back(&mut self, packet: Box<Packet>) {
-        self.free.push(packet);
-    }
-
-    fn is_exhausted(&self) -> bool {
-        self.free.is_empty() && self.made >= MAX_FRAMES
-    }
-}
+struct Unmapped;
 
 /// A packet whose fate, or that of a copy of it, is not known yet.
 struct Waiting {
@@ -74,14 +28,25 @@ struct Waiting {
     fates: u32,
 }
 
+/// What both directions use.
+pub struct Shared {
+    pub pool: Pool,
+    pub flows: Flows,
+    pub translator: Option<Translator>,
+}
+
 /// See the module.
 pub struct Lane {
     name: DirectionName,
+    /// What comes before the IP header of a frame.
+    header_bytes: usize,
     fates: Direction,
     inside: Inside<Box<Packet>>,
     waiting: BTreeMap<u64, Waiting>,
     /// Dropped packets with complete records, for the log.
     pub dropped: Vec<Box<Packet>>,
+    /// Frames that tell the sender of a packet that it was too big.
+    pub replies: Vec<Vec<u8>>,
     pub counters: Counters,
     /// Number of the next packet in the log.
     sequence: u64,
@@ -92,13 +57,15 @@ pub struct Lane {
 }
 
 impl Lane {
-    pub fn new(config: &Config, name: DirectionName) -> Self {
+    pub fn new(config: &Config, name: DirectionName, header_bytes: usize) -> Self {
         Self {
             name,
+            header_bytes,
             fates: config.direction(name),
             inside: Inside::default(),
             waiting: BTreeMap::new(),
             dropped: Vec::new(),
+            replies: Vec::new(),
             counters: Counters::new(),
             sequence: 0,
             number: 0,
@@ -112,46 +79,43 @@ impl Lane {
         self.fates.begin(origin_ns);
     }
 
-    /// Takes in an IP packet that was received into `packet.bytes`. `header_bytes` come before the IP header;
-    /// `max_frame_bytes` is what the other interface can send.
-    pub fn admit(
-        &mut self,
-        mut packet: Box<Packet>,
-        received: &Received,
-        header_bytes: usize,
-        max_frame_bytes: usize,
-        pool: &mut Pool,
-    ) {
-        let size_bytes = (received.wire_length - header_bytes.min(received.wire_length)) as u32;
+    /// Takes in an IP packet that was received into `packet.bytes`. `max_frame_bytes` is what the other interface can
+    /// send.
+    pub fn admit(&mut self, mut packet: Box<Packet>, received: &Received, max_frame_bytes: usize, shared: &mut Shared) {
+        let size_bytes = (received.wire_length - self.header_bytes.min(received.wire_length)) as u32;
         packet.length = received.length;
-        let headers = headers::parse(&packet.frame()[header_bytes..]);
+        let headers = headers::parse(&packet.frame()[self.header_bytes..]);
         let record = Record::arrived(&headers, self.name == DirectionName::Up);
         packet.record = Record { arrival_ns: received.arrival_ns, sequence: self.sequence, size_bytes, ..record };
+        if let (Some(translator), DirectionName::Down, true) = (&shared.translator, self.name, headers.is_udp()) {
+            packet.record.client_port = translator.owner(packet.record.client_port, received.arrival_ns);
+        }
+        shared.flows.note(&mut packet.record);
         self.counters.arrived += 1;
         self.counters.arrived_bytes += u64::from(size_bytes);
         self.sequence += 1;
         if received.wire_length > max_frame_bytes {
             return self.drop_for(OVERSIZE, packet);
         }
-        if pool.is_exhausted() {
+        if shared.pool.is_exhausted() {
             return self.drop_for(OVERFLOW, packet);
         }
         self.fates.arrive(received.arrival_ns, &describe(&headers, size_bytes), &mut self.events);
         let number = self.number;
         self.number += 1;
-        self.settle(Some((number, Waiting { packet, fates: 1 })), pool);
+        self.settle(Some((number, Waiting { packet, fates: 1 })), shared);
     }
 
     /// Has everything decided that is due by `now_ns`.
-    pub fn advance(&mut self, now_ns: u64, pool: &mut Pool) {
+    pub fn advance(&mut self, now_ns: u64, shared: &mut Shared) {
         if self.fates.next_event_ns().is_some_and(|event_ns| event_ns <= now_ns) {
             self.fates.advance(now_ns, &mut self.events);
-            self.settle(None, pool);
+            self.settle(None, shared);
         }
     }
 
     /// Deals with what was decided, about the packet that has just come or others.
-    fn settle(&mut self, mut current: Option<(u64, Waiting)>, pool: &mut Pool) {
+    fn settle(&mut self, mut current: Option<(u64, Waiting)>, shared: &mut Shared) {
         let mut events = std::mem::take(&mut self.events);
         for event in events.drain(..) {
             let (Event::Copied { number } | Event::Decided { number, .. }) = event;
@@ -166,15 +130,15 @@ impl Lane {
                 }
                 Event::Decided { copy, fate, .. } if waiting.fates > 1 => {
                     waiting.fates -= 1;
-                    let mut packet = pool.take();
+                    let mut packet = shared.pool.take();
                     packet.become_copy_of(&waiting.packet);
-                    self.conclude(packet, copy, &fate);
+                    self.conclude(packet, copy, &fate, &mut shared.translator);
                 }
                 Event::Decided { copy, fate, .. } => {
                     let last =
                         if is_current { current.take().map(|(_, last)| last) } else { self.waiting.remove(&number) };
                     let packet = last.expect("it was there").packet;
-                    self.conclude(packet, copy, &fate);
+                    self.conclude(packet, copy, &fate, &mut shared.translator);
                 }
             }
         }
@@ -182,12 +146,18 @@ impl Lane {
         self.waiting.extend(current);
     }
 
-    fn conclude(&mut self, mut packet: Box<Packet>, copy: u16, fate: &Fate) {
+    fn conclude(&mut self, mut packet: Box<Packet>, copy: u16, fate: &Fate, translator: &mut Option<Translator>) {
         packet.record.copy = copy.min(u16::from(u8::MAX)) as u8;
         packet.record.queue_bytes = fate.queue_bytes as u32;
         packet.record.queue_packets = fate.queue_packets;
         match fate.verdict {
             Verdict::Deliver { due_ns } => {
+                let Ok(port) = translator.as_mut().map_or(Ok(None), |it| self.translate(&packet, fate, due_ns, it))
+                else {
+                    return self.drop_for(UNMAPPED, packet);
+                };
+                let (length, ip) = (packet.length, self.header_bytes);
+                packet.record.edits |= edit::apply(&mut packet.bytes[ip..length], &fate.edits, port);
                 packet.record.due_ns = due_ns;
                 self.turn += 1;
                 packet.turn = self.turn;
@@ -195,9 +165,33 @@ impl Lane {
             }
             Verdict::Drop { stage, reason } => {
                 packet.record.stage = stage as u8;
+                if fate.edits.icmp_mtu > 0 {
+                    let reply = icmp::too_big(packet.frame(), self.header_bytes, fate.edits.icmp_mtu);
+                    packet.record.edits |= if reply.is_some() { EDIT_ICMP } else { 0 };
+                    self.replies.extend(reply);
+                }
                 self.drop_for(reason, packet);
             }
         }
+    }
+
+    /// The change of port that the NAT makes to a packet that passes it; an error where it knows none.
+    fn translate(
+        &self,
+        packet: &Packet,
+        fate: &Fate,
+        due_ns: u64,
+        translator: &mut Translator,
+    ) -> Result<Option<(Side, u16)>, Unmapped> {
+        let headers = headers::parse(&packet.frame()[self.header_bytes..]);
+        if !headers.is_udp() || headers.source_port == 0 {
+            return Ok(None);
+        }
+        let (side, port) = match self.name {
+            DirectionName::Up => (Side::Source, translator.outward(headers.source_port, fate.edits.nat_epoch)),
+            DirectionName::Down => (Side::Destination, translator.inward(headers.destination_port, due_ns)),
+        };
+        Ok(Some((side, port.ok_or(Unmapped)?)))
     }
 
     fn drop_for(&mut self, reason: &str, mut packet: Box<Packet>) {

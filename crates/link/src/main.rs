@@ -14,6 +14,7 @@ mod log;
 mod logfile;
 mod nat;
 mod pcapng;
+mod pool;
 mod ports;
 mod probe;
 mod quic;
@@ -23,6 +24,7 @@ mod run;
 mod signals;
 mod spin;
 mod sys;
+mod translator;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -10,12 +10,15 @@ use serde_json::{Value, json};
 use crate::clock::monotonic_ns;
 use crate::counters::Guard;
 use crate::failure::Failure;
-use crate::lane::{Lane, Packet, Pool};
+use crate::flows::Flows;
+use crate::lane::{Lane, Shared};
 use crate::log::{Log, WriterStopped};
+use crate::pool::{Packet, Pool};
 use crate::ports::Port;
 use crate::signals::{self, Request};
 use crate::spin::SpinBudget;
 use crate::sys::{Events, epoll_wait};
+use crate::translator::Translator;
 
 /// Packets of one direction that are handled before the other has its turn.
 const BURST: usize = 64;
@@ -30,7 +33,7 @@ const RETRY_NS: u64 = 50_000;
 pub struct Router {
     ports: [Box<dyn Port>; 2],
     lanes: [Lane; 2],
-    pool: Pool,
+    shared: Shared,
     #[expect(clippy::vec_box, reason = "they come from the heap of waiting packets and go back to the pool")]
     leaving: Vec<Box<Packet>>,
     log: Log,
@@ -62,10 +65,15 @@ impl Router {
     ) -> Result<Self, Failure> {
         let epoll = watch(&ports, &signals).map_err(|error| Failure::new(format!("epoll failed: {error}")))?;
         let now_ns = monotonic_ns();
+        let lane = |name: DirectionName| Lane::new(config, name, ports[name as usize].link_header_bytes());
         Ok(Self {
+            lanes: [lane(DirectionName::Up), lane(DirectionName::Down)],
             ports,
-            lanes: [Lane::new(config, DirectionName::Up), Lane::new(config, DirectionName::Down)],
-            pool: Pool::new(),
+            shared: Shared {
+                pool: Pool::new(),
+                flows: Flows::default(),
+                translator: config.nat().map(Translator::new),
+            },
             leaving: Vec::with_capacity(BURST),
             log,
             epoll,
@@ -121,7 +129,7 @@ impl Router {
             return Ok(0);
         }
         let (lane, port) = (&mut self.lanes[index], &mut self.ports[1 - index]);
-        lane.advance(now_ns, &mut self.pool);
+        lane.advance(now_ns, &mut self.shared);
         let mut room = true;
         while room && self.leaving.len() < BURST {
             let Some(packet) = lane.pop_due(now_ns) else { break };
@@ -142,7 +150,7 @@ impl Router {
             let late_ns = lane.departed(&mut packet, departure_ns);
             self.guard.max_late_ns = self.guard.max_late_ns.max(late_ns);
             self.log.push(packet.record, now_ns).map_err(writer_stopped)?;
-            self.pool.give_back(packet);
+            self.shared.pool.give_back(packet);
         }
         self.log_dropped(index, now_ns)?;
         Ok(count)
@@ -151,35 +159,43 @@ impl Router {
     /// Takes in what has arrived in one direction; returns how many frames that were.
     fn collect(&mut self, index: usize, now_ns: u64) -> Result<usize, Failure> {
         for count in 0..BURST {
-            let mut packet = self.pool.take();
+            let mut packet = self.shared.pool.take();
             let port = &mut self.ports[index];
             let received = port.receive(&mut packet.bytes, now_ns).map_err(|error| lost(port.as_ref(), &error))?;
             let Some(received) = received else {
-                self.pool.give_back(packet);
+                self.shared.pool.give_back(packet);
                 return Ok(count);
             };
             self.guard.gap(now_ns.saturating_sub(received.arrival_ns));
             if !port.is_ip(&packet.bytes[..received.length]) {
                 packet.length = received.length;
                 self.pass(index, &packet)?;
-                self.pool.give_back(packet);
+                self.shared.pool.give_back(packet);
                 continue;
             }
             self.guard.unfinished_checksums += u64::from(received.unfinished_checksum);
             self.last_arrival_ns = self.last_arrival_ns.max(received.arrival_ns);
-            let header_bytes = port.link_header_bytes();
             let max_frame_bytes = self.ports[1 - index].max_frame_bytes();
             self.lanes.iter_mut().for_each(|lane| lane.begin(received.arrival_ns));
-            self.lanes[index].admit(packet, &received, header_bytes, max_frame_bytes, &mut self.pool);
+            self.shared.translator.iter_mut().for_each(|translator| translator.begin(received.arrival_ns));
+            self.lanes[index].admit(packet, &received, max_frame_bytes, &mut self.shared);
             self.log_dropped(index, now_ns)?;
         }
         Ok(BURST)
     }
 
+    /// Logs what was dropped, and tells senders of packets that were too big.
     fn log_dropped(&mut self, index: usize, now_ns: u64) -> Result<(), Failure> {
+        let port = &mut self.ports[index];
+        for reply in self.lanes[index].replies.drain(..) {
+            // One for which there is no room is lost, as ICMP may be.
+            let sent = port.send(&reply).map_err(|error| lost(port.as_ref(), &error))?;
+            self.lanes[index].counters.icmp_sent += u64::from(sent);
+            port.flush().map_err(|error| lost(port.as_ref(), &error))?;
+        }
         for packet in self.lanes[index].dropped.drain(..) {
             self.log.push(packet.record, now_ns).map_err(writer_stopped)?;
-            self.pool.give_back(packet);
+            self.shared.pool.give_back(packet);
         }
         Ok(())
     }

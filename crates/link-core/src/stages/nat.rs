@@ -1,0 +1,64 @@
+//! A NAT that forgets its ports, as home routers do after a time or a restart.
+//!
+//! The stage says with each packet how often that has happened; whoever changes the bytes keeps the ports.
+
+use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit};
+use crate::DirectionName;
+use crate::nat::NatTimes;
+use crate::packet::Transport;
+use crate::parameters::{Bounds, Fallback, ParameterSpec, Values};
+
+const REASON: &str = "nat";
+const LONGEST_NS: u64 = 7 * 24 * 3_600 * 1_000_000_000;
+/// A NAT that forgets faster than a packet crosses the path lets nothing through.
+const LEAST_REPEAT_NS: u64 = 1_000_000;
+
+pub(super) const SPEC: StageSpec = StageSpec {
+    kind: REASON,
+    law: "from that link time on the client's UDP ports are others as the server sees them, and packets to the ports before are dropped",
+    parameters: &[
+        ParameterSpec::new("rebind_ns", "ns", Bounds::Integer(0, LONGEST_NS), "link time of the change"),
+        ParameterSpec::new(
+            "repeat_ns",
+            "ns",
+            Bounds::Integer(0, LONGEST_NS),
+            "time from one change to the next; 0: there is one only",
+        )
+        .or(Fallback::Integer(0)),
+    ],
+    // Counted in the other direction: it is the server's packets that find no port.
+    drop_reasons: &[REASON],
+    check,
+    build,
+};
+
+struct Nat {
+    times: NatTimes,
+}
+
+fn check(values: &Values, direction: DirectionName) -> Result<(), String> {
+    if direction == DirectionName::Down {
+        return Err("a NAT stands at the client: put it into `up`; it acts on both directions".to_owned());
+    }
+    let repeat_ns = values.integer("repeat_ns");
+    if (1..LEAST_REPEAT_NS).contains(&repeat_ns) {
+        return Err(format!(
+            "key `repeat_ns` is {repeat_ns}: it must be at least {LEAST_REPEAT_NS}, or 0 for a single change"
+        ));
+    }
+    Ok(())
+}
+
+fn build(recipe: &Recipe<'_>) -> Built {
+    Built::Instant(Box::new(Nat { times: NatTimes::of(recipe.values) }))
+}
+
+impl Stage for Nat {
+    fn pass(&mut self, packet: &mut Transit, _draw: u64) -> Outcome {
+        packet.floor_ns = packet.at_ns;
+        if packet.info.transport == Transport::Udp {
+            packet.edits.nat_epoch = self.times.epoch_at(packet.at_ns);
+        }
+        Outcome::Pass
+    }
+}
