@@ -139,4 +139,5 @@ def _processor(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Fi
 
 def _unaccounted(counters: Mapping[str, int]) -> int:
     dropped = sum(number for name, number in counters.items() if name.startswith("dropped_"))
-    return counters.get("arrived", 0) - counters.get("delivered", 0) - counters.get("queued", 0) - dropped
+    came = counters.get("arrived", 0) + counters.get("copied", 0)
+    return came - counters.get("delivered", 0) - counters.get("queued", 0) - dropped
