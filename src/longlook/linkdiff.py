@@ -67,7 +67,9 @@ class Arrivals:
 
     def __init__(self, log: LinkLog, started_unix_ns: int) -> None:
         records = log.records
-        order = np.lexsort((records["sequence"], records["direction"], records["arrival_ns"]))
+        keys = (records["sequence"], records["direction"], records["arrival_ns"])  # the last one counts first
+        copies = log.column("copy")
+        order = np.lexsort(keys if copies is None else (copies, *keys))
         self._records: npt.NDArray[Any] = np.asarray(records[order])
         self._verdicts = log.verdicts
         shift = log.unix_minus_monotonic_ns - started_unix_ns

@@ -24,6 +24,10 @@ _NAMES = {
     "sequence": "number",
     "queue_bytes": "queue",
     "queue_packets": "queue",
+    "acknowledgement": "TCP acknowledgement",
+    "connection_id": "connection id",
+    "connection_id_bytes": "connection id",
+    "quic_form": "QUIC header",
 }
 _WIDE = 150
 _SHOWN = ("way", "arrival", "departure", "size", "fate", "port", "TCP sequence")

@@ -69,6 +69,11 @@ SCHEMA = pa.schema(
         pa.field("arrival_ns", pa.int64()),
         pa.field("due_ns", pa.int64()),  # when it should have left
         pa.field("value", pa.float64()),
+        # Of packets, null in trials of older links:
+        pa.field("acknowledgement", pa.int64()),  # TCP
+        pa.field("ecn", pa.int8()),  # codepoint with which it left, else with which it arrived
+        pa.field("quic", pa.dictionary(pa.int8(), pa.string())),  # form of the header: initial, handshake, short, …
+        pa.field("connection_id", pa.dictionary(pa.int32(), pa.string())),  # its first 8 bytes, of the destination
     ]
 )
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longlook.lab.linkconfig import link_config
 from longlook.model import Link, Stage
-from longlook.normalise.linklog import MAGICS, LinkLogError, read_link_log
+from longlook.normalise.linklog import MAGICS, Flow, LinkLogError, address_text, read_link_log
+
+from . import trial_data as data
 
 MAGIC = MAGICS[1]
 RECORD_BYTES = 24
@@ -107,6 +109,12 @@ def with_field(**changes: Any) -> dict[str, Any]:
         (encode(HEADER | {"fields": [{"name": "x"}]}), "damaged list of fields"),
         (encode(HEADER | {"fields": 3}), "damaged list of fields"),
         (encode(HEADER | {"fields": [], "record_bytes": 0}), "records without a byte"),
+        (encode(HEADER | {"verdicts": {"delivered": "none"}}), "damaged verdicts"),
+        (encode(HEADER | {"verdicts": {"delivered": 256}}), "impossible verdicts"),
+        (encode(HEADER | {"clock": {"unix_ns": 1}}), "damaged clock"),
+        (encode(HEADER | {"clock": {"unix_ns": 1, "monotonic_ns": -1}}), "impossible clock"),
+        (MAGICS[2] + encode(HEADER)[8:], "begins as version 2; its header says 1"),
+        (b"LLLINK3\n" + encode(HEADER)[8:], "is not a packet log"),
         (encode(HEADER | {"record_bytes": "many"}), "damaged list of fields"),
     ],
 )
@@ -143,3 +151,94 @@ def test_the_configuration_of_a_link() -> None:
 def test_records_are_mapped_not_copied(tmp_path: Path) -> None:
     log = read_link_log(write(tmp_path, encode(HEADER, record(1, 0))))
     assert isinstance(log.records, np.memmap)
+
+
+def version_2(folder: Path, packets: list[dict[str, int | bytes]]) -> Path:
+    path = folder / "link.bin"
+    data.write_link_log(path, data.records(packets, data.RECORD_2))
+    return path
+
+
+def test_flows_of_version_2_have_addresses(tmp_path: Path) -> None:
+    ipv6 = {"ip_version": 6, "client_address": bytes([0x20, 1, *[0] * 13, 1]), "server_address": bytes([0xFD] * 16)}
+    packets = [
+        data.packet_2(1, 2, flow=1, client_port=40001, ip_protocol=6),
+        data.packet_2(1, 2, flow=0),
+        data.packet_2(1, 2, flow=1, client_port=40001, ip_protocol=6, direction=0),
+        data.packet_2(1, 2, flow=2, **ipv6),
+        data.packet_2(1, None, flow=2**32 - 1, ip_version=0),
+    ]
+    log = read_link_log(version_2(tmp_path, packets))
+    assert log.flow_numbers().tolist() == [1, 0, 1, 2, -1]
+    assert log.flows() == [
+        Flow(0, 17, "10.8.0.1", 40000, "10.8.0.2", 443, 1),
+        Flow(1, 6, "10.8.0.1", 40001, "10.8.0.2", 443, 2),
+        Flow(2, 17, "2001::1", 40000, ":".join(["fdfd"] * 8), 443, 1),
+    ]
+    assert address_text(0, bytes(16)) is None
+
+
+def test_flows_of_version_1_have_ports_only(tmp_path: Path) -> None:
+    path = tmp_path / "link.bin"
+    data.write_link_log(path, data.records([data.packet(1, 2, client_port=port) for port in (7, 5, 7)]))
+    log = read_link_log(path)
+    assert log.flow_numbers().tolist() == [0, 1, 0]
+    assert [(flow.client_port, flow.client_address, flow.packets) for flow in log.flows()] == [
+        (7, None, 2),
+        (5, None, 1),
+    ]
+    assert log.column("edits") is None
+
+
+def test_columns_are_views_of_the_file(tmp_path: Path) -> None:
+    log = read_link_log(version_2(tmp_path, [data.packet_2(1, 2, ecn=3)]))
+    column = log.column("ecn")
+    assert column is not None
+    assert column.tolist() == [3]
+    assert np.shares_memory(column, log.records)
+
+
+def test_lateness_is_that_of_the_packets_that_left(tmp_path: Path) -> None:
+    late = data.packet_2(1, 2)
+    late["departure_ns"] = int(late["departure_ns"]) + 4_000
+    log = read_link_log(version_2(tmp_path, [data.packet_2(1, None, verdict=2), late, data.packet_2(1, 3)]))
+    assert log.lateness_ns.tolist() == [4_000, 0]
+
+
+def test_copies_stand_behind_their_originals(tmp_path: Path) -> None:
+    packets = [data.packet_2(1, 2, sequence=number, copy=copy) for number, copy in ((1, 1), (0, 2), (1, 0), (0, 0))]
+    records = read_link_log(version_2(tmp_path, packets)).direction(1)
+    assert list(zip(records["sequence"].tolist(), records["copy"].tolist(), strict=True)) == [
+        (0, 0),
+        (0, 2),
+        (1, 0),
+        (1, 1),
+    ]
+
+
+@settings(max_examples=300)
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), max_size=8),
+    cut=st.integers(0, 4000),
+    version=st.sampled_from([1, 2]),
+)
+def test_a_damaged_file_is_refused_or_read(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]], cut: int, version: int
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "link.bin"
+    if version == 2:
+        version_2(path.parent, [data.packet_2(n, n + 1, sequence=n, flow=0) for n in range(3)])
+    else:
+        data.write_link_log(path, data.records([data.packet(n, n + 1, sequence=n) for n in range(3)]))
+    content = bytearray(path.read_bytes())
+    for place, value in changes:
+        content[place % len(content)] = value
+    path.write_bytes(content[:cut])
+    try:
+        log = read_link_log(path)
+    except LinkLogError as error:
+        assert str(path) in str(error)
+        return
+    assert log.truncated_bytes < log.records.dtype.itemsize
+    assert len(log.verdicts) <= 256
+    assert abs(log.unix_minus_monotonic_ns) < 2**63

@@ -163,6 +163,55 @@ def test_packets_of_unknown_connections_are_named_by_their_ports(tmp_path: Path)
     assert (row["flow"], row["transport_sequence"]) == ("tcp *:40000 *:443", 2**32 - 1)
 
 
+def test_packets_of_version_2(tmp_path: Path) -> None:
+    initial = {"quic_form": 2, "connection_id": 0x0807060504030201, "connection_id_bytes": 18}
+    short = {"quic_form": 1, "connection_id": 0xFF, "connection_id_bytes": 0}
+    packets = [
+        data.packet_2(1, 2, ecn=2, edits=1, flow=0, **initial),
+        data.packet_2(1, 3, ecn=2, edits=2, copy=2, flow=0, **short),
+        data.packet_2(1, 4, ip_protocol=6, acknowledgement=2**32 - 1, flow=1),
+        data.packet_2(1, 5, flow=2, quic_form=255, connection_id=2, connection_id_bytes=1, ip_version=6),
+        data.packet_2(1, None, verdict=3, ecn=1, edits=9, flow=0),
+        data.packet_2(2, None, verdict=3, flow=2**32 - 1, ip_version=0, ip_protocol=0, client_port=0, server_port=0),
+    ]
+    data.write_link_log(tmp_path / "link.bin", records(packets, data.RECORD_2))
+    first, copy, tcp, ipv6 = rows(normalise(tmp_path), Kind.PACKET_DELIVERED)
+    told, unread = rows(normalise(tmp_path), Kind.PACKET_DROPPED)
+    assert (first["flow"], tcp["flow"]) == ("udp 10.8.0.1:40000 10.8.0.2:443", "tcp 10.8.0.1:40000 10.8.0.2:443")
+    assert ipv6["flow"] == "udp [a08:1::]:40000 [a08:2::]:443"
+    assert [row["ecn"] for row in (first, copy, told, unread)] == [3, 2, 1, None]
+    assert (first["detail"], copy["detail"], tcp["detail"]) == (
+        "congestion experienced marked",
+        "a bit flipped; copy 2",
+        None,
+    )
+    assert told["detail"] == "congestion experienced marked; sender told by ICMP"
+    assert [row["quic"] for row in (first, copy, tcp, ipv6)] == ["initial", "short", None, None]
+    assert [row["connection_id"] for row in (first, copy, tcp, ipv6)] == ["0102030405060708", None, None, "02"]
+    assert [row["acknowledgement"] for row in (first, tcp)] == [None, 2**32 - 1]
+    assert unread["flow"] is None
+
+
+@pytest.mark.parametrize(
+    ("stage", "expected"),
+    [
+        ({"kind": "codel", "parameters": {"rate_bps": 10_000_000}}, 0.01),
+        ({"kind": "fq_codel", "parameters": {"rate_bps": 10_000_000}}, None),
+        ({"kind": "rate", "parameters": {"rate_bps": 10_000_000, "burst_bytes": 3000}}, None),
+        ({"kind": "rate", "parameters": {"rate_bps": {"steps": [[0, 1_000_000]]}}}, None),
+        ({"kind": "loss"}, None),
+    ],
+)
+def test_the_wait_is_known_where_it_follows_from_the_queue(
+    tmp_path: Path, stage: dict[str, object], expected: float | None
+) -> None:
+    log = records([data.packet_2(1, 2, queue_bytes=12_500)], data.RECORD_2)
+    police = {"kind": "police", "parameters": {"protocol": "udp", "rate_bps": 5, "burst_bytes": 1500}}
+    data.write_link_log(tmp_path / "link.bin", log, {"up": [], "down": [stage, police]})
+    (row,) = rows(normalise(tmp_path), Kind.PACKET_DELIVERED)
+    assert row["value"] == expected
+
+
 def test_cpu_seconds_come_from_the_run(trial: Path) -> None:
     used = {row["vantage"]: row["value"] for row in rows(normalise(trial), Kind.CPU_USED)}
     assert used == {"client": 0.5, "server": 0.75, "link": 0.25}

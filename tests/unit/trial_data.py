@@ -140,6 +140,43 @@ RECORD = np.dtype(
         "itemsize": 64,
     }
 )
+FIELDS_2 = {  # of version 2: name to type and offset
+    "arrival_ns": ("<u8", 0),
+    "due_ns": ("<u8", 8),
+    "departure_ns": ("<u8", 16),
+    "sequence": ("<u8", 24),
+    "connection_id": ("<u8", 32),
+    "size_bytes": ("<u4", 40),
+    "queue_bytes": ("<u4", 44),
+    "queue_packets": ("<u4", 48),
+    "transport_sequence": ("<u4", 52),
+    "acknowledgement": ("<u4", 56),
+    "flow": ("<u4", 60),
+    "payload_bytes": ("<u2", 64),
+    "client_port": ("<u2", 66),
+    "server_port": ("<u2", 68),
+    "direction": ("|u1", 70),
+    "verdict": ("|u1", 71),
+    "stage": ("|u1", 72),
+    "ip_protocol": ("|u1", 73),
+    "tcp_flags": ("|u1", 74),
+    "ecn": ("|u1", 75),
+    "copy": ("|u1", 76),
+    "edits": ("|u1", 77),
+    "quic_form": ("|u1", 78),
+    "connection_id_bytes": ("|u1", 79),
+    "ip_version": ("|u1", 80),
+    "client_address": ("|V16", 96),
+    "server_address": ("|V16", 112),
+}
+RECORD_2 = np.dtype(
+    {
+        "names": list(FIELDS_2),
+        "formats": [kind for kind, _ in FIELDS_2.values()],
+        "offsets": [offset for _, offset in FIELDS_2.values()],
+        "itemsize": 128,
+    }
+)
 RATE_10MBIT = {"kind": "rate", "parameters": {"rate_bps": 10_000_000, "queue_bytes": 45_000}}
 
 
@@ -161,26 +198,34 @@ def packet(arrival: float, departure: float | None, **fields: int) -> dict[str, 
     }
 
 
-def records(packets: Sequence[Mapping[str, int]]) -> np.ndarray[Any, Any]:
-    array = np.zeros(len(packets), RECORD)
+def packet_2(arrival: float, departure: float | None, **fields: int | bytes) -> dict[str, int | bytes]:
+    """A record of version 2, as `packet`, between the addresses of the laboratory."""
+    addresses = {"client_address": bytes([10, 8, 0, 1]), "server_address": bytes([10, 8, 0, 2]), "ip_version": 4}
+    return {**packet(arrival, departure), **addresses, **fields}
+
+
+def records(packets: Sequence[Mapping[str, int | bytes]], dtype: np.dtype[Any] = RECORD) -> np.ndarray[Any, Any]:
+    array = np.zeros(len(packets), dtype)
     for index, fields in enumerate(packets):
         for name, value in fields.items():
-            array[name][index] = value
+            array[name][index] = np.void(value.ljust(16, b"\0")) if isinstance(value, bytes) else value
     return array
 
 
-def write_link_log(path: Path, array: np.ndarray[Any, Any]) -> None:
-    """The format of docs/link-formats.md."""
-    config = {"version": 1, "seed": 1, "linger_ns": 0, "up": [RATE_10MBIT], "down": [RATE_10MBIT]}
-    offsets = RECORD.fields or {}
+def write_link_log(path: Path, array: np.ndarray[Any, Any], config: Mapping[str, Any] | None = None) -> None:
+    """The format of docs/link-formats.md, of the version that the array's type belongs to."""
+    version = 2 if array.dtype == RECORD_2 else 1
+    fields = array.dtype.fields or {}
+    default = {"version": version, "seed": 1, "linger_ns": 0, "up": [RATE_10MBIT], "down": [RATE_10MBIT]}
     header = {
-        "version": 1,
-        "record_bytes": RECORD.itemsize,
-        "fields": [{"name": n, "type": t, "offset": offsets[n][1], "unit": ""} for n, t in FIELDS.items()],
-        "config": config,
+        "version": version,
+        "record_bytes": array.dtype.itemsize,
+        "fields": [{"name": n, "type": t.str, "offset": offset, "unit": ""} for n, (t, offset, *_) in fields.items()],
+        "config": default if config is None else config,
         "clock": {"monotonic_ns": MONOTONIC_T0, "unix_ns": T0},
         "verdicts": {"delivered": 0, "queued": 1, "dropped_loss": 2, "dropped_queue": 3},
     }
     text = json.dumps(header).encode()
     text += b" " * (-(12 + len(text)) % 64)
-    path.write_bytes(b"LLLINK1\n" + len(text).to_bytes(4, "little") + text + array.tobytes())
+    magic = f"LLLINK{version}\n".encode()
+    path.write_bytes(magic + len(text).to_bytes(4, "little") + text + array.tobytes())

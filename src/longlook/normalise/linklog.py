@@ -69,7 +69,8 @@ class LinkLog:
     def lateness_ns(self) -> npt.NDArray[np.int64]:
         """How long after its time each delivered packet left, in the order of the log, shape (delivered packets,)."""
         delivered = self.records[self.records["verdict"] == DELIVERED]
-        return (delivered["departure_ns"] - delivered["due_ns"]).astype(np.int64)
+        late: npt.NDArray[np.int64] = (delivered["departure_ns"] - delivered["due_ns"]).astype(np.int64)
+        return late
 
     def column(self, name: str) -> npt.NDArray[Any] | None:
         """One field of all records without copying, shape (packets,); None where this log's version lacks it."""

@@ -9,24 +9,30 @@ import pyarrow as pa
 
 from longlook.model import Vantage
 from longlook.normalise.endpoint import Connection
-from longlook.normalise.linklog import LinkLog
+from longlook.normalise.linklog import DELIVERED, QUEUED, LinkLog, address_text
 from longlook.normalise.tables import constant_text, table_of_columns, texts
 from longlook.timeline import Kind
 
 Integers = npt.NDArray[np.int64]
 
 DIRECTIONS = ("up", "down")
-DELIVERED, QUEUED = 0, 1  # verdicts; from 2 on a packet was dropped
 TCP, UDP = 6, 17
 MAX_MONOTONIC_NS = 2**62
+EDITS = ("congestion experienced marked", "a bit flipped", "client's port changed", "sender told by ICMP")
+"""What was done to a packet, by bit of `edits`."""
+QUIC_FORMS = {1: "short", 2: "initial", 3: "0rtt", 4: "handshake", 5: "retry", 6: "version_negotiation"}
+_CE_MARKED, _CE = 1, 3
+_PLAIN_QUEUES = ("rate", "codel", "red")  # that serve all flows in order of arrival
 
 
 def table_of_packets(log: LinkLog, started_unix_ns: int, connections: Sequence[Connection]) -> pa.Table:
     """One row per usable record. Times count from `started_unix_ns`; flows and priming come from `connections`.
 
-    A record with an impossible direction or time, as in a damaged file, is left out.
+    A copy that the link made of a packet has a row of its own. A record with an impossible direction or time, as in a
+    damaged file, is left out.
     """
-    records = log.records[_usable(log.records)]
+    usable = _usable(log.records)
+    records = log.records[usable]
     count = len(records)
     to_trial_ns = log.unix_minus_monotonic_ns - started_unix_ns
 
@@ -39,7 +45,9 @@ def table_of_packets(log: LinkLog, started_unix_ns: int, connections: Sequence[C
     is_tcp = records["ip_protocol"] == TCP
     delivered = verdict == DELIVERED
 
-    flow_codes, flow_names, flow_priming = _flows(records, arrival_ns + started_unix_ns, connections)
+    flow_codes, flow_names, flow_priming = _flows(
+        records, log.flow_numbers()[usable], arrival_ns + started_unix_ns, connections
+    )
     wait_s, waits = _queue_wait_s(log.header, direction, queue_bytes, delivered)
     kind_codes = np.where(delivered, 0, np.where(verdict == QUEUED, 1, 2))
 
@@ -60,6 +68,7 @@ def table_of_packets(log: LinkLog, started_unix_ns: int, connections: Sequence[C
         "arrival_ns": pa.array(arrival_ns),
         "due_ns": pa.array(due_ns, mask=records["due_ns"] == 0),
         "value": pa.array(wait_s, mask=~waits),
+        **(_since_version_2(records, is_tcp) if log.column("edits") is not None else {}),
     }
     return table_of_columns(columns, count)
 
@@ -78,36 +87,95 @@ def _transport_codes(records: npt.NDArray[Any]) -> Integers:
     return np.where(protocol == TCP, 0, np.where(protocol == UDP, 1, 2)).astype(np.int64)
 
 
+def _since_version_2(records: npt.NDArray[Any], is_tcp: npt.NDArray[np.bool_]) -> dict[str, pa.Array]:
+    """Columns that older logs lack."""
+    edits = records["edits"].astype(np.int64)
+    left_marked = (edits & _CE_MARKED != 0) & (records["verdict"] == DELIVERED)
+    forms = records["quic_form"].astype(np.int64)
+    return {
+        "detail": _details(edits, records["copy"].astype(np.int64)),
+        "acknowledgement": pa.array(records["acknowledgement"].astype(np.int64), mask=~is_tcp),
+        "ecn": pa.array(np.where(left_marked, _CE, records["ecn"]), mask=records["ip_version"] == 0),
+        "quic": texts(forms, [QUIC_FORMS.get(form) for form in range(256)]),
+        "connection_id": _connection_ids(records),
+    }
+
+
+def _details(edits: Integers, copies: Integers) -> pa.DictionaryArray:
+    """What was done to each packet, and which copy it is; null for an original that was left as it was."""
+    unique, inverse = np.unique((copies << len(EDITS)) | (edits & (2 ** len(EDITS) - 1)), return_inverse=True)
+    names = []
+    for value in unique.tolist():
+        words = [text for bit, text in enumerate(EDITS) if value >> bit & 1]
+        copy = value >> len(EDITS)
+        names.append("; ".join([*words, *([f"copy {copy}"] if copy else [])]) or None)
+    return texts(inverse, names)
+
+
+def _connection_ids(records: npt.NDArray[Any]) -> pa.DictionaryArray:
+    """The first 8 bytes of each id in hexadecimal; null where there is none or its length is unknown."""
+    lengths = np.minimum(records["connection_id_bytes"], 8)
+    key = np.empty(len(records), [("id", "<u8"), ("bytes", "|u1")])
+    key["id"], key["bytes"] = records["connection_id"], lengths
+    unique, inverse = np.unique(key, return_inverse=True)
+    names = [int(row["id"]).to_bytes(8, "little")[: int(row["bytes"])].hex() or None for row in unique]
+    return texts(inverse, names)
+
+
 def _flows(
-    records: npt.NDArray[Any], unix_ns: Integers, connections: Sequence[Connection]
+    records: npt.NDArray[Any], numbers: Integers, unix_ns: Integers, connections: Sequence[Connection]
 ) -> tuple[Integers, list[str | None], npt.NDArray[np.bool_]]:
     """Flow code of each packet, and name and priming of each code.
 
     A packet belongs to the last connection that its client port had begun by then (one UDP socket may carry a priming
-    connection and then the measured one). Packets of ports that no connection reported keep their ports as a name.
+    connection and then the measured one). Packets of ports that no connection reported are named by what the log says.
     """
-    transport = _transport_codes(records)
-    key = (transport << 32) | (records["client_port"].astype(np.int64) << 16) | records["server_port"].astype(np.int64)
-    unique, inverse = np.unique(key, return_inverse=True)
-    codes = np.zeros(len(records), np.int64)
+    unique, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    began = np.zeros(len(unique), np.int64)  # the first code of each flow
     names: list[str | None] = []
     priming: list[bool] = []
-    for index, value in enumerate(unique.tolist()):
-        name, client_port, server_port = TRANSPORTS[value >> 32], (value >> 16) & 0xFFFF, value & 0xFFFF
-        owners = sorted(
-            (item for item in connections if item.local_port == client_port > 0 and item.flow.startswith(name)),
-            key=lambda item: item.started_unix_ns,
-        )
-        members = inverse == index
-        starts = np.array([owner.started_unix_ns for owner in owners[1:]], np.int64)
-        codes[members] = len(names) + np.searchsorted(starts, unix_ns[members], side="right")
+    shared: list[tuple[int, Integers]] = []
+    for index, (number, row) in enumerate(zip(unique.tolist(), records[first], strict=True)):
+        began[index] = len(names)
+        owners = _owners(row, connections) if number >= 0 else []
         if owners:
             names += [owner.flow for owner in owners]
             priming += [owner.priming for owner in owners]
         else:
-            names.append(f"{name} *:{client_port} *:{server_port}" if client_port or server_port else None)
+            names.append(_flow_name(row) if number >= 0 else None)
             priming.append(False)
+        if len(owners) > 1:
+            shared.append((index, np.array([owner.started_unix_ns for owner in owners[1:]], np.int64)))
+    codes = began[inverse]
+    for index, starts in shared:
+        members = inverse == index
+        codes[members] += np.searchsorted(starts, unix_ns[members], side="right")
     return codes, names, np.array(priming, np.bool_)
+
+
+def _owners(row: Any, connections: Sequence[Connection]) -> list[Connection]:
+    """The connections of a packet's client port in the order in which they began."""
+    name, port = _transport(row), int(row["client_port"])
+    owners = (item for item in connections if item.local_port == port > 0 and item.flow.startswith(name))
+    return sorted(owners, key=lambda item: item.started_unix_ns)
+
+
+def _transport(row: Any) -> str:
+    return {TCP: "tcp", UDP: "udp"}.get(int(row["ip_protocol"]), "other")
+
+
+def _flow_name(row: Any) -> str | None:
+    if not (row["client_port"] or row["server_port"]):
+        return None
+    return " ".join([_transport(row), *(_end(row, side) for side in ("client", "server"))])
+
+
+def _end(row: Any, side: str) -> str:
+    """Address and port; `*` for the address in logs that lack it."""
+    if "ip_version" not in row.dtype.names:
+        return f"*:{row[f'{side}_port']}"
+    address = address_text(int(row["ip_version"]), row[f"{side}_address"].tobytes()) or "*"
+    return f"[{address}]:{row[f'{side}_port']}" if ":" in address else f"{address}:{row[f'{side}_port']}"
 
 
 def _reasons(verdicts: Mapping[int, str], highest: int) -> list[str | None]:
@@ -130,6 +198,10 @@ def _queue_wait_s(
 
 
 def _rate_bps(header: Mapping[str, Any], direction: str) -> float | None:
+    """The rate that drains the direction's queue, where there is one queue and its law gives each packet's wait."""
     stages = header.get("config", {}).get(direction, [])
-    rates = [stage["parameters"]["rate_bps"] for stage in stages if stage["kind"] == "rate"]
-    return float(rates[0]) if len(rates) == 1 and rates[0] > 0 else None
+    rated = [stage for stage in stages if "rate_bps" in stage.get("parameters", {}) and stage["kind"] != "police"]
+    if len(rated) != 1 or rated[0]["kind"] not in _PLAIN_QUEUES or rated[0]["parameters"].get("burst_bytes"):
+        return None
+    rate_bps = rated[0]["parameters"]["rate_bps"]
+    return float(rate_bps) if isinstance(rate_bps, int | float) and rate_bps > 0 else None
