@@ -4,10 +4,26 @@
 //! what becomes of one depends on those that come later (an AQM, a packet that waits for others to overtake it).
 
 mod access;
+mod block;
+mod burst_loss;
+mod codel;
+mod corrupt;
+mod cutoff;
 mod delay;
+mod duplicate;
+mod fq_codel;
+mod gilbert_elliott;
 mod jitter;
 mod loss;
+mod loss_index;
+mod loss_trace;
+mod mtu;
+mod nat;
+mod police;
 mod rate;
+mod red;
+mod reorder;
+mod size_filter;
 
 use smallvec::SmallVec;
 
@@ -18,7 +34,29 @@ use crate::stream::Stream;
 use crate::varying::Varying;
 
 /// Every stage, in alphabetical order.
-pub const ALL: &[&StageSpec] = &[&access::SPEC, &delay::SPEC, &jitter::SPEC, &loss::SPEC, &rate::SPEC];
+pub const ALL: &[&StageSpec] = &[
+    &access::SPEC,
+    &block::SPEC,
+    &burst_loss::SPEC,
+    &codel::SPEC,
+    &corrupt::SPEC,
+    &cutoff::SPEC,
+    &delay::SPEC,
+    &duplicate::SPEC,
+    &fq_codel::SPEC,
+    &gilbert_elliott::SPEC,
+    &jitter::SPEC,
+    &loss::SPEC,
+    &loss_index::SPEC,
+    &loss_trace::SPEC,
+    &mtu::SPEC,
+    &nat::SPEC,
+    &police::SPEC,
+    &rate::SPEC,
+    &red::SPEC,
+    &reorder::SPEC,
+    &size_filter::SPEC,
+];
 
 /// What a stage is: its name, its law in one line, its parameters, and how to make one.
 pub struct StageSpec {
@@ -95,6 +133,8 @@ pub struct Transit {
     pub queue: Option<Queue>,
     /// What is to be changed in it.
     pub edits: Edits,
+    /// How many stages have made a copy of it, or of the packet whose copy it is; a configuration has 8 at most.
+    pub(crate) copied: u8,
     pub(crate) draws: Draws,
 }
 

@@ -15,7 +15,7 @@ const LEAST_REPEAT_NS: u64 = 1_000_000;
 
 pub(super) const SPEC: StageSpec = StageSpec {
     kind: REASON,
-    law: "from that link time on the client's UDP ports are others as the server sees them, and packets to the ports before are dropped",
+    law: "at that link time the client's UDP ports change as the server sees them; the ports before reach no one",
     parameters: &[
         ParameterSpec::new("rebind_ns", "ns", Bounds::Integer(0, LONGEST_NS), "link time of the change"),
         ParameterSpec::new(

@@ -1,0 +1,59 @@
+//! A hop of a smaller MTU.
+//!
+//! It fragments nothing: IPv6 routers never do, and QUIC and Linux TCP set "don't fragment". Without `icmp` it is the
+//! black hole that RFC 4821 and DPLPMTUD (RFC 8899) were made for.
+
+use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
+use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::varying::Varying;
+
+const REASON: &str = "mtu";
+/// RFC 791: what every IPv4 hop must pass in one piece.
+const LEAST_BYTES: u64 = 68;
+const MOST_BYTES: u64 = 65_535;
+
+pub(super) const SPEC: StageSpec = StageSpec {
+    kind: "mtu",
+    law: "packets of more than mtu_bytes are dropped, and none is fragmented",
+    parameters: &[
+        ParameterSpec::new(
+            "mtu_bytes",
+            "byte",
+            Bounds::Integer(LEAST_BYTES, MOST_BYTES),
+            "largest IP packet that passes",
+        )
+        .varying(Varies::WithTime),
+        ParameterSpec::new(
+            "icmp",
+            "",
+            Bounds::Boolean,
+            "whether the sender is told: ICMP \"fragmentation needed\", ICMPv6 \"packet too big\"",
+        ),
+    ],
+    drop_reasons: &[REASON],
+    check: unconstrained,
+    build,
+};
+
+struct Mtu {
+    mtu_bytes: Varying,
+    icmp: bool,
+}
+
+fn build(recipe: &Recipe<'_>) -> Built {
+    Built::Instant(Box::new(Mtu { mtu_bytes: recipe.varying("mtu_bytes"), icmp: recipe.values.boolean("icmp") }))
+}
+
+impl Stage for Mtu {
+    fn pass(&mut self, packet: &mut Transit, _draw: u64) -> Outcome {
+        packet.floor_ns = packet.at_ns;
+        let mtu_bytes = self.mtu_bytes.whole_at(packet.at_ns);
+        if u64::from(packet.info.size_bytes) <= mtu_bytes {
+            return Outcome::Pass;
+        }
+        if self.icmp {
+            packet.edits.icmp_mtu = mtu_bytes as u32;
+        }
+        Outcome::Drop(REASON)
+    }
+}
