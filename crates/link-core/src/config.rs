@@ -15,6 +15,8 @@ pub(crate) const VERSION: u64 = 2;
 const KEYS: [&str; 5] = ["version", "seed", "linger_ns", "up", "down"];
 const STAGE_KEYS: [&str; 2] = ["kind", "parameters"];
 const MAX_STAGES: usize = 64;
+/// So the log has a number for every copy of a packet in one byte.
+const MAX_DUPLICATES: usize = 8;
 
 /// Which way a packet goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +110,7 @@ impl Config {
     #[must_use]
     pub fn nat(&self) -> Option<NatTimes> {
         let stage = self.up.iter().find(|stage| stage.spec.kind == "nat")?;
-        Some(NatTimes::new(&stage.values))
+        Some(NatTimes::of(&stage.values))
     }
 
     /// Makes one direction in its initial state.
@@ -130,10 +132,17 @@ fn check_direction(direction: DirectionName, raw: Vec<Value>) -> Result<Vec<Stag
     for (index, value) in raw.into_iter().enumerate() {
         let at = format!("{direction}, stage {index}");
         let stage = check_stage(direction, &at, value)?;
-        if stage.spec.kind == "nat" && checked.iter().any(|earlier| earlier.spec.kind == "nat") {
-            return Err(ConfigError(format!("{at} (nat): a second `nat`: a link has one, give it `repeat_ns`")));
+        let same_kind = checked.iter().filter(|earlier| earlier.spec.kind == stage.spec.kind);
+        match (stage.spec.kind, same_kind.count()) {
+            ("nat", 1) => {
+                return Err(ConfigError(format!("{at} (nat): a second `nat`: a link has one, give it `repeat_ns`")));
+            }
+            ("duplicate", MAX_DUPLICATES) => {
+                let most = format!("more than {MAX_DUPLICATES} of them in one direction: each may double its packets");
+                return Err(ConfigError(format!("{at} (duplicate): {most}")));
+            }
+            _ => checked.push(stage),
         }
-        checked.push(stage);
     }
     Ok(checked)
 }
@@ -188,7 +197,7 @@ mod tests {
         let cases = [
             (
                 r#"{"kind": "rat"}"#,
-                "up, stage 0: unknown kind `rat`; did you mean `rate`? Allowed: access, delay, jitter, loss",
+                "up, stage 0: unknown kind `rat`; did you mean `rate`? Allowed: access, block, burst_loss",
             ),
             (
                 r#"{"kind": "loss", "parameter": {}}"#,

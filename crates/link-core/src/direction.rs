@@ -66,8 +66,6 @@ pub struct Direction {
     origin_ns: Option<u64>,
     now_ns: u64,
     arrived: u64,
-    /// Copies of packets made so far; their numbers need to differ for one packet only.
-    copies: u16,
     turns: u64,
     max_queue_bytes: u64,
     exits: Vec<Exit>,
@@ -119,7 +117,6 @@ impl Direction {
             origin_ns: None,
             now_ns: 0,
             arrived: 0,
-            copies: 0,
             turns: 0,
             max_queue_bytes: 0,
             exits: Vec::new(),
@@ -229,7 +226,7 @@ impl Direction {
                     // Copies are made before: those of this packet go on without it.
                     return self.run_copies(index, copies, events);
                 }
-                Outcome::PassTwice => copies.push((slot + 1, self.copy(&packet, events))),
+                Outcome::PassTwice => copies.push((slot + 1, self.copy(&mut packet, events))),
             }
         }
         if index + 1 < self.segments.len() {
@@ -250,16 +247,20 @@ impl Direction {
     }
 
     /// A copy with draws of its own, which disturb no stream.
-    fn copy(&mut self, packet: &Transit, events: &mut Vec<Event>) -> Transit {
-        self.copies = self.copies.wrapping_add(1).max(1);
+    ///
+    /// What has been copied before is numbered and redrawn by another power of two, so that no two copies of a packet
+    /// have the same number or the same draws.
+    fn copy(&mut self, packet: &mut Transit, events: &mut Vec<Event>) -> Transit {
         events.push(Event::Copied { number: packet.number });
-        let mut copy = Transit { copy: self.copies, ..packet.clone() };
+        let times = 1_u16 << packet.copied;
+        packet.copied += 1;
+        let mut copy = Transit { copy: packet.copy + times, ..packet.clone() };
         for ((_, stage), draw) in self.slots.iter().zip(&mut copy.draws) {
-            *draw = stage.redraw(*draw);
+            *draw = (0..times).fold(*draw, |draw, _| stage.redraw(draw));
         }
         for keeper in self.segments.iter().filter_map(|segment| segment.keeper.as_ref()) {
             let draw = &mut copy.draws[keeper.draw];
-            *draw = keeper.holder.redraw(*draw);
+            *draw = (0..times).fold(*draw, |draw, _| keeper.holder.redraw(draw));
         }
         copy
     }

@@ -3,18 +3,21 @@
 //! They use `libm` in software instead of the platform's library, so that the same seed gives the same bits on every
 //! processor.
 
+/// Steps of [`open_unit`]: with one bit more, the half of the last one would be rounded up to 1.
+const UNIT_BITS: u32 = 52;
+
 /// A number uniform in (0, 1), never at an end, of 64 random bits.
 #[must_use]
 pub fn open_unit(bits: u64) -> f64 {
-    const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
-    ((bits >> 11) as f64 + 0.5) * STEP
+    const STEP: f64 = 1.0 / (1_u64 << UNIT_BITS) as f64;
+    ((bits >> (u64::BITS - UNIT_BITS)) as f64 + 0.5) * STEP
 }
 
-/// Random bits whose [`open_unit`] is `probability`, to 2⁻⁵³.
+/// Random bits whose [`open_unit`] is `probability`, to 2⁻⁵².
 #[must_use]
 pub fn bits_of(probability: f64) -> u64 {
-    const STEPS: f64 = (1_u64 << 53) as f64;
-    ((probability * STEPS) as u64).min((1 << 53) - 1) << 11
+    const STEPS: u64 = 1 << UNIT_BITS;
+    ((probability * STEPS as f64) as u64).min(STEPS - 1) << (u64::BITS - UNIT_BITS)
 }
 
 /// The standard normal distribution function.
