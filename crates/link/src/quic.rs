@@ -20,6 +20,10 @@ const VERSION_2: u32 = 0x6b33_43cf;
 /// Drafts of version 1: `ff0000NN`.
 const DRAFTS: u32 = 0xff00_0000;
 
+/// Versions that servers list and nobody speaks (RFC 9000, section 15).
+const GREASE_MASK: u32 = 0x0f0f_0f0f;
+const GREASE: u32 = 0x0a0a_0a0a;
+
 const LONG_BIT: u8 = 0x80;
 const FIXED_BIT: u8 = 0x40;
 const MAX_CONNECTION_ID_BYTES: u8 = 20;
@@ -41,7 +45,7 @@ pub struct Quic {
 /// Reads a datagram.
 pub fn parse(datagram: &[u8]) -> Quic {
     match datagram.first() {
-        None => Quic::default(),
+        None => Quic { form: NO_QUIC, ..Quic::default() },
         Some(first) if first & LONG_BIT != 0 => long(datagram).unwrap_or(Quic { form: NOT_QUIC, ..Quic::default() }),
         Some(first) if first & FIXED_BIT != 0 && datagram.len() >= MIN_SHORT_BYTES => {
             Quic { form: SHORT, connection_id: leading(&datagram[1..9]), connection_id_bytes: 0 }
@@ -65,8 +69,23 @@ fn long(datagram: &[u8]) -> Option<Quic> {
     if length > MAX_CONNECTION_ID_BYTES {
         return None;
     }
-    let id = datagram.get(LONG_PREFIX_BYTES..LONG_PREFIX_BYTES + usize::from(length))?;
+    let (id, rest) = datagram.get(LONG_PREFIX_BYTES..)?.split_at_checked(usize::from(length))?;
+    if form == VERSION_NEGOTIATION && !lists_versions(rest) {
+        return None;
+    }
     Some(Quic { form, connection_id: leading(id), connection_id_bytes: length })
+}
+
+/// Whether a source's connection id follows and a list of versions with one that QUIC has: other protocols have four
+/// zeros there too.
+fn lists_versions(rest: &[u8]) -> bool {
+    let versions = rest.split_first().and_then(|(length, rest)| rest.get(usize::from(*length)..)).unwrap_or_default();
+    let mut versions = versions.chunks_exact(4);
+    versions.remainder().is_empty()
+        && versions.any(|four| {
+            let version = u32::from_be_bytes([four[0], four[1], four[2], four[3]]);
+            version != 0 && (form(0, version).is_some() || version & GREASE_MASK == GREASE)
+        })
 }
 
 fn form(first: u8, version: u32) -> Option<u8> {
@@ -87,7 +106,7 @@ mod tests {
     use super::*;
 
     /// A long header; the datagram goes on behind it.
-    pub fn long_header(first: u8, version: u32, id: &[u8]) -> Vec<u8> {
+    fn long_header(first: u8, version: u32, id: &[u8]) -> Vec<u8> {
         let mut bytes = vec![first];
         bytes.extend_from_slice(&version.to_be_bytes());
         bytes.push(id.len() as u8);
@@ -114,8 +133,18 @@ mod tests {
         assert_eq!(forms(1), [INITIAL, ZERO_RTT, HANDSHAKE, RETRY]);
         assert_eq!(forms(0xff00_001d), [INITIAL, ZERO_RTT, HANDSHAKE, RETRY]);
         assert_eq!(forms(0x6b33_43cf), [RETRY, INITIAL, ZERO_RTT, HANDSHAKE]);
-        assert_eq!(forms(0), [VERSION_NEGOTIATION; 4]);
+        assert_eq!(forms(0), [NOT_QUIC; 4]);
         assert_eq!(forms(0x1a2a_3a4a), [NOT_QUIC; 4]);
+    }
+
+    #[test]
+    fn version_negotiation_lists_versions() {
+        let form = |versions: &[u8]| parse(&[&[0x80, 0, 0, 0, 0, 1, 9, 2, 8, 8], versions].concat()).form;
+        assert_eq!(form(&[0, 0, 0, 1, 0x6b, 0x33, 0x43, 0xcf]), VERSION_NEGOTIATION);
+        assert_eq!(form(&[0x1a, 0x2a, 0x3a, 0x4a, 0xfa, 0xce, 0xb0, 2]), VERSION_NEGOTIATION);
+        for other in [&[][..], &[0, 0, 0, 1, 7], &[0, 0, 0, 0], &[7; 4]] {
+            assert_eq!(form(other), NOT_QUIC);
+        }
     }
 
     #[test]

@@ -106,7 +106,9 @@ pub fn comment(record: &Record, log: &LogFile) -> String {
         }
     }
     if record.queue_packets > 0 {
-        text = format!("{text}; met a queue of {} packets, {} bytes", record.queue_packets, record.queue_bytes);
+        let plural = if record.queue_packets == 1 { "" } else { "s" };
+        let (packets, bytes) = (record.queue_packets, record.queue_bytes);
+        text = format!("{text}; met a queue of {packets} packet{plural}, {bytes} bytes");
     }
     text = format!("{text}; packet {}", record.sequence);
     if record.copy > 0 {
