@@ -98,7 +98,7 @@ def _canonical(setting: Given) -> Scalar:
     try:
         return network.SETTINGS[setting.key](_TRUTHS.get(setting.text, setting.text))
     except units.UnitError as error:
-        raise InputError(f"{setting.option} {setting.text}: {error}") from error
+        raise InputError(f"{setting.option} {setting.text}: {error}".replace("--trace trace(", "--trace (")) from error
 
 
 def _shown(setting: Given, canonical: Scalar) -> str:

@@ -1,13 +1,18 @@
-"""How late packets left, from a packet log that comes in pieces; it need not be kept. Pure."""
+"""How late packets left, from a packet log that comes in pieces; it need not be kept. Pure.
+
+numpy is loaded with the first packet: it starts threads, and a process with threads cannot enter a user namespace.
+"""
 
 import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 _MAGIC = b"LLLINK"  # one digit and a line feed follow
 _PREFIX = struct.Struct("<8sI")
@@ -32,7 +37,7 @@ class LatenessCounter:
         self._rest = b""
         self._dtype: np.dtype[Any] | None = None
         self._foreign = False
-        self._bins: npt.NDArray[np.int64] = np.zeros(_BINS + 1, dtype=np.int64)
+        self._bins: npt.NDArray[np.int64] | None = None
         self._latest_ns = 0
 
     def add(self, data: bytes) -> None:
@@ -44,15 +49,16 @@ class LatenessCounter:
             data = self._read_header(data)
         if self._dtype is not None:
             count = len(data) // self._dtype.itemsize
-            self._count(np.frombuffer(data, self._dtype, count))
+            self._count(_numpy().frombuffer(data, self._dtype, count))
             data = data[count * self._dtype.itemsize :]
         self._rest = data
 
     def result(self) -> Lateness | None:
         """What has been counted; None before any packet left."""
-        packets = int(self._bins.sum())
-        if not packets:
+        if self._bins is None:
             return None
+        np = _numpy()
+        packets = int(self._bins.sum())
         ranks = np.cumsum(self._bins)
         p50_ns, p99_ns = (self._value(int(np.searchsorted(ranks, np.ceil(share * packets)))) for share in (0.5, 0.99))
         return Lateness(packets, p50_ns, p99_ns, self._latest_ns)
@@ -71,22 +77,31 @@ class LatenessCounter:
         self._dtype = _dtype(json.loads(data[_PREFIX.size : end]))
         return data[end:]
 
-    def _count(self, records: npt.NDArray[Any]) -> None:
+    def _count(self, records: "npt.NDArray[Any]") -> None:
+        np = _numpy()
         left = records[records["departure_ns"] > 0]
         if not len(left):
             return
         late_ns = np.maximum(left["departure_ns"].astype(np.int64) - left["due_ns"].astype(np.int64), 0)
         bins = np.ceil(np.log2(late_ns + 1) * _BINS_PER_DOUBLING).astype(np.int64)
-        self._bins += np.bincount(np.minimum(bins, _BINS), minlength=_BINS + 1)
+        counted = np.bincount(np.minimum(bins, _BINS), minlength=_BINS + 1)
+        self._bins = counted if self._bins is None else self._bins + counted
         self._latest_ns = max(self._latest_ns, int(late_ns.max()))
 
     def _value(self, number: int) -> float:
         return min(float(2 ** (number / _BINS_PER_DOUBLING) - 1), float(self._latest_ns))
 
 
-def _dtype(header: Mapping[str, Any]) -> np.dtype[Any]:
+@cache
+def _numpy() -> Any:
+    import numpy as np
+
+    return np
+
+
+def _dtype(header: Mapping[str, Any]) -> "np.dtype[Any]":
     needed = [field for field in header["fields"] if field["name"] in ("due_ns", "departure_ns")]
-    return np.dtype(
+    dtype: np.dtype[Any] = _numpy().dtype(
         {
             "names": [field["name"] for field in needed],
             "formats": [field["type"] for field in needed],
@@ -94,3 +109,4 @@ def _dtype(header: Mapping[str, Any]) -> np.dtype[Any]:
             "itemsize": header["record_bytes"],
         }
     )
+    return dtype

@@ -94,7 +94,7 @@ def _doubts(summary: Mapping[str, Any]) -> Iterator[str]:
     if guard.get("log_lost"):
         yield f"the packet log lacks {guard['log_lost']:,} records"
     if large := sum(summary[name].get("dropped_oversize", 0) for name in _DIRECTIONS):
-        yield f"{_packets(large)} were larger than the MTU: an offload was turned on while the link was open"
+        yield f"{_packets(large)} too large for the MTU: an offload was turned on while the link was open"
     if many := sum(summary[name].get("dropped_overflow", 0) for name in _DIRECTIONS):
         yield f"there was no room for {_packets(many)}: use less delay at this rate, or a shorter queue"
 

@@ -55,8 +55,7 @@ class LinkShower:
         if self._quiet:
             return
         self._say(self._emulation.shown)
-        far = "the server" if opened.isolated else "this machine's servers (but not those of 127.0.0.1)"
-        self._say(f"  {far} at {opened.far}, the command at {opened.client}")
+        self._say(f"  {opened.what} at {opened.far}; the command at {opened.client}")
         self._say(*(f"  {note}" for note in opened.notes))
 
     def _write(self, summary: dict[str, object]) -> None:

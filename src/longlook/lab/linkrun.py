@@ -31,6 +31,11 @@ CLIENT_ADDRESS, OUTSIDE_ADDRESS, SERVER_ADDRESS = (
     "LONGLOOK_LINK_OUTSIDE",
     "LONGLOOK_LINK_SERVER",
 )
+_SERVER, _SERVERS, _EVERY_SERVER = (
+    "the server",
+    "this machine's servers, but not those of 127.0.0.1,",
+    "this machine's servers",
+)
 _LINGER_NS = 50_000_000
 _GRACE_S = 3.0  # for programs told to end; a link inside this one needs a part of it for its own
 
@@ -64,7 +69,7 @@ class Opened:
 
     client: str
     far: str
-    isolated: bool
+    what: str  # is at the far end
     notes: tuple[str, ...]
 
 
@@ -97,10 +102,11 @@ def run_link(order: Order, opened: Callable[[Opened], None], take_log: Callable[
         watch.wait_until_ready()
         if outside is not None:
             outside.open_ways()
-        notes = list(outside.notes) if outside is not None else []
+        notes = [*host.notes, *(outside.notes if outside is not None else [])]
         resolver, remark = (None, "") if order.isolated else working_configuration()
         notes += [remark] if remark else []
-        opened(Opened(client.end.address, far.end.address, order.isolated, tuple(notes)))
+        what = _SERVER if order.isolated else _EVERY_SERVER if host.network else _SERVERS
+        opened(Opened(client.end.address, far.end.address, what, tuple(notes)))
         return _run_command(order, record, client, far, watch, resolver, undo)
 
 
@@ -110,6 +116,7 @@ class _Host:
 
     address: IPv4Address | None = None
     network: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def _become_able(order: Order, undo: ExitStack) -> _Host:
@@ -121,7 +128,8 @@ def _become_able(order: Order, undo: ExitStack) -> _Host:
     network = rootless.UserNetwork()
     address = network.enter()
     undo.callback(network.close)
-    return _Host(address, network.process.pid if network.process else 0)
+    note = f"the way out is {network.name}, a program of this user: it has delays and limits of its own"
+    return _Host(address, network.process.pid if network.process else 0, (note,))
 
 
 def _isolated_sides(router: Namespace, undo: ExitStack) -> tuple[Side, Side]:

@@ -103,7 +103,9 @@ class Outside:
             return
         if shown := [device for device in changed if device != self.outer.end.device]:
             nat.forward_only(DEVICE_PREFIX)
-        if shown and MARKER not in os.environ:  # inside a link the namespace is ours, and nobody's neighbour
+        if (
+            shown and self.host is None and MARKER not in os.environ
+        ):  # else the namespace is ours, and has no neighbours
             self.notes.append(f"while the link is open, {', '.join(shown)} forwards, for links alone")
 
     def _ways(self) -> Iterator[str]:

@@ -37,6 +37,11 @@ class UserNetwork:
             )
         self.process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def name(self) -> str:
+        """The program's."""
+        return os.path.basename(self._program or "")  # noqa: PTH119
+
     def enter(self) -> IPv4Address:
         """Move this process into a network namespace that leads out; the address there at which the host is reached."""
         if self._program is None:
@@ -75,7 +80,7 @@ class UserNetwork:
 
     def _argv(self) -> Sequence[str]:
         target = str(os.getpid())
-        if os.path.basename(self._program or "") == _PASTA:  # noqa: PTH119
+        if self.name == _PASTA:
             nothing_in = [word for option in ("-t", "-u", "-T", "-U") for word in (option, "none")]
             return [str(self._program), "--foreground", "--quiet", "--config-net", *nothing_in, target]
         return [str(self._program), "--configure", "--mtu=1500", target, "tap0"]
