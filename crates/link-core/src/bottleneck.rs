@@ -146,10 +146,15 @@ impl<D: Discipline> Holder for Bottleneck<D> {
     }
 }
 
-/// Whether a congestion signal can be given by a mark, which is then ordered (RFC 3168); other packets must be dropped.
-pub(crate) fn mark(packet: &mut Transit) -> bool {
-    const NOT_CAPABLE: u8 = 0;
-    const EXPERIENCED: u8 = 3;
-    packet.edits.mark_ce |= !matches!(packet.info.ecn, NOT_CAPABLE | EXPERIENCED);
+const NOT_CAPABLE: u8 = 0;
+const EXPERIENCED: u8 = 3;
+
+/// Whether a mark in its header can tell of congestion (RFC 3168); other packets must be dropped for that.
+pub(crate) fn can_be_marked(packet: &Transit) -> bool {
     packet.info.ecn != NOT_CAPABLE
+}
+
+/// Has it marked; one that came with a mark needs no other.
+pub(crate) fn mark(packet: &mut Transit) {
+    packet.edits.mark_ce |= packet.info.ecn != EXPERIENCED;
 }

@@ -1,6 +1,6 @@
 //! `CoDel`'s control law (Nichols and Jacobson, RFC 8289), for one queue.
 
-use crate::bottleneck::{Fifo, mark};
+use crate::bottleneck::{Fifo, can_be_marked, mark};
 use crate::parameters::{Bounds, Fallback, ParameterSpec, Values};
 use crate::stages::{Exit, Transit};
 
@@ -13,9 +13,13 @@ const FULL_PACKET_BYTES: u64 = 1_500;
 /// How soon after the last signal the queue must be bad again for the last rate of signals to be taken up: in intervals.
 const MEMORY_INTERVALS: u64 = 16;
 
-pub(crate) const TARGET_NS: ParameterSpec =
-    ParameterSpec::new("target_ns", "ns", Bounds::Integer(1, MAX_TIME_NS), "time in the queue that is acceptable for ever")
-        .or(Fallback::Integer(5_000_000));
+pub(crate) const TARGET_NS: ParameterSpec = ParameterSpec::new(
+    "target_ns",
+    "ns",
+    Bounds::Integer(1, MAX_TIME_NS),
+    "time in the queue that is acceptable for ever",
+)
+.or(Fallback::Integer(5_000_000));
 
 pub(crate) const INTERVAL_NS: ParameterSpec = ParameterSpec::new(
     "interval_ns",
@@ -137,7 +141,8 @@ impl Control {
 
 /// Marks the packet and says so, or drops it.
 fn signal(law: &Law, packet: &mut Option<Transit>, exits: &mut Vec<Exit>) -> bool {
-    if law.ecn && packet.as_mut().is_some_and(mark) {
+    if let Some(packet) = packet.as_mut().filter(|packet| law.ecn && can_be_marked(packet)) {
+        mark(packet);
         return true;
     }
     exits.extend(packet.take().map(|packet| Exit { packet, dropped: Some(EARLY) }));

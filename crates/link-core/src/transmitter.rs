@@ -32,6 +32,7 @@ struct Trace {
     runs: Arc<[(u64, u64)]>,
     bytes: u64,
     repeat_ns: u64,
+    cycle_bytes: u64,
     cycle: u64,
     index: usize,
     left_bytes: u64,
@@ -42,7 +43,9 @@ impl Transmitter {
     #[must_use]
     pub fn new(recipe: &Recipe<'_>) -> Self {
         if let Schedule::Opportunities { ref runs, bytes, repeat_ns } = *recipe.values.schedule("rate_bps") {
-            let mut trace = Trace { runs: runs.clone(), bytes, repeat_ns, cycle: 0, index: 0, left_bytes: 0 };
+            let cycle_bytes = runs.iter().map(|run| run.1 * bytes).sum();
+            let mut trace =
+                Trace { runs: runs.clone(), bytes, repeat_ns, cycle_bytes, cycle: 0, index: 0, left_bytes: 0 };
             trace.left_bytes = trace.capacity_bytes();
             return Self(Means::Trace(trace));
         }
@@ -56,6 +59,24 @@ impl Transmitter {
         match &mut self.0 {
             Means::Rate(bucket) => bucket.send(start_ns, size_bytes),
             Means::Trace(trace) => trace.send(start_ns, size_bytes),
+        }
+    }
+
+    /// When it can begin with a packet, from `from_ns` on: not while the rate is 0, and of a trace only at its next
+    /// opportunity. `from_ns` is not before any packet sent has left.
+    pub fn ready_ns(&mut self, from_ns: u64) -> u64 {
+        match &mut self.0 {
+            Means::Rate(bucket) => bucket.ready_ns(from_ns),
+            Means::Trace(trace) => trace.ready_ns(from_ns),
+        }
+    }
+
+    /// How many bytes could have been sent between two times; of a trace, at its mean rate.
+    pub fn possible_bytes(&mut self, from_ns: u64, until_ns: u64) -> f64 {
+        let idle_ns = until_ns.saturating_sub(from_ns) as f64;
+        match &mut self.0 {
+            Means::Rate(bucket) => bucket.possible_bytes(from_ns, until_ns),
+            Means::Trace(trace) => trace.cycle_bytes as f64 * (idle_ns / trace.repeat_ns as f64),
         }
     }
 }
@@ -89,6 +110,38 @@ impl Bucket {
             work -= possible;
             at_ps = until_ps;
         }
+    }
+
+    fn ready_ns(&mut self, from_ns: u64) -> u64 {
+        let mut at_ns = from_ns;
+        loop {
+            let piece = self.rate_bps.piece(at_ns);
+            if piece.value > 0.0 || self.tokens_at(at_ns) > 0 {
+                return at_ns;
+            }
+            at_ns = piece.until_ns;
+        }
+    }
+
+    fn possible_bytes(&mut self, from_ns: u64, until_ns: u64) -> f64 {
+        const NS_PER_S_AND_BYTE: f64 = 8e9;
+        let (mut at_ns, mut bytes) = (from_ns, 0.0);
+        while at_ns < until_ns {
+            let piece = self.rate_bps.piece(at_ns);
+            let end_ns = until_ns.min(piece.until_ns);
+            bytes += (end_ns - at_ns) as f64 * piece.value / NS_PER_S_AND_BYTE;
+            at_ns = end_ns;
+        }
+        bytes
+    }
+
+    /// What is in the bucket, or will be at `at_ns` if nothing is sent until then.
+    fn tokens_at(&mut self, at_ns: u64) -> u128 {
+        if self.burst == 0 {
+            return 0;
+        }
+        let idle = self.idle_work(u128::from(at_ns) * PS_PER_NS);
+        self.burst.min(self.tokens + idle)
     }
 
     /// What could have been sent since the last packet, as far as it can matter.
@@ -148,6 +201,14 @@ impl Trace {
             }
         }
         self.left_bytes = self.capacity_bytes();
+    }
+
+    fn ready_ns(&mut self, from_ns: u64) -> u64 {
+        self.seek(from_ns);
+        if self.left_bytes == 0 {
+            self.advance();
+        }
+        self.at_ns()
     }
 
     fn send(&mut self, start_ns: u64, size_bytes: u32) -> u64 {

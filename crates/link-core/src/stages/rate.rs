@@ -69,8 +69,12 @@ pub(super) struct Backlog {
 impl Backlog {
     /// The bytes that are left at `now_ns`, after which nothing earlier may be asked for.
     pub fn bytes_at(&mut self, now_ns: u64) -> u64 {
-        while let Some((_, size_bytes)) = self.sent.pop_front_if(|(sent_ns, _)| *sent_ns <= now_ns) {
+        while let Some(&(sent_ns, size_bytes)) = self.sent.front() {
+            if sent_ns > now_ns {
+                break;
+            }
             self.bytes -= u64::from(size_bytes);
+            self.sent.pop_front();
         }
         self.bytes
     }

@@ -1,0 +1,172 @@
+//! A bottleneck that shares its rate among flows, each in a queue of its own that is managed by `CoDel`.
+//!
+//! RFC 8290, and where it leaves a choice, Linux (`net/sched/sch_fq_codel.c`): the backlog that spares the last packets
+//! is that of all queues; a full queue drops from the head of the fattest flow until half of that flow's bytes are gone,
+//! but no more than 64 packets at once, and its `CoDel` counts them as signals.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use super::codel::{LIMIT_BYTES, limit_of, limit_packets};
+use super::rate::{BURST_BYTES, FULL, RATE_BPS};
+use super::{Built, Exit, Recipe, StageSpec, Transit, mix};
+use crate::bottleneck::{Bottleneck, Discipline, Fifo, Limit, Load};
+use crate::codel::{Control, EARLY, ECN, INTERVAL_NS, Law, TARGET_NS};
+use crate::parameters::{Bounds, Fallback, ParameterSpec};
+use crate::transmitter::Transmitter;
+
+const MAX_DROPPED_AT_ONCE: u64 = 64;
+
+pub(super) const SPEC: StageSpec = StageSpec {
+    kind: "fq_codel",
+    law: "flows take turns of quantum_bytes at rate_bps, new ones first, each with a queue of its own under codel (RFC 8290); when all together do not fit, the fattest flow's oldest packets are dropped",
+    parameters: &[
+        RATE_BPS,
+        LIMIT_BYTES,
+        limit_packets(10_240),
+        BURST_BYTES,
+        TARGET_NS,
+        INTERVAL_NS,
+        ECN,
+        ParameterSpec::new(
+            "flows",
+            "",
+            Bounds::Integer(1, 65_536),
+            "number of queues; which one a flow has is a hash that depends on the seed, and flows may share one",
+        )
+        .or(Fallback::Integer(1_024)),
+        ParameterSpec::new("quantum_bytes", "byte", Bounds::Integer(64, 1 << 20), "what a flow may send in its turn")
+            .or(Fallback::Integer(1_500)),
+    ],
+    drop_reasons: &[FULL, EARLY],
+    check: |values, _| Law::check(values),
+    build,
+};
+
+#[derive(Default)]
+struct Flow {
+    queue: Fifo,
+    control: Control,
+    deficit_bytes: i64,
+    /// Whether it is in one of the two lists.
+    listed: bool,
+}
+
+struct FqCoDel {
+    law: Law,
+    limit: Limit,
+    quantum_bytes: i64,
+    salt: u64,
+    flows: Vec<Flow>,
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+    waiting: Load,
+}
+
+fn build(recipe: &Recipe<'_>) -> Built {
+    let [flows, quantum_bytes] = ["flows", "quantum_bytes"].map(|key| recipe.values.integer(key));
+    let salt = recipe.stream().bits();
+    let discipline = FqCoDel::new(Law::new(recipe.values), limit_of(recipe), flows, quantum_bytes, salt);
+    Built::Holding(Box::new(Bottleneck::new(Transmitter::new(recipe), discipline)))
+}
+
+impl FqCoDel {
+    fn new(law: Law, limit: Limit, flows: u64, quantum_bytes: u64, salt: u64) -> Self {
+        Self {
+            law,
+            limit,
+            quantum_bytes: quantum_bytes as i64,
+            salt,
+            flows: (0..flows).map(|_| Flow::default()).collect(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            waiting: Load::default(),
+        }
+    }
+
+    fn queue_of(&self, packet: &Transit) -> usize {
+        (mix(packet.info.flow ^ self.salt) % self.flows.len() as u64) as usize
+    }
+
+    /// Drops from the flow with the most bytes; of equals, from the first queue. `met` is for a packet that comes and
+    /// is dropped itself.
+    fn drop_from_fattest(&mut self, met: Load, exits: &mut Vec<Exit>) {
+        let listed = self.new.iter().chain(&self.old);
+        let fattest = listed.max_by_key(|index| (self.flows[**index].queue.load().bytes, Reverse(**index)));
+        let flow = &mut self.flows[*fattest.expect("something waits")];
+        let before = flow.queue.load();
+        while let Some(mut packet) = flow.queue.pop() {
+            packet.queue.get_or_insert(met.met(false));
+            exits.push(Exit { packet, dropped: Some(FULL) });
+            let dropped = before.minus(flow.queue.load());
+            if dropped.packets == MAX_DROPPED_AT_ONCE || dropped.bytes >= before.bytes / 2 {
+                break;
+            }
+        }
+        let dropped = before.minus(flow.queue.load());
+        flow.control.strengthen(dropped.packets);
+        self.waiting = self.waiting.minus(dropped);
+    }
+}
+
+impl Discipline for FqCoDel {
+    fn enqueue(&mut self, mut packet: Transit, sending: Load, exits: &mut Vec<Exit>) {
+        let met = self.waiting.plus(sending);
+        let load = Load::of(&packet);
+        let fits = self.limit.holds(met.plus(load));
+        if fits {
+            packet.queue.get_or_insert(met.met(true));
+        }
+        let (index, name) = (self.queue_of(&packet), (packet.number, packet.copy));
+        let flow = &mut self.flows[index];
+        flow.queue.push(packet);
+        self.waiting = self.waiting.plus(load);
+        if !flow.listed {
+            (flow.listed, flow.deficit_bytes) = (true, self.quantum_bytes);
+            self.new.push_back(index);
+        }
+        if fits {
+            return;
+        }
+        while self.waiting.packets > 0 && !self.limit.holds(self.waiting.plus(sending)) {
+            self.drop_from_fattest(met, exits);
+        }
+        if let Some(last) = self.flows[index].queue.last_mut().filter(|last| (last.number, last.copy) == name) {
+            // It joins what the others left.
+            last.queue.get_or_insert(self.waiting.plus(sending).minus(load).met(true));
+        }
+    }
+
+    fn dequeue(&mut self, now_ns: u64, exits: &mut Vec<Exit>) -> Option<Transit> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let index = *list.front()?;
+            let flow = &mut self.flows[index];
+            if flow.deficit_bytes <= 0 {
+                flow.deficit_bytes += self.quantum_bytes;
+                list.pop_front();
+                self.old.push_back(index);
+                continue;
+            }
+            let others = self.waiting.minus(flow.queue.load());
+            let taken = flow.control.dequeue(&self.law, now_ns, &mut flow.queue, others.bytes, exits);
+            self.waiting = others.plus(flow.queue.load());
+            if let Some(packet) = taken {
+                flow.deficit_bytes -= i64::from(packet.info.size_bytes);
+                return Some(packet);
+            }
+            list.pop_front();
+            if is_new && !self.old.is_empty() {
+                // Or it would be new again with its next packet and could keep the old ones from ever having a turn.
+                self.old.push_back(index);
+            } else {
+                flow.listed = false;
+            }
+        }
+    }
+
+    fn waiting(&self) -> Load {
+        self.waiting
+    }
+}

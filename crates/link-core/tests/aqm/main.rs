@@ -1,0 +1,10 @@
+//! Bottlenecks with active queue management, and reordering: what must hold for any traffic, what theory and published
+//! implementations say of some, all in virtual time.
+
+mod codel;
+mod common;
+mod fq_codel;
+mod properties;
+mod red;
+mod reference;
+mod reorder;
