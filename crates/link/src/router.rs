@@ -1,6 +1,7 @@
 //! The datapath: one thread takes packets, asks for their fate, and lets them go when they are due.
 
 use std::io;
+use std::time::Duration;
 
 use link_core::{Config, DirectionName};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
@@ -16,7 +17,7 @@ use crate::log::{Log, WriterStopped};
 use crate::pool::{Packet, Pool};
 use crate::ports::Port;
 use crate::signals::{self, Request};
-use crate::spin::SpinBudget;
+use crate::spin::{Pauses, SpinBudget};
 use crate::sys::{Events, epoll_wait};
 use crate::translator::Translator;
 
@@ -41,12 +42,14 @@ pub struct Router {
     events: Events,
     signals: SignalFd,
     spin: SpinBudget,
+    pauses: Pauses,
     pub guard: Guard,
     linger_ns: u64,
     last_arrival_ns: u64,
     stop_when_silent: bool,
     stopped: bool,
     spinning: bool,
+    sleeping: bool,
     /// By when the loop should be back at its start; later is a gap.
     expected_ns: u64,
     polled_ns: u64,
@@ -61,7 +64,7 @@ impl Router {
         ports: [Box<dyn Port>; 2],
         signals: SignalFd,
         log: Log,
-        spin_ns: u64,
+        spin: SpinBudget,
     ) -> Result<Self, Failure> {
         let epoll = watch(&ports, &signals).map_err(|error| Failure::new(format!("epoll failed: {error}")))?;
         let now_ns = monotonic_ns();
@@ -79,13 +82,15 @@ impl Router {
             epoll,
             events: Events::new(),
             signals,
-            spin: SpinBudget::new(spin_ns),
+            spin,
+            pauses: Pauses::default(),
             guard: Guard::default(),
             linger_ns: config.linger_ns,
             last_arrival_ns: now_ns,
             stop_when_silent: false,
             stopped: false,
             spinning: false,
+            sleeping: false,
             expected_ns: now_ns,
             polled_ns: now_ns,
             synchronised_ns: now_ns,
@@ -101,8 +106,16 @@ impl Router {
             if std::mem::take(&mut self.spinning) {
                 self.spin.spent(now_ns - self.expected_ns);
             }
+            if std::mem::take(&mut self.sleeping) {
+                self.pauses.slept(now_ns - self.polled_ns);
+            }
             self.guard.gap(now_ns.saturating_sub(self.expected_ns));
             self.expected_ns = now_ns;
+            if let Some(pause_ns) = self.pauses.due_ns(now_ns).filter(|_| self.guard.fifo) {
+                self.expected_ns += pause_ns;
+                std::thread::sleep(Duration::from_nanos(pause_ns));
+                continue;
+            }
             if now_ns - self.synchronised_ns >= CLOCK_NS {
                 self.ports.iter_mut().for_each(|port| port.synchronise_clock());
                 self.synchronised_ns = now_ns;
@@ -130,13 +143,17 @@ impl Router {
         }
         let (lane, port) = (&mut self.lanes[index], &mut self.ports[1 - index]);
         lane.advance(now_ns, &mut self.shared);
-        let mut room = true;
+        let (mut room, at_once) = (true, port.sends_at_once());
         while room && self.leaving.len() < BURST {
-            let Some(packet) = lane.pop_due(now_ns) else { break };
+            let Some(mut packet) = lane.pop_due(now_ns) else { break };
+            if at_once {
+                packet.record.departure_ns = monotonic_ns();
+            }
             room = port.send(packet.frame()).map_err(|error| lost(port.as_ref(), &error))?;
             if room {
                 self.leaving.push(packet);
             } else {
+                packet.record.departure_ns = 0;
                 lane.put_back(packet);
             }
         }
@@ -147,7 +164,8 @@ impl Router {
         }
         let count = self.leaving.len();
         for mut packet in self.leaving.drain(..) {
-            let late_ns = lane.departed(&mut packet, departure_ns);
+            let left_ns = if at_once { packet.record.departure_ns } else { departure_ns };
+            let late_ns = lane.departed(&mut packet, left_ns);
             self.guard.max_late_ns = self.guard.max_late_ns.max(late_ns);
             self.log.push(packet.record, now_ns).map_err(writer_stopped)?;
             self.shared.pool.give_back(packet);
@@ -250,6 +268,7 @@ impl Router {
     fn poll(&mut self, now_ns: u64, timeout_ns: Option<u64>) -> Result<(), Failure> {
         self.polled_ns = now_ns;
         self.expected_ns = timeout_ns.map_or(u64::MAX, |ns| now_ns + ns);
+        self.sleeping = timeout_ns != Some(0);
         epoll_wait(&self.epoll.0, &mut self.events, timeout_ns)
             .map_err(|error| Failure::new(format!("waiting for packets failed: {error}")))?;
         let mut signalled = false;

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::log::Log;
 use crate::ports::{PacketPort, Port, TunPort};
 use crate::router::Router;
+use crate::spin::SpinBudget;
 use crate::{say, signals, sys};
 
 const FIFO_PRIORITY: i32 = 50;
@@ -40,11 +41,14 @@ pub struct Options {
     #[arg(long, requires = "client_tun_fd")]
     server_tun_fd: Option<i32>,
     /// Frames of 2048 bytes in each ring; four rings are made
-    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u32).range(16..=65_536))]
+    #[arg(long, default_value_t = 8192, value_parser = clap::value_parser!(u32).range(16..=65_536))]
     ring_frames: u32,
-    /// Busy-wait for the last microseconds before a packet is due, for at most 80 % of the time
+    /// Busy-wait for the last microseconds before a packet is due
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000))]
     spin_us: u32,
+    /// For at most so much of the time
+    #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u32).range(0..=80))]
+    spin_percent: u32,
     /// Stay at normal priority even where real-time priority is allowed
     #[arg(long)]
     no_fifo: bool,
@@ -60,7 +64,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let signals = signals::open().map_err(|error| Failure::new(format!("signals cannot be awaited: {error}")))?;
     let ports = open_ports(options)?;
     let log = Log::create(&options.log, &raw_config, &verdicts(), Anchor::read())?;
-    let mut router = Router::new(&config, ports, signals, log, u64::from(options.spin_us) * 1_000)?;
+    let spin = SpinBudget::new(u64::from(options.spin_us) * 1_000, options.spin_percent);
+    let mut router = Router::new(&config, ports, signals, log, spin)?;
     prepare_thread(options, &mut router);
     say(&json!({"event": "ready", "guard": {
         "fifo": u8::from(router.guard.fifo), "locked_memory": u8::from(router.guard.locked_memory)}}))?;

@@ -46,6 +46,11 @@ pub trait Port {
     /// Takes a frame for sending; false when there is no room at the moment.
     fn send(&mut self, frame: &[u8]) -> io::Result<bool>;
 
+    /// Whether a frame has left, and been dealt with by whoever it was for, when [`Port::send`] returns.
+    fn sends_at_once(&self) -> bool {
+        false
+    }
+
     /// Sends what was taken, where sending waits for this; false when some of it must wait for another call.
     fn flush(&mut self) -> io::Result<bool>;
 

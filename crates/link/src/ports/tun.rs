@@ -76,6 +76,10 @@ impl Port for TunPort {
         }
     }
 
+    fn sends_at_once(&self) -> bool {
+        true
+    }
+
     fn flush(&mut self) -> io::Result<bool> {
         Ok(true)
     }

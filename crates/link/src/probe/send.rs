@@ -72,7 +72,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     }
     let flows = packets.iter().map(|packet| packet.flow).max().map_or(0, |last| last as usize + 1);
     let sockets = (0..flows)
-        .map(|_| open(options.tos))
+        .map(|_| open(options.tos, options.to))
         .collect::<io::Result<Vec<_>>>()
         .map_err(failed("the socket cannot be set up"))?;
     // Refused nowhere; without effect on real-time threads.
@@ -81,28 +81,24 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let _ = mlockall(MlockAllFlags::MCL_CURRENT);
     let fifo = options.fifo > 0 && sys::set_fifo_priority(options.fifo);
     let (took_ns, unsent) =
-        send(&packets, &sockets, options.to, options.spin_us * 1_000, &mut stamps).map_err(failed("sending failed"))?;
+        send(&packets, &sockets, options.spin_us * 1_000, &mut stamps).map_err(failed("sending failed"))?;
     if let Some(path) = &options.out {
         write(path, &stamps).map_err(failed("the output cannot be written"))?;
     }
     say(&json!({"event": "sent", "count": stamps.len(), "unsent": unsent, "took_ns": took_ns, "fifo": u8::from(fifo)}))
 }
 
-fn open(tos: u8) -> io::Result<UdpSocket> {
+fn open(tos: u8, to: SocketAddr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     enlarge_buffers(&socket)?;
     set_option(&socket, libc::IPPROTO_IP, libc::IP_TOS, i32::from(tos))?;
+    // The route is then looked up once, and not between a packet's stamp and its leaving.
+    socket.connect(to)?;
     Ok(socket)
 }
 
 /// Sends everything at its time; how long that took and how many packets the device had no room for.
-fn send(
-    packets: &[Packet],
-    sockets: &[UdpSocket],
-    to: SocketAddr,
-    spin_ns: u64,
-    stamps: &mut Vec<u64>,
-) -> io::Result<(u64, u64)> {
+fn send(packets: &[Packet], sockets: &[UdpSocket], spin_ns: u64, stamps: &mut Vec<u64>) -> io::Result<(u64, u64)> {
     let mut payload = [0; MAX_SIZE_BYTES as usize];
     let began_ns = monotonic_ns() + LEAD_NS;
     let mut waited_ns = None;
@@ -117,12 +113,14 @@ fn send(
         let sent_ns = unix_ns();
         payload[8..STAMP_BYTES].copy_from_slice(&sent_ns.to_le_bytes());
         stamps.push(sent_ns);
-        // Not connected: without a receiver, a connected socket would report that the port is closed.
-        if let Err(error) = sockets[packet.flow as usize].send_to(&payload[..length], to) {
-            if !matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN)) {
-                return Err(error);
-            }
-            unsent += 1;
+        let socket = &sockets[packet.flow as usize];
+        let mut done = socket.send(&payload[..length]);
+        if done.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+            done = socket.send(&payload[..length]); // an earlier packet found nobody: that is not this one's failure
+        }
+        match done {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN)) => unsent += 1,
+            done => _ = done?,
         }
     }
     Ok((monotonic_ns() - began_ns, unsent))
