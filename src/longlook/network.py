@@ -22,6 +22,7 @@ from fractions import Fraction
 
 from longlook import network_values as values
 from longlook import units
+from longlook.linkschema import Violation, violations
 from longlook.model import Json, Link, Scalar
 from longlook.network_checks import check_together
 from longlook.network_loss import loss_text
@@ -190,10 +191,18 @@ def complete(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
 
 
 def link(settings: Mapping[str, Scalar]) -> Link:
-    """The emulated path of settings in canonical form; SettingError where it cannot be.
+    """The emulated path of settings in canonical form; SettingError where it cannot be, or the router would refuse it.
 
     `1bdp` is the direction's rate times the path's round-trip delay (both directions' delays together), each its mean.
     """
+    made = unchecked_link(settings)
+    for violation in violations(made):
+        raise _refusal(violation, Side(violation.direction, with_preset(settings), DEFAULTS))
+    return made
+
+
+def unchecked_link(settings: Mapping[str, Scalar]) -> Link:
+    """What settings mean, whether the router has such stages or not."""
     given = with_preset(settings)
     up, down = (Side(direction, given, DEFAULTS) for direction in ("up", "down"))
     for side in (up, down):
@@ -206,6 +215,42 @@ def link(settings: Mapping[str, Scalar]) -> Link:
         side.direction: tuple(stages(side, delays[side.direction], rtt_ns, competing=competing)) for side in (up, down)
     }
     return Link(up=made["up"], down=made["down"])
+
+
+def _refusal(violation: Violation, side: Side) -> SettingError:
+    """What the router says of a stage as a problem with the setting that made it."""
+    stage = _SETTINGS_OF.get(violation.kind, {})
+    name = stage.get(violation.parameter or "kind") or stage.get("", _MADE_BY.get(violation.parameter, "rate"))
+    if name == "rtt" and side.given("delay"):
+        name = "delay"
+    return side.error(name, violation.message)
+
+
+_MADE_BY = {
+    "queue_bytes": "queue",
+    "queue_packets": "queue",
+    "minimum_bytes": "queue",
+    "maximum_bytes": "queue",
+    "burst_bytes": "burst",
+    "ecn": "ecn",
+}
+"""Settings by the parameters of a bottleneck that they make."""
+
+_SETTINGS_OF: Mapping[str, Mapping[str, str]] = {
+    "access": {"": "access_delay"},
+    "delay": {"": "rtt"},
+    "jitter": {"": "jitter", "law": "jitter_law", "correlation": "jitter_correlation", "reorder": "jitter_reorders"},
+    "reorder": {"": "reorder", "depth_packets": "reorder_depth", "wait_ns": "reorder_wait"},
+    "mtu": {"": "mtu", "icmp": "mtu_icmp"},
+    "police": {"": "udp_rate", "burst_bytes": "udp_burst"},
+    "cutoff": {"": "udp_cutoff"},
+    "size_filter": {"": "drop_larger"},
+    "nat": {"": "rebind_at"},
+    **{kind: {"": kind} for kind in ("block", "duplicate", "corrupt")},
+    **{kind: {"": "loss"} for kind in ("loss", "gilbert_elliott", "burst_loss", "loss_index", "loss_trace")},
+    **{kind: {"kind": "aqm"} for kind in ("codel", "fq_codel", "red")},
+}
+"""Settings by the stages that they make, and by parameter where it is another one."""
 
 
 def _require(key: str, given: Mapping[str, Scalar]) -> Scalar:

@@ -59,6 +59,8 @@ def _gilbert_elliott(given: list[str]) -> tuple[str, Stage | None]:
     to_bad, to_good, good, bad = [*shares, *(Fraction(0), Fraction(1))[len(shares) - 2 :]]
     if to_bad == 0 or good == bad:  # it never leaves the good state, or the states are alike
         return _independent(good)
+    if to_good == 0:
+        raise UnitError("gilbert_elliott(…) goes from bad to good with 0%: it would never leave the bad state")
     names = ("good_to_bad", "bad_to_good", "loss_good", "loss_bad")
     parameters = dict(zip(names, map(float, (to_bad, to_good, good, bad)), strict=True))
     written = [to_bad, to_good, good, bad]

@@ -7,7 +7,7 @@ from longlook import network_values as values
 from longlook import traces_store, units
 from longlook.model import Json, Scalar, Stage
 from longlook.network_loss import loss_stage
-from longlook.network_varying import largest, mean, trace_of
+from longlook.network_varying import largest, mean, smallest, trace_of
 from longlook.study_errors import SettingError
 
 PACKET_BYTES = 1500
@@ -147,8 +147,7 @@ def _queue(side: Side, aqm: str, rate_bps: int, rtt_ns: Fraction) -> dict[str, J
         queue = values.read(values.QUEUE, value).parameter
         if trace_of(queue) is not None:
             return {"queue_packets": queue}  # TheaterQ counts packets
-        least = min((item for _, item in queue["steps"])) if "steps" in queue else min(*queue.values()).get("minimum")
-        _at_least_a_packet(side, least)
+        _at_least_a_packet(side, smallest(queue))
         return {"queue_bytes": queue}
     queue_bytes, queue_packets = _constant_queue(side, value, rate_bps, rtt_ns)
     if aqm == "red":
@@ -172,7 +171,7 @@ def _constant_queue(side: Side, value: object, rate_bps: int, rtt_ns: Fraction) 
     return queue.size_bytes or 0, None
 
 
-def _at_least_a_packet(side: Side, size_bytes: int) -> None:
+def _at_least_a_packet(side: Side, size_bytes: float) -> None:
     if size_bytes < PACKET_BYTES:
         raise side.error("queue", f"smaller than one packet ({PACKET_BYTES}B): the smallest queue is {PACKET_BYTES}B")
 

@@ -69,10 +69,18 @@ def _mean_of_steps(value: dict[str, Any]) -> "Fraction":
 
 def largest(value: Json) -> float:
     """The largest value that it ever takes; of opportunities to send, the mean rate."""
+    return float(mean(value)) if isinstance(value, dict) and "opportunities" in value else max(_bounds(value))
+
+
+def smallest(value: Json) -> float:
+    """The smallest value that it ever takes; of opportunities to send, 0."""
+    return 0 if isinstance(value, dict) and "opportunities" in value else min(_bounds(value))
+
+
+def _bounds(value: Json) -> tuple[float, ...]:
     if not isinstance(value, dict):
-        return float(value) if isinstance(value, float) else int(value)
+        return (value,)
     if "steps" in value:
-        return max(largest(item) for _, item in value["steps"])
-    if "opportunities" in value:
-        return float(mean(value))
-    return largest(next(iter(value.values()))["maximum"])
+        return tuple(item for _, item in value["steps"])
+    form = next(iter(value.values()))
+    return (form["minimum"], form["maximum"])
