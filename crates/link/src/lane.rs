@@ -44,6 +44,7 @@ pub struct Lane {
     inside: Inside<Box<Packet>>,
     waiting: BTreeMap<u64, Waiting>,
     /// Dropped packets with complete records, for the log.
+    #[expect(clippy::vec_box, reason = "they go back to the pool")]
     pub dropped: Vec<Box<Packet>>,
     /// Frames that tell the sender of a packet that it was too big.
     pub replies: Vec<Vec<u8>>,

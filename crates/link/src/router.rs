@@ -46,8 +46,8 @@ pub struct Router {
     pub guard: Guard,
     linger_ns: u64,
     last_arrival_ns: u64,
-    stop_when_silent: bool,
-    stopped: bool,
+    /// The strongest request so far.
+    request: Option<Request>,
     spinning: bool,
     sleeping: bool,
     /// By when the loop should be back at its start; later is a gap.
@@ -87,8 +87,7 @@ impl Router {
             guard: Guard::default(),
             linger_ns: config.linger_ns,
             last_arrival_ns: now_ns,
-            stop_when_silent: false,
-            stopped: false,
+            request: None,
             spinning: false,
             sleeping: false,
             expected_ns: now_ns,
@@ -101,7 +100,7 @@ impl Router {
     /// Moves packets until a signal says otherwise.
     pub fn run(&mut self) -> Result<(), Failure> {
         self.expected_ns = monotonic_ns();
-        while !self.stopped {
+        while self.request != Some(Request::Stop) {
             let now_ns = monotonic_ns();
             if std::mem::take(&mut self.spinning) {
                 self.spin.spent(now_ns - self.expected_ns);
@@ -237,11 +236,11 @@ impl Router {
         if self.log.flush_due_ns().is_some_and(|due_ns| due_ns <= now_ns) {
             self.log.flush().map_err(writer_stopped)?;
         }
-        let next_due_ns = self.lanes.iter().filter_map(|lane| lane.next_ns()).min();
-        let silent_ns = self.stop_when_silent.then_some(self.last_arrival_ns + self.linger_ns);
+        let next_due_ns = self.lanes.iter().filter_map(Lane::next_ns).min();
+        let silent_ns = self.request.map(|_| self.last_arrival_ns + self.linger_ns);
         let empty = self.lanes.iter().all(Lane::is_empty);
         if empty && silent_ns.is_some_and(|silent_ns| silent_ns <= now_ns) {
-            self.stopped = true;
+            self.request = Some(Request::Stop);
             return Ok(());
         }
         // The time may have passed while the last packets were handled.
@@ -282,11 +281,8 @@ impl Router {
         }
         if signalled {
             let request = signals::read(&self.signals);
-            match request.map_err(|error| Failure::new(format!("signals cannot be read: {error}")))? {
-                Some(Request::Stop) => self.stopped = true,
-                Some(Request::StopWhenSilent) => self.stop_when_silent = true,
-                None => {}
-            }
+            let request = request.map_err(|error| Failure::new(format!("signals cannot be read: {error}")))?;
+            self.request = self.request.max(request);
         }
         Ok(())
     }

@@ -4,13 +4,13 @@ use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-/// What a signal asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a signal asks for, the weaker first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Request {
-    /// SIGTERM or SIGINT: stop now.
-    Stop,
     /// SIGUSR1: stop when nothing is inside and nothing has arrived for `linger_ns`.
     StopWhenSilent,
+    /// SIGTERM or SIGINT: stop now.
+    Stop,
 }
 
 /// Blocks the signals for this thread and those it will start, and opens the descriptor that reports them.
