@@ -148,3 +148,62 @@ fn signal(law: &Law, packet: &mut Option<Transit>, exits: &mut Vec<Exit>) -> boo
     exits.extend(packet.take().map(|packet| Exit { packet, dropped: Some(EARLY) }));
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketInfo;
+
+    const MS: u64 = 1_000_000;
+    const LAW: Law = Law { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: true };
+
+    fn queue_of(packets: u64, ecn: u8) -> Fifo {
+        let mut queue = Fifo::default();
+        for number in 0..packets {
+            let info = PacketInfo { ecn, ..PacketInfo::of_size(1_000) };
+            queue.push(Transit { number, info, ..Transit::default() });
+        }
+        queue
+    }
+
+    /// At each time: the packet given, whether it is marked, and how many were dropped.
+    fn dequeue(queue: &mut Fifo, times_ms: &[u64]) -> Vec<(u64, bool, usize)> {
+        let mut control = Control::default();
+        let mut give = |at_ms: &u64| {
+            let mut exits = Vec::new();
+            let packet = control.dequeue(&LAW, at_ms * MS, queue, 0, &mut exits).expect("one is left");
+            (packet.number, packet.edits.mark_ce, exits.len())
+        };
+        times_ms.iter().map(&mut give).collect()
+    }
+
+    #[test]
+    fn drops_are_those_of_ns_3() {
+        // CoDelQueueDiscBasicDrop of ns-3: 20 packets at 0, taken at 2 targets, twice 2 intervals later, and again. The
+        // last time the next drop is due for the second and, 100/√2 ms later, for the third time.
+        let mut queue = queue_of(20, 0);
+        let given = dequeue(&mut queue, &[10, 210, 210, 420]);
+        assert_eq!(given, [(0, false, 0), (2, false, 1), (3, false, 0), (6, false, 2)]);
+        assert_eq!(queue.load().packets, 13);
+    }
+
+    #[test]
+    fn marks_are_those_of_ns_3() {
+        // CoDelQueueDiscBasicMark, its second case: one mark where it would have dropped, and never two at once.
+        let mut queue = queue_of(20, 2);
+        let given = dequeue(&mut queue, &[10, 210, 210, 420, 420]);
+        assert_eq!(given, [(0, false, 0), (1, true, 0), (2, false, 0), (3, true, 0), (4, true, 0)]);
+    }
+
+    #[test]
+    fn a_queue_that_is_bad_again_soon_takes_up_its_rate() {
+        let mut control = Control { count: 9, last_count: 2, drop_next_ns: 1_000 * MS, ..Control::default() };
+        let mut late = control;
+        control.begin(&LAW, 2_599 * MS);
+        assert_eq!((control.count, control.last_count), (7, 7));
+        assert_eq!(control.drop_next_ns, 2_599 * MS + 37_796_447);
+        late.begin(&LAW, 2_600 * MS);
+        assert_eq!((late.count, late.last_count), (1, 1));
+        assert_eq!(late.drop_next_ns, 2_700 * MS);
+    }
+}

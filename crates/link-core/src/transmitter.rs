@@ -225,3 +225,59 @@ impl Trace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Config, DirectionName};
+
+    const MS: u64 = 1_000_000;
+
+    fn transmitter(rate_bps: &serde_json::Value, burst_bytes: u64) -> Transmitter {
+        let stage = json!({"kind": "rate", "parameters": {"rate_bps": rate_bps, "burst_bytes": burst_bytes}});
+        let config = json!({"version": 2, "seed": 1, "linger_ns": 0, "up": [stage], "down": []});
+        let config = Config::from_json(&config.to_string()).expect("valid");
+        let (values, direction) = (&config.up[0].values, DirectionName::Up);
+        Transmitter::new(&Recipe { values, seed: 1, direction, kind: "rate", occurrence: 0 })
+    }
+
+    #[test]
+    fn it_begins_when_there_is_a_rate_or_a_token() {
+        let outage = json!({"steps": [[0, 8_000_000], [10 * MS, 0], [20 * MS, 8_000_000]]});
+        let mut plain = transmitter(&outage, 0);
+        assert_eq!(
+            [9 * MS, 10 * MS, 15 * MS, 20 * MS].map(|at| plain.ready_ns(at)),
+            [9 * MS, 20 * MS, 20 * MS, 20 * MS]
+        );
+        let mut bucket = transmitter(&outage, 1_500);
+        assert_eq!(bucket.ready_ns(15 * MS), 15 * MS);
+        assert_eq!(bucket.send(15 * MS, 1_500), 15 * MS);
+        assert_eq!(bucket.ready_ns(15 * MS), 20 * MS);
+        assert_eq!(bucket.send(15 * MS, 1_000), 21 * MS);
+    }
+
+    #[test]
+    fn a_trace_begins_at_an_opportunity() {
+        let mut trace = transmitter(
+            &json!({"opportunities": {"runs": [[5 * MS, 1], [10 * MS, 2]], "bytes": 1_500, "repeat_ns": 10 * MS}}),
+            0,
+        );
+        assert_eq!(trace.ready_ns(MS), 5 * MS);
+        assert_eq!(trace.send(MS, 1_000), 5 * MS);
+        assert_eq!(trace.ready_ns(5 * MS), 5 * MS, "500 bytes are left of it");
+        assert_eq!(trace.send(2 * MS, 1_000), 10 * MS);
+        assert_eq!(trace.send(2 * MS, 2_500), 10 * MS);
+        assert_eq!(trace.ready_ns(10 * MS), 15 * MS);
+        assert_eq!(trace.possible_bytes(0, 5 * MS) as u64, 2_250);
+    }
+
+    #[test]
+    fn what_could_have_been_sent_follows_the_rate() {
+        let steps = json!({"steps": [[0, 8_000_000], [10 * MS, 0], [20 * MS, 16_000_000]]});
+        let mut transmitter = transmitter(&steps, 0);
+        assert_eq!(transmitter.possible_bytes(5 * MS, 25 * MS) as u64, 5_000 + 10_000);
+        assert_eq!(transmitter.possible_bytes(5 * MS, 5 * MS) as u64, 0);
+    }
+}

@@ -170,3 +170,104 @@ impl Discipline for FqCoDel {
         self.waiting
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketInfo;
+
+    const LAW: Law = Law { target_ns: 5_000_000, interval_ns: 100_000_000, ecn: false };
+    const UNLIMITED: Limit = Limit { bytes: u64::MAX, packets: u64::MAX };
+
+    struct Bench {
+        discipline: FqCoDel,
+        now_ns: u64,
+        number: u64,
+    }
+
+    impl Bench {
+        fn new(limit: Limit, quantum_bytes: u64) -> Self {
+            Self { discipline: FqCoDel::new(LAW, limit, 1_024, quantum_bytes, 5), now_ns: 0, number: 0 }
+        }
+
+        fn add(&mut self, flow: u64, size_bytes: u32) {
+            let info = PacketInfo { flow, ..PacketInfo::of_size(size_bytes) };
+            let packet = Transit { number: self.number, at_ns: self.now_ns, info, ..Transit::default() };
+            self.number += 1;
+            self.discipline.enqueue(packet, Load::default(), &mut Vec::new());
+        }
+
+        fn take(&mut self) -> Option<u64> {
+            self.now_ns += 1_000;
+            Some(self.discipline.dequeue(self.now_ns, &mut Vec::new())?.info.flow)
+        }
+
+        fn flow(&self, flow: u64) -> &Flow {
+            let packet = Transit { info: PacketInfo { flow, ..PacketInfo::default() }, ..Transit::default() };
+            &self.discipline.flows[self.discipline.queue_of(&packet)]
+        }
+
+        fn packets(&self) -> [u64; 3] {
+            let of = |flow| self.flow(flow).queue.load().packets;
+            [self.discipline.waiting.packets, of(1), of(2)]
+        }
+
+        fn deficits(&self) -> [i64; 2] {
+            [self.flow(1).deficit_bytes, self.flow(2).deficit_bytes]
+        }
+    }
+
+    #[test]
+    fn deficits_are_those_of_ns_3() {
+        // FqCoDelQueueDiscDeficit of ns-3: a quantum of 90 bytes, packets of 100 and an IP header of 20.
+        let mut bench = Bench::new(UNLIMITED, 90);
+        bench.add(1, 120);
+        assert_eq!(bench.deficits()[0], 90);
+        assert_eq!(bench.take(), Some(1));
+        assert_eq!(bench.deficits()[0], -30);
+        for flow in [1, 1, 2, 2] {
+            bench.add(flow, 120);
+        }
+        assert_eq!((bench.deficits(), bench.packets()), ([-30, 90], [4, 2, 2]));
+        let mut steps = Vec::new();
+        for _ in 0..5 {
+            steps.push((bench.take(), bench.deficits()));
+        }
+        let expected =
+            [(Some(2), [60, -30]), (Some(1), [-60, 60]), (Some(2), [30, -60]), (Some(1), [-90, 30]), (None, [90, 30])];
+        assert_eq!(steps, expected);
+        assert!(!bench.flow(1).listed && !bench.flow(2).listed);
+    }
+
+    #[test]
+    fn a_full_queue_drops_as_in_ns_3() {
+        // FqCoDelQueueDiscIPFlowsSeparationAndPacketLimit: of 300 bytes, half and the rest of a packet are dropped.
+        let mut bench = Bench::new(Limit { bytes: u64::MAX, packets: 4 }, 1_500);
+        for flow in [1, 1, 1, 2] {
+            bench.add(flow, 100);
+        }
+        assert_eq!(bench.packets(), [4, 3, 1]);
+        bench.add(2, 100);
+        assert_eq!(bench.packets(), [3, 1, 2]);
+    }
+
+    #[test]
+    fn new_flows_do_not_starve_old_ones() {
+        // Two flows of small packets, of which one always comes again while the other is served, so that there would
+        // always be a new flow if one that is empty were not put behind the old ones.
+        let mut bench = Bench::new(UNLIMITED, 1_500);
+        (0..40).for_each(|_| bench.add(1, 1_500));
+        bench.add(2, 50);
+        bench.add(3, 50);
+        let mut given = [0; 4];
+        for _ in 0..40 {
+            let flow = bench.take().expect("flow 1 is long");
+            given[flow as usize] += 1;
+            let other = 5 - flow;
+            if flow > 1 && bench.flow(other).queue.load().packets == 0 {
+                bench.add(other, 50);
+            }
+        }
+        assert!(given[1] >= 10, "{given:?}");
+    }
+}
