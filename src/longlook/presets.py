@@ -24,10 +24,10 @@ class Preset:
     needs: tuple[str, ...] = field(default=())
 
 
-_KAKHKI = "Kakhki et al., Taking a Long Look at QUIC, IMC 2017, table 5 (section 5.3)"
+_KAKHKI = "Kakhki et al., Taking a Long Look at QUIC, IMC 2017, table 5"
 _KAKHKI_NOTES = (
     "The table's throughput is taken as the rate of both directions, since no other is given. It has no queue: 30KB is "
-    "that of the paper's own bottleneck (section 5.1, fig. 4), since 1bdp would be {packets} packets. How deep packets "
+    "that of the paper's own bottleneck (fig. 4), since 1bdp would be {packets} packets. How deep packets "
     "were reordered is not said: reorder_depth is the default. The RTT's standard deviation, {deviation} ms, is one "
     "between measurements and is left out: set network.jitter for it."
 )
@@ -37,9 +37,10 @@ _LANGLEY_NOTES = (
     "loss of `down`; it counts what queues dropped, too, so it is an upper bound. The table has no rate: set "
     "network.rate. It has no queue: the default, 1bdp."
 )
-_WOLSING = "Wolsing et al., A Performance Perspective on Web Optimized Protocol Stacks, ANRW 2019, table 2 (section 3)"
+_WOLSING = "Wolsing et al., A Performance Perspective on Web Optimized Protocol Stacks, ANRW 2019, table of networks"
 _WOLSING_NOTES = (
-    "The queue is {ms} ms at each direction's rate, as the table's caption says. The loss is that of each direction."
+    "Quoted second-hand and not compared with the paper itself, the queue above all: {ms} ms at each direction's rate. "
+    "The loss is that of each direction, which is a choice."
 )
 _ENDRES = (
     "Endres et al., Performance of QUIC Implementations Over Geostationary Satellite Links, 2022 (arXiv 2202.08228), "

@@ -1,10 +1,13 @@
 """Settings of the network become stages: each does what it says, in its place, and nothing at its default."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from longlook import codec, linkschema, network, units
 from longlook.model import Link, Scalar, Stage
@@ -309,6 +312,45 @@ def test_unknown_and_missing_parameters() -> None:
         "down, stage 0 (access): max_ns is missing; allowed: a whole number from 0 to 3 600 000 000 000 ns",
         'down, stage 1 (access), max_ns is {"wave": {}}; allowed: a whole number from 0 to 3 600 000 000 000 ns',
     ]
+
+
+TEXTS = st.one_of(
+    st.text(max_size=12),
+    st.builds(
+        lambda name, parts: f"{name}({', '.join(parts)})",
+        st.sampled_from(["uniform", "walk", "steps", "gilbert_elliott", "burst", "index", "x", ""]),
+        st.lists(
+            st.one_of(
+                st.sampled_from(
+                    ["0s", "1s", "repeat 2s", "0s 10Mbit", "1s 1%", "repeat", "²s", "１s", "-1s", ".s", "0%"]
+                ),
+                st.sampled_from(
+                    ["10Mbit", "1%", "3", "0bit", "36ms", "1e9s", "30KB", "1/3%", "0.0000000001s", "9" * 30]
+                ),
+                st.text(max_size=4),
+            ),
+            max_size=5,
+        ),
+    ),
+    st.integers(),
+    st.floats(),
+    st.booleans(),
+    st.none(),
+    st.just([]),
+)
+
+
+@settings(max_examples=600, deadline=None, derandomize=True)
+@given(st.sampled_from(sorted(network.SETTINGS)), TEXTS)
+def test_whatever_a_setting_holds_has_one_spelling_or_an_error(key: str, value: object) -> None:
+    try:
+        text = network_setting(key, value)
+    except SettingError as error:
+        assert error.message
+        return
+    assert network_setting(key, text) == text
+    with suppress(SettingError):
+        network.link({**BASE, key: text})
 
 
 def test_a_trace_of_opportunities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
