@@ -144,7 +144,7 @@ impl Direction {
         for keeper in self.segments.iter_mut().filter_map(|segment| segment.keeper.as_mut()) {
             packet.draws.push(keeper.holder.draw(at_ns));
         }
-        self.run(0, 0, packet, events);
+        self.run(0, 0, &mut packet, events);
         if self.segments.len() > 1 {
             self.advance(now_ns, events);
         }
@@ -191,8 +191,8 @@ impl Direction {
         let segment = &mut self.segments[index];
         let first = segment.slots.start;
         let Some(keeper) = &mut segment.keeper else {
-            let Some(Reverse(gated)) = segment.gate.pop() else { unreachable!("its time came from there") };
-            return self.run(index, first, gated.packet, events);
+            let Some(Reverse(mut gated)) = segment.gate.pop() else { unreachable!("its time came from there") };
+            return self.run(index, first, &mut gated.packet, events);
         };
         let stage = keeper.stage;
         let mut exits = std::mem::take(&mut self.exits);
@@ -203,46 +203,46 @@ impl Direction {
             let draw = gated.packet.draws[keeper.draw];
             keeper.holder.enter(gated.packet, draw, &mut exits);
         }
-        for exit in exits.drain(..) {
+        for mut exit in exits.drain(..) {
             match exit.dropped {
                 Some(reason) => self.drop_packet(&exit.packet, stage, reason, events),
-                None => self.run(index, first, exit.packet, events),
+                None => self.run(index, first, &mut exit.packet, events),
             }
         }
         self.exits = exits;
     }
 
     /// Shows a packet to the slots of a segment from `slot` on, and hands it on.
-    fn run(&mut self, index: usize, slot: usize, mut packet: Transit, events: &mut Vec<Event>) {
+    fn run(&mut self, index: usize, slot: usize, packet: &mut Transit, events: &mut Vec<Event>) {
         let mut copies: SmallVec<[(usize, Transit); 0]> = SmallVec::new();
         for slot in slot..self.segments[index].slots.end {
             let (stage, decider) = &mut self.slots[slot];
             let draw = packet.draws[slot];
-            match decider.pass(&mut packet, draw) {
+            match decider.pass(packet, draw) {
                 Outcome::Pass => {}
                 Outcome::Drop(reason) => {
                     let stage = *stage;
-                    self.drop_packet(&packet, stage, reason, events);
+                    self.drop_packet(packet, stage, reason, events);
                     // Copies are made before: those of this packet go on without it.
                     return self.run_copies(index, copies, events);
                 }
-                Outcome::PassTwice => copies.push((slot + 1, self.copy(&mut packet, events))),
+                Outcome::PassTwice => copies.push((slot + 1, self.copy(packet, events))),
             }
         }
         if index + 1 < self.segments.len() {
             self.turns += 1;
-            let gated = Gated { at_ns: packet.at_ns, turn: self.turns, packet };
+            let gated = Gated { at_ns: packet.at_ns, turn: self.turns, packet: std::mem::take(packet) };
             self.segments[index + 1].gate.push(Reverse(gated));
         } else {
             let due_ns = packet.at_ns + self.origin_ns.unwrap_or(0);
-            self.decide(&packet, Verdict::Deliver { due_ns }, events);
+            self.decide(packet, Verdict::Deliver { due_ns }, events);
         }
         self.run_copies(index, copies, events);
     }
 
     fn run_copies(&mut self, index: usize, copies: SmallVec<[(usize, Transit); 0]>, events: &mut Vec<Event>) {
-        for (slot, copy) in copies {
-            self.run(index, slot, copy, events);
+        for (slot, mut copy) in copies {
+            self.run(index, slot, &mut copy, events);
         }
     }
 

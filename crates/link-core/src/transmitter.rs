@@ -92,12 +92,12 @@ impl Bucket {
             work -= used;
         }
         self.busy_until_ps = if work == 0 { begin_ps } else { self.finish_ps(begin_ps, work) };
-        self.busy_until_ps.div_ceil(PS_PER_NS) as u64
+        whole_ns(self.busy_until_ps + (PS_PER_NS - 1))
     }
 
     fn finish_ps(&mut self, mut at_ps: u128, mut work: u128) -> u128 {
         loop {
-            let piece = self.rate_bps.piece((at_ps / PS_PER_NS) as u64);
+            let piece = self.rate_bps.piece(whole_ns(at_ps));
             let rate_bps = piece.value as u64;
             if piece.until_ns == u64::MAX {
                 return at_ps + time_ps(work, rate_bps);
@@ -148,7 +148,7 @@ impl Bucket {
     fn idle_work(&mut self, until_ps: u128) -> u128 {
         let (mut at_ps, mut work) = (self.busy_until_ps, 0);
         while at_ps < until_ps && work < self.burst {
-            let piece = self.rate_bps.piece((at_ps / PS_PER_NS) as u64);
+            let piece = self.rate_bps.piece(whole_ns(at_ps));
             let end_ps = until_ps.min(u128::from(piece.until_ns).saturating_mul(PS_PER_NS));
             work += (end_ps - at_ps) * u128::from(piece.value as u64);
             at_ps = end_ps;
@@ -157,7 +157,15 @@ impl Bucket {
     }
 }
 
-/// Wide division is slow, and the work of a packet fits 64 bits.
+/// Wide division is slow, and 213 days fit 64 bits.
+fn whole_ns(ps: u128) -> u64 {
+    match u64::try_from(ps) {
+        Ok(ps) => ps / PS_PER_NS as u64,
+        Err(_) => (ps / PS_PER_NS) as u64,
+    }
+}
+
+/// The same of the work of a packet.
 fn time_ps(work: u128, rate_bps: u64) -> u128 {
     match u64::try_from(work) {
         Ok(work) => u128::from(work.div_ceil(rate_bps)),

@@ -63,7 +63,7 @@ impl Varying {
 
     /// Its value at a moment, rounded to a whole number.
     pub fn whole_at(&mut self, at_ns: u64) -> u64 {
-        self.at(at_ns).round() as u64
+        (self.at(at_ns) + 0.5) as u64
     }
 
     /// Its value at a moment and how long it stays.
