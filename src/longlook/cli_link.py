@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -119,6 +120,8 @@ def link(
         server=server,
         log=log,
     )
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
     try:
         raise typer.Exit(LinkShower(emulation, order, json_file=json_file, quiet=quiet).run())
     except KeyboardInterrupt as error:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from longlook.lab.linkrun import Opened, Order, run_link
@@ -67,6 +68,7 @@ class LinkShower:
 
     @staticmethod
     def _say(*lines: str) -> None:
-        for line in lines:
-            sys.stderr.write(line + "\n" if line.startswith(" ") else f"longlook link: {line}\n")
-        sys.stderr.flush()
+        with suppress(BrokenPipeError):  # nobody reads it; the command's own end is what matters
+            for line in lines:
+                sys.stderr.write(line + "\n" if line.startswith(" ") else f"longlook link: {line}\n")
+            sys.stderr.flush()

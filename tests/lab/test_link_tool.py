@@ -274,6 +274,47 @@ def test_a_shell_behind_the_link_has_job_control(host: LinkHost) -> None:
     assert terminal.wait() == 9
 
 
+def test_a_stopped_link_goes_on(host: LinkHost) -> None:
+    terminal = host.terminal(shutil.which("bash") or "bash", "--norc", "-i")
+    terminal.expect("bash-")
+    terminal.type(f"{LONGLOOK} link -- sleep 100\n")
+    terminal.expect("the command at")
+    time.sleep(0.5)
+    terminal.type("\x1a")
+    terminal.expect("Stopped")
+    terminal.type("fg\n")
+    time.sleep(0.5)
+    terminal.type("\x03")
+    terminal.expect("exit code 130")
+    terminal.type("echo code=$?; exit 0\n")
+    terminal.expect("code=130")
+    assert terminal.wait() == 0
+
+
+def test_a_link_that_was_told_not_to_hang_up_does_not(host: LinkHost) -> None:
+    process = host.start("nohup", LONGLOOK, "link", "--", "sleep", "2")
+    wait_until_open(host)
+    os.killpg(process.pid, signal.SIGHUP)
+    _, said = process.communicate(timeout=15)
+    assert process.returncode == 0, said
+
+
+def test_the_command_has_its_own_descriptors_and_none_of_ours(host: LinkHost) -> None:
+    script = f"{LONGLOOK} link --quiet -- sh -c 'ls /proc/self/fd; cat /dev/fd/7' 7</etc/hostname"
+    out, said = host.start("sh", "-c", script).communicate(timeout=30)
+    assert out.split() == ["0", "1", "2", "3", "7", *Path("/etc/hostname").read_text().split()], said
+
+
+def test_links_in_links_end_one_after_the_other(host: LinkHost) -> None:
+    process = host.start(LONGLOOK, "link", "--", LONGLOOK, "link", "--", *STUBBORN)
+    wait_for(lambda: len(links(host)) == 2)
+    wait_for(lambda: all(record["inside"] and inhabitants(record["inside"][0]) for record in links(host)))
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 128 + signal.SIGKILL
+    assert not host.leftovers()
+
+
 def test_a_lost_terminal_ends_the_link(host: LinkHost) -> None:
     terminal = host.terminal(LONGLOOK, "link", "--", "sh", "-c", "echo ready; sleep 100")
     terminal.expect("ready")

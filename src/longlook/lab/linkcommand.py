@@ -32,7 +32,12 @@ def start_command(
     In the same group, Ctrl-C and Ctrl-Z reach it as without a link; a shell makes its own groups.
     """
     try:
-        return subprocess.Popen(list(argv), env=dict(env), preexec_fn=_entering(namespace, resolver))  # noqa: PLW1509
+        return subprocess.Popen(
+            list(argv),
+            env=dict(env),
+            close_fds=False,  # what a shell opened for the command, such as <(…), stays open; ours close by themselves
+            preexec_fn=_entering(namespace, resolver),  # noqa: PLW1509 (there are no threads)
+        )
     except FileNotFoundError as error:
         raise CommandError(f"{argv[0]}: command not found", 127) from error
     except OSError as error:

@@ -1,5 +1,6 @@
 """One run of `longlook link`: a command behind an emulated link, from the first namespace to the last clean-up."""
 
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -37,7 +38,7 @@ _SERVER, _SERVERS, _EVERY_SERVER = (
     "this machine's servers",
 )
 _LINGER_NS = 50_000_000
-_GRACE_S = 3.0  # for programs told to end; a link inside this one needs a part of it for its own
+_GRACE_S = 3.0  # for programs that have been told to end
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def _run_command(
     if order.server is not None:
         server = start_server(order.server, far.namespace, env)
         undo.callback(server.wait)
-        undo.callback(end_all, _number(far.namespace), _GRACE_S)
+        undo.callback(end_all, _number(far.namespace), _grace_s())
         wait_until_listening(server)
     inside = _number(client.namespace)
     ended = Ended()
@@ -176,15 +177,20 @@ def _run_command(
         command = start_command(order.command, client.namespace, env, resolver)
         watch.command(command, signals)
         if not watch.command_ended:
-            end_all(inside, _GRACE_S)
+            end_all(inside, _grace_s())
         code = command.wait()
         ended.duration_s = time.monotonic() - began
         ended.exit_code = code if code >= 0 else 128 - code
-        end_all(inside, _GRACE_S)  # what the command left behind
+        end_all(inside, _grace_s())  # what the command left behind
         ended.error = watch.failure()
         ended.summary = watch.finish()
         ended.error = ended.error or watch.failure()
     return ended
+
+
+def _grace_s() -> float:
+    """Half of it inside a link, so that a link that has been told to end still has time after its own command's."""
+    return math.ldexp(_GRACE_S, -len(outer_subnets()))
 
 
 def _number(namespace: Namespace) -> int:

@@ -41,7 +41,8 @@ class Signals:
     def __enter__(self) -> Self:
         self._wakeup_before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         for number in (*_ENDING, *_FROM_TERMINAL):
-            self._before[number] = signal.signal(number, self._note)
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it: for the command too, then
+                self._before[number] = signal.signal(number, self._note)
         self._had_terminal = _in_foreground()
         return self
 
