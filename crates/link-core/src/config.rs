@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::direction::Direction;
 use crate::nat::NatTimes;
-use crate::parameters::{Values, suggest};
+use crate::parameters::{Values, shortened, suggest};
 use crate::stages::{self, StageSpec};
 
 pub(crate) const VERSION: u64 = 2;
@@ -94,6 +94,12 @@ impl Config {
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
         let value: Value = serde_json::from_str(text).map_err(|error| ConfigError(format!("not JSON: {error}")))?;
         refuse_unknown(&value, &KEYS).map_err(ConfigError)?;
+        for key in ["version", "seed", "linger_ns"] {
+            refuse_other(&value, key, Value::is_u64, "a whole number from 0 to 2⁶⁴ − 1").map_err(ConfigError)?;
+        }
+        for key in ["up", "down"] {
+            refuse_other(&value, key, Value::is_array, "a list of stages").map_err(ConfigError)?;
+        }
         let raw: RawConfig = serde_json::from_value(value).map_err(|error| ConfigError(error.to_string()))?;
         if raw.version != VERSION {
             return Err(ConfigError(format!("version {} is not known: this program reads {VERSION}", raw.version)));
@@ -148,8 +154,11 @@ fn check_direction(direction: DirectionName, raw: Vec<Value>) -> Result<Vec<Stag
 }
 
 fn check_stage(direction: DirectionName, at: &str, value: Value) -> Result<StageConfig, ConfigError> {
-    refuse_unknown(&value, &STAGE_KEYS).map_err(|error| ConfigError(format!("{at}: {error}")))?;
-    let raw: RawStage = serde_json::from_value(value).map_err(|error| ConfigError(format!("{at}: {error}")))?;
+    let wrong = |error: String| ConfigError(format!("{at}: {error}"));
+    refuse_unknown(&value, &STAGE_KEYS).map_err(wrong)?;
+    refuse_other(&value, "kind", Value::is_string, "a name").map_err(wrong)?;
+    refuse_other(&value, "parameters", Value::is_object, "an object").map_err(wrong)?;
+    let raw: RawStage = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
     let Some(spec) = stages::ALL.iter().find(|spec| spec.kind == raw.kind) else {
         let hint = suggest(&raw.kind, stages::ALL.iter().map(|spec| spec.kind));
         return Err(ConfigError(format!("{at}: unknown kind `{}`{hint}", raw.kind)));
@@ -168,6 +177,14 @@ fn refuse_unknown(value: &Value, allowed: &[&str]) -> Result<(), String> {
     match object.keys().find(|key| !allowed.contains(&key.as_str())) {
         Some(unknown) => Err(format!("unknown key `{unknown}`{}", suggest(unknown, allowed.iter().copied()))),
         None => Ok(()),
+    }
+}
+
+/// Serde does not name the key of a value of the wrong type either.
+fn refuse_other(value: &Value, key: &str, allowed: fn(&Value) -> bool, what: &str) -> Result<(), String> {
+    match value.get(key) {
+        Some(given) if !allowed(given) => Err(format!("key `{key}` is {}: it must be {what}", shortened(given))),
+        _ => Ok(()),
     }
 }
 
@@ -247,6 +264,20 @@ mod tests {
                 "it must be one of uniform, normal, pareto",
             ),
             ("3", "up, stage 0: it must be an object with the keys kind, parameters"),
+            (r#"{"kind": 3}"#, "up, stage 0: key `kind` is 3: it must be a name"),
+            (r#"{"kind": "loss", "parameters": []}"#, "up, stage 0: key `parameters` is []: it must be an object"),
+            (
+                r#"{"kind": "rate", "parameters": {"rate_bps": {"steps": [[0, 1000], [1, 0]], "repeat_ns": 50}}}"#,
+                "`repeat_ns` is 50: it must be at least 100000",
+            ),
+            (
+                r#"{"kind": "rate", "parameters": {"rate_bps": {"steps": [[0, 1000], [1, 0]], "repeat_ns": 1000000}}}"#,
+                "the mean rate is 0.001 bit/s: it must be at least 1000",
+            ),
+            (
+                r#"{"kind": "rate", "parameters": {"rate_bps": {"opportunities": {"runs": [[5, 1]], "bytes": 1, "repeat_ns": 1000000000}}}}"#,
+                "the mean rate is 8 bit/s: it must be at least 1000",
+            ),
         ];
         for (stages, expected) in cases {
             let message = error(stages);
@@ -261,6 +292,8 @@ mod tests {
             (r#"{"version": 2, "sed": 2}"#, "unknown key `sed`; did you mean `seed`?"),
             (r#"{"version": 3, "seed": 1, "linger_ns": 0, "up": [], "down": []}"#, "version 3 is not known"),
             (r#"{"version": 2, "seed": 1, "linger_ns": 0, "up": []}"#, "missing field `down`"),
+            (r#"{"version": 2, "seed": -1}"#, "key `seed` is -1: it must be a whole number"),
+            (r#"{"version": 2, "seed": 1, "up": {}}"#, "key `up` is {}: it must be a list of stages"),
             ("{", "not JSON"),
         ];
         for (text, expected) in cases {

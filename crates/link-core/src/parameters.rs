@@ -202,7 +202,7 @@ fn increasing(value: &Value) -> Option<Vec<u64>> {
 }
 
 /// A value for an error message; a trace of a megabyte does not belong there.
-fn shortened(value: &Value) -> String {
+pub(crate) fn shortened(value: &Value) -> String {
     const MOST: usize = 80;
     let text = value.to_string();
     match text.char_indices().nth(MOST) {

@@ -11,6 +11,8 @@ const MIN_EVERY_NS: u64 = 100_000;
 /// Times beyond a week are mistakes of unit.
 const MAX_AT_NS: u64 = 7 * 24 * 3_600 * 1_000_000_000;
 const MAX_COUNT: u64 = 1_000_000;
+/// The least constant rate too: 12 seconds for a full packet.
+const MIN_MEAN_BPS: f64 = 1_000.0;
 
 /// How a parameter changes with link time, which begins with the first packet.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,9 +139,17 @@ fn steps(spec: &ParameterSpec, list: &Value, repeat: Option<&Value>) -> Result<S
             format!("`repeat_ns` is {given}: it must be after the last step, at {end_ns} ns, and at most {MAX_AT_NS}")
         })?),
     };
+    if let Some(short) = repeat_ns.filter(|repeat_ns| *repeat_ns < MIN_EVERY_NS) {
+        return Err(format!("`repeat_ns` is {short}: it must be at least {MIN_EVERY_NS}"));
+    }
     let for_ever = if repeat_ns.is_some() { points.iter().all(|point| point.1 == 0.0) } else { end_value == 0.0 };
     if spec.varies == Varies::AsRate && for_ever {
         return Err("nothing would ever leave again: give a last step above 0, or `repeat_ns`".to_owned());
+    }
+    if let Some(repeat_ns) = repeat_ns.filter(|_| spec.varies == Varies::AsRate) {
+        let ends = points[1..].iter().map(|point| point.0).chain([repeat_ns]);
+        let bit_ns: f64 = points.iter().zip(ends).map(|((at_ns, rate), end_ns)| (end_ns - at_ns) as f64 * rate).sum();
+        not_too_slow(bit_ns / repeat_ns as f64)?;
     }
     Ok(Schedule::Steps { points: points.into(), repeat_ns })
 }
@@ -200,7 +210,17 @@ fn opportunities(given: &Value) -> Result<Schedule, String> {
         }
         runs.push((at_ns, count));
     }
+    let bits = runs.iter().map(|(_, count)| (count * bytes) as f64 * 8.0).sum::<f64>();
+    not_too_slow(bits * 1e9 / repeat_ns as f64)?;
     Ok(Schedule::Opportunities { runs: runs.into(), bytes, repeat_ns })
+}
+
+/// What repeats must carry a packet within a sensible number of repetitions.
+fn not_too_slow(mean_bps: f64) -> Result<(), String> {
+    if mean_bps < MIN_MEAN_BPS {
+        return Err(format!("the mean rate is {mean_bps} bit/s: it must be at least {MIN_MEAN_BPS}"));
+    }
+    Ok(())
 }
 
 /// The JSON schemas of a constant and of all ways to vary.
@@ -221,7 +241,7 @@ pub(crate) fn schemas(constant: &Value, varies: Varies) -> Value {
     let mut forms = vec![
         constant.clone(),
         json!({"type": "object", "additionalProperties": false, "required": ["steps"], "properties": {
-            "steps": {"type": "array", "minItems": 1, "items": pair}, "repeat_ns": time}}),
+            "steps": {"type": "array", "minItems": 1, "items": pair}, "repeat_ns": every}}),
         object("uniform", json!({"minimum": value, "maximum": value, "every_ns": every})),
         object(
             "walk",
