@@ -1,5 +1,6 @@
 """Everything one trial needs up and running: network, router, server, client. Closing it ends all of it."""
 
+import os
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,17 @@ SESSION_READY_WITHIN_S = 30.0
 LINK_OPTIONS_IN_GUEST = ("--ring-frames", "256", "--no-memory-lock")
 """Nobody stops the router there while packets wait, so large rings locked in memory would only cost time to make."""
 
+_SPIN_US = 100
+_CPUS_TO_SPARE = 4
+_SPIN_PERCENT, _SPIN_PERCENT_ON_FEW = 80, 50
+
+
+def link_options_on_host() -> tuple[str, ...]:
+    """Spinning before a packet is due; on few CPUs for less of the time, for client and server need them too."""
+    spare = len(os.sched_getaffinity(0)) >= _CPUS_TO_SPARE
+    percent = _SPIN_PERCENT if spare else _SPIN_PERCENT_ON_FEW
+    return ("--spin-us", str(_SPIN_US), "--spin-percent", str(percent))
+
 
 @dataclass(frozen=True)
 class Remains:
@@ -49,7 +61,7 @@ class Rig:
         self._sessions, self._surroundings, self._path = sessions, surroundings, path
         # A warm client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end = replace(SERVER, router_device=f"rs{serial}")
-        self._link_options = LINK_OPTIONS_IN_GUEST if timing.virtual else ()
+        self._link_options = LINK_OPTIONS_IN_GUEST if timing.virtual else link_options_on_host()
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
