@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -22,6 +23,7 @@ from longlook.lab.leftovers import boot_id, is_same_process, start_ticks
 from longlook.lab.linkprocesses import kill_all, network_of
 
 _PREFIX = "longlook-link-"
+_ATTEMPTS, _POLL_S = 100, 0.01
 
 
 @dataclass
@@ -158,13 +160,20 @@ def locked() -> Iterator[None]:
 
 def _kill_all_of(inside: int, marker: str) -> None:
     """End what is left in a namespace that nobody holds for us: the marker tells it from a later one."""
-    found = set()
-    for name in os.listdir("/proc"):  # noqa: PTH208
-        if name.isdigit() and network_of(name) == inside:
-            with suppress(OSError):
-                if f"{MARKER}={marker}".encode() in Path(f"/proc/{name}/environ").read_bytes().split(b"\0"):
-                    found.add(int(name))
-    kill_all(found)
+    for _ in range(_ATTEMPTS):  # a shell may start its next program between being seen and being killed
+        left = {int(name) for name in os.listdir("/proc") if name.isdigit() and _belongs(name, inside, marker)}  # noqa: PTH208
+        if not left:
+            return
+        kill_all(left)
+        time.sleep(_POLL_S)
+
+
+def _belongs(name: str, inside: int, marker: str) -> bool:
+    if network_of(name) != inside:
+        return False
+    with suppress(OSError):
+        return f"{MARKER}={marker}".encode() in Path(f"/proc/{name}/environ").read_bytes().split(b"\0")
+    return False
 
 
 def _records() -> list[LinkRecord]:
