@@ -67,7 +67,7 @@ impl Law {
 pub(crate) struct Control {
     first_above_ns: Option<u64>,
     drop_next_ns: u64,
-    count: u64,
+    pub count: u64,
     last_count: u64,
     dropping: bool,
 }
@@ -193,6 +193,28 @@ mod tests {
         let mut queue = queue_of(20, 2);
         let given = dequeue(&mut queue, &[10, 210, 210, 420, 420]);
         assert_eq!(given, [(0, false, 0), (1, true, 0), (2, false, 0), (3, true, 0), (4, true, 0)]);
+    }
+
+    #[test]
+    fn the_time_of_the_next_drop_belongs_to_it() {
+        let given = |last_ms: u64| dequeue(&mut queue_of(20, 0), &[10, 210, last_ms]);
+        assert_eq!(given(309)[2], (3, false, 0));
+        assert_eq!(given(310)[2], (4, false, 1));
+    }
+
+    #[test]
+    fn what_is_spared_is_a_full_packet_in_all_queues() {
+        let drops = |packets: u64, others_bytes: u64| {
+            let (mut queue, mut control, mut exits) = (queue_of(packets, 0), Control::default(), Vec::new());
+            for at_ms in [10, 210] {
+                control.dequeue(&LAW, at_ms * MS, &mut queue, others_bytes, &mut exits);
+            }
+            exits.len()
+        };
+        // Of 3 packets 1000 bytes are left behind the second.
+        assert_eq!(drops(3, 500), 0);
+        assert_eq!(drops(3, 501), 1);
+        assert_eq!(drops(4, 0), 1);
     }
 
     #[test]

@@ -249,6 +249,28 @@ mod tests {
         assert_eq!(bench.packets(), [4, 3, 1]);
         bench.add(2, 100);
         assert_eq!(bench.packets(), [3, 1, 2]);
+        assert_eq!(bench.flow(1).control.count, 2, "as in Linux, they strengthen the signal");
+        bench.add(1, 100);
+        bench.add(1, 200);
+        // Of 400 bytes in flow 1, half are 200.
+        assert_eq!(bench.packets(), [3, 1, 2]);
+    }
+
+    #[test]
+    fn of_equally_fat_flows_the_first_queue_is_dropped_from() {
+        for flows in [[1, 2], [2, 1]] {
+            let mut bench = Bench::new(Limit { bytes: u64::MAX, packets: 3 }, 1_500);
+            for flow in [flows[0], flows[1], flows[0], flows[1]] {
+                bench.add(flow, 100);
+            }
+            let index = |flow| {
+                bench
+                    .discipline
+                    .queue_of(&Transit { info: PacketInfo { flow, ..PacketInfo::default() }, ..Transit::default() })
+            };
+            let expected = if index(1) < index(2) { [3, 1, 2] } else { [3, 2, 1] };
+            assert_eq!(bench.packets(), expected);
+        }
     }
 
     #[test]

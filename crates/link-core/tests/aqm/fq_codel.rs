@@ -66,9 +66,12 @@ fn ten_flows_have_a_tenth_each() {
 
 #[test]
 fn a_sparse_flow_waits_for_one_packet_at_most() {
-    let traffic = merged(&[stream(1, 1_500, MS / 2, 4_000 * MS), stream(2, 100, 7_300_001, 4_000 * MS)]);
-    let decided = decide(1, &[fq_codel(&json!({}))], &traffic);
-    let sparse = decided.iter().zip(&traffic).filter(|(_, packet)| packet.flow == 2);
+    // Beside five others that saturate the link, once they are no longer new themselves.
+    let mut streams: Vec<Vec<Packet>> = (3..8).map(|flow| stream(flow, 1_500, 2 * MS, 4_000 * MS)).collect();
+    streams.push(stream(2, 100, 7_300_001, 4_000 * MS));
+    let traffic = merged(&streams);
+    let decided = decide(1, &[fq_codel(&json!({"flows": 65_536}))], &traffic);
+    let sparse = decided.iter().zip(&traffic).filter(|(_, packet)| packet.flow == 2 && packet.at_ns > 20 * MS);
     for (one, packet) in sparse {
         let due_ns = one.due_ns().expect("a sparse flow loses nothing");
         let delay_ns = due_ns - packet.at_ns;
@@ -77,9 +80,19 @@ fn a_sparse_flow_waits_for_one_packet_at_most() {
     }
     let codel = stage("codel", &json!({"rate_bps": RATE_BPS}));
     let decided = decide(1, &[codel], &traffic);
-    let longest = decided.iter().zip(&traffic).filter(|(_, packet)| packet.flow == 2);
-    let longest = longest.filter_map(|(one, packet)| Some(one.due_ns()? - packet.at_ns)).max();
+    let sparse = decided.iter().zip(&traffic).filter(|(_, packet)| packet.flow == 2 && packet.at_ns > 20 * MS);
+    let longest = sparse.filter_map(|(one, packet)| Some(one.due_ns()? - packet.at_ns)).max();
     assert!(longest > Some(100 * MS), "what it is without queues of their own: {longest:?}");
+}
+
+#[test]
+fn a_flow_is_new_again_once_it_had_nothing_to_send() {
+    // Flow 1 used 100 bytes of its quantum. If that were kept, its second large packet would have to wait for flow 2.
+    let of = |at_ns: u64, flow: u64, size_bytes: u32| Packet { flow, ..Packet::new(at_ns, size_bytes) };
+    let later = [of(100 * MS, 1, 1_450), of(100 * MS, 1, 1_450), of(100 * MS, 2, 1_450)];
+    let traffic = [vec![of(0, 1, 100)], later.to_vec()].concat();
+    let decided = decide(1, &[fq_codel(&json!({"flows": 65_536}))], &traffic);
+    assert!(decided[2].due_ns() < decided[3].due_ns());
 }
 
 #[test]

@@ -61,6 +61,39 @@ fn signals_come_with_the_probability_of_theory() {
 }
 
 #[test]
+fn what_was_spared_does_not_count_once_the_average_was_elsewhere() {
+    // A packet that meets 3000 bytes has a signal with probability 1/2, and surely if the one before it was spared.
+    let parameters =
+        json!({"minimum_bytes": 2_500, "maximum_bytes": 3_500, "probability": 1, "weight": 1, "ecn": true});
+    let second = |between: &[u64], at_ns: u64| {
+        let (mut spared, mut signals) = (0, 0);
+        for seed in 0..400 {
+            let mut run = Run::new(seed, &[red(&parameters)]);
+            let mut arrive = |at_ns: u64| {
+                let number = run.arrive(&Packet { ecn: ECT0, ..Packet::new(at_ns, 1_000) });
+                run.decided[number].expect("decided at once")
+            };
+            let first = (0..4).map(|_| arrive(0)).last().expect("four");
+            between.iter().for_each(|at_ns| {
+                arrive(*at_ns);
+            });
+            let last = arrive(at_ns);
+            assert_eq!((first.fate.queue_bytes, last.fate.queue_bytes), (3_000, 3_000));
+            spared += u32::from(!first.is_marked());
+            signals += u32::from(!first.is_marked() && last.is_marked());
+        }
+        (spared, signals)
+    };
+    let (spared, signals) = second(&[], MS);
+    assert!((160..=240).contains(&spared) && signals == spared, "{signals} of {spared}");
+    // Below the minimum, with 1000 and 2000 bytes; above the maximum, with 4000.
+    for (between, at_ns) in [(vec![3 * MS, 3 * MS], 3 * MS), (vec![0], MS)] {
+        let (spared, signals) = second(&between, at_ns);
+        assert!((spared / 3..=spared * 2 / 3).contains(&signals), "{signals} of {spared}");
+    }
+}
+
+#[test]
 fn a_gentle_probability_goes_on_above_the_maximum() {
     // 30 packets are half-way from the maximum, 20, to twice that: (1 + 0.1)/2 = 0.55, so every second gap is 1.
     let parameters = |gentle: bool| {
