@@ -74,9 +74,9 @@ fn what_was_spared_does_not_count_once_the_average_was_elsewhere() {
                 run.decided[number].expect("decided at once")
             };
             let first = (0..4).map(|_| arrive(0)).last().expect("four");
-            between.iter().for_each(|at_ns| {
+            for at_ns in between {
                 arrive(*at_ns);
-            });
+            }
             let last = arrive(at_ns);
             assert_eq!((first.fate.queue_bytes, last.fate.queue_bytes), (3_000, 3_000));
             spared += u32::from(!first.is_marked());
