@@ -111,10 +111,9 @@ impl<D: Discipline> Bottleneck<D> {
             let Some(mut packet) = self.discipline.dequeue(now_ns, exits) else { break };
             self.last = Load::of(&packet);
             // From when it came, not from now: `now_ns` is rounded up, and over many packets that would cost rate.
-            self.last_sent_ns = self.transmitter.send(packet.at_ns, packet.info.size_bytes);
+            packet.leave(self.transmitter.send(packet.at_ns, packet.info.size_bytes));
+            self.last_sent_ns = packet.at_ns;
             self.ready_ns = self.transmitter.ready_ns(self.last_sent_ns);
-            packet.at_ns = self.last_sent_ns;
-            packet.floor_ns = packet.at_ns;
             exits.push(Exit { packet, dropped: None });
         }
     }

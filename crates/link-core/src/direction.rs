@@ -274,7 +274,13 @@ impl Direction {
         if queue.joined {
             self.max_queue_bytes = self.max_queue_bytes.max(queue.bytes + u64::from(packet.info.size_bytes));
         }
-        let fate = Fate { verdict, queue_bytes: queue.bytes, queue_packets: queue.packets, edits: packet.edits };
+        let fate = Fate {
+            verdict,
+            queue_bytes: queue.bytes,
+            queue_packets: queue.packets,
+            queued_ns: packet.queued_ns,
+            edits: packet.edits,
+        };
         events.push(Event::Decided { number: packet.number, copy: packet.copy, fate });
     }
 }

@@ -32,5 +32,5 @@ pub use parameters::{Bounds, Fallback, ParameterSpec, Values, Varies};
 pub use schedule::Schedule;
 pub use schema::describe;
 pub use stream::Stream;
-pub use transmitter::Transmitter;
+pub use transmitter::{Sent, Transmitter};
 pub use varying::{Piece, Varying};

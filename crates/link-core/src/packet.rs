@@ -74,6 +74,8 @@ pub struct Fate {
     pub queue_bytes: u64,
     /// Packets in that queue.
     pub queue_packets: u32,
+    /// How long the packet waited in queues until its transmission began, all bottlenecks together.
+    pub queued_ns: u64,
     /// What is to be changed in it.
     pub edits: Edits,
 }

@@ -16,6 +16,15 @@ const WORK_PER_BYTE: u128 = 8 * WORK_PER_BIT;
 /// Picoseconds keep the rounding of one packet below 1 part in 10⁶ of a full packet's time even at 1 Tbit/s.
 pub struct Transmitter(Means);
 
+/// When a packet's transmission begins and ends, in whole nanoseconds; the end is rounded up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// When those before it have left; of a trace, its first opportunity.
+    pub begin_ns: u64,
+    /// When its last bit has left.
+    pub end_ns: u64,
+}
+
 enum Means {
     Rate(Bucket),
     Trace(Trace),
@@ -54,8 +63,8 @@ impl Transmitter {
         Self(Means::Rate(Bucket { rate_bps, burst, tokens: burst, busy_until_ps: 0 }))
     }
 
-    /// When a packet has left that is ready at `start_ns`, after all packets before it; whole nanoseconds, rounded up.
-    pub fn send(&mut self, start_ns: u64, size_bytes: u32) -> u64 {
+    /// Sends a packet that is ready at `start_ns`, after all packets before it.
+    pub fn send(&mut self, start_ns: u64, size_bytes: u32) -> Sent {
         match &mut self.0 {
             Means::Rate(bucket) => bucket.send(start_ns, size_bytes),
             Means::Trace(trace) => trace.send(start_ns, size_bytes),
@@ -82,7 +91,7 @@ impl Transmitter {
 }
 
 impl Bucket {
-    fn send(&mut self, start_ns: u64, size_bytes: u32) -> u64 {
+    fn send(&mut self, start_ns: u64, size_bytes: u32) -> Sent {
         let begin_ps = self.busy_until_ps.max(u128::from(start_ns) * PS_PER_NS);
         let mut work = u128::from(size_bytes) * WORK_PER_BYTE;
         if self.burst > 0 {
@@ -92,7 +101,7 @@ impl Bucket {
             work -= used;
         }
         self.busy_until_ps = if work == 0 { begin_ps } else { self.finish_ps(begin_ps, work) };
-        whole_ns(self.busy_until_ps + (PS_PER_NS - 1))
+        Sent { begin_ns: whole_ns(begin_ps), end_ns: whole_ns(self.busy_until_ps + (PS_PER_NS - 1)) }
     }
 
     fn finish_ps(&mut self, mut at_ps: u128, mut work: u128) -> u128 {
@@ -219,15 +228,18 @@ impl Trace {
         self.at_ns()
     }
 
-    fn send(&mut self, start_ns: u64, size_bytes: u32) -> u64 {
+    fn send(&mut self, start_ns: u64, size_bytes: u32) -> Sent {
         self.seek(start_ns);
-        let mut needed = u64::from(size_bytes);
+        if self.left_bytes == 0 {
+            self.advance();
+        }
+        let (begin_ns, mut needed) = (self.at_ns(), u64::from(size_bytes));
         loop {
             let taken = needed.min(self.left_bytes);
             needed -= taken;
             self.left_bytes -= taken;
             if needed == 0 {
-                return self.at_ns();
+                return Sent { begin_ns, end_ns: self.at_ns() };
             }
             self.advance();
         }
@@ -261,9 +273,9 @@ mod tests {
         );
         let mut bucket = transmitter(&outage, 1_500);
         assert_eq!(bucket.ready_ns(15 * MS), 15 * MS);
-        assert_eq!(bucket.send(15 * MS, 1_500), 15 * MS);
+        assert_eq!(bucket.send(15 * MS, 1_500).end_ns, 15 * MS);
         assert_eq!(bucket.ready_ns(15 * MS), 20 * MS);
-        assert_eq!(bucket.send(15 * MS, 1_000), 21 * MS);
+        assert_eq!(bucket.send(15 * MS, 1_000).end_ns, 21 * MS);
     }
 
     #[test]
@@ -273,10 +285,10 @@ mod tests {
             0,
         );
         assert_eq!(trace.ready_ns(MS), 5 * MS);
-        assert_eq!(trace.send(MS, 1_000), 5 * MS);
+        assert_eq!(trace.send(MS, 1_000).end_ns, 5 * MS);
         assert_eq!(trace.ready_ns(5 * MS), 5 * MS, "500 bytes are left of it");
-        assert_eq!(trace.send(2 * MS, 1_000), 10 * MS);
-        assert_eq!(trace.send(2 * MS, 2_500), 10 * MS);
+        assert_eq!(trace.send(2 * MS, 1_000).end_ns, 10 * MS);
+        assert_eq!(trace.send(2 * MS, 2_500).end_ns, 10 * MS);
         assert_eq!(trace.ready_ns(10 * MS), 15 * MS);
         assert_eq!(trace.possible_bytes(0, 5 * MS) as u64, 2_250);
     }

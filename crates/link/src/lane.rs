@@ -151,6 +151,7 @@ impl Lane {
         packet.record.copy = copy.min(u16::from(u8::MAX)) as u8;
         packet.record.queue_bytes = fate.queue_bytes as u32;
         packet.record.queue_packets = fate.queue_packets;
+        packet.record.queued_ns = fate.queued_ns;
         match fate.verdict {
             Verdict::Deliver { due_ns } => {
                 let Ok(port) = translator.as_mut().map_or(Ok(None), |it| self.translate(&packet, fate, due_ns, it))

@@ -134,6 +134,7 @@ record! {
     quic_form: u8, "";
     connection_id_bytes: u8, "byte";
     ip_version: u8, "";
+    queued_ns: u64, "ns";
     client_address: [u8; 16], "";
     server_address: [u8; 16], "";
 }

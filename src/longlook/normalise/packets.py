@@ -22,7 +22,6 @@ EDITS = ("congestion experienced marked", "a bit flipped", "client's port change
 """What was done to a packet, by bit of `edits`."""
 QUIC_FORMS = {1: "short", 2: "initial", 3: "0rtt", 4: "handshake", 5: "retry", 6: "version_negotiation"}
 _CE_MARKED, _CE = 1, 3
-_PLAIN_QUEUES = ("rate", "codel", "red")  # that serve all flows in order of arrival
 
 
 def table_of_packets(log: LinkLog, started_unix_ns: int, connections: Sequence[Connection]) -> pa.Table:
@@ -48,7 +47,7 @@ def table_of_packets(log: LinkLog, started_unix_ns: int, connections: Sequence[C
     flow_codes, flow_names, flow_priming = _flows(
         records, log.flow_numbers()[usable], arrival_ns + started_unix_ns, connections
     )
-    wait_s, waits = _queue_wait_s(log.header, direction, queue_bytes, delivered)
+    wait_s, waits = _queue_wait_s(log.header, records, delivered)
     kind_codes = np.where(delivered, 0, np.where(verdict == QUEUED, 1, 2))
 
     columns = {
@@ -188,20 +187,23 @@ def _reasons(verdicts: Mapping[int, str], highest: int) -> list[str | None]:
 
 
 def _queue_wait_s(
-    header: Mapping[str, Any], direction: Integers, queue_bytes: Integers, delivered: npt.NDArray[np.bool_]
+    header: Mapping[str, Any], records: npt.NDArray[Any], delivered: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Time to send what was queued ahead of each packet, and where that is known: one rate stage in its direction."""
-    rates_bps = [_rate_bps(header, name) for name in DIRECTIONS]
-    rate_bps = np.array([rate or np.nan for rate in rates_bps])[direction]
-    known = delivered & ~np.isnan(rate_bps)
-    return queue_bytes * 8 / rate_bps, known
+    """How long each packet waited in queues until its transmission began, and where that is known.
+
+    Logs of version 1 do not say; there it is the time to send what was queued, in a direction with one rate stage.
+    """
+    direction = records["direction"].astype(np.int64)
+    bottlenecks = [_bottlenecks(header, name) for name in DIRECTIONS]
+    if "queued_ns" in (records.dtype.names or ()):
+        has_queue = np.array([bool(found) for found in bottlenecks])[direction]
+        return records["queued_ns"].astype(np.float64) / 1e9, delivered & has_queue
+    rates_bps = [float(found[0]["parameters"]["rate_bps"]) if len(found) == 1 else np.nan for found in bottlenecks]
+    rate_bps = np.array(rates_bps)[direction]
+    return records["queue_bytes"].astype(np.int64) * 8 / rate_bps, delivered & ~np.isnan(rate_bps)
 
 
-def _rate_bps(header: Mapping[str, Any], direction: str) -> float | None:
-    """The rate that drains the direction's queue, where there is one queue and its law gives each packet's wait."""
+def _bottlenecks(header: Mapping[str, Any], direction: str) -> list[Mapping[str, Any]]:
+    """The stages of a direction that have a rate and a queue."""
     stages = header.get("config", {}).get(direction, [])
-    rated = [stage for stage in stages if "rate_bps" in stage.get("parameters", {}) and stage["kind"] != "police"]
-    if len(rated) != 1 or rated[0]["kind"] not in _PLAIN_QUEUES or rated[0]["parameters"].get("burst_bytes"):
-        return None
-    rate_bps = rated[0]["parameters"]["rate_bps"]
-    return float(rate_bps) if isinstance(rate_bps, int | float) and rate_bps > 0 else None
+    return [stage for stage in stages if "rate_bps" in stage.get("parameters", {}) and stage["kind"] != "police"]

@@ -31,6 +31,7 @@ use crate::DirectionName;
 use crate::packet::{Edits, PacketInfo};
 use crate::parameters::{ParameterSpec, Values};
 use crate::stream::Stream;
+use crate::transmitter::Sent;
 use crate::varying::Varying;
 
 /// Every stage, in alphabetical order.
@@ -131,11 +132,22 @@ pub struct Transit {
     pub info: PacketInfo,
     /// The queue that it met, once it has met one.
     pub queue: Option<Queue>,
+    /// How long it waited in queues until its transmission began.
+    pub queued_ns: u64,
     /// What is to be changed in it.
     pub edits: Edits,
     /// How many stages have made a copy of it, or of the packet whose copy it is; a configuration has 8 at most.
     pub(crate) copied: u8,
     pub(crate) draws: Draws,
+}
+
+impl Transit {
+    /// Leaves a bottleneck that it reached at `at_ns`.
+    pub(crate) fn leave(&mut self, sent: Sent) {
+        self.queued_ns += sent.begin_ns.saturating_sub(self.at_ns);
+        self.at_ns = sent.end_ns;
+        self.floor_ns = sent.end_ns;
+    }
 }
 
 /// A bottleneck's queue as a packet found it, without that packet.

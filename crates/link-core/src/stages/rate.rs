@@ -120,8 +120,7 @@ impl Stage for Rate {
         if !joined {
             return Outcome::Drop(FULL);
         }
-        packet.at_ns = self.transmitter.send(packet.at_ns, size_bytes);
-        packet.floor_ns = packet.at_ns;
+        packet.leave(self.transmitter.send(packet.at_ns, size_bytes));
         self.backlog.add(packet.at_ns, size_bytes);
         Outcome::Pass
     }

@@ -177,8 +177,7 @@ impl Stage for Red {
         if let Some(reason) = dropped {
             return Outcome::Drop(reason);
         }
-        packet.at_ns = self.transmitter.send(packet.at_ns, size_bytes);
-        packet.floor_ns = packet.at_ns;
+        packet.leave(self.transmitter.send(packet.at_ns, size_bytes));
         self.last_sent_ns = packet.at_ns;
         self.backlog.add(packet.at_ns, size_bytes);
         Outcome::Pass
