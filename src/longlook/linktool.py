@@ -70,13 +70,10 @@ def emulation(given: Iterable[Given]) -> Emulation:
     by_key = {setting.key: setting for setting in given}
     settings = {key: _canonical(setting) for key, setting in by_key.items()}
     shown = ", ".join(f"{key.removeprefix('network.')} {_shown(by_key[key], settings[key])}" for key in settings)
-    full = {**network.DEFAULTS, **_for_the_unsaid(settings), **settings}
     for direction in DIRECTIONS:
         _check_rate(settings, direction, by_key)
-    if _PRESET in settings:  # its settings stand above the defaults, which `network.link` fills in
-        full = {**_for_the_unsaid(settings), **settings}
     try:
-        link = network.link(full)
+        link = network.link({**_for_the_unsaid(settings), **settings})
     except SettingError as error:
         raise _as_input_error(error, by_key) from error
     return Emulation(_complete(link, settings), settings, shown or "nothing: packets pass at once")
