@@ -1,137 +1,170 @@
-"""Delay and rate error of the link emulator from outside, a kernel shaper beside it, and the cost of a decision.
+"""The link emulator from outside, beside its peers in the same run: delay error, rate error, spacing, throughput.
 
-`python benches/link/bench_link.py --json` prints one JSON object. It needs root or user namespaces, and cargo.
+`python -m benches link`, or `python -m benches.link.bench_link ROUNDS` for the results alone. It needs root or user
+namespaces, and cargo. Rounds alternate between the ways, so that a drift of the machine meets all of them; each number
+is the median of its rounds. `busy`: a program that never waits runs on each CPU, at normal priority.
 """
 
-import gc
 import json
+import os
+import statistics
 import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from longlook.lab.linkprobe import Arrival, LinkBed, Sink, Source, rate_bps
+from benches.link.ways import (
+    DELAY_MS,
+    DELAY_PACKETS_PER_S,
+    FULL_BYTES,
+    OURS,
+    PEERS,
+    SMALL_BYTES,
+    TBF,
+    Way,
+    delayed,
+    saturated,
+    spinning,
+    streamed,
+)
+from longlook.errors import LonglookError
 from longlook.lab.netlink import NetlinkError
-from longlook.lab.network import PACKET, TUN
+from longlook.lab.network import TUN
 
 ROOT = Path(__file__).resolve().parents[2]
-DELAY_NS = 20_000_000
-DELAY_PACKETS, DELAY_PACKETS_PER_S, DELAY_SIZE_BYTES = 4_000, 1_000, 200
-FULL_BYTES, ETHERNET_BYTES = 1500, 14
-SATURATED_S = 2.0
-WARM_UP_SHARE = 0.2
-TBF_BURST_BYTES = 3_000  # two packets: the least that a token bucket sends at once
+DELAY_PACKETS, WARM_UP_PACKETS = 4_000, 50
+RATES_MBIT, SATURATED_S, WARM_UP_SHARE = (10, 100, 500, 1000), 1.5, 0.2
+STREAM_S = 4.0
+SATURATED_WAYS = (Way("packet", options=spinning(100)), Way("tun", TUN, spinning(100)), TBF, *PEERS)
+STREAMED_WAYS = (Way("packet"), Way("tun", TUN), *PEERS)
+TARGETS = {
+    "delay_error_us": {"quiet": {"p50": 5, "p99": 15}, "busy": {"p50": 15, "p99": 50}},
+    "rate_error_percent": {"up to 100 Mbit/s": 0.01, "1 Gbit/s": 0.05},
+    "spacing_error_us_p99 at 100 Mbit/s": 60,
+    "unshaped_tcp_gbit_s": 4.5,
+    "decisions_per_s": 10_000_000,
+}
 
-Stages = list[dict[str, Any]]
+Numbers = dict[str, float]
 
 
-def measure() -> dict[str, Any]:
-    """Everything, in about half a minute."""
-    results: dict[str, Any] = {
-        "delay_error_us": {
-            "link_without_stages": _delay_error([], 0),
-            "packet": _delay_error(_delay(), DELAY_NS),
-            "packet_spin_100us": _delay_error(_delay(), DELAY_NS, arguments=["--spin-us", "100"]),
-            "tun": _delay_error(_delay(), DELAY_NS, path=TUN),
-        },
-        "delay_load": f"{DELAY_PACKETS_PER_S} packets/s of {DELAY_SIZE_BYTES} bytes, {DELAY_NS // 1_000_000} ms link",
-        "rate_error_percent": {
-            f"{mbit}_mbit": {"longlook": _rate_error(mbit), "kernel_tbf": _tbf_error(mbit)} for mbit in (10, 100)
-        },
-        "peers": {"netem": _netem()},
-        "link_core": _decisions(),
+def measure(rounds: int = 3) -> dict[str, Any]:
+    """Everything, in about four minutes for each round."""
+    found: dict[str, Any] = {
+        "delay_load": f"{DELAY_PACKETS_PER_S} packets/s of {SMALL_BYTES} bytes, {DELAY_MS} ms link",
+        "rounds": rounds,
+        "quiet": _condition(rounds),
     }
-    return results
+    with _busy_cpus():
+        found["busy"] = _condition(rounds)
+    found["link_core"] = _decisions()
+    found["targets"] = TARGETS
+    return found
 
 
-def _config(up: Stages) -> dict[str, Any]:
-    return {"version": 2, "seed": 1, "linger_ns": 50_000_000, "up": up, "down": []}
+def _condition(rounds: int) -> dict[str, Any]:
+    load_before = os.getloadavg()[0]
+    bare = Way("no stages", options=spinning(100))
+    delays = _alternate(
+        rounds,
+        {
+            bare.name: partial(_delay_error, bare, 0),
+            **{way.name: partial(_delay_error, way, DELAY_MS) for way in (*OURS, *PEERS)},
+        },
+    )
+    rates = {
+        f"{mbit} Mbit/s": _alternate(rounds, {way.name: partial(_rate_error, way, mbit) for way in SATURATED_WAYS})
+        for mbit in RATES_MBIT
+    }
+    streams = _alternate(rounds, {way.name: partial(_stream, way) for way in STREAMED_WAYS})
+    return {
+        "load_before": load_before,
+        "delay_error_us": delays,
+        "saturated": rates,
+        "unshaped_tcp": streams,
+        "ratio_to_packet": {
+            "delay_error_p99": _ratios(delays, "packet, spin 100 us", "p99"),
+            "unshaped_tcp": _ratios(streams, "packet", "gbit_s"),
+        },
+    }
 
 
-def _delay() -> Stages:
-    return [{"kind": "delay", "parameters": {"delay_ns": DELAY_NS}}]
+def _alternate(rounds: int, measurements: dict[str, Callable[[], Numbers]]) -> dict[str, Numbers | str]:
+    """The medians of each measurement, or why it could not be made."""
+    values: dict[str, list[Numbers]] = defaultdict(list)
+    failures: dict[str, str] = {}
+    for number in range(rounds):
+        order = list(measurements) if number % 2 == 0 else list(reversed(measurements))
+        for name in order:
+            try:
+                values[name].append(measurements[name]())
+            except (LonglookError, NetlinkError, OSError, subprocess.SubprocessError) as error:
+                failures[name] = f"not measured: {error}"
+    return {
+        name: {key: round(statistics.median(one[key] for one in values[name]), 4) + 0.0 for key in values[name][0]}
+        if values[name]
+        else failures[name]
+        for name in measurements
+    }
 
 
-def _delay_error(
-    stages: Stages, expected_ns: int, path: str = PACKET, arguments: Sequence[str] = ()
-) -> dict[str, float]:
+def _ratios(found: dict[str, Numbers | str], reference: str, key: str) -> dict[str, float]:
+    own = found[reference]
+    if isinstance(own, str):
+        return {}
+    return {
+        name: round(numbers[key] / own[key], 2)
+        for name, numbers in found.items()
+        if not isinstance(numbers, str) and name != reference
+    }
+
+
+def _delay_error(way: Way, delay_ms: int) -> Numbers:
     """Send stamp to kernel receive stamp, less the delay that was asked for; the sender's own system call is in it."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        LinkBed(Path(folder), _config(stages), path, arguments) as bed,
-        Sink(bed.server) as sink,
-        Source(bed.client) as source,
-    ):
-        gc.disable()
-        source.send(DELAY_PACKETS, DELAY_PACKETS_PER_S, DELAY_SIZE_BYTES)
-        gc.enable()
-        sink.wait_for(DELAY_PACKETS, 1.0)
-        (summary,) = bed.stop()
-    warm = sink.arrivals[50:]
-    error_us = np.array([arrival.received_ns - arrival.sent_ns - expected_ns for arrival in warm]) / 1e3
+    arrivals = delayed(way, DELAY_PACKETS, delay_ms)[WARM_UP_PACKETS:]
+    spent_ns = arrivals["received_ns"].astype(np.int64) - arrivals["sent_ns"].astype(np.int64)
+    error_us = (spent_ns - delay_ms * 1_000_000) / 1e3
     p50, p99, p999 = np.percentile(error_us, [50, 99, 99.9])
+    return {"p50": float(p50), "p99": float(p99), "p99_9": float(p999), "max": float(error_us.max())}
+
+
+def _rate_error(way: Way, mbit: int) -> Numbers:
+    arrivals = saturated(way, mbit, SATURATED_S)
+    arrivals = arrivals[int(len(arrivals) * WARM_UP_SHARE) :]
+    if len(arrivals) < 2:
+        raise OSError("nothing came through")
+    size_bytes = FULL_BYTES + way.extra_bytes
+    received_ns = arrivals["received_ns"].astype(np.int64)
+    measured_bps = size_bytes * 8e9 * (len(arrivals) - 1) / int(received_ns[-1] - received_ns[0])
+    error_us = np.abs(np.diff(received_ns) / 1e3 - size_bytes * 8 / mbit)
     return {
-        "p50": round(float(p50), 1),
-        "p99": round(float(p99), 1),
-        "p99_9": round(float(p999), 1),
-        "max": round(float(error_us.max()), 1),
-        "router_cpu_share": round(summary["guard"]["cpu_ns"] / 1e9 / (DELAY_PACKETS / DELAY_PACKETS_PER_S), 3),
+        "rate_error_percent": (measured_bps / (mbit * 1e6) - 1) * 100,
+        "spacing_error_us_p50": float(np.percentile(error_us, 50)),
+        "spacing_error_us_p99": float(np.percentile(error_us, 99)),
     }
 
 
-def _saturate(bed: LinkBed, mbit: int) -> list[Arrival]:
-    """Send at twice the rate of the link, so that it never waits for the sender."""
-    packets_per_s = mbit * 1e6 / 8 / FULL_BYTES
-    count = int(packets_per_s * SATURATED_S)
-    with Sink(bed.server) as sink, Source(bed.client) as source:
-        source.send(count, packets_per_s * 2, FULL_BYTES)
-        sink.wait_for(count, SATURATED_S * 2)
-    return sink.arrivals[int(len(sink.arrivals) * WARM_UP_SHARE) :]
+def _stream(way: Way) -> Numbers:
+    return {"gbit_s": streamed(way, STREAM_S) / 1e9}
 
 
-def _rate_error(mbit: int) -> dict[str, float]:
-    queue_bytes = int(mbit * 1e6 / 8 * SATURATED_S)
-    stages = [{"kind": "rate", "parameters": {"rate_bps": mbit * 1_000_000, "queue_bytes": queue_bytes}}]
-    with tempfile.TemporaryDirectory() as folder, LinkBed(Path(folder), _config(stages)) as bed:
-        return _error_of(_saturate(bed, mbit), mbit, extra_bytes=0)
-
-
-def _tbf_error(mbit: int) -> dict[str, float] | str:
-    """The kernel's token bucket at the client's device, the emulator passing packets on; it counts Ethernet frames."""
-    with tempfile.TemporaryDirectory() as folder, LinkBed(Path(folder), _config([])) as bed:
-        client = bed.client.namespace
-        index = client.index(bed.client.end.device)
-        limit_bytes = int(mbit * 1e6 / 8 * SATURATED_S * 1.1)
-        try:
-            client.netlink.tc("add", "tbf", index, rate=f"{mbit}mbit", burst=TBF_BURST_BYTES, limit=limit_bytes)
-        except NetlinkError as error:
-            return f"not available: {error}"
-        return _error_of(_saturate(bed, mbit), mbit, extra_bytes=ETHERNET_BYTES)
-
-
-def _error_of(arrivals: Sequence[Arrival], mbit: int, extra_bytes: int) -> dict[str, float]:
-    measured_bps = rate_bps(arrivals, extra_bytes)
-    gap_us = np.diff([arrival.received_ns for arrival in arrivals]) / 1e3
-    ideal_us = (FULL_BYTES + extra_bytes) * 8 / mbit
-    return {
-        "rate_error_percent": round((measured_bps / (mbit * 1e6) - 1) * 100, 4) + 0.0,
-        "spacing_error_us_p50": round(float(np.percentile(np.abs(gap_us - ideal_us), 50)), 1),
-        "spacing_error_us_p99": round(float(np.percentile(np.abs(gap_us - ideal_us), 99)), 1),
-    }
-
-
-def _netem() -> str:
-    with tempfile.TemporaryDirectory() as folder, LinkBed(Path(folder), _config([])) as bed:
-        client = bed.client.namespace
-        try:
-            client.netlink.tc("add", "netem", client.index(bed.client.end.device), delay=DELAY_NS // 1_000)
-        except NetlinkError as error:
-            return f"not available in this kernel, so not compared: {error}"
-    return "available, not compared yet"
+@contextmanager
+def _busy_cpus() -> Iterator[None]:
+    programs = []
+    try:
+        for cpu in sorted(os.sched_getaffinity(0)):
+            programs.append(subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c", "while True: pass"]))
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
 
 
 def _decisions() -> dict[str, Any]:
@@ -142,9 +175,8 @@ def _decisions() -> dict[str, Any]:
 
 
 def main() -> int:
-    """Print the results: as one JSON object, or indented for reading."""
-    results = measure()
-    print(json.dumps(results) if "--json" in sys.argv[1:] else json.dumps(results, indent=1))
+    """Print the results as JSON."""
+    print(json.dumps(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 3), indent=1))
     return 0
 
 

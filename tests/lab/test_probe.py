@@ -24,7 +24,7 @@ def config(*up: dict[str, Any]) -> dict[str, Any]:
 def test_every_datagram_is_seen_with_size_stamps_and_header_fields(tmp_path: Path) -> None:
     delay = {"kind": "delay", "parameters": {"delay_ns": 5 * MS}}
     with LinkBed(tmp_path, config(delay)) as bed:
-        with Receiver(bed.server, tmp_path) as receiver:
+        with Receiver(bed.server.namespace, tmp_path) as receiver:
             send_regularly(bed.client, 500, 5_000, 300)
             bed.stop()
         found = receiver.arrivals
@@ -42,7 +42,7 @@ def test_every_datagram_is_seen_with_size_stamps_and_header_fields(tmp_path: Pat
 def test_a_schedule_gives_times_sizes_and_ports(tmp_path: Path) -> None:
     packets = [Packet(number * MS, 100 + number, number % 3) for number in range(60)]
     with LinkBed(tmp_path, config()) as bed:
-        with Receiver(bed.server, tmp_path) as receiver:
+        with Receiver(bed.server.namespace, tmp_path) as receiver:
             sent_ns = send_by_schedule(bed.client, packets, tmp_path, tos=2)
         found = receiver.arrivals
     assert found["size_bytes"].tolist() == [packet.size_bytes for packet in packets]
@@ -53,7 +53,7 @@ def test_a_schedule_gives_times_sizes_and_ports(tmp_path: Path) -> None:
 
 def test_as_fast_as_possible_loses_nothing_that_the_link_had_room_for(tmp_path: Path) -> None:
     with LinkBed(tmp_path, config()) as bed:
-        with Receiver(bed.server, tmp_path) as receiver:
+        with Receiver(bed.server.namespace, tmp_path) as receiver:
             send_regularly(bed.client, 2_000, 0, 1500, realtime=False)
         found = receiver.arrivals
     assert len(found) == 2_000

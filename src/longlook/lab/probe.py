@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
 
 from longlook.errors import LonglookError
+from longlook.lab.namespace import Namespace
 from longlook.lab.network import Side
 from longlook.linkprogram import link_program
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-UDP_IP_BYTES = 28
+Arrivals: TypeAlias = "NDArray[np.void]"
+"""A row for each datagram: sequence, sent_ns, received_ns (since 1970), size_bytes (IP), ttl, tos, intact."""
+
 SENDER_PRIORITY = 60
 """Above the router's, so that a due packet is stamped and sent without a wait in between."""
 _PORT = 9
@@ -44,21 +47,56 @@ class Packet:
     flow: int = 0
 
 
-class Receiver:
-    """`longlook-link probe receive` on a side; a context manager. After it, `arrivals` has a row for each datagram."""
+class ProbeProcess:
+    """A running `longlook-link probe`; it tells of itself in JSON lines. LonglookError where it says something else."""
 
-    def __init__(self, side: Side, folder: Path) -> None:
-        self._side, self._file = side, folder / "arrivals.bin"
-        self.arrivals: NDArray[np.void]
+    def __init__(self, namespace: Namespace, arguments: Sequence[str]) -> None:
+        with namespace.inside():
+            self._process = subprocess.Popen(
+                [link_program().path, "probe", *arguments], stdout=subprocess.PIPE, text=True
+            )
+
+    def hear(self, event: str) -> dict[str, Any]:
+        """The next line, which must tell of that event."""
+        line: dict[str, Any] = json.loads(self._output.readline() or "{}")
+        if line.get("event") != event:
+            raise LonglookError(f"the probe failed: {line.get('reason', 'it said nothing')}")
+        return line
+
+    def stop(self) -> None:
+        """Ask it to finish."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def end(self) -> None:
+        """Wait for its end, and kill it where that does not come."""
+        try:
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._output.close()
+
+    @property
+    def _output(self) -> IO[str]:
+        if self._process.stdout is None:
+            raise AssertionError("the probe was started with a pipe")
+        return self._process.stdout
+
+
+class Receiver:
+    """`longlook-link probe receive` in a namespace; a context manager. After it, `arrivals` has a row per datagram."""
+
+    def __init__(self, namespace: Namespace, folder: Path) -> None:
+        self._namespace, self._file = namespace, folder / "arrivals.bin"
+        self.arrivals: Arrivals
         self.socket_drops = 0
 
     def __enter__(self) -> Self:
-        address = f"{self._side.end.address}:{_PORT}"
-        self._process = _start(self._side, ["receive", "--at", address, "--out", str(self._file)])
+        self._process = ProbeProcess(self._namespace, ["receive", "--out", str(self._file)])
         try:
-            _hear(self._process, "ready")
+            self._process.hear("ready")
         except BaseException:
-            _end(self._process)
+            self._process.end()
             raise
         return self
 
@@ -66,12 +104,12 @@ class Receiver:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._process.send_signal(signal.SIGTERM)
+            self._process.stop()
             if kind is None:
-                self.socket_drops = int(_hear(self._process, "received")["socket_drops"])
+                self.socket_drops = int(self._process.hear("received")["socket_drops"])
                 self.arrivals = _read(self._file)
         finally:
-            _end(self._process)
+            self._process.end()
             self._file.unlink(missing_ok=True)
 
 
@@ -99,60 +137,32 @@ def send_by_schedule(
 def stream_bps(sender: Side, receiver: Side, seconds: float, skip_s: float = 1.0) -> float:
     """What one TCP connection carries for so long, without its first second."""
     address = f"{receiver.end.address}:{_PORT}"
-    taking = _start(receiver, ["stream-receive", "--at", address, "--skip", str(skip_s)])
+    taking = ProbeProcess(receiver.namespace, ["stream-receive", "--at", address, "--skip", str(skip_s)])
     try:
-        _hear(taking, "ready")
-        giving = _start(sender, ["stream-send", "--to", address, "--seconds", str(seconds)])
+        taking.hear("ready")
+        giving = ProbeProcess(sender.namespace, ["stream-send", "--to", address, "--seconds", str(seconds)])
         try:
-            return float(_hear(taking, "received")["bits_per_second"])
+            return float(taking.hear("received")["bits_per_second"])
         finally:
-            _end(giving)
+            giving.end()
     finally:
-        _end(taking)
+        taking.end()
 
 
 def _send(side: Side, arguments: Sequence[str], *, realtime: bool) -> None:
     priority = SENDER_PRIORITY if realtime else 0
     common = ["send", "--to", f"{side.end.peer_address}:{_PORT}", "--fifo", str(priority)]
-    process = _start(side, [*common, *arguments])
+    process = ProbeProcess(side.namespace, [*common, *arguments])
     try:
-        sent = _hear(process, "sent")
+        sent = process.hear("sent")
     finally:
-        _end(process)
+        process.end()
     if sent["unsent"]:
         raise LonglookError(f"the probe's device had no room for {sent['unsent']} packets")
 
 
-def _start(side: Side, arguments: Sequence[str]) -> "subprocess.Popen[str]":
-    with side.namespace.inside():
-        return subprocess.Popen([link_program().path, "probe", *arguments], stdout=subprocess.PIPE, text=True)
-
-
-def _hear(process: "subprocess.Popen[str]", event: str) -> dict[str, Any]:
-    """The next line, which must tell of that event."""
-    line: dict[str, Any] = json.loads(_output(process).readline() or "{}")
-    if line.get("event") != event:
-        raise LonglookError(f"the probe failed: {line.get('reason', 'it said nothing')}")
-    return line
-
-
-def _output(process: "subprocess.Popen[str]") -> IO[str]:
-    if process.stdout is None:
-        raise AssertionError("the probe was started with a pipe")
-    return process.stdout
-
-
-def _end(process: "subprocess.Popen[str]") -> None:
-    try:
-        process.wait(_STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    _output(process).close()
-
-
-def _read(path: Path) -> "NDArray[np.void]":
+def _read(path: Path) -> Arrivals:
     import numpy as np
 
-    arrivals: NDArray[np.void] = np.fromfile(path, np.dtype(list(_RECORD)))
+    arrivals: Arrivals = np.fromfile(path, np.dtype(list(_RECORD)))
     return arrivals

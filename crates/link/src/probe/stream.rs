@@ -1,10 +1,12 @@
 //! One TCP connection that carries as much as it can.
 
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use clap::Args;
+use nix::sys::socket::{setsockopt, sockopt};
 use serde_json::json;
 
 use super::failed;
@@ -14,6 +16,7 @@ use crate::say;
 
 const CHUNK_BYTES: usize = 256 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
+const SILENCE: Duration = Duration::from_secs(3);
 
 #[derive(Args)]
 pub struct SendOptions {
@@ -38,20 +41,22 @@ pub struct ReceiveOptions {
 pub fn send(options: &SendOptions) -> Result<(), Failure> {
     let mut stream = TcpStream::connect_timeout(&options.to, PATIENCE).map_err(failed("the probe cannot connect"))?;
     stream.set_write_timeout(Some(PATIENCE)).map_err(failed("the socket cannot be set up"))?;
+    // The same everywhere, where it may be chosen: what a kernel prefers by itself may pace.
+    let chosen = setsockopt(&stream, sockopt::TcpCongestion, &OsString::from("cubic")).is_ok();
     let chunk = vec![0; CHUNK_BYTES];
     let end_ns = monotonic_ns() + (options.seconds * 1e9) as u64;
     let mut sent_bytes = 0_u64;
     while monotonic_ns() < end_ns {
         sent_bytes += stream.write(&chunk).map_err(failed("sending failed"))? as u64;
     }
-    say(&json!({"event": "sent", "bytes": sent_bytes}))
+    say(&json!({"event": "sent", "bytes": sent_bytes, "cubic": u8::from(chosen)}))
 }
 
 pub fn receive(options: &ReceiveOptions) -> Result<(), Failure> {
     let listener = TcpListener::bind(&options.at).map_err(failed("the probe cannot listen"))?;
     say(&json!({"event": "ready"}))?;
     let (mut stream, _) = listener.accept().map_err(failed("nobody connects"))?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed("the socket cannot be set up"))?;
+    stream.set_read_timeout(Some(SILENCE)).map_err(failed("the socket cannot be set up"))?;
     let (bytes, took_ns) = count(&mut stream, (options.skip * 1e9) as u64).map_err(failed("receiving failed"))?;
     say(&json!({"event": "received", "bytes": bytes, "took_ns": took_ns,
         "bits_per_second": bytes as f64 * 8e9 / took_ns.max(1) as f64}))
@@ -63,7 +68,11 @@ fn count(stream: &mut TcpStream, skip_ns: u64) -> io::Result<(u64, u64)> {
     let mut first_ns = None;
     let (mut from_ns, mut last_ns, mut bytes) = (0, 0, 0);
     loop {
-        let length = stream.read(&mut buffer)?;
+        let length = match stream.read(&mut buffer) {
+            // A link that ends with the sender takes the connection's end along.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && bytes > 0 => 0,
+            read => read?,
+        };
         if length == 0 {
             return Ok((bytes, last_ns - from_ns));
         }
