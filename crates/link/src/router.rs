@@ -232,9 +232,10 @@ impl Router {
     }
 
     /// Sleeps until a packet is due or arrives, or something else is to be done.
-    fn wait(&mut self, now_ns: u64) -> Result<(), Failure> {
+    fn wait(&mut self, mut now_ns: u64) -> Result<(), Failure> {
         if self.log.flush_due_ns().is_some_and(|due_ns| due_ns <= now_ns) {
             self.log.flush().map_err(writer_stopped)?;
+            now_ns = monotonic_ns();
         }
         let next_due_ns = self.lanes.iter().filter_map(Lane::next_ns).min();
         let silent_ns = self.request.map(|_| self.last_arrival_ns + self.linger_ns);
@@ -243,8 +244,6 @@ impl Router {
             self.request = Some(Request::Stop);
             return Ok(());
         }
-        // The time may have passed while the last packets were handled.
-        let now_ns = monotonic_ns();
         let packet_ns = match next_due_ns.map(|due_ns| due_ns.max(self.retry_ns)) {
             Some(due_ns) => {
                 let sleep_ns = self.spin.sleep_ns(now_ns, due_ns);
