@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::direction::Direction;
 use crate::nat::NatTimes;
-use crate::parameters::{Values, shortened, suggest};
+use crate::parameters::{Values, clipped, shortened, suggest};
 use crate::stages::{self, StageSpec};
 
 pub(crate) const VERSION: u64 = 2;
@@ -161,7 +161,7 @@ fn check_stage(direction: DirectionName, at: &str, value: Value) -> Result<Stage
     let raw: RawStage = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
     let Some(spec) = stages::ALL.iter().find(|spec| spec.kind == raw.kind) else {
         let hint = suggest(&raw.kind, stages::ALL.iter().map(|spec| spec.kind));
-        return Err(ConfigError(format!("{at}: unknown kind `{}`{hint}", raw.kind)));
+        return Err(ConfigError(format!("{at}: unknown kind `{}`{hint}", clipped(&raw.kind))));
     };
     let wrong = |error: String| ConfigError(format!("{at} ({}): {error}", spec.kind));
     let values = Values::check(spec.parameters, &raw.parameters).map_err(wrong)?;
@@ -175,7 +175,9 @@ fn refuse_unknown(value: &Value, allowed: &[&str]) -> Result<(), String> {
         return Err(format!("it must be an object with the keys {}", allowed.join(", ")));
     };
     match object.keys().find(|key| !allowed.contains(&key.as_str())) {
-        Some(unknown) => Err(format!("unknown key `{unknown}`{}", suggest(unknown, allowed.iter().copied()))),
+        Some(unknown) => {
+            Err(format!("unknown key `{}`{}", clipped(unknown), suggest(unknown, allowed.iter().copied())))
+        }
         None => Ok(()),
     }
 }

@@ -203,11 +203,15 @@ fn increasing(value: &Value) -> Option<Vec<u64>> {
 
 /// A value for an error message; a trace of a megabyte does not belong there.
 pub(crate) fn shortened(value: &Value) -> String {
+    clipped(&value.to_string())
+}
+
+/// The beginning of what somebody wrote.
+pub(crate) fn clipped(text: &str) -> String {
     const MOST: usize = 80;
-    let text = value.to_string();
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+        None => text.to_owned(),
     }
 }
 
@@ -216,7 +220,7 @@ impl Values {
     pub(crate) fn check(specs: &'static [ParameterSpec], given: &Map<String, Value>) -> Result<Self, String> {
         let names = || specs.iter().map(|spec| spec.name);
         if let Some(unknown) = given.keys().find(|key| !names().any(|name| name == key.as_str())) {
-            return Err(format!("unknown key `{unknown}`{}", suggest(unknown, names())));
+            return Err(format!("unknown key `{}`{}", clipped(unknown), suggest(unknown, names())));
         }
         let mut values = Vec::with_capacity(specs.len());
         for spec in specs {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::parameters::{ParameterSpec, Varies, suggest};
+use crate::parameters::{ParameterSpec, Varies, clipped, shortened, suggest};
 
 /// The shortest time between two values that are drawn; shorter ones cost memory and are no longer a path's doing.
 const MIN_EVERY_NS: u64 = 100_000;
@@ -73,11 +73,15 @@ impl Schedule {
         let forms = || FORMS.iter().filter(|form| form.2 != Varies::AsRate || spec.varies == Varies::AsRate);
         let Some((name, keys, _)) = forms().find(|form| object.contains_key(form.0)) else {
             let given = object.keys().next().map_or("nothing", String::as_str);
-            return Err(format!("`{given}` is no way to vary{}", suggest(given, forms().map(|form| form.0))));
+            return Err(format!(
+                "`{}` is no way to vary{}",
+                clipped(given),
+                suggest(given, forms().map(|form| form.0))
+            ));
         };
         let others = |key: &&String| key.as_str() != *name && !(*name == "steps" && key.as_str() == "repeat_ns");
         if let Some(unknown) = object.keys().find(others) {
-            return Err(format!("unknown key `{unknown}` beside `{name}`"));
+            return Err(format!("unknown key `{}` beside `{name}`", clipped(unknown)));
         }
         let inner = &object[*name];
         if *name == "steps" {
@@ -87,7 +91,11 @@ impl Schedule {
             return Err(format!("`{name}` must be an object with the keys {}", keys.join(", ")));
         };
         if let Some(unknown) = fields.keys().find(|key| !keys.contains(&key.as_str())) {
-            return Err(format!("unknown key `{unknown}` in `{name}`{}", suggest(unknown, keys.iter().copied())));
+            return Err(format!(
+                "unknown key `{}` in `{name}`{}",
+                clipped(unknown),
+                suggest(unknown, keys.iter().copied())
+            ));
         }
         match *name {
             "uniform" => uniform(spec, inner),
@@ -99,14 +107,13 @@ impl Schedule {
 
 fn value_of(spec: &ParameterSpec, form: &str, given: &Value, key: &str) -> Result<f64, String> {
     spec.holds(&given[key])
-        .ok_or_else(|| format!("`{key}` of `{form}` is {}: it must be {}", given[key], spec.allowed()))
+        .ok_or_else(|| format!("`{key}` of `{form}` is {}: it must be {}", shortened(&given[key]), spec.allowed()))
 }
 
 fn time_of(form: &str, given: &Value, key: &str, minimum: u64) -> Result<u64, String> {
-    given[key]
-        .as_u64()
-        .filter(|time| (minimum..=MAX_AT_NS).contains(time))
-        .ok_or_else(|| format!("`{key}` of `{form}` is {}: it must be from {minimum} to {MAX_AT_NS} ns", given[key]))
+    given[key].as_u64().filter(|time| (minimum..=MAX_AT_NS).contains(time)).ok_or_else(|| {
+        format!("`{key}` of `{form}` is {}: it must be from {minimum} to {MAX_AT_NS} ns", shortened(&given[key]))
+    })
 }
 
 fn steps(spec: &ParameterSpec, list: &Value, repeat: Option<&Value>) -> Result<Schedule, String> {
@@ -118,7 +125,10 @@ fn steps(spec: &ParameterSpec, list: &Value, repeat: Option<&Value>) -> Result<S
         let pair = entry.as_array().filter(|pair| pair.len() == 2);
         let at_ns = pair.and_then(|pair| pair[0].as_u64()).filter(|at_ns| *at_ns <= MAX_AT_NS);
         let (Some(pair), Some(at_ns)) = (pair, at_ns) else {
-            return Err(format!("step {index} is {entry}: it must be [at_ns, value], at_ns from 0 to {MAX_AT_NS}"));
+            return Err(format!(
+                "step {index} is {}: it must be [at_ns, value], at_ns from 0 to {MAX_AT_NS}",
+                shortened(entry)
+            ));
         };
         match points.last() {
             None if at_ns != 0 => return Err(format!("step 0 begins at {at_ns} ns: the first must begin at 0")),
@@ -128,7 +138,7 @@ fn steps(spec: &ParameterSpec, list: &Value, repeat: Option<&Value>) -> Result<S
             _ => {}
         }
         let Some(value) = spec.holds(&pair[1]) else {
-            return Err(format!("step {index} has the value {}: it must be {}", pair[1], spec.allowed()));
+            return Err(format!("step {index} has the value {}: it must be {}", shortened(&pair[1]), spec.allowed()));
         };
         points.push((at_ns, value));
     }
@@ -136,7 +146,10 @@ fn steps(spec: &ParameterSpec, list: &Value, repeat: Option<&Value>) -> Result<S
     let repeat_ns = match repeat {
         None | Some(Value::Null) => None,
         Some(given) => Some(given.as_u64().filter(|ns| (end_ns + 1..=MAX_AT_NS).contains(ns)).ok_or_else(|| {
-            format!("`repeat_ns` is {given}: it must be after the last step, at {end_ns} ns, and at most {MAX_AT_NS}")
+            format!(
+                "`repeat_ns` is {}: it must be after the last step, at {end_ns} ns, and at most {MAX_AT_NS}",
+                shortened(given)
+            )
         })?),
     };
     if let Some(short) = repeat_ns.filter(|repeat_ns| *repeat_ns < MIN_EVERY_NS) {
@@ -169,7 +182,10 @@ fn walk(spec: &ParameterSpec, given: &Value) -> Result<Schedule, String> {
     in_order("walk", minimum, maximum, spec)?;
     let step = given["step"].as_f64().filter(|step| *step >= 0.0 && *step <= maximum - minimum);
     let Some(step) = step else {
-        return Err(format!("`step` of `walk` is {}: it must be from 0 to maximum − minimum", given["step"]));
+        return Err(format!(
+            "`step` of `walk` is {}: it must be from 0 to maximum − minimum",
+            shortened(&given["step"])
+        ));
     };
     if !(minimum..=maximum).contains(&start) {
         return Err(format!("`start` of `walk` is {start}: it must be from {minimum} to {maximum}"));
@@ -190,7 +206,10 @@ fn in_order(form: &str, minimum: f64, maximum: f64, spec: &ParameterSpec) -> Res
 fn opportunities(given: &Value) -> Result<Schedule, String> {
     let repeat_ns = time_of("opportunities", given, "repeat_ns", 1)?;
     let Some(bytes) = given["bytes"].as_u64().filter(|bytes| (1..=65_535).contains(bytes)) else {
-        return Err(format!("`bytes` of `opportunities` is {}: it must be from 1 to 65535", given["bytes"]));
+        return Err(format!(
+            "`bytes` of `opportunities` is {}: it must be from 1 to 65535",
+            shortened(&given["bytes"])
+        ));
     };
     let Some(entries) = given["runs"].as_array().filter(|entries| !entries.is_empty()) else {
         return Err("`runs` must be a list of [at_ns, count] with at least one entry".to_owned());
@@ -202,7 +221,8 @@ fn opportunities(given: &Value) -> Result<Schedule, String> {
         let Some((at_ns, count)) = numbers.filter(|(at, count)| *at <= repeat_ns && (1..=MAX_COUNT).contains(count))
         else {
             return Err(format!(
-                "run {index} is {entry}: it must be [at_ns, count], at_ns at most repeat_ns ({repeat_ns}), count from 1"
+                "run {index} is {}: it must be [at_ns, count], at_ns at most repeat_ns ({repeat_ns}), count from 1",
+                shortened(entry)
             ));
         };
         if runs.last().is_some_and(|before| at_ns <= before.0) {
