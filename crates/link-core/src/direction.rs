@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::config::{DirectionName, StageConfig};
 use crate::packet::{Event, Fate, PacketInfo, Verdict};
-use crate::stages::{Built, Exit, Holder, Order, Outcome, Recipe, Stage, Transit};
+use crate::stages::{Built, Exit, Holder, Order, Outcome, Recipe, Stage, Transit, is_bottleneck};
 
 struct Segment {
     gate: BinaryHeap<Reverse<Gated>>,
@@ -86,6 +86,7 @@ impl Direction {
                 direction: name,
                 kind: config.spec.kind,
                 occurrence: same_kind.count() as u16,
+                bottlenecks: stages[..index].iter().filter(|earlier| is_bottleneck(earlier.spec.kind)).count() as u16,
             };
             match (config.spec.build)(&recipe) {
                 Built::Holding(holder) => {

@@ -19,7 +19,7 @@ pub struct Transmitter(Means);
 /// When a packet's transmission begins and ends, in whole nanoseconds; the end is rounded up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
-    /// When those before it have left; of a trace, its first opportunity.
+    /// When those before it have left and the rate is not 0; of a trace, its first opportunity.
     pub begin_ns: u64,
     /// When its last bit has left.
     pub end_ns: u64,
@@ -92,16 +92,17 @@ impl Transmitter {
 
 impl Bucket {
     fn send(&mut self, start_ns: u64, size_bytes: u32) -> Sent {
-        let begin_ps = self.busy_until_ps.max(u128::from(start_ns) * PS_PER_NS);
+        let from_ps = self.busy_until_ps.max(u128::from(start_ns) * PS_PER_NS);
         let mut work = u128::from(size_bytes) * WORK_PER_BYTE;
         if self.burst > 0 {
-            self.tokens = self.burst.min(self.tokens + self.idle_work(begin_ps));
+            self.tokens = self.burst.min(self.tokens + self.idle_work(from_ps));
             let used = self.tokens.min(work);
             self.tokens -= used;
             work -= used;
         }
-        self.busy_until_ps = if work == 0 { begin_ps } else { self.finish_ps(begin_ps, work) };
-        Sent { begin_ns: whole_ns(begin_ps), end_ns: whole_ns(self.busy_until_ps + (PS_PER_NS - 1)) }
+        self.busy_until_ps = if work == 0 { from_ps } else { self.finish_ps(from_ps, work) };
+        let begin_ns = if work == 0 { whole_ns(from_ps) } else { self.flows_from(whole_ns(from_ps)) };
+        Sent { begin_ns, end_ns: whole_ns(self.busy_until_ps + (PS_PER_NS - 1)) }
     }
 
     fn finish_ps(&mut self, mut at_ps: u128, mut work: u128) -> u128 {
@@ -122,10 +123,14 @@ impl Bucket {
     }
 
     fn ready_ns(&mut self, from_ns: u64) -> u64 {
-        let mut at_ns = from_ns;
+        if self.tokens_at(from_ns) > 0 { from_ns } else { self.flows_from(from_ns) }
+    }
+
+    /// The first moment from `at_ns` on at which the rate is not 0.
+    fn flows_from(&mut self, mut at_ns: u64) -> u64 {
         loop {
             let piece = self.rate_bps.piece(at_ns);
-            if piece.value > 0.0 || self.tokens_at(at_ns) > 0 {
+            if piece.value > 0.0 {
                 return at_ns;
             }
             at_ns = piece.until_ns;
@@ -260,7 +265,7 @@ mod tests {
         let config = json!({"version": 2, "seed": 1, "linger_ns": 0, "up": [stage], "down": []});
         let config = Config::from_json(&config.to_string()).expect("valid");
         let (values, direction) = (&config.up[0].values, DirectionName::Up);
-        Transmitter::new(&Recipe { values, seed: 1, direction, kind: "rate", occurrence: 0 })
+        Transmitter::new(&Recipe { values, seed: 1, direction, kind: "rate", occurrence: 0, bottlenecks: 0 })
     }
 
     #[test]

@@ -118,6 +118,7 @@ fn reflected(value: f64, minimum: f64, maximum: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "values are taken as they were given")]
 mod tests {
     use super::*;
     use crate::DirectionName;

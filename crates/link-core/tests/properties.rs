@@ -380,6 +380,18 @@ proptest! {
     }
 
     #[test]
+    fn a_rate_by_chance_is_the_same_before_every_queue(seed: u64, traffic in traffic()) {
+        let drawn = json!({"uniform": {"minimum": 1_000_000, "maximum": 50_000_000, "every_ns": 1_000_000}});
+        let bottleneck = |kind: &str| json!({"kind": kind, "parameters": {"rate_bps": drawn, "queue_bytes": 50_000}});
+        // So far apart that no queue is ever long enough for an AQM.
+        let apart = |(number, packet): (u64, &Packet)| Packet { at_ns: packet.at_ns + number * 12_000_000, ..*packet };
+        let sparse: Vec<Packet> = (0..).zip(&traffic).map(apart).collect();
+        let plain: Vec<Option<u64>> = fates(seed, &[bottleneck("rate")], &sparse).iter().map(due_ns).collect();
+        let codel: Vec<Option<u64>> = fates(seed, &[bottleneck("codel")], &sparse).iter().map(due_ns).collect();
+        prop_assert_eq!(plain, codel);
+    }
+
+    #[test]
     fn a_bucket_lets_its_depth_through_at_once_and_never_more(
         rate_bps in 100_000..1_000_000_000_u64, burst_bytes in 1_500..60_000_u64, traffic in traffic()
     ) {

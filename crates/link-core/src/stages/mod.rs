@@ -88,6 +88,17 @@ pub struct Recipe<'a> {
     pub(crate) direction: DirectionName,
     pub(crate) kind: &'static str,
     pub(crate) occurrence: u16,
+    /// The number of bottlenecks before it.
+    pub(crate) bottlenecks: u16,
+}
+
+/// Stages with a rate and a queue. They share the draws of a rate that varies by chance: the k-th bottleneck of a
+/// direction has the same rate at the same time whatever its queue is, so that queues can be compared.
+const BOTTLENECKS: [&str; 4] = [codel::SPEC.kind, fq_codel::SPEC.kind, rate::SPEC.kind, red::SPEC.kind];
+
+/// Whether stages of that kind have a rate and a queue.
+pub(crate) fn is_bottleneck(kind: &str) -> bool {
+    BOTTLENECKS.contains(&kind)
 }
 
 impl Recipe<'_> {
@@ -100,8 +111,12 @@ impl Recipe<'_> {
     /// A parameter that may change with time, whose draws are another stream.
     #[must_use]
     pub fn varying(&self, name: &str) -> Varying {
-        let stream =
-            Stream::of_parameter(self.seed, self.direction, self.kind, self.occurrence, self.values.index(name) as u8);
+        let index = self.values.index(name) as u8;
+        let stream = if name == rate::RATE_BPS.name && is_bottleneck(self.kind) {
+            Stream::of_parameter(self.seed, self.direction, "bottleneck", self.bottlenecks, 0)
+        } else {
+            Stream::of_parameter(self.seed, self.direction, self.kind, self.occurrence, index)
+        };
         Varying::new(self.values.schedule(name), stream)
     }
 }
