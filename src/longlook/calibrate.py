@@ -12,7 +12,8 @@ from typing import Any
 import pandas as pd
 
 from longlook import calibration, codec, paths
-from longlook.calibration.cases import CASES, PACKETS
+from longlook.calibration.cases import PACKETS
+from longlook.calibration.catalogue import CASES
 from longlook.calibration.verdicts import Row, verdicts
 from longlook.engines.bundle import make_bundle
 from longlook.engines.errand import run_errand
@@ -58,7 +59,7 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
     MachineError where no guest boots or it did not finish.
     """
     guest, link = find_guest(), link_program()
-    say(f"measuring {len(CASES)} cases in a guest, half a minute …")
+    say(f"measuring {len(CASES)} cases in a guest, about a minute …")
     with scratch_box() as box:
         ended = run_errand(guest, _MODULE, (), make_bundle(), box, _SEED, _WALL_LIMIT_S)
         measured = box / RESULT / PACKETS

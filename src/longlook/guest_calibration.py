@@ -1,6 +1,6 @@
 """Pid 1 of a guest that calibrates the link. Light imports only."""
 
-from longlook.calibration.cases import CASES
+from longlook.calibration.catalogue import CASES
 from longlook.guest import BOX, ENGINE, HOME, Order, hand_over, live_as_init
 from longlook.lab.timing import Timing
 

@@ -26,7 +26,7 @@ def calibration_summary(result: Calibration) -> RenderableType:
             _number(row.netem, row.tolerance),
             row.unit,
             ("[green]ok[/]" if row.passed else "[red]out of tolerance[/]")
-            + ("" if row.netem_passed else " [yellow](netem is out)[/]"),
+            + ("" if row.netem_passed is not False else " [yellow](netem is out)[/]"),
         )
         shown = row.case
     failed = sum(not row.passed for row in result.rows)

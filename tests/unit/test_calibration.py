@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from longlook import calibrate
 from longlook.calibration.cases import (
-    CASES,
+    BASIC,
     EMULATORS,
     NETEM,
     OURS,
@@ -25,7 +25,7 @@ from longlook.calibration.cases import (
     Propagation,
     UniformDelay,
 )
-from longlook.calibration.laws import Times
+from longlook.calibration.check import Times
 from longlook.calibration.verdicts import Row, verdicts
 from longlook.cli import app
 
@@ -54,6 +54,8 @@ def obey(case: Case, sent_ns: Times) -> Times:
             return sent_ns + random.uniform(low_ns, high_ns, count)
         case Overtaking(_, width_ns):
             return sent_ns + random.uniform(0, width_ns, count)
+        case other:
+            raise TypeError(f"{other} is none of the basic laws")
 
 
 def drop_tail(sent_ns: Times, size_bytes: int, rate_bps: int, held: int) -> Times:
@@ -85,7 +87,7 @@ def judged(cases: list[Case], ours: Emulate, netem: Emulate = obey) -> list[Row]
 
 
 def cases_of(law: type) -> list[Case]:
-    return [case for case in CASES if isinstance(case.law, law)]
+    return [case for case in BASIC if isinstance(case.law, law)]
 
 
 def failures(law: type, ours: Emulate) -> set[str]:
@@ -101,19 +103,19 @@ def _names(rows: list[Row]) -> list[str]:
 
 
 def test_the_laws_themselves_pass() -> None:
-    rows = judged(list(CASES), obey)
+    rows = judged(list(BASIC), obey)
     assert [(row.case, row.quantity) for row in rows if not row.passed or not row.netem_passed] == []
-    assert _names(rows) == [case.name for case in CASES]
+    assert _names(rows) == [case.name for case in BASIC]
     assert all(row.reason for row in rows)
 
 
 def test_every_law_and_the_stated_settings_are_covered() -> None:
-    laws = [case.law for case in CASES]
+    laws = [case.law for case in BASIC]
     assert {law.rate_bps for law in laws if isinstance(law, Bottleneck)} == {1_000_000, 10_000_000, 100_000_000}
     assert {law.delay_ns for law in laws if isinstance(law, Propagation)} == {5_000_000, 18_000_000, 100_000_000}
     assert {law.probability for law in laws if isinstance(law, Bernoulli)} == {0.01, 0.1}
     assert {type(law) for law in laws} >= {DropTail, UniformDelay, Overtaking}
-    assert len({case.name for case in CASES}) == len(CASES)
+    assert len({case.name for case in BASIC}) == len(BASIC)
 
 
 def test_a_rate_two_per_cent_low_fails() -> None:
@@ -205,7 +207,7 @@ def test_a_packet_lost_where_none_may_be_leaves_nothing_measured(law: type) -> N
 
 
 def test_a_dead_link_fails_everything() -> None:
-    rows = judged(list(CASES), lambda _case, sent_ns: np.full(len(sent_ns), np.nan))
+    rows = judged(list(BASIC), lambda _case, sent_ns: np.full(len(sent_ns), np.nan))
     assert not any(row.passed for row in rows if row.quantity != "packets out of range")
 
 

@@ -63,7 +63,93 @@ class Overtaking:
     width_ns: int
 
 
-Law = Bottleneck | Propagation | DropTail | Bernoulli | UniformDelay | Overtaking
+@dataclass(frozen=True)
+class Gilbert:
+    """Packets are lost in one of two states; each packet is followed by a change of state with these probabilities."""
+
+    good_to_bad: float
+    bad_to_good: float
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """At a packet outside of a burst one begins with `probability` and takes `packets` packets."""
+
+    probability: float
+    packets: int
+
+
+@dataclass(frozen=True)
+class RandomDelay:
+    """A delay of this mean and deviation: `normal`, or `pareto` of shape 3; `correlation` from packet to packet."""
+
+    law: str
+    mean_ns: int
+    deviation_ns: int
+    correlation: float = 0.0
+
+
+@dataclass(frozen=True)
+class Doubling:
+    """Each packet comes twice with `probability`."""
+
+    probability: float
+
+
+@dataclass(frozen=True)
+class Displacement:
+    """With `probability`, a packet waits until `depth` later ones have passed it."""
+
+    probability: float
+    depth: int
+
+
+@dataclass(frozen=True)
+class VaryingRate:
+    """Packets that come all at once leave as the rate of the moment carries them: from each time on, in bits/s."""
+
+    steps: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Opportunities:
+    """At each of these times of a period one packet may leave."""
+
+    times_ns: tuple[int, ...]
+    period_ns: int
+
+
+@dataclass(frozen=True)
+class ControlledDelay:
+    """More comes than `rate_bps` carries; CoDel (RFC 8289) drops from the head."""
+
+    rate_bps: int
+    target_ns: int
+    interval_ns: int
+
+
+@dataclass(frozen=True)
+class FairShare:
+    """Flow 1 sends one packet of `one_in`, flow 0 the others, each more than half of `rate_bps`: each gets half."""
+
+    rate_bps: int
+    one_in: int
+
+
+@dataclass(frozen=True)
+class EarlyDrop:
+    """RED: more comes than `rate_bps` carries, and the mean queue settles where just so much is dropped."""
+
+    rate_bps: int
+    minimum_bytes: int
+    maximum_bytes: int
+    probability: float
+
+
+Chance = Bernoulli | Gilbert | Bursts | Doubling
+Delay = Propagation | UniformDelay | Overtaking | RandomDelay | Displacement
+Queue = Bottleneck | DropTail | VaryingRate | Opportunities | ControlledDelay | FairShare | EarlyDrop
+Law = Chance | Delay | Queue
 
 
 @dataclass(frozen=True)
@@ -94,15 +180,24 @@ class Netem:
 
 @dataclass(frozen=True)
 class Case:
-    """One measurement: what is sent through which link. `drain_ns`: after it, nothing can still be on its way."""
+    """One measurement: what is sent through which link. `drain_ns`: after it, nothing can still be on its way.
+
+    `netem` is None where the kernel's emulator has no such law, or one of its own. Of `one_in` packets the last takes a
+    port of its own: another flow.
+    """
 
     name: str
     law: Law
     stages: tuple[Stage, ...]
-    netem: Netem
+    netem: Netem | None
     schedule: Schedule
     size_bytes: int
     drain_ns: int
+    one_in: int = 0
+
+    def flow(self, sequence: int) -> int:
+        """The flow of a packet: 0 or 1."""
+        return int(self.one_in > 0 and sequence % self.one_in == self.one_in - 1)
 
 
 def _rate_stage(rate_bps: int, queue_bytes: int) -> Stage:
@@ -209,7 +304,7 @@ def _reorder(delay_ns: int, jitter_ns: int, spacing_ns: int) -> Case:
     )
 
 
-CASES: tuple[Case, ...] = (
+BASIC: tuple[Case, ...] = (
     _rate(1),
     _rate(10),
     _rate(100),

@@ -7,12 +7,16 @@ import numpy as np
 import pandas as pd
 
 from longlook.calibration.cases import NETEM, OURS, Case
-from longlook.calibration.laws import Check, Times, checks
+from longlook.calibration.check import VIRTUAL, Check, Lateness, Times
+from longlook.calibration.laws import checks
 
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity of one case. `passed` is about ours; netem's verdict says whether the theory is obeyed by it too."""
+    """One quantity of one case. `passed` is about ours; netem's verdict says whether the theory is obeyed by it too.
+
+    `netem_passed` is None where netem was not asked.
+    """
 
     case: str
     quantity: str
@@ -23,21 +27,23 @@ class Row:
     ours: float | None
     netem: float | None
     passed: bool
-    netem_passed: bool
+    netem_passed: bool | None
 
 
 def verdicts(cases: Sequence[Case], packets: pd.DataFrame) -> list[Row]:
-    """A row for each quantity; `packets` has case, emulator, sequence, sent_ns and received_ns (missing: lost)."""
-    return [
-        _row(case, ours, netem)
-        for case in cases
-        for ours, netem in zip(_checks(case, OURS, packets), _checks(case, NETEM, packets), strict=True)
-    ]
+    """A row for each quantity; `packets` has case, emulator, sequence, sent_ns, received_ns (missing: lost), times."""
+    rows = []
+    for case in cases:
+        ours, netem = (judge(case, packets[packets["emulator"] == emulator]) for emulator in (OURS, NETEM))
+        rows += [_row(case, one, other) for one, other in zip(ours, netem, strict=True)]
+    return rows
 
 
-def _checks(case: Case, emulator: str, packets: pd.DataFrame) -> list[Check]:
-    chosen = packets[(packets["case"] == case.name) & (packets["emulator"] == emulator)].sort_values("sequence")
-    return checks(case, _times(chosen["sent_ns"]), _times(chosen["received_ns"]))
+def judge(case: Case, packets: pd.DataFrame, late: Lateness = VIRTUAL) -> list[Check]:
+    """What the packets of one emulator say of a case."""
+    chosen = packets[packets["case"] == case.name].sort_values("sequence")
+    times = np.asarray(chosen["times"], dtype=np.int64) if "times" in chosen else None
+    return checks(case, _times(chosen["sent_ns"]), _times(chosen["received_ns"]), times, late)
 
 
 def _times(column: "pd.Series[float]") -> Times:
@@ -55,5 +61,5 @@ def _row(case: Case, ours: Check, netem: Check) -> Row:
         ours=ours.value,
         netem=netem.value,
         passed=ours.passed,
-        netem_passed=netem.passed,
+        netem_passed=None if case.netem is None else netem.passed,
     )

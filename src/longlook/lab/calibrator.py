@@ -2,6 +2,7 @@
 
 import csv
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from longlook.lab.netembed import NetemBed
 from longlook.lab.rig import LINK_OPTIONS_IN_GUEST
 from longlook.lab.timing import Timing
 
-COLUMNS = ("case", "emulator", "sequence", "sent_ns", "received_ns")
+COLUMNS = ("case", "emulator", "sequence", "sent_ns", "received_ns", "times")
 _LINGER_NS = 50_000_000  # required by the link's configuration; it is told to stop when it is empty
 
 
@@ -23,10 +24,11 @@ _LINGER_NS = 50_000_000  # required by the link's configuration; it is told to s
 class _Passage:
     sent_ns: list[int]
     received_ns: dict[int, int]
+    times: Counter[int]
 
 
 def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
-    """Write `packets.csv`: a row per packet sent, times in ns from the first packet of its case, empty for a lost one.
+    """Write `packets.csv`: a row per packet sent, in ns from the first of its case, when it first came, and how often.
 
     For virtual time: it sleeps until a link must be empty. LonglookError when the link lost count.
     """
@@ -35,14 +37,15 @@ def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(COLUMNS)
         for seed, case in enumerate(cases):  # a seed for each: two cases with one stage would share its draws
-            for emulator in EMULATORS:
+            for emulator in EMULATORS if case.netem is not None else (OURS,):
                 timing.align()
                 passage = _through_ours(case, seed, folder) if emulator == OURS else _through_netem(case)
                 first_ns = passage.sent_ns[0]
                 for sequence, sent_ns in enumerate(passage.sent_ns):
                     received_ns = passage.received_ns.get(sequence)
                     came_ns = "" if received_ns is None else received_ns - first_ns
-                    rows.writerow((case.name, emulator, sequence, sent_ns - first_ns, came_ns))
+                    times = passage.times[sequence]
+                    rows.writerow((case.name, emulator, sequence, sent_ns - first_ns, came_ns, times))
 
 
 def _through_ours(case: Case, seed: int, folder: Path) -> _Passage:
@@ -57,13 +60,22 @@ def _through_ours(case: Case, seed: int, folder: Path) -> _Passage:
         passage = _send(case, bed)
         (summary,) = bed.stop()
         up = summary["up"]
-        if (up["arrived"], up["queued"], up["delivered"]) != (case.schedule.count, 0, len(passage.received_ns)):
+        seen = passage.times.total() + _unseen(case, passage)
+        if (up["arrived"], up["queued"], up["delivered"]) != (case.schedule.count, 0, seen):
             raise LonglookError(f"{case.name}: the link and the probe count differently: {summary}")
     bed.log.unlink()
     return passage
 
 
+def _unseen(case: Case, passage: _Passage) -> int:
+    """Packets that the link delivers and the receiver's kernel throws away: their checksum is wrong."""
+    corrupts = any(stage.kind == "corrupt" for stage in case.stages)
+    return case.schedule.count - passage.times.total() if corrupts else 0
+
+
 def _through_netem(case: Case) -> _Passage:
+    if case.netem is None:
+        raise ValueError(f"netem has no {case.name}")
     with NetemBed(case.netem) as bed:
         return _send(case, bed)
 
@@ -72,6 +84,10 @@ def _send(case: Case, bed: LinkBed | NetemBed) -> _Passage:
     with ExitStack() as stack:
         sink = stack.enter_context(Sink(bed.server))
         source = stack.enter_context(Source(bed.client))
-        sent_ns = source.follow(case.schedule.offsets_ns(), case.size_bytes)
+        sent_ns = source.follow(case.schedule.offsets_ns(), case.size_bytes, case.flow)
         time.sleep(case.drain_ns / 1e9)
-    return _Passage(sent_ns, {arrival.sequence: arrival.received_ns for arrival in sink.arrivals})
+    return _Passage(
+        sent_ns,
+        {arrival.sequence: arrival.received_ns for arrival in reversed(sink.arrivals)},
+        Counter(arrival.sequence for arrival in sink.arrivals),
+    )

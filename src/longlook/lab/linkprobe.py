@@ -10,7 +10,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,7 +171,7 @@ class Source:
     """Sends datagrams from one side to the sink of the other; a context manager."""
 
     def __init__(self, side: Side) -> None:
-        self._socket = _udp_socket(side)
+        self._socket, self._other = _udp_socket(side), _udp_socket(side)
         self._address = (side.end.peer_address, _PORT)
 
     def __enter__(self) -> Self:
@@ -181,9 +181,14 @@ class Source:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._socket.close()
+        self._other.close()
 
-    def follow(self, offsets_ns: Sequence[int], size_bytes: int) -> list[int]:
-        """Send a datagram of `size_bytes` (IP packet) at each of these times from a start; when each was sent."""
+    def follow(self, offsets_ns: Sequence[int], size_bytes: int, flow: Callable[[int], int] = lambda _: 0) -> list[int]:
+        """Send a datagram of `size_bytes` (IP packet) at each of these times from a start; when each was sent.
+
+        `flow` says of each by its number which of two ports it leaves from, 0 or 1.
+        """
+        sockets = (self._socket, self._other)
         payload = bytearray(size_bytes - UDP_IP_BYTES)
         began_ns = time.monotonic_ns() + _LEAD_NS
         sent_ns: list[int] = []
@@ -196,7 +201,7 @@ class Source:
                     time.sleep(left_ns / 1e9)
             sent_ns.append(time.time_ns())
             _STAMP.pack_into(payload, 0, sequence, sent_ns[-1])
-            self._socket.sendto(payload, self._address)
+            sockets[flow(sequence)].sendto(payload, self._address)
         return sent_ns
 
     def send(self, count: int, packets_per_s: float, size_bytes: int) -> None:

@@ -1,0 +1,73 @@
+"""One judged quantity, and how late a sound router may let packets go: the words that all laws are told in."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+CONFIDENCE = 0.999
+Z = float(stats.norm.isf((1 - CONFIDENCE) / 2))
+SAMPLING = "99.9 % interval of the sample"
+BINOMIAL = "99.9 % interval of the binomial law"
+KOLMOGOROV = "99.9 % point of Kolmogorov and Smirnov's"
+
+Times = NDArray[np.float64]
+"""Nanoseconds; NaN: never."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A quantity: the theory's value, how far from it is allowed and why, and the measured value, None without one."""
+
+    quantity: str
+    unit: str
+    theory: float
+    tolerance: float
+    reason: str
+    value: float | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the measured value is within the tolerance; to 1e-9 of it, for sums of floats."""
+        return self.value is not None and bool(abs(self.value - self.theory) <= self.tolerance * (1 + 1e-9))
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """What a router's wake-ups may add: to the median, and to all but `spared` of the packets. Nanoseconds."""
+
+    most_ns: int
+    median_ns: int
+    spared: float
+    word: str
+    reason: str
+    median_reason: str
+
+    def largest(self, values: Times) -> float:
+        """The largest value but for those that are spared."""
+        return float(np.quantile(values, 1 - self.spared, method="higher")) if len(values) else float("nan")
+
+
+VIRTUAL = Lateness(
+    most_ns=10_000,
+    median_ns=3_000,
+    spared=0.0,
+    word="largest",
+    reason="wake-ups of the router: 10 µs at most",
+    median_reason="half a dozen readings of the clock, 256 ns each, sender's included",
+)
+"""A packet leaves when the router has been woken and has read the clock, at 256 ns of virtual time a reading.
+
+Once a second it first relates the monotonic clock to the wall clock, by 30 readings: 7.7 µs.
+"""
+
+LIVE = Lateness(
+    most_ns=1_000_000,
+    median_ns=100_000,
+    spared=0.001,
+    word="99.9 % point of",
+    reason="1 ms, from where on a packet counts as late; one in a thousand may be (docs/lab.md)",
+    median_reason="a wake-up by the kernel without spinning, and the probe's system call",
+)
+"""On a host, where other work and other machines take the processor at will."""
