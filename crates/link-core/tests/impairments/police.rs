@@ -36,7 +36,6 @@ fn passed(link: &[Value], traffic: &[Arrival]) -> Vec<(u64, u64)> {
 
 /// Asserts the bound; `supplied` gives the bit-nanoseconds per second from the start to a time, that included.
 fn assert_bound(passed: &[(u64, u64)], burst_bytes: u64, supplied: impl Fn(u64) -> u128) -> Result<(), TestCaseError> {
-    let units = |bytes: u64| u128::from(bytes) * 8 * NS_PER_S;
     let supplied: Vec<u128> = passed.iter().map(|(at_ns, _)| supplied(*at_ns)).collect();
     for first in 0..passed.len() {
         let mut used = 0;
@@ -49,13 +48,35 @@ fn assert_bound(passed: &[(u64, u64)], burst_bytes: u64, supplied: impl Fn(u64) 
     Ok(())
 }
 
+fn units(bytes: u64) -> u128 {
+    u128::from(bytes) * 8 * NS_PER_S
+}
+
+/// What a bucket lets through that is filled by `supplied`, packet by packet.
+fn expected(traffic: &[Arrival], burst_bytes: u64, supplied: impl Fn(u64) -> u128) -> Vec<(u64, u64)> {
+    let (mut tokens, mut before) = (units(burst_bytes), 0);
+    let mut is_covered = |arrival: &&Arrival| {
+        let now = supplied(arrival.at_ns);
+        tokens = units(burst_bytes).min(tokens + (now - before));
+        before = now;
+        let covered = tokens >= units(u64::from(arrival.info.size_bytes));
+        tokens -= if covered { units(u64::from(arrival.info.size_bytes)) } else { 0 };
+        covered
+    };
+    let own = traffic.iter().filter(|arrival| arrival.info.transport == Transport::Udp);
+    let passed = own.filter(|arrival| is_covered(arrival));
+    passed.map(|arrival| (arrival.at_ns, u64::from(arrival.info.size_bytes))).collect()
+}
+
 proptest! {
     #[test]
     fn a_constant_rate_bounds_every_window(
         traffic in traffic(), rate_bps in 1_000..100_000_000_u64, burst_bytes in 1_500..20_000_u64
     ) {
         let passed = passed(&[police("udp", &json!(rate_bps), burst_bytes)], &traffic);
-        assert_bound(&passed, burst_bytes, |at_ns| u128::from(at_ns) * u128::from(rate_bps))?;
+        let by = |at_ns: u64| u128::from(at_ns) * u128::from(rate_bps);
+        assert_bound(&passed, burst_bytes, by)?;
+        prop_assert_eq!(passed, expected(&traffic, burst_bytes, by));
     }
 
     #[test]
@@ -76,6 +97,7 @@ proptest! {
             u128::from(cycles) * part(REPEAT_NS) + part(inside_ns)
         };
         assert_bound(&passed, burst_bytes, by)?;
+        prop_assert_eq!(passed, expected(&traffic, burst_bytes, by));
     }
 
     #[test]
@@ -96,6 +118,7 @@ proptest! {
             moments.sum::<u128>() * 1_500 * 8 * NS_PER_S
         };
         assert_bound(&passed, burst_bytes, by)?;
+        prop_assert_eq!(passed, expected(&traffic, burst_bytes, by));
     }
 
     #[test]
