@@ -171,3 +171,14 @@ fn a_bucket_is_full_at_the_start_and_after_any_pause_and_never_fuller() {
         assert_eq!(passed.len(), 8, "{rate}");
     }
 }
+
+#[test]
+fn an_opportunity_counts_from_its_very_moment_and_the_last_of_each_cycle_too() {
+    let info = PacketInfo { size_bytes: 1_500, transport: Transport::Udp, ..PacketInfo::default() };
+    let traffic: Vec<Arrival> = (0..32).map(|number| Arrival { at_ns: number * 1_000_000, info }).collect();
+    let trace =
+        json!({"opportunities": {"runs": [[1_000_000, 1], [10_000_000, 1]], "bytes": 1_500, "repeat_ns": 10_000_000}});
+    let passed = passed(&[police("udp", &trace, 1_500)], &traffic);
+    let times_ms: Vec<u64> = passed.iter().map(|(at_ns, _)| at_ns / 1_000_000).collect();
+    assert_eq!(times_ms, [0, 1, 10, 11, 20, 21, 30, 31]);
+}
