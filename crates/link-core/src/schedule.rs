@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::parameters::{ParameterSpec, Varies, clipped, shortened, suggest};
 
 /// The shortest time between two values that are drawn; shorter ones cost memory and are no longer a path's doing.
-const MIN_EVERY_NS: u64 = 100_000;
+const MIN_EVERY_NS: u64 = 1_000_000;
 /// Times beyond a week are mistakes of unit.
 const MAX_AT_NS: u64 = 7 * 24 * 3_600 * 1_000_000_000;
 const MAX_COUNT: u64 = 1_000_000;
