@@ -240,6 +240,7 @@ mod tests {
             quic_form: 4,
             connection_id_bytes: 20,
             ip_version: 4,
+            queued_ns: 12,
             client_address: [1; 16],
             server_address: [2; 16],
         }
@@ -262,7 +263,7 @@ mod tests {
             let fields = described.as_array().expect("a list");
             fields.iter().find(|field| field["name"] == name).expect("a field")["offset"].clone()
         };
-        let expected = [("size_bytes", 40), ("payload_bytes", 64), ("direction", 70), ("ip_version", 80)];
+        let expected = [("size_bytes", 40), ("payload_bytes", 64), ("direction", 70), ("queued_ns", 88)];
         for (name, offset) in expected.into_iter().chain([("client_address", 96), ("server_address", 112)]) {
             assert_eq!(at(name), offset, "{name}");
         }
