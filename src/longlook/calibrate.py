@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,7 @@ class Calibration:
     cpu_s: float
     made_unix_s: int
     rows: tuple[Row, ...]
+    aa: Mapping[str, Any] | None = None
 
 
 def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibration:
@@ -90,6 +91,12 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
         for name in (TABLE, RAW):
             shutil.copyfile(folder / name, out / name)
     return result
+
+
+def keep(result: Calibration, out: Path | None) -> None:
+    """Write the table again, with what was added to it."""
+    for folder in (_folder(result.link, result.kernel), *([out] if out else [])):
+        write_json(folder / TABLE, codec.encode(result))
 
 
 def certificate(link_digest: str, kernel_digest: str) -> dict[str, Any] | None:

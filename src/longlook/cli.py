@@ -147,14 +147,16 @@ def run(
 
 @app.command()
 def calibrate(
+    engine: Annotated[str, typer.Option(help="Whose time: virtual (in a guest) or live (this host's).")] = "virtual",
+    aa: Annotated[bool, typer.Option("--aa", help="Also load a page with the same arm twice, and compare.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the table and the packets' times here.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare the link emulator with theory and with the kernel's netem; exit 1 where it is out of tolerance."""
-    from longlook.calibrate import calibrate as measure
+    from longlook.pipeline_calibrate import run_calibration
     from longlook.present_calibration import calibration_summary
 
-    result = measure((lambda _text: None) if as_json else console().print, out)
+    result = run_calibration(engine, (lambda _text: None) if as_json else console().print, out, aa=aa)
     if as_json:
         print_json(codec.encode(result))
     else:

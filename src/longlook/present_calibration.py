@@ -6,10 +6,53 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from longlook.calibrate import Calibration
+from longlook.calibrate_live import LiveCalibration
+from longlook.report.calibration import facts as live_facts
+from longlook.report.calibration import number as live_number
 
 
-def calibration_summary(result: Calibration) -> RenderableType:
+def calibration_summary(result: Calibration | LiveCalibration) -> RenderableType:
     """The table, and what it comes to."""
+    parts = [_live(result)] if isinstance(result, LiveCalibration) else [_virtual(result)]
+    if result.aa is not None:
+        for protocol in ("h2", "h3"):
+            found = result.aa[protocol]
+            parts.append(
+                f"the same arm twice, {protocol}, {found['rounds']} rounds: "
+                f"mean difference {found['mean_pct']:+.2f} %, largest {found['largest_pct']:.2f} % "
+                f"of {found['median_s'] * 1e3:.0f} ms"
+            )
+    return Group(*parts)
+
+
+def _live(result: LiveCalibration) -> RenderableType:
+    table = Table("case", "quantity", box=None)
+    for name in ("theory", "tolerance", "probe", "log", "netem"):
+        table.add_column(name, justify="right")
+    for name in ("", "verdict"):
+        table.add_column(name)
+    shown = ""
+    for row in result.rows:
+        table.add_row(
+            row.case if row.case != shown else "",
+            row.quantity,
+            live_number(row.theory, row.tolerance),
+            f"±{live_number(row.tolerance, row.tolerance)}",
+            live_number(row.probe, row.tolerance),
+            live_number(row.log, row.log_tolerance or row.tolerance),
+            live_number(row.netem, row.tolerance),
+            row.unit,
+            "[green]ok[/]" if row.passed else "[red]out of tolerance[/]",
+        )
+        shown = row.case
+    failed = sum(not row.passed for row in result.rows)
+    verdict = (
+        "[green]passed[/]" if result.passed else f"[red]failed: {failed} of {len(result.rows)} out of tolerance[/]"
+    )
+    return Group(table, f"calibration in real time: {verdict}; {live_facts(result)}")
+
+
+def _virtual(result: Calibration) -> RenderableType:
     table = Table("case", "quantity", box=None)
     for name in ("theory", "tolerance", "longlook", "netem"):
         table.add_column(name, justify="right")

@@ -242,7 +242,7 @@ def test_the_command_fails_when_ours_is_out_of_tolerance(
     rows = tuple(judged(cases_of(Propagation), lambda case, sent_ns: obey(case, sent_ns) + error_ns))
     passed = all(row.passed for row in rows)
     result = calibrate.Calibration("key", passed, "link", "kernel", "code", "packets", True, 1.0, 1.0, 0, rows)
-    monkeypatch.setattr(calibrate, "calibrate", lambda _say, _out: result)
+    monkeypatch.setattr("longlook.pipeline_calibrate.calibrate", lambda _say, _out: result)
     done = CliRunner().invoke(app, ["calibrate"])
     assert done.exit_code == code
     assert ("out of tolerance" in done.output) == (code == 1)

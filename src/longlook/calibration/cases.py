@@ -257,7 +257,7 @@ def _loss(percent: int, count: int) -> Case:
     )
 
 
-def _jitter(delay_ns: int, jitter_ns: int) -> Case:
+def uniform_jitter(delay_ns: int, jitter_ns: int) -> Case:
     """Packets so far apart that none meets another: the law of one draw."""
     count = 3_000
     return Case(
@@ -315,7 +315,7 @@ BASIC: tuple[Case, ...] = (
     _drop_tail(10, 100_000, 487_300),
     _loss(1, 20_000),
     _loss(10, 10_000),
-    _jitter(20 * _MS, 10 * _MS),
+    uniform_jitter(20 * _MS, 10 * _MS),
     _access(1_200_000),
     _reorder(20 * _MS, 10 * _MS, 4 * _MS),
 )

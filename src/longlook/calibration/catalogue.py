@@ -10,6 +10,7 @@ from longlook.calibration.cases import (
     ControlledDelay,
     Displacement,
     Doubling,
+    DropTail,
     EarlyDrop,
     FairShare,
     Gilbert,
@@ -19,6 +20,7 @@ from longlook.calibration.cases import (
     RandomDelay,
     Schedule,
     VaryingRate,
+    uniform_jitter,
 )
 from longlook.model import Json, Stage
 
@@ -42,16 +44,17 @@ def _chance(
     )
 
 
-def _jitter(law: str, correlation: float = 0.0) -> Case:
+def _jitter(law: str, correlation: float = 0.0, unit_ns: int = _MS) -> Case:
     """Packets so far apart that none meets another; five deviations from the least delay."""
-    delay_ns, deviation_ns, count = 20 * _MS, 4 * _MS, 3_000
+    delay_ns, deviation_ns, count = 20 * unit_ns, 4 * unit_ns, 3_000
     parameters: dict[str, Json] = {"jitter_ns": deviation_ns, "reorder": True, "law": law, "correlation": correlation}
     return Case(
-        name=f"{law} jitter 20 ± 4 ms" + (f", correlation {correlation:g}" if correlation else ""),
+        name=f"{law} jitter {delay_ns / _MS:g} ± {deviation_ns / _MS:g} ms"
+        + (f", correlation {correlation:g}" if correlation else ""),
         law=RandomDelay(law, delay_ns, deviation_ns, correlation),
         stages=(Stage("delay", {"delay_ns": delay_ns}), Stage("jitter", parameters)),
         netem=None,  # its tables approximate both laws, and its correlation narrows them
-        schedule=Schedule(count, period_ns=30 * _MS),
+        schedule=Schedule(count, period_ns=30 * unit_ns),
         size_bytes=_SMALL_BYTES,
         drain_ns=500 * _MS,
     )
@@ -180,3 +183,14 @@ IMPAIRMENTS: tuple[Case, ...] = (
 )
 
 CASES: tuple[Case, ...] = (*BASIC, *IMPAIRMENTS)
+
+_TENTH_NS = 100_000
+
+LIVE_CASES: tuple[Case, ...] = (
+    *(case for case in CASES if isinstance(case.law, Bernoulli | Gilbert | Bursts | Doubling | Displacement)),
+    *(case for case in BASIC if isinstance(case.law, DropTail) and case.law.rate_bps == 10 * _MBIT),
+    uniform_jitter(2 * _MS, _MS),
+    *(_jitter(law, correlation, _TENTH_NS) for law, correlation in (("normal", 0.0), ("pareto", 0.0), ("normal", 0.8))),
+    *(case for case in CASES if isinstance(case.law, VaryingRate | Opportunities | FairShare)),
+)
+"""In real time, where a minute is a minute: what is quick, and does not hang on the phase in which packets come."""

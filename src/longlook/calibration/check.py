@@ -35,14 +35,23 @@ class Check:
 
 @dataclass(frozen=True)
 class Lateness:
-    """What a router's wake-ups may add: to the median, and to all but `spared` of the packets. Nanoseconds."""
+    """What a router's wake-ups may add: to the median, and to all but `spared` of the packets. Nanoseconds.
+
+    `usual_ns` is what they may shift a whole distribution by.
+    """
 
     most_ns: int
     median_ns: int
+    usual_ns: int
     spared: float
     word: str
     reason: str
     median_reason: str
+
+    def distance(self, count: int, density: float) -> tuple[float, str]:
+        """How far a sample may be from its law by Kolmogorov and Smirnov, and why. `density`: the largest, per ns."""
+        allowed = float(stats.kstwo.ppf(CONFIDENCE, count)) + self.usual_ns * density
+        return allowed, KOLMOGOROV + (f", and a shift of {self.usual_ns / 1e3:g} µs" if self.usual_ns else "")
 
     def largest(self, values: Times) -> float:
         """The largest value but for those that are spared."""
@@ -52,6 +61,7 @@ class Lateness:
 VIRTUAL = Lateness(
     most_ns=10_000,
     median_ns=3_000,
+    usual_ns=0,
     spared=0.0,
     word="largest",
     reason="wake-ups of the router: 10 µs at most",
@@ -65,6 +75,7 @@ Once a second it first relates the monotonic clock to the wall clock, by 30 read
 LIVE = Lateness(
     most_ns=1_000_000,
     median_ns=100_000,
+    usual_ns=20_000,
     spared=0.001,
     word="99.9 % point of",
     reason="1 ms, from where on a packet counts as late; one in a thousand may be (docs/lab.md)",

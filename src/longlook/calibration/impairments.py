@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from longlook.calibration.cases import (
     RandomDelay,
     VaryingRate,
 )
-from longlook.calibration.check import BINOMIAL, CONFIDENCE, KOLMOGOROV, SAMPLING, Check, Lateness, Times, Z
+from longlook.calibration.check import BINOMIAL, CONFIDENCE, SAMPLING, Check, Lateness, Times, Z
 
 Lossy = Gilbert | Bursts
 """Loss by chance, with a memory."""
@@ -44,7 +45,7 @@ def judged(
         case Bursts() as law:
             found = _bursts(law, lost)
         case RandomDelay() as law:
-            found = _random_delay(law, spent_ns)
+            found = _random_delay(law, spent_ns, late)
         case Doubling() as law:
             found = _doubling(law, times if times is not None else np.ones(len(sent_ns), dtype=np.int64))
         case Displacement() as law:
@@ -94,7 +95,7 @@ def _bursts(law: Bursts, lost: NDArray[np.bool_]) -> Iterator[Check]:
     yield Check("bursts of another length", "", 0.0, 0.0, "none: a run is one burst or several", odd)
 
 
-def _random_delay(law: RandomDelay, spent_ns: Times) -> Iterator[Check]:
+def _random_delay(law: RandomDelay, spent_ns: Times, late: Lateness) -> Iterator[Check]:
     count, rho = len(spent_ns), law.correlation
     spread_ns = law.deviation_ns * math.sqrt((1 + rho) / (1 - rho) / count)
     mean_ms = float(np.mean(spent_ns)) / 1e6
@@ -106,14 +107,17 @@ def _random_delay(law: RandomDelay, spent_ns: Times) -> Iterator[Check]:
         found = float(np.corrcoef(spent_ns[1:], spent_ns[:-1])[0, 1]) if varies else None
         yield Check("correlation of neighbours", "", rho, tolerance, SAMPLING, found)
         return
+    law_of_one: Any
     if law.law == "normal":
-        cumulative = stats.norm(law.mean_ns, law.deviation_ns).cdf
+        law_of_one, density = stats.norm(law.mean_ns, law.deviation_ns), 1 / math.sqrt(2 * math.pi) / law.deviation_ns
     else:
         mean, variance = _PARETO_SHAPE / (_PARETO_SHAPE - 1), _PARETO_SHAPE / (_PARETO_SHAPE - 1) ** 2
         scale = law.deviation_ns / math.sqrt(variance / (_PARETO_SHAPE - 2))
-        cumulative = stats.pareto(_PARETO_SHAPE, loc=law.mean_ns - mean * scale, scale=scale).cdf
-    distance = float(stats.kstest(spent_ns, cumulative).statistic)
-    yield Check("distance from the law", "", 0.0, float(stats.kstwo.ppf(CONFIDENCE, count)), KOLMOGOROV, distance)
+        density = _PARETO_SHAPE / scale
+        law_of_one = stats.pareto(_PARETO_SHAPE, loc=law.mean_ns - mean * scale, scale=scale)
+    distance = float(stats.kstest(spent_ns, law_of_one.cdf).statistic)
+    allowed, reason = late.distance(count, density)
+    yield Check("distance from the law", "", 0.0, allowed, reason, distance)
 
 
 def _doubling(law: Doubling, times: NDArray[np.int64]) -> Iterator[Check]:

@@ -22,7 +22,7 @@ from longlook.calibration.cases import (
     Schedule,
     UniformDelay,
 )
-from longlook.calibration.check import BINOMIAL, CONFIDENCE, KOLMOGOROV, SAMPLING, VIRTUAL, Check, Lateness, Times, Z
+from longlook.calibration.check import BINOMIAL, CONFIDENCE, SAMPLING, VIRTUAL, Check, Lateness, Times, Z
 
 RATE_SHARE = 1e-4
 _PAIRS_NEEDED = 50  # for the normal approximation of their number
@@ -153,8 +153,8 @@ def _uniform(law: UniformDelay, spent_ns: Times, late: Lateness) -> Iterator[Che
     sd_ns = float(np.std(spent_ns, ddof=1))
     yield Check("standard deviation", "ms", spread_ns / 1e6, sd_tolerance_ns / 1e6, SAMPLING, sd_ns / 1e6)
     distance = float(stats.kstest(spent_ns, stats.uniform(law.low_ns, width_ns).cdf).statistic)
-    allowed = float(stats.kstwo.ppf(CONFIDENCE, count))
-    yield Check("distance from the law", "", 0.0, allowed, KOLMOGOROV, distance)
+    allowed, reason = late.distance(count, 1 / width_ns)
+    yield Check("distance from the law", "", 0.0, allowed, reason, distance)
     outside = (spent_ns < law.low_ns) | (spent_ns > law.high_ns + late.most_ns)
     spared = math.ceil(late.spared * count)
     yield Check("packets out of range", "", 0.0, spared, f"{spared or 'none'}; {late.reason}", float(np.sum(outside)))

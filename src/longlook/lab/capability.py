@@ -49,6 +49,11 @@ def check() -> list[Capability]:
     return [*found, *_congestion_controls(), *_comforts()]
 
 
+def has_realtime_priority() -> bool:
+    """Whether the router may have real-time priority here; without it, busy machines make packets late."""
+    return _tried(_use_fifo, isolated=False) is None
+
+
 def _congestion_controls() -> Iterator[Capability]:
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     for name, required in (("cubic", True), ("bbr", False), ("reno", False)):
@@ -62,7 +67,9 @@ def _comforts() -> Iterator[Capability]:
     yield Capability(
         "real-time priority for the router",
         fifo is None,
-        "SCHED_FIFO" if fifo is None else f"{fifo}: busy machines will invalidate more trials",
+        "SCHED_FIFO"
+        if fifo is None
+        else f"{fifo}: on a busy machine packets leave milliseconds late, and trials are invalid",
         None
         if fifo is None
         else "run as root, or: echo '* - rtprio 50' > /etc/security/limits.d/longlook.conf (then log in again)",
