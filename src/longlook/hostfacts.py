@@ -6,6 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from longlook.lab.capability import has_realtime_priority
+
 LIBRARIES = ("numpy", "pandas", "scipy", "statsmodels", "altair", "pyroute2", "websockets")
 
 
@@ -17,6 +19,8 @@ def host_facts() -> dict[str, Any]:
         "cpu": _first(Path("/proc/cpuinfo"), "model name"),
         "cpus": os.cpu_count(),
         "memory_kib": int((_first(Path("/proc/meminfo"), "MemTotal") or "0").split()[0]),
+        # Of the link emulator, in live trials: without it packets are late whenever the machine is busy.
+        "realtime_priority": "yes" if has_realtime_priority() else "no: live links are less accurate when it is busy",
         "python": platform.python_version(),
         "longlook": version("longlook"),
         "libraries": {name: version(name) for name in LIBRARIES},
