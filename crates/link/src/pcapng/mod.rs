@@ -8,7 +8,8 @@ mod packet;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
@@ -41,12 +42,24 @@ pub struct Options {
 /// Writes the capture file and says what is in it.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let mut log = LogFile::open(&options.log)?;
+    if is_same_file(&options.log, &options.out) {
+        let reason = format!("{} is the log itself, which would be lost", options.out.display());
+        return Err(Failure::usage(reason).hint("name another file for the capture: OUT.pcapng"));
+    }
     let (moments, skipped) = moments(&mut log)
         .map_err(|error| Failure::new(format!("{} cannot be read: {error}", options.log.display())))?;
     write(options, &log, &moments)
         .map_err(|error| Failure::new(format!("{} cannot be written: {error}", options.out.display())))?;
     say(&json!({"event": "pcapng", "records": log.count, "packets": moments.len(), "damaged_records": skipped,
         "truncated_bytes": log.truncated_bytes}))
+}
+
+/// Whether both paths lead to one file, by whatever name or link.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.metadata(), other.metadata()) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
 }
 
 /// Something to write: when it was, whether the packet left, and the number of its record.
@@ -243,6 +256,24 @@ mod tests {
             assert_eq!(packet.4, comment);
         }
         assert_eq!((packets[0].2[1], packets[3].2[1]), (2, 3));
+    }
+
+    #[test]
+    fn a_log_is_not_overwritten_by_its_own_capture() {
+        let name = format!("longlook-link-pcapng-itself-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).expect("it is new");
+        let path = folder.join("log");
+        let clock = Anchor { monotonic_ns: 1000, unix_ns: UNIX_NS };
+        Log::create(&path, &json!({}), &json!({}), clock).expect("it can be made").finish().expect("all is written");
+        let before = std::fs::read(&path).expect("it is there");
+        std::os::unix::fs::symlink("log", folder.join("link")).expect("it can be made");
+        for out in [path.clone(), folder.join("link")] {
+            let refusal = run(&Options { log: path.clone(), out }).expect_err("it would be lost");
+            assert_eq!((refusal.exit_code, refusal.hint.is_some()), (2, true));
+        }
+        assert_eq!(std::fs::read(&path).expect("it is there"), before);
+        std::fs::remove_dir_all(&folder).expect("it can go");
     }
 
     #[test]
