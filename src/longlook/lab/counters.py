@@ -19,7 +19,7 @@ class Reading:
     idle_ticks: int
     steal_ticks: int
     dropped: int  # packets lost on both sides outside the router
-    udp_errors: int  # datagrams received and thrown away, both endpoints
+    udp_errors: int  # datagrams received and thrown away for want of buffer, both endpoints
 
 
 def take_reading(sides: Iterable[Side]) -> Reading:

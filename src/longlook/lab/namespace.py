@@ -61,11 +61,15 @@ class Namespace:
         return {name: int(counters[name]) for name in ("tx_dropped", "rx_dropped", "tx_errors", "rx_errors")}
 
     def udp_errors(self) -> int:
-        """UDP datagrams this namespace received and threw away (full buffers, bad checksums)."""
+        """UDP datagrams this namespace received and threw away for want of buffer.
+
+        Not `InErrors`: that counts bad checksums and lengths too, which is what a link that corrupts packets is for.
+        """
         with self.inside():
             lines = Path("/proc/thread-self/net/snmp").read_text().splitlines()
         names, values = (line.split()[1:] for line in lines if line.startswith("Udp:"))
-        return int(dict(zip(names, values, strict=True))["InErrors"])  # it includes RcvbufErrors
+        counters = dict(zip(names, values, strict=True))
+        return sum(int(counters.get(name, 0)) for name in ("RcvbufErrors", "MemErrors"))
 
     def close(self) -> None:
         """Let go of it. The kernel destroys it with its devices once its programs have ended too."""
