@@ -60,6 +60,10 @@ def client(*lines: dict[str, Any], exit_code: int | None = 0, junk: tuple[str, .
     return {"client": Evidence(lines, junk, exit_code)}
 
 
+def link(**directions: dict[str, int]) -> dict[str, Any]:
+    return {"link": Evidence(({"event": "summary", **directions},))}
+
+
 def server(*lines: dict[str, Any], exit_code: int | None = None) -> dict[str, Any]:
     return {"server": Evidence((READY, *lines), (), exit_code)}
 
@@ -106,6 +110,19 @@ JUDGEMENTS: dict[str, tuple[dict[str, Any], Outcome, str]] = {
         client(opened(1), OBJECTS[0], fetched("/b", 0, error="timeout"), exit_code=1) | {"measure_s": 5.1},
         Outcome.TIMED_OUT,
         "1 of 2 objects",
+    ),
+    "the link shut the way": (
+        client(opened(1), fetched("/a", 0, error="reset"), exit_code=1)
+        | link(up={"delivered": 0, "dropped_block": 3, "dropped_loss": 0}, down={"delivered": 0, "dropped_block": 0}),
+        Outcome.FAILED,
+        "/a: reset; the link dropped every packet of the client (block)",
+    ),
+    "the link has rules": (
+        client(opened(1), exit_code=1)
+        | {"measure_s": 5.1}
+        | link(up={"delivered": 9, "dropped_loss": 3}, down={"delivered": 2, "dropped_nat": 4, "dropped_queue": 1}),
+        Outcome.TIMED_OUT,
+        "after 5 s; the link dropped packets of the server by rule (nat)",
     ),
     "client failed": (
         client(opened(1), fetched("/a", 0, error="reset"), fetched("/b", 0, error="reset"), exit_code=1),

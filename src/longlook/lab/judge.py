@@ -10,6 +10,8 @@ from longlook.model import ConnectionState, Outcome, Trial
 
 UNSUPPORTED_EXIT = 127
 _HTTP_OK = 200
+_RULES = ("block", "police", "cutoff", "size_filter", "mtu", "nat")
+_SENDERS = {"up": "client", "down": "server"}
 
 Line = Mapping[str, Any]
 
@@ -136,12 +138,31 @@ def _client(case: Case) -> Judgement | None:
         wanted = len(case.content.expected) * case.content.connections
         return Judgement(
             Outcome.TIMED_OUT,
-            f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s",
+            f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s{_link_said(case.link)}",
             "raise the study's timeout if the link is this slow; see server.stderr",
         )
     reasons = [reason for reason in (client.errors(), _object_errors(client)) if reason]
     said = f": {'; '.join(reasons)}" if reasons else ""
-    return Judgement(Outcome.FAILED, f"the client failed ({_ending(client)}){said}", "see client.stderr")
+    reason = f"the client failed ({_ending(client)}){said}{_link_said(case.link)}"
+    return Judgement(Outcome.FAILED, reason, "see client.stderr")
+
+
+def _link_said(link: Evidence) -> str:
+    """What of the link explains that nothing arrived, which its ends cannot know: rules, and a way that is shut.
+
+    Without numbers: one reason in all rounds, so that a report can count it.
+    """
+    said = []
+    for summary in link.events("summary"):
+        for direction, sender in _SENDERS.items():
+            counters = summary.get(direction, {})
+            dropped = [name for name, packets in counters.items() if name.startswith("dropped_") and packets]
+            reasons = [name.removeprefix("dropped_") for name in dropped]
+            if counters.get("delivered") == 0 and reasons:
+                said.append(f"every packet of the {sender} ({', '.join(sorted(reasons))})")
+            elif rules := [name for name in reasons if name in _RULES]:
+                said.append(f"packets of the {sender} by rule ({', '.join(sorted(rules))})")
+    return f"; the link dropped {' and '.join(said)}" if said else ""
 
 
 def _objects(case: Case) -> Judgement | None:
