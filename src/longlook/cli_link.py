@@ -85,7 +85,10 @@ def link(
         typer.Option("--set", metavar="KEY=VALUE", help="Any other setting network.KEY of docs/studies.md."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Same seed, same fates of packets; default: drawn, and said at the end.")
+        int | None,
+        typer.Option(
+            min=0, max=2**64 - 1, help="Same seed, same fates of packets; default: drawn, and said at the end."
+        ),
     ] = None,
     log: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the fate of every packet here.")] = None,
     json_file: Annotated[

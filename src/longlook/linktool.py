@@ -18,6 +18,7 @@ _PRESET, _RATE, _RTT, _QUEUE = "network.preset", "network.rate", "network.rtt", 
 _QUEUE_WITHOUT_RTT = "150KB"
 _ANY_RATE = {"rate": "1Gbit", "queue": "1MB"}  # stands in for a rate while the rest is checked, then goes
 _OF_THE_RATE = ("queue", "aqm", "ecn", "burst")
+_ACCESS_DELAY = "access_delay"
 _TRUTHS: Mapping[str, Scalar] = {"true": True, "false": False}
 _BOTTLENECKS = ("rate", "codel", "fq_codel", "red")
 
@@ -123,18 +124,26 @@ def _for_the_unsaid(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
     for direction in DIRECTIONS:
         if not _has_rate(settings, direction):
             unsaid |= {f"network.{direction}.{name}": value for name, value in _ANY_RATE.items()}
+            if settings.get(f"network.{_ACCESS_DELAY}") == "packet":  # of the other direction, which has a rate
+                unsaid[f"network.{direction}.{_ACCESS_DELAY}"] = "off"
     return unsaid
 
 
 def _check_rate(settings: Mapping[str, Scalar], direction: str, by_key: Mapping[str, Given]) -> None:
     if _has_rate(settings, direction):
         return
-    for name in _OF_THE_RATE:
+    for name in (*_OF_THE_RATE, _ACCESS_DELAY):
         for key in (f"network.{direction}.{name}", f"network.{name}"):
-            if key in by_key and not (key == f"network.{name}" and _has_rate(settings, _other(direction))):
-                raise InputError(
-                    f"{by_key[key].option} needs a rate: nothing queues where nothing is slow", "add --rate 10mbit"
-                )
+            if key not in by_key or (key == f"network.{name}" and _has_rate(settings, _other(direction))):
+                continue
+            if name == _ACCESS_DELAY:
+                if settings[key] == "packet":
+                    said = f"{by_key[key].option} packet needs a rate: it is the time of a packet at that rate"
+                    raise InputError(said, "add --rate 10mbit, or write a time, such as 500us")
+                continue
+            raise InputError(
+                f"{by_key[key].option} needs a rate: nothing queues where nothing is slow", "add --rate 10mbit"
+            )
 
 
 def _other(direction: str) -> str:

@@ -23,6 +23,7 @@ from longlook.units import UnitError
 Number = int | Fraction
 
 _CALL = re.compile(r"([A-Za-z_]+)\s*\((.*)\)", re.DOTALL)
+_OPENED = re.compile(r"([A-Za-z_]+)\s*\(")
 _STEP = re.compile(r"([\d.]+\s*(?:ns|us|µs|μs|ms|s))\s+(.*)", re.DOTALL)
 _SHAPES = {
     "uniform": "uniform(MINIMUM, MAXIMUM, EVERY)",
@@ -94,6 +95,8 @@ def read(quantity: Quantity, value: object, others: Sequence[str] = ()) -> Value
     """A value of a quantity; UnitError says what is allowed. `others` are calls that the setting knows besides."""
     called = call(value)
     if called is None:
+        if isinstance(value, str) and (opened := _OPENED.match(value.strip())) and opened[1] in quantity.forms:
+            raise UnitError(f"{opened[1]}(… is not closed: write {_SHAPES[opened[1]]}")
         try:
             return _constant(quantity, quantity.read(value))
         except UnitError as error:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -40,15 +41,15 @@ def digest_of(text: str, role: Role) -> str:
 def read_trace(path: Path, role: Role) -> Json:
     """What a file says for a role; TraceError names file and line."""
     try:
-        size_bytes = path.stat().st_size
-        if not path.is_file():
-            raise TraceError(f"{path.name}: is no file")
-        if size_bytes > traces.LARGEST_BYTES:
-            raise TraceError(f"{path.name}: {size_bytes} bytes; allowed: at most {traces.LARGEST_BYTES}")
-        data = path.read_bytes()
+        about = path.stat()
+        data = path.read_bytes() if stat.S_ISREG(about.st_mode) and about.st_size <= traces.LARGEST_BYTES else None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise TraceError(f"{path}: cannot be read: {reason}") from error
+    if data is None and not stat.S_ISREG(about.st_mode):
+        raise TraceError(f"{path}: is no file")
+    if data is None:
+        raise TraceError(f"{path}: {about.st_size} bytes; allowed: at most {traces.LARGEST_BYTES}")
     return traces.parse_trace(data, role, path.name)
 
 

@@ -65,6 +65,12 @@ def test_one_direction_may_be_unlimited() -> None:
     assert stage(link.down, "rate")["queue_bytes"] == 30_000
 
 
+def test_a_packets_time_at_a_rate_that_one_direction_has() -> None:
+    link = made(down=["rate=1mbit", "queue=30KB"], more=["access_delay=packet"]).link
+    assert stage(link.down, "access")["max_ns"] == 12_000_000
+    assert "access" not in {found.kind for found in link.up}
+
+
 def test_settings_of_truth_and_of_one_direction_are_read() -> None:
     link = made(rtt="20ms", jitter="5ms", more=["jitter_reorders=true", "up.loss=3%"]).link
     assert stage(link.down, "jitter")["reorder"] is True
@@ -93,6 +99,8 @@ def test_a_trace_is_the_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ({"rate": "0mbit"}, "--rate 0mbit: "),
         ({"queue": "30KB"}, "--queue needs a rate"),
         ({"more": ["aqm=codel"]}, "--set aqm needs a rate"),
+        ({"more": ["access_delay=packet"]}, "--set access_delay packet needs a rate"),
+        ({"rate": "steps(0s 5mbit, 1s 1mbit"}, "--rate steps(0s 5mbit, 1s 1mbit: steps(… is not closed"),
         ({"jitter": "5ms"}, "--jitter: "),
         ({"preset": "langley2017-usa"}, "--rate: missing (preset langley2017-usa gives none"),
         ({"up": ["rate"]}, "--up rate: not KEY=VALUE"),
