@@ -41,6 +41,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DELAY_PACKETS, WARM_UP_PACKETS = 4_000, 50
 RATES_MBIT, SATURATED_S, WARM_UP_SHARE = (10, 100, 500, 1000), 1.5, 0.2
 STREAM_S = 4.0
+_SATURATES = 1.05  # times the link's rate: what must have been sent for the link to have had no rest
 SATURATED_WAYS = (Way("packet", options=spinning(100)), Way("tun", TUN, spinning(100)), TBF, *PEERS)
 STREAMED_WAYS = (Way("packet"), Way("tun", TUN), *PEERS)
 TARGETS = {
@@ -139,6 +140,9 @@ def _rate_error(way: Way, mbit: int) -> Numbers:
     arrivals = arrivals[int(len(arrivals) * WARM_UP_SHARE) :]
     if len(arrivals) < 2:
         raise OSError("nothing came through")
+    sent_s = float(arrivals["sent_ns"].max() - arrivals["sent_ns"].min()) / 1e9
+    if len(arrivals) * FULL_BYTES * 8 / sent_s < mbit * 1e6 * _SATURATES:
+        raise OSError(f"the sender did not keep up: it sent for {sent_s:.2f} s")
     size_bytes = FULL_BYTES + way.extra_bytes
     received_ns = arrivals["received_ns"].astype(np.int64)
     measured_bps = size_bytes * 8e9 * (len(arrivals) - 1) / int(received_ns[-1] - received_ns[0])

@@ -38,7 +38,7 @@ TIMES, DEPTH = "times.npz", "depth.csv"
 DELAY_NS, PACKETS_PER_S, SMALL_BYTES, FULL_BYTES = 20_000_000, 1_000, 200, 1_500
 RATES_MBIT = (10, 100, 500, 1000)
 _DELAYED_PACKETS, _WARM_UP_PACKETS = 4_000, 50
-_SATURATED_S, _WARM_UP_SHARE, _FASTER = 1.2, 0.2, 1.3
+_SATURATED_S, _FASTER = 1.2, 1.3
 _GRACE_S = 0.1
 _CORRUPTED = 2  # a bit of the log's `edits`
 
@@ -94,17 +94,17 @@ def _delays(path: str) -> NDArray[np.int64]:
 
 
 def _saturated(mbit: int) -> NDArray[np.int64]:
-    """Receive stamps of what leaves a bottleneck that always has more to send."""
+    """Send and receive stamps of packets through a bottleneck that always has more to send."""
     packets_per_s = mbit * 1e6 / 8 / FULL_BYTES
     count = int(packets_per_s * _SATURATED_S)
     rate = {"rate_bps": mbit * 1_000_000, "queue_bytes": count * FULL_BYTES}
     with _bed([{"kind": "rate", "parameters": rate}]) as (bed, place):
         with Receiver(bed.server.namespace, place) as receiver:
             group = max(1, mbit // 100)  # a sender that wakes for each packet could not keep up with a fast link
-            send_regularly(bed.client, count, packets_per_s * _FASTER, FULL_BYTES, group, realtime=False)
+            send_regularly(bed.client, count, packets_per_s * _FASTER, FULL_BYTES, group)
             time.sleep(_SATURATED_S * (1 - 1 / _FASTER) + _GRACE_S)
         bed.stop()
-    return _signed(receiver.arrivals["received_ns"][int(count * _WARM_UP_SHARE) :])
+    return np.array([_signed(receiver.arrivals[name]) for name in ("sent_ns", "received_ns")])
 
 
 def _case(case: Case, seed: int, rows: Any, depth: Any) -> None:

@@ -45,7 +45,8 @@ def test_delays_from_outside(path: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_spacing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibrate_host, "_SATURATED_S", 0.3)
-    received_ns = calibrate_host._saturated(10)
-    assert len(received_ns) == 200
+    sent_ns, received_ns = calibrate_host._saturated(10)
+    assert len(received_ns) == 250
+    assert sent_ns.max() - sent_ns.min() < received_ns[-1] - received_ns[0]
     mbit = 1500 * 8e3 * (len(received_ns) - 1) / float(received_ns[-1] - received_ns[0])
     assert abs(mbit - 10) < 0.1

@@ -20,11 +20,14 @@ from longlook.cli import app
 CASE = next(case for case in LIVE_CASES if isinstance(case.law, Bernoulli))
 
 
-def leave_raw_times(folder: Path, lateness_ns: float = 0.0) -> None:
+def leave_raw_times(folder: Path, lateness_ns: float = 0.0, *, slow_probe: bool = False) -> None:
     """What a sound host would leave: packets 5 µs late, even spacing, one case, no queue that differs."""
     random = np.random.default_rng(1)
     late = random.normal(5_000 + lateness_ns, 1_000, 4_000).astype(np.int64)
-    spaced = {f"rate {mbit}": (np.arange(2_000) * 12_000_000 // mbit).astype(np.int64) for mbit in RATES_MBIT}
+    left = {mbit: (np.arange(2_000) * 12_000_000 // mbit).astype(np.int64) for mbit in RATES_MBIT}
+    spaced = {f"rate {mbit}": np.array([left_ns // 2, left_ns]) for mbit, left_ns in left.items()}
+    if slow_probe:
+        spaced["rate 1000"][0] = left[1000]
     np.savez(folder / TIMES, allow_pickle=False, **{"delay packet": late, "delay tun": late * 2, **spaced})
     frames = []
     for emulator in (OURS, LOG):
@@ -70,6 +73,15 @@ def test_a_late_host_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
         "delay error, 99 % point",
         "share more than 1 ms late",
     }
+
+
+def test_a_probe_that_is_too_slow_says_nothing_about_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate_live, "_measure", lambda folder: leave_raw_times(folder, slow_probe=True))
+    monkeypatch.setattr(calibrate_live, "LIVE_CASES", (CASE,))
+    result = calibrate_live.calibrate_live(lambda _text: None)
+    unasked = [row for row in result.rows if row.probe is None]
+    assert {row.case for row in unasked} == {"1000 Mbit/s, saturated"}
+    assert all(row.passed and row.reason == "the probe did not keep up" for row in unasked)
 
 
 def test_the_page_opens_without_a_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
