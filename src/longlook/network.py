@@ -24,7 +24,7 @@ from longlook import network_values as values
 from longlook import units
 from longlook.linkschema import Violation, violations
 from longlook.model import Json, Link, Scalar
-from longlook.network_checks import check_together
+from longlook.network_checks import check_rtt, check_together
 from longlook.network_loss import loss_text
 from longlook.network_stages import OFF, PROTOCOLS, Side, in_full, larger_than, rebind_times, stages
 from longlook.network_varying import mean
@@ -208,6 +208,7 @@ def unchecked_link(settings: Mapping[str, Scalar]) -> Link:
     for side in (up, down):
         _require(side.key("rate"), given)
     check_together(up, down, given)
+    check_rtt(settings)
     delays = {side.direction: _delay(side, given) for side in (up, down)}
     rtt_ns = sum((mean(in_full(delay)) for delay in delays.values()), Fraction(0))
     competing = int(settings.get(CONNECTIONS, 1)) > 1

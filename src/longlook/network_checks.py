@@ -31,6 +31,17 @@ def check_together(up: Side, down: Side, given: Mapping[str, Scalar]) -> None:
         _check_block(side)
 
 
+def check_rtt(settings: Mapping[str, Scalar]) -> None:
+    """SettingError where both directions have a delay of their own, and a round trip of another name beside them.
+
+    `settings` without those of a preset, which may have a round trip that is not wanted.
+    """
+    if "network.rtt" in settings and all(f"network.{direction}.delay" in settings for direction in ("up", "down")):
+        raise SettingError(
+            "network.rtt", "has no effect beside network.up.delay and network.down.delay: leave it out, or one of them"
+        )
+
+
 def _check_ecn(side: Side) -> None:
     if side.setting("ecn") and side.setting("aqm") == "droptail":
         raise side.error("ecn", 'a drop-tail queue never marks; allowed with aqm = "codel", "fq_codel" or "red"')

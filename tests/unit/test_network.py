@@ -245,6 +245,7 @@ def test_an_error_says_what_is_allowed(key: str, value: object, said: str) -> No
         ({"jitter_law": "normal"}, "jitter_law", "no effect without network.jitter"),
         ({"mtu_icmp": True}, "mtu_icmp", 'no effect without network.mtu: write for example network.mtu = "1400B"'),
         ({"udp_burst": "3KB"}, "udp_burst", "no effect without network.udp_rate"),
+        ({"up.delay": "5ms", "down.delay": "5ms"}, "rtt", "no effect beside network.up.delay and network.down.delay"),
         ({"ecn": True}, "ecn", "a drop-tail queue never marks"),
         ({"down.ecn": True, "up.aqm": "codel"}, "down.ecn", "a drop-tail queue never marks"),
         ({"block": "udp", "udp_rate": "1Mbit"}, "udp_rate", 'network.block = "udp" lets no UDP pass anyway'),
