@@ -73,6 +73,18 @@ impl Log {
         Ok(())
     }
 
+    /// Adds one record and waits for the writer if it must: for the end, when no packet waits any more.
+    ///
+    /// What is inside a long link would be more than may wait, all at one moment.
+    pub fn push_at_the_end(&mut self, record: Record) {
+        self.chunk.extend_from_slice(&record.to_bytes());
+        if self.chunk.len() >= CHUNK_RECORDS * RECORD_BYTES {
+            let next = self.empty();
+            // If the writer has stopped, `finish` says why.
+            let _ = self.full.send(std::mem::replace(&mut self.chunk, next));
+        }
+    }
+
     /// When a chunk that is not full should be handed over; None while there is nothing to write.
     pub fn flush_due_ns(&self) -> Option<u64> {
         self.flush_due_ns
@@ -81,7 +93,7 @@ impl Log {
     /// Hands the current chunk to the writer without waiting.
     pub fn flush(&mut self) -> Result<(), WriterStopped> {
         self.flush_due_ns = None;
-        let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK_RECORDS * RECORD_BYTES));
+        let next = self.empty();
         match self.full.try_send(std::mem::replace(&mut self.chunk, next)) {
             Ok(()) => Ok(()),
             Err(TrySendError::Full(chunk)) => {
@@ -90,6 +102,10 @@ impl Log {
             }
             Err(TrySendError::Disconnected(_)) => Err(WriterStopped),
         }
+    }
+
+    fn empty(&self) -> Vec<u8> {
+        self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK_RECORDS * RECORD_BYTES))
     }
 
     /// Writes what is left, waiting as long as it takes. Returns how many records were lost on the way.
@@ -169,6 +185,21 @@ mod tests {
         let parsed: Value = serde_json::from_slice(&bytes[12..12 + length]).expect("JSON");
         assert_eq!(parsed["record_bytes"], RECORD_BYTES);
         assert_eq!(bytes.len() - 12 - length, count * RECORD_BYTES);
+    }
+
+    #[test]
+    fn nothing_is_lost_at_the_end_however_much_it_is() {
+        let path = std::env::temp_dir().join(format!("longlook-link-log-end-{}", std::process::id()));
+        let mut log = create(path.to_str().expect("text"));
+        let before = std::fs::metadata(&path).expect("it is there").len();
+        let count = CHUNK_RECORDS * (CHUNKS_WAITING + 50);
+        for sequence in 0..count {
+            log.push_at_the_end(Record { sequence: sequence as u64, ..Record::default() });
+        }
+        assert_eq!(log.finish().expect("all is written"), 0);
+        let after = std::fs::metadata(&path).expect("it is there").len();
+        std::fs::remove_file(&path).expect("it can go");
+        assert_eq!(after - before, (count * RECORD_BYTES) as u64);
     }
 
     #[test]

@@ -288,14 +288,12 @@ impl Router {
 
     /// Logs what is still inside and adds everything up: summary, guard, packets unaccounted for, the open log.
     pub fn close(mut self) -> (Value, Guard, i64, Log) {
-        let now_ns = monotonic_ns();
         let mut imbalance = 0;
         let summaries = self.lanes.each_mut().map(|lane| {
             let left = lane.drain();
             let queued = left.len() as u64;
             for record in left {
-                // If the writer has stopped, the log says so when it is finished.
-                let _ = self.log.push(record, now_ns);
+                self.log.push_at_the_end(record);
             }
             imbalance += lane.counters.imbalance(queued);
             lane.summary(queued)
