@@ -11,6 +11,7 @@ from benches.link.peers import MAHIMAHI, RATTAN, Peer, Shape
 from longlook.lab.linkprobe import LinkBed
 from longlook.lab.network import PACKET, TUN
 from longlook.lab.probe import (
+    FLOOD_PRIORITY,
     SENDER_PRIORITY,
     Arrivals,
     Receiver,
@@ -86,7 +87,7 @@ def saturated(way: Way, mbit: int, seconds: float) -> Arrivals:
     group, sent_per_s, drain_s = max(1, mbit // 100), packets_per_s * _FASTER, seconds * (1 - 1 / _FASTER) + 0.2
     if way.peer is not None:
         arguments = ["--count", str(count), "--rate", str(sent_per_s), "--group", str(group), "--size", str(FULL_BYTES)]
-        arguments += ["--fifo", str(SENDER_PRIORITY)]
+        arguments += ["--fifo", str(FLOOD_PRIORITY)]
         return _through_peer(way, lambda peer: peer.send(Shape(rate_mbit=mbit), arguments, drain_s))
     queue_bytes = count * FULL_BYTES
     rate = {"kind": "rate", "parameters": {"rate_bps": mbit * 1_000_000, "queue_bytes": queue_bytes}}
@@ -97,7 +98,7 @@ def saturated(way: Way, mbit: int, seconds: float) -> Arrivals:
             limit_bytes = int(queue_bytes * 1.1)
             client.netlink.tc("add", "tbf", index, rate=f"{mbit}mbit", burst=TBF_BURST_BYTES, limit=limit_bytes)
         with Receiver(bed.server.namespace, Path(place)) as receiver:
-            send_regularly(bed.client, count, sent_per_s, FULL_BYTES, group)
+            send_regularly(bed.client, count, sent_per_s, FULL_BYTES, group, priority=FLOOD_PRIORITY)
             time.sleep(drain_s)
         bed.stop()
         return receiver.arrivals

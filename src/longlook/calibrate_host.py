@@ -29,7 +29,7 @@ from longlook.lab.linkprobe import LinkBed
 from longlook.lab.netembed import NetemBed
 from longlook.lab.netlink import NetlinkError
 from longlook.lab.network import PACKET, TUN
-from longlook.lab.probe import Arrivals, Packet, Receiver, send_by_schedule, send_regularly
+from longlook.lab.probe import FLOOD_PRIORITY, Arrivals, Packet, Receiver, send_by_schedule, send_regularly
 from longlook.lab.rig import link_options_on_host
 from longlook.normalise.linklog import read_link_log
 
@@ -101,7 +101,7 @@ def _saturated(mbit: int) -> NDArray[np.int64]:
     with _bed([{"kind": "rate", "parameters": rate}]) as (bed, place):
         with Receiver(bed.server.namespace, place) as receiver:
             group = max(1, mbit // 100)  # a sender that wakes for each packet could not keep up with a fast link
-            send_regularly(bed.client, count, packets_per_s * _FASTER, FULL_BYTES, group)
+            send_regularly(bed.client, count, packets_per_s * _FASTER, FULL_BYTES, group, priority=FLOOD_PRIORITY)
             time.sleep(_SATURATED_S * (1 - 1 / _FASTER) + _GRACE_S)
         bed.stop()
     return np.array([_signed(receiver.arrivals[name]) for name in ("sent_ns", "received_ns")])

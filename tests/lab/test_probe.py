@@ -54,7 +54,7 @@ def test_a_schedule_gives_times_sizes_and_ports(tmp_path: Path) -> None:
 def test_as_fast_as_possible_loses_nothing_that_the_link_had_room_for(tmp_path: Path) -> None:
     with LinkBed(tmp_path, config()) as bed:
         with Receiver(bed.server.namespace, tmp_path) as receiver:
-            send_regularly(bed.client, 2_000, 0, 1500, realtime=False)
+            send_regularly(bed.client, 2_000, 0, 1500, priority=0)
         found = receiver.arrivals
     assert len(found) == 2_000
 

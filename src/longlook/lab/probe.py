@@ -24,6 +24,9 @@ Arrivals: TypeAlias = "NDArray[np.void]"
 
 SENDER_PRIORITY = 60
 """Above the router's, so that a due packet is stamped and sent without a wait in between."""
+FLOOD_PRIORITY = 40
+"""Below it: who sends without a pause must not keep the router from its work. 0 is none."""
+_RECEIVER_PRIORITY = 45
 _PORT = 9
 _STOP_S = 10.0
 _RECORD = (
@@ -92,7 +95,9 @@ class Receiver:
         self.socket_drops = 0
 
     def __enter__(self) -> Self:
-        self._process = ProbeProcess(self._namespace, ["receive", "--out", str(self._file)])
+        self._process = ProbeProcess(
+            self._namespace, ["receive", "--out", str(self._file), "--fifo", str(_RECEIVER_PRIORITY)]
+        )
         try:
             self._process.hear("ready")
         except BaseException:
@@ -114,15 +119,15 @@ class Receiver:
 
 
 def send_regularly(
-    side: Side, count: int, packets_per_s: float, size_bytes: int, group: int = 1, *, realtime: bool = True
+    side: Side, count: int, packets_per_s: float, size_bytes: int, group: int = 1, *, priority: int = SENDER_PRIORITY
 ) -> None:
     """Send numbered datagrams at a rate, `group` at a time; rate 0: as fast as possible."""
     arguments = ["--count", str(count), "--rate", str(packets_per_s), "--size", str(size_bytes), "--group", str(group)]
-    _send(side, arguments, realtime=realtime)
+    _send(side, arguments, priority=priority)
 
 
 def send_by_schedule(
-    side: Side, packets: Sequence[Packet], folder: Path, *, realtime: bool = True, tos: int = 0
+    side: Side, packets: Sequence[Packet], folder: Path, *, priority: int = SENDER_PRIORITY, tos: int = 0
 ) -> "NDArray[np.uint64]":
     """Send each at its time; when each was sent, in nanoseconds since 1970."""
     import numpy as np
@@ -130,7 +135,7 @@ def send_by_schedule(
     schedule, stamps = folder / "schedule.txt", folder / "stamps.bin"
     schedule.write_text("".join(f"{packet.offset_ns} {packet.size_bytes} {packet.flow}\n" for packet in packets))
     arguments = ["--schedule", str(schedule), "--out", str(stamps), "--tos", str(tos)]
-    _send(side, arguments, realtime=realtime)
+    _send(side, arguments, priority=priority)
     return np.fromfile(stamps, "<u8")
 
 
@@ -149,8 +154,7 @@ def stream_bps(sender: Side, receiver: Side, seconds: float, skip_s: float = 1.0
         taking.end()
 
 
-def _send(side: Side, arguments: Sequence[str], *, realtime: bool) -> None:
-    priority = SENDER_PRIORITY if realtime else 0
+def _send(side: Side, arguments: Sequence[str], *, priority: int) -> None:
     common = ["send", "--to", f"{side.end.peer_address}:{_PORT}", "--fifo", str(priority)]
     process = ProbeProcess(side.namespace, [*common, *arguments])
     try:

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::failed;
 use super::socket::{Arrival, Receiver};
 use crate::failure::Failure;
-use crate::{say, signals};
+use crate::{say, signals, sys};
 
 /// Sequence, sent and received (8 bytes each), size (4), TTL, TOS, whether the payload came unharmed, 0.
 const RECORD_BYTES: usize = 32;
@@ -29,6 +29,9 @@ pub struct Options {
     /// Stop after so many; without it, at SIGTERM
     #[arg(long, default_value_t = u64::MAX)]
     count: u64,
+    /// Real-time priority; 0: none
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..=99))]
+    fifo: i32,
 }
 
 pub fn run(options: &Options) -> Result<(), Failure> {
@@ -37,6 +40,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 20, file);
     let socket = UdpSocket::bind(&options.at).map_err(failed("the probe cannot listen"))?;
     let mut receiver = Receiver::new(socket).map_err(failed("the socket cannot be set up"))?;
+    // Without it, the sender and the router leave it no time on a small machine; where it is refused, drops tell.
+    let _ = options.fifo > 0 && sys::set_fifo_priority(options.fifo);
     say(&json!({"event": "ready"}))?;
     let mut count = 0;
     while count < options.count {
