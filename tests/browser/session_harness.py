@@ -38,7 +38,7 @@ def free_port() -> int:
             return port
 
 
-def wait_for(condition: Callable[[], bool], what: str, limit_s: float = 10.0) -> None:
+def wait_for(condition: Callable[[], bool], what: str, limit_s: float = 30.0) -> None:
     deadline_s = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < deadline_s, f"{what}: not after {limit_s} s"
