@@ -9,16 +9,19 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from longlook import codec, paths, traces
 from longlook.errors import InputError
 from longlook.model import Json
 from longlook.traces import Role, TraceError
 
-__all__ = ["Role", "adopt", "digest_of", "folder", "lay", "load", "read_trace"]
+__all__ = ["Role", "adopt", "digest_of", "folder", "lay", "load", "load_text", "read_trace"]
+
+T = TypeVar("T")
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -55,9 +58,18 @@ def read_trace(path: Path, role: Role) -> Json:
 
 def load(digest: str, within: Mapping[str, str] | None = None) -> Json:
     """The parameter of a digest, from a file that `within` names for it, else from the cache."""
+    return _read(_load, digest, within)
+
+
+def load_text(digest: str, within: Mapping[str, str] | None = None) -> str:
+    """The same as the text of its JSON."""
+    return _read(_load_text, digest, within)
+
+
+def _read(how: Callable[[Path, str], T], digest: str, within: Mapping[str, str] | None) -> T:
     path = Path((within or {}).get(digest) or _file(folder(), digest))
     try:
-        return _load(path, digest)
+        return how(path, digest)
     except OSError as error:
         raise InputError(
             f"the trace {digest} is not there: {path}", "name its file again in the study: trace(FILE)"
@@ -98,10 +110,14 @@ def _keep(value: Json) -> str:
 
 @cache
 def _load(path: Path, digest: str) -> Json:
+    return json.loads(_load_text(path, digest))
+
+
+def _load_text(path: Path, digest: str) -> str:
     data = path.read_bytes()
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != digest:
         raise ValueError("its content does not match its name")
-    return json.loads(data)
+    return data.decode()
 
 
 def _file(root: Path, digest: str) -> Path:

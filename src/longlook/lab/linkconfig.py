@@ -1,5 +1,7 @@
 """The model's Link as the router's configuration (docs/link-formats.md)."""
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,44 +11,56 @@ from longlook.network_varying import largest, resolved
 
 _VERSION = 2
 _SHORTEST_LINGER_NS = 50_000_000
+_DELAYS = ("delay_ns", "jitter_ns", "wait_ns")
+_A_TRACE = re.compile(r'\{\s*"trace": "(sha256:[0-9a-f]{64})"\s*\}')
 
 
-def link_config(link: Link, seed: int, linger_ns: int, traces: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What `longlook-link run --config` reads, ready for `json.dump`.
+def link_text(link: Link, seed: int, linger_ns: int, traces: Mapping[str, str] | None = None) -> str:
+    """What `longlook-link run --config` reads, as JSON.
 
     `seed` (0 ≤ seed < 2**64) determines every random draw. After SIGUSR1 the router stops once nothing has arrived for
-    `linger_ns`. Traces stand in it in full: `traces` names their files by digest, the cache has the others. The router
-    checks kinds, keys and bounds of the stages and says what is wrong with them.
+    `linger_ns`. Traces stand in it in full: `traces` names their files by digest, the cache has the others. They go
+    from their file into this text as they are: to read and write a long one takes tens of seconds, in every trial. The
+    router checks kinds, keys and bounds of the stages and says what is wrong with them.
     """
-    return {
+    config = {
         "version": _VERSION,
         "seed": seed,
         "linger_ns": linger_ns,
-        "up": [_stage(stage, traces) for stage in link.up],
-        "down": [_stage(stage, traces) for stage in link.down],
+        "up": encode(link.up),
+        "down": encode(link.down),
     }
+    text = json.dumps(config, indent=1, sort_keys=True) + "\n"
+    return _A_TRACE.sub(lambda found: _text(found[1], traces), text)
+
+
+def link_config(link: Link, seed: int, linger_ns: int, traces: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The same as plain data."""
+    config: dict[str, Any] = json.loads(link_text(link, seed, linger_ns, traces))
+    return config
 
 
 def linger_of(link: Link, traces: Mapping[str, str] | None = None) -> int:
     """How long silence must last before a link counts as empty: two longest round trips, never less than 50 ms."""
+    delays = (
+        Stage(stage.kind, {name: value for name, value in stage.parameters.items() if name in _DELAYS})
+        for stage in (*link.up, *link.down)
+    )
     delays_ns = (
         largest(value)
-        for stage in (*link.up, *link.down)
-        for name, value in _full(stage, traces).parameters.items()
-        if name in ("delay_ns", "jitter_ns", "wait_ns")
+        for stage in delays
+        for value in resolved(stage, lambda digest: _load(digest, traces)).parameters.values()
     )
     return max(_SHORTEST_LINGER_NS, 2 * int(sum(delays_ns)))
-
-
-def _stage(stage: Stage, traces: Mapping[str, str] | None) -> dict[str, Any]:
-    return {"kind": stage.kind, "parameters": encode(_full(stage, traces).parameters)}
-
-
-def _full(stage: Stage, traces: Mapping[str, str] | None) -> Stage:
-    return resolved(stage, lambda digest: _load(digest, traces))
 
 
 def _load(digest: str, traces: Mapping[str, str] | None) -> Json:
     from longlook.traces_store import load  # few links have traces, and every trial would pay for the import
 
     return load(digest, traces)
+
+
+def _text(digest: str, traces: Mapping[str, str] | None) -> str:
+    from longlook.traces_store import load_text
+
+    return load_text(digest, traces)

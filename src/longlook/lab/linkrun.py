@@ -12,10 +12,9 @@ from typing import Any
 
 from longlook.errors import LonglookError
 from longlook.lab import rootless
-from longlook.lab.artefacts import write_json
 from longlook.lab.guardian import Guardian
 from longlook.lab.linkcommand import start_command, start_server, wait_until_listening
-from longlook.lab.linkconfig import link_config
+from longlook.lab.linkconfig import link_text
 from longlook.lab.linkprocesses import end_all
 from longlook.lab.linkrecord import MARKER, LinkRecord, open_record
 from longlook.lab.linkwatch import Signals, Watch
@@ -149,7 +148,7 @@ def _start_router(
     order: Order, record: LinkRecord, router: Namespace, client: Side, far: Side, take_log: Callable[[bytes], None]
 ) -> Watch:
     config = record.folder / "link.json"
-    write_json(config, link_config(order.link, order.seed, _LINGER_NS))
+    config.write_text(link_text(order.link, order.seed, _LINGER_NS))
     pipe = -1
     log = order.log.absolute() if order.log else record.folder / "log"
     if order.log is None:

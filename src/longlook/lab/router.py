@@ -7,8 +7,7 @@ from typing import Any
 
 from longlook.errors import InputError, LonglookError, MachineError
 from longlook.job import Job
-from longlook.lab.artefacts import write_json
-from longlook.lab.linkconfig import linger_of, link_config
+from longlook.lab.linkconfig import linger_of, link_text
 from longlook.lab.namespace import Namespace
 from longlook.lab.network import Side
 from longlook.lab.process import Process, start, stop, watch
@@ -33,7 +32,7 @@ class Router:
         folder = Path(job.folder)
         self._linger_ns = linger_of(job.trial.link, job.traces)
         config = folder / "link.json"
-        write_json(config, link_config(job.trial.link, job.trial.seed, self._linger_ns, job.traces))
+        config.write_text(link_text(job.trial.link, job.trial.seed, self._linger_ns, job.traces))
         self.process: Process = launch(
             [job.programs["link"].path, "run", "--config", str(config), "--log", str(folder / "link.bin"), *options],
             namespace,
