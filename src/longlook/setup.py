@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 
 from longlook import guestkernel, registry
-from longlook.errors import InputError, MachineError
+from longlook.errors import MachineError
 from longlook.job import Program
 from longlook.stacks import Stack
 
@@ -21,12 +21,7 @@ def parse_part(part: str) -> tuple[Stack, str]:
     """A part as people write it, `quic-go` or `quic-go@0.65.0`."""
     name, _, version = part.partition("@")
     stack: Stack = registry.get("stacks", name)
-    if version and version not in stack.versions:
-        raise InputError(
-            f"{name} has no version {version!r}",
-            f"known: {', '.join(stack.versions)}{registry.nearest(version, list(stack.versions))}",
-        )
-    return stack, version or stack.default_version
+    return stack, stack.version(version).name if version else stack.default_version
 
 
 def install(part: str, say: Callable[[str], None]) -> Program:

@@ -79,10 +79,10 @@ def resolve_contestant(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
     endpoints = {}
     for role in ("server", "client"):
         stack, version = find_stack(role, str(own[role]), catalogue)
-        _check_abilities(role, stack, protocol, connection)
+        _check_abilities(role, stack, version, protocol, connection)
         if role == "client":
             _check_connections(stack, own, catalogue)
-        endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, own))
+        endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, version, protocol, own))
     congestion_control = None
     if protocol in QUIC_PROTOCOLS:
         if "congestion_control" in arm.settings:
@@ -115,17 +115,18 @@ def find_stack(role: str, text: str, catalogue: Catalogue) -> tuple[Stack, str]:
         fitting = [known.name for known in catalogue.stacks.values() if role in known.roles]
         problem = f"no stack {name!r}" if stack is None else f"stack {name!r} has no {role}"
         raise SettingError(role, f"{problem}; {allowed(name, fitting)}")
-    if at and version not in stack.versions:
-        raise SettingError(role, f"stack {name} has no version {version!r}; {allowed(version, stack.versions)}")
+    if at and version not in stack.version_names:
+        raise SettingError(role, f"stack {name} has no version {version!r}; {allowed(version, stack.version_names)}")
     return stack, version or stack.default_version
 
 
-def _check_abilities(role: str, stack: Stack, protocol: str, connection: ConnectionState) -> None:
-    if protocol not in stack.protocols:
-        raise SettingError("protocol", f"{role} {stack.name} does not speak it, but {', '.join(stack.protocols)}")
-    if connection not in stack.connections:
-        states = ", ".join(stack.connections)
-        raise SettingError("connection", f"{role} {stack.name} cannot do this, but {states}")
+def _check_abilities(role: str, stack: Stack, version: str, protocol: str, connection: ConnectionState) -> None:
+    protocols, connections = stack.protocols_of(version), stack.connections_of(version)
+    program = f"{role} {stack.name}" + (f"@{version}" if len(stack.versions) > 1 else "")
+    if protocol not in protocols:
+        raise SettingError("protocol", f"{program} does not speak it, but {', '.join(protocols)}")
+    if connection not in connections:
+        raise SettingError("connection", f"{program} cannot do this, but {', '.join(connections)}")
 
 
 def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
@@ -137,20 +138,30 @@ def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue:
         )
 
 
-def _knobs(role: str, stack: Stack, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+def _knobs(role: str, stack: Stack, version: str, protocol: str, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """The role's knobs that differ from the stack's defaults."""
     prefix = f"{role}_knobs."
-    known = {name: knob for name, knob in stack.knobs.items() if role in knob.roles}
+    known = stack.knobs_of(version, role)
     values: dict[str, Scalar] = {}
     for key in sorted(settings):
         if key.startswith(prefix):
             name = key.removeprefix(prefix)
             if name not in known:
-                raise SettingError(key, f"{role} {stack.name} has no such knob; {allowed(name, known)}")
+                raise SettingError(key, f"{role} {stack.name} {_lacks(stack, version, name)}; {allowed(name, known)}")
+            if known[name].protocols and protocol not in known[name].protocols:
+                raise SettingError(key, f"means nothing with {protocol}, only with {', '.join(known[name].protocols)}")
             value = _knob_value(key, known[name], settings[key])
             if value != known[name].default:
                 values[name] = value
     return values
+
+
+def _lacks(stack: Stack, version: str, name: str) -> str:
+    knob = stack.knobs.get(name)
+    if knob is None or (knob.since is None and knob.until is None):
+        return "has no such knob"
+    span = [f"since {knob.since}"] * (knob.since is not None) + [f"until {knob.until}"] * (knob.until is not None)
+    return f"has it {', '.join(span)}, but not in {version}"
 
 
 _QUANTITIES: Mapping[str, Callable[[object], int]] = {"bytes": units.parse_size}

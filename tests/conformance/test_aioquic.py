@@ -17,14 +17,14 @@ VALUES: dict[str, Scalar] = {
     "congestion_control": "cubic",
     "initial_stream_window": 300_000,
     "initial_connection_window": 400_000,
-    "max_datagram_size": 1_300,
+    "max_udp_payload": 1_300,
     "initial_rtt": 0.05,
 }
 OUT_OF_RANGE: dict[str, Scalar] = {
     "congestion_control": "bbr",
     "initial_stream_window": 0,
     "initial_connection_window": 0,
-    "max_datagram_size": 1_473,
+    "max_udp_payload": 1_473,
     "initial_rtt": 0.0,
 }
 
@@ -49,7 +49,7 @@ def test_every_declared_knob_is_taken_by_both_roles(page: Content, tmp_path: Pat
 
 
 def test_knobs_reach_the_wire(page: Content, tmp_path: Path) -> None:
-    assert_all_arrived(run(page, tmp_path, {"max_datagram_size": 1_300}, VALUES), page, "h3")
+    assert_all_arrived(run(page, tmp_path, {"max_udp_payload": 1_300}, VALUES), page, "h3")
     offered = {data["owner"]: data for data in events(tmp_path, "parameters_set")}["local"]
     assert offered["initial_max_stream_data_bidi_local"] == 300_000
     assert offered["initial_max_data"] == 400_000

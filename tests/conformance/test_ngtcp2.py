@@ -20,7 +20,7 @@ VALUES: dict[str, Scalar] = {
     "initial_connection_window": 400_000,
     "max_stream_window": 500_000,
     "max_connection_window": 600_000,
-    "ack_thresh": 4,
+    "ack_threshold": 4,
     "disable_pmtud": True,
 }
 OUT_OF_RANGE: dict[str, Scalar] = {
@@ -30,7 +30,7 @@ OUT_OF_RANGE: dict[str, Scalar] = {
     "initial_connection_window": 0,
     "max_stream_window": 0,
     "max_connection_window": 0,
-    "ack_thresh": 0,
+    "ack_threshold": 0,
     "disable_pmtud": "perhaps",
 }
 

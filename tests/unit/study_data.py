@@ -6,7 +6,7 @@ from typing import Any
 from longlook.job import Content, Program
 from longlook.metrics import Metric
 from longlook.model import Better, ConnectionState
-from longlook.stacks import Knob, Stack
+from longlook.stacks import Knob, Stack, Version
 from longlook.study_catalogue import Catalogue
 from longlook.workloads import Parameter, WorkloadKind
 
@@ -27,7 +27,15 @@ def _prepare(parameters: object) -> Content:
 
 def _stack(name: str, roles: tuple[str, ...], versions: tuple[str, ...], **other: Any) -> Stack:
     settings: dict[str, Any] = {"protocols": ("h2", "h3"), "connections": ALL_STATES, "knobs": {}, **other}
-    return Stack(name, name, roles, versions=versions, log_formats=(), install=_install, **settings)
+    return Stack(
+        name,
+        name,
+        roles,
+        versions=tuple(Version(name, "") for name in versions),
+        log_formats=(),
+        install=_install,
+        **settings,
+    )
 
 
 KNOBS = {

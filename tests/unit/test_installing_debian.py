@@ -11,7 +11,7 @@ from longlook.stacks.ngtcp2 import STACK
 
 
 def test_every_version_of_ngtcp2_has_a_list_that_ends_with_ngtcp2() -> None:
-    for version in STACK.versions:
+    for version in STACK.version_names:
         found = listed_libraries(adapters_dir() / "ngtcp2" / "packages" / f"{version}.txt")
         assert [package for package, _ in found][-3:] == ["libngtcp2-9", "libngtcp2-crypto-gnutls2", "libnghttp3-3"]
         assert all(".so." in soname for _, soname in found)

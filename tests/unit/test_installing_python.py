@@ -103,7 +103,7 @@ def test_without_uv(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_version_of_aioquic_has_a_lock_of_its_own_with_digests_and_without_hosts() -> None:
-    for version in STACK.versions:
+    for version in STACK.version_names:
         lock = (adapters_dir() / "aioquic" / "locks" / f"{version}.txt").read_text()
         assert f"aioquic=={version} \\\n" in lock
         assert "://" not in lock

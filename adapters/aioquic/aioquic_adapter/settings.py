@@ -58,6 +58,6 @@ _KNOBS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "congestion_control": ("congestion_control_algorithm", _algorithm),
     "initial_stream_window": ("max_stream_data", _WINDOW),
     "initial_connection_window": ("max_data", _WINDOW),
-    "max_datagram_size": ("max_datagram_size", _whole(1200, LARGEST_DATAGRAM_BYTES)),
+    "max_udp_payload": ("max_datagram_size", _whole(1200, LARGEST_DATAGRAM_BYTES)),
     "initial_rtt": ("initial_rtt", _seconds),
 }

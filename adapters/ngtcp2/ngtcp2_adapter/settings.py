@@ -95,7 +95,7 @@ _KNOBS: Mapping[str, tuple[str, tuple[str, ...], Callable[[str], int]]] = {
     "initial_rtt": ("settings", ("initial_rtt",), _nanoseconds),
     "max_connection_window": ("settings", ("max_window",), _WINDOW),
     "max_stream_window": ("settings", ("max_stream_window",), _WINDOW),
-    "ack_thresh": ("settings", ("ack_thresh",), _whole(1, 100)),
+    "ack_threshold": ("settings", ("ack_thresh",), _whole(1, 100)),
     "disable_pmtud": ("settings", ("no_pmtud",), _truth),
     "initial_connection_window": ("parameters", ("initial_max_data",), _WINDOW),
     "initial_stream_window": ("parameters", _STREAM, _WINDOW),

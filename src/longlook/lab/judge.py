@@ -56,6 +56,7 @@ class Case:
     link: Evidence = Evidence()
     measure_s: float = 0.0
     session: bool = False  # the client stays and says `done` instead of ending
+    server_tells_state: bool = True  # if not, the connections that the client reports are the proof
     seen_congestion_controls: frozenset[str] = field(default_factory=frozenset)  # of the kernel's sockets
 
 
@@ -219,24 +220,31 @@ def _connections(case: Case) -> Judgement | None:
             Outcome.INVALID,
             f"the measured transfer used {len(measured)} connections, not {'one' if wanted == 1 else wanted}"
             if measured
-            else "the server reported no measured connection, so its state is not proven",
-            "see server.jsonl; the client must keep all requests on the connections it was told to open",
+            else f"the {_witness(case)} reported no measured connection, so its state is not proven",
+            f"see {_witness(case)}.jsonl; the client must keep all requests on the connections it was told to open",
         )
     for line in measured:
+        if not isinstance(line.get("resumed"), bool):
+            return Judgement(
+                Outcome.INVALID,
+                f"the {_witness(case)} does not tell whether the connection was resumed, so its state is not proven",
+                "one end must tell: see which stacks do in docs/stacks.md",
+            )
         resumed, early = line.get("resumed") is True, line.get("used_0rtt") is True
         state = ConnectionState.ZERO_RTT if early else ConnectionState.RESUMED if resumed else ConnectionState.COLD
         if state is not case.trial.connection:
             return Judgement(
                 Outcome.INVALID,
-                f"the connection was {state}, declared {case.trial.connection}: the server says so",
-                "see server.jsonl; the ticket was not kept, not accepted, or kept when it should not be",
+                f"the connection was {state}, declared {case.trial.connection}: the {_witness(case)} says so",
+                f"see {_witness(case)}.jsonl; the ticket was not kept, not accepted, or kept when it should not be",
             )
     return None if wanted == 1 else _carriers(case, measured)
 
 
 def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
     """Whether each of several connections carried every object: the client says by which, the server knows them."""
-    ports = sorted(_port(line.get("remote")) for line in measured)
+    own = "remote" if case.server_tells_state else "local"
+    ports = sorted(_port(line.get(own)) for line in measured)
     for path in case.content.expected:
         carried = sorted(_port(line.get("local")) for line in case.client.events("object") if line.get("path") == path)
         if carried != ports:
@@ -249,11 +257,14 @@ def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
 
 
 def _measured_connections(case: Case) -> Iterator[Line]:
-    """The server's connections without those that only earned a ticket.
+    """The server's connections without those that only earned a ticket; the client's where the server tells none.
 
     A client that reports its connections says which of them primed, by port. Of one that does not, the first primed.
     """
     reported = case.client.events("connection")
+    if not case.server_tells_state:
+        yield from (line for line in reported if line.get("primes") is not True)
+        return
     priming_ports = {_port(line.get("local")) for line in reported if line.get("primes") is True}
     unnamed = 0 if reported or case.trial.connection is ConnectionState.COLD else 1
     for number, line in enumerate(case.server.events("connection")):
@@ -265,7 +276,8 @@ def _congestion_control(case: Case) -> Judgement | None:
     declared = case.trial.congestion_control
     if declared is None:
         return None
-    said = {line.get("congestion_control") for line in case.server.events("connection")} - {None}
+    lines = (*case.server.events("connection"), *case.client.events("connection"))
+    said = {line.get("congestion_control") for line in lines} - {None}
     seen = {str(name) for name in said | case.seen_congestion_controls}
     if not seen:
         return Judgement(
@@ -280,6 +292,10 @@ def _congestion_control(case: Case) -> Judgement | None:
             "a program may have chosen its own: see its knobs",
         )
     return None
+
+
+def _witness(case: Case) -> str:
+    return "server" if case.server_tells_state else "client"
 
 
 def _object_errors(client: Evidence) -> str:

@@ -1,6 +1,7 @@
 """Programs under the agent: started in a namespace, watched by descriptor, ended and always reaped by their own id."""
 
 import json
+import math
 import os
 import select
 import signal
@@ -184,10 +185,16 @@ def start(
     return Process(name, pid, os.pidfd_open(pid), out_read, in_write if with_stdin else None, log)
 
 
-def watch(processes: Sequence[Process], until: Callable[[], bool], timeout_s: float) -> bool:
+def watch(
+    processes: Sequence[Process],
+    until: Callable[[], bool],
+    timeout_s: float,
+    every_s: Callable[[], float] = lambda: math.inf,
+) -> bool:
     """Read output and reap exits as they happen until the condition holds; False when the time is over first.
 
-    One poll watches everything, so that a death anywhere is noticed at once.
+    One poll watches everything, so that a death anywhere is noticed at once. The condition is looked at whenever
+    something happens, and at the latest after `every_s()`.
     """
     deadline = time.monotonic() + timeout_s
     while not until():
@@ -203,7 +210,7 @@ def watch(processes: Sequence[Process], until: Callable[[], bool], timeout_s: fl
                 ready[process.pidfd] = process.reap
         for descriptor in ready:
             poll.register(descriptor, select.POLLIN)
-        for descriptor, _ in poll.poll(left_s * 1000):
+        for descriptor, _ in poll.poll(min(left_s, every_s()) * 1000):
             ready[descriptor]()
     return True
 

@@ -1,5 +1,6 @@
 """One trial from an empty network to a sealed folder. The order of things is all here; each thing is elsewhere."""
 
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -23,6 +24,9 @@ from longlook.stacks import Stack
 
 GRACE_S = 1.0
 """Beyond the time limit, for a client that ends itself to say what had arrived."""
+
+PROOF_EVERY_S = 0.01
+"""How often the kernel is asked for the congestion control of a connection that no program announces."""
 
 DYING_S = 0.25
 """A client may see its connection break before the kernel reports the server's death, which is the better reason."""
@@ -90,13 +94,15 @@ def _measure(rig: Rig, job: Job, late: Stopped | None, timing: Timing) -> _Measu
     if late is not None:
         return _Measurement(late, 0.0, before, take_reading(sides), frozenset())
     seen: set[str] = set()
+    wanted = job.trial.congestion_control is not None
+    announced = _stack(job.trial.server).server_tells_state
     with closing(SocketProbe(sides[0].namespace)) as client_probe, closing(SocketProbe(sides[1].namespace)) as probe:
         accepted = 0
 
         def over() -> bool:
             nonlocal accepted
             connections = len(rig.server.events("connection"))
-            if connections > accepted and job.trial.congestion_control is not None:
+            if wanted and (connections > accepted or not (announced or seen)):
                 seen.update(client_probe.congestion_controls(), probe.congestion_controls())
             accepted = connections
             ended = rig.server.exit is not None or rig.router.process.exit is not None
@@ -105,7 +111,12 @@ def _measure(rig: Rig, job: Job, late: Stopped | None, timing: Timing) -> _Measu
         timing.align()
         rig.begin()
         began = time.monotonic()
-        in_time = watch(rig.processes(), over, job.trial.timeout_s + GRACE_S)
+        in_time = watch(
+            rig.processes(),
+            over,
+            job.trial.timeout_s + GRACE_S,
+            lambda: PROOF_EVERY_S if wanted and not (announced or seen) else math.inf,
+        )
         duration_s = time.monotonic() - began
     if not rig.client_succeeded():
         watch(rig.processes(), lambda: rig.server.exit is not None, DYING_S)
@@ -132,6 +143,7 @@ def _judge(
         link=remains.link,
         measure_s=measured.duration_s,
         session=session,
+        server_tells_state=_stack(job.trial.server).server_tells_state,
         seen_congestion_controls=measured.congestion_controls,
     )
     judgement = judge(case)
@@ -148,5 +160,9 @@ def _judge(
 
 
 def _repeats(end: Endpoint) -> bool:
+    return _stack(end).repeats
+
+
+def _stack(end: Endpoint) -> Stack:
     stack: Stack = registry.get("stacks", end.stack)
-    return stack.repeats
+    return stack

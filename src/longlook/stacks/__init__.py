@@ -6,16 +6,29 @@ heavy; `install` may import what it likes when it is called.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from longlook import codec
+from longlook.errors import InputError
 from longlook.job import Identity, Program
 from longlook.model import ConnectionState, Scalar
 
 
 @dataclass(frozen=True)
+class Version:
+    """A release of a stack that was seen working here. None: as the stack declares for all."""
+
+    name: str
+    released: str  # ISO date of its publication; empty where what is installed decides
+    protocols: tuple[str, ...] | None = None
+    connections: tuple[ConnectionState, ...] | None = None
+    note: str = ""  # what a comparison should know of it
+
+
+@dataclass(frozen=True)
 class Knob:
-    """A declared setting of a program."""
+    """A declared setting of a program. Names that several stacks share mean the same (adapters/CONTRACT.md)."""
 
     kind: type[int] | type[float] | type[bool] | type[str]
     unit: str | None
@@ -25,6 +38,9 @@ class Knob:
     choices: tuple[Scalar, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
+    since: str | None = None  # the oldest version that has it; None: all have
+    until: str | None = None  # the newest that has it
+    protocols: tuple[str, ...] = ()  # for which it means something; none named: all of the stack's
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,7 @@ class Stack:
     roles: tuple[str, ...]
     protocols: tuple[str, ...]
     connections: tuple[ConnectionState, ...]
-    versions: tuple[str, ...]  # known ones, oldest first; the last is the default
+    versions: tuple[Version, ...]  # known ones, oldest first; the last is the default
     knobs: Mapping[str, Knob]
     log_formats: tuple[str, ...]
     install: Callable[[str], Program]
@@ -107,9 +123,46 @@ class Stack:
     repeats: bool = True  # in virtual time the same trial gives the same bytes
     busy_waits: bool = False  # a program spins for time to pass: CPU costs time then, in virtual time too, inexactly
     several_connections: bool = False  # the client honours `connections` of its ClientJob
+    server_tells_state: bool = True  # it prints `connection` lines; if not, the client's word proves the state
     system_package: str | None = None  # Debian package that `setup` installs where `installed` says no
 
     @property
     def default_version(self) -> str:
         """The newest known version."""
-        return self.versions[-1]
+        return self.versions[-1].name
+
+    @property
+    def version_names(self) -> tuple[str, ...]:
+        """Known versions, oldest first."""
+        return tuple(version.name for version in self.versions)
+
+    def version(self, name: str) -> Version:
+        """One of the known versions; InputError with the nearest name for another."""
+        for version in self.versions:
+            if version.name == name:
+                return version
+        near = get_close_matches(name, self.version_names, n=1, cutoff=0.5)
+        known = ", ".join(self.version_names) + (f"; did you mean {near[0]!r}?" if near else "")
+        raise InputError(f"{self.name} has no version {name!r}", f"known: {known}")
+
+    def protocols_of(self, version: str) -> tuple[str, ...]:
+        """What this version speaks."""
+        own = self.version(version).protocols
+        return self.protocols if own is None else own
+
+    def connections_of(self, version: str) -> tuple[ConnectionState, ...]:
+        """The states of a connection that this version can be in."""
+        own = self.version(version).connections
+        return self.connections if own is None else own
+
+    def knobs_of(self, version: str, role: str) -> Mapping[str, Knob]:
+        """The knobs of this version's server or client."""
+        order = self.version_names
+        at = order.index(self.version(version).name)
+        return {
+            name: knob
+            for name, knob in self.knobs.items()
+            if role in knob.roles
+            and (knob.since is None or order.index(knob.since) <= at)
+            and (knob.until is None or at <= order.index(knob.until))
+        }

@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-from longlook.errors import InputError
 from longlook.installing_python import adapter_of, environment, is_made
 from longlook.job import Program
 from longlook.model import ConnectionState
 from longlook.paths import adapters_dir
-from longlook.stacks import Command, Knob, ServerJob, Stack, server_arguments
+from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
 
 _NAME = "aioquic"
-_VERSIONS = ("1.7.2",)  # each has a lock file in adapters/aioquic/locks
+_VERSIONS = (Version("1.7.2", ""),)  # each has a lock file in adapters/aioquic/locks
 _LARGEST_WINDOW = 2**62 - 1
 _ENVIRONMENT = {
     "PYTHONPYCACHEPREFIX": "",  # the laboratory's own: this environment has its compiled modules beside it
@@ -27,7 +26,7 @@ _KNOBS = {
         int, "bytes", None, "connection window offered at first; doubles as it is used (stack: 1 MiB)",
         minimum=1, maximum=_LARGEST_WINDOW,
     ),
-    "max_datagram_size": Knob(
+    "max_udp_payload": Knob(
         int, "bytes", None, "UDP payload size; no path MTU discovery (stack: 1200)", minimum=1200, maximum=1472
     ),
     "initial_rtt": Knob(
@@ -39,9 +38,7 @@ _KNOBS = {
 
 def install(version: str) -> Program:
     """Make the environment with one version of aioquic, or take it from the cache."""
-    if version not in _VERSIONS:
-        raise InputError(f"{_NAME} has no version {version!r}", f"known: {', '.join(_VERSIONS)}")
-    return environment(_NAME, version, _sources())
+    return environment(_NAME, STACK.version(version).name, _sources())
 
 
 def installed(version: str) -> bool:

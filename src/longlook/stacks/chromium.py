@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from longlook.codec import content_hash
-from longlook.errors import InputError, MachineError
+from longlook.errors import MachineError
 from longlook.installing import file_digest
 from longlook.job import Identity, Program
 from longlook.model import ConnectionState
 from longlook.paths import adapters_dir
-from longlook.stacks import Command, Stack
+from longlook.stacks import Command, Stack, Version
 
 _NAME = "chromium"
 _SYSTEM = "system"
@@ -61,8 +61,7 @@ def browser_version(browser: Path) -> str:
 
 def install(version: str) -> Program:
     """The system's browser; its digest is that of the browser's version and the driver's sources."""
-    if version != _SYSTEM:
-        raise InputError(f"{_NAME} has no version {version!r}", f"known: {_SYSTEM} (what the system has installed)")
+    STACK.version(version)
     browser = find_browser()
     driver = _driver()
     if not driver.is_file():
@@ -104,7 +103,7 @@ STACK = Stack(
     roles=("client",),
     protocols=("h3", "h2"),
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
-    versions=(_SYSTEM,),
+    versions=(Version(_SYSTEM, ""),),
     knobs={},
     log_formats=(),
     install=install,

@@ -10,14 +10,14 @@ import sys
 from pathlib import Path
 
 from longlook.codec import content_hash
-from longlook.errors import InputError, MachineError
+from longlook.errors import MachineError
 from longlook.installing import build_folder, compile_with, is_folder_built, sources_digest
 from longlook.installing_debian import fetch_libraries
 from longlook.installing_python import compile_modules, python_version
 from longlook.job import Program
 from longlook.model import ConnectionState
 from longlook.paths import adapters_dir
-from longlook.stacks import Command, Knob, ServerJob, Stack, server_arguments
+from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
 
 _NAME = "ngtcp2"
 _SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
@@ -45,17 +45,16 @@ _KNOBS = {
     "initial_connection_window": _window("connection window offered at first (client: 15 MiB, server: 1 MiB)"),
     "max_stream_window": _window("largest stream window that auto-tuning may reach (client: 16 MiB, server: 6 MiB)"),
     "max_connection_window": _window("largest connection window (client: 24 MiB, server: 6 MiB)"),
-    "ack_thresh": Knob(int, "packets", None, "packets that bring an ACK at once (stack: 2)", minimum=1, maximum=100),
+    "ack_threshold": Knob(int, "packets", None, "packets that bring an ACK at once (stack: 2)", minimum=1, maximum=100),
     "disable_pmtud": Knob(bool, None, None, "no path MTU discovery"),
 }  # fmt: skip
 
 
 def install(version: str) -> Program:
     """The adapter with its libraries, from the cache or from Debian's archive."""
-    if version not in _SUITES:
-        raise InputError(f"{_NAME} has no version {version!r}", f"known: {', '.join(_SUITES)}")
     if platform.machine() != "x86_64":
         raise MachineError(f"{_NAME} is installed from packages for x86-64 alone", "leave it out of the study")
+    version = STACK.version(version).name
     folder = build_folder(_NAME, version, _sources(), python_version(), lambda out, final: _make(version, out, final))
     parts = [sources_digest(folder / "adapter"), sources_digest(folder / "lib"), python_version()]
     return Program(str(folder / "adapter" / "ngtcp2_main.py"), content_hash(parts, length=64))
@@ -101,7 +100,7 @@ STACK = Stack(
     roles=("server", "client"),
     protocols=("h3",),
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
-    versions=tuple(_SUITES),
+    versions=tuple(Version(name, "") for name in _SUITES),
     knobs=_KNOBS,
     log_formats=("qlog",),
     install=install,

@@ -4,15 +4,17 @@ import os
 import re
 from pathlib import Path
 
-from longlook.errors import InputError, MachineError
+from longlook.errors import MachineError
 from longlook.installing import build, compile_with, is_built, toolchain_version
 from longlook.job import Program
 from longlook.model import ConnectionState
 from longlook.paths import adapters_dir
-from longlook.stacks import Command, Knob, ServerJob, Stack, server_arguments
+from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
 
 _NAME = "quic-go"
-_VERSIONS = ("0.65.0",)  # what go.mod pins; another one needs a module file, and often code, of its own
+_VERSIONS = (
+    Version("0.65.0", "2026-11-03"),
+)  # what go.mod pins; another one needs a module file, and often code, of its own
 _GO_NEEDED = (1, 26)
 _GO_HINT = "sudo apt-get install golang-go (1.26; from 1.21 on it fetches 1.26 by itself unless GOTOOLCHAIN=local)"
 _FLAGS = ("-trimpath", "-buildvcs=false", "-ldflags=-s -w")
@@ -45,13 +47,13 @@ _KNOBS = {
 
 def install(version: str) -> Program:
     """Build the adapter with one version of quic-go, or take it from the cache."""
-    return build(_NAME, _known(version), _sources(), _toolchain(), _compile, str(_FLAGS))
+    return build(_NAME, STACK.version(version).name, _sources(), _toolchain(), _compile, str(_FLAGS))
 
 
 def installed(version: str) -> bool:
     """Whether `install` has nothing to do."""
     try:
-        return is_built(_NAME, _known(version), _sources(), _toolchain(), str(_FLAGS))
+        return is_built(_NAME, version, _sources(), _toolchain(), str(_FLAGS))
     except MachineError:  # no Go here: the version cannot be told
         return False
 
@@ -64,12 +66,6 @@ def server_command(program: Program, job: ServerJob) -> Command:
 def client_command(program: Program, job_file: str) -> Command:
     """The program as a client."""
     return Command((program.path, "client", job_file))
-
-
-def _known(version: str) -> str:
-    if version not in _VERSIONS:
-        raise InputError(f"{_NAME} has no version {version!r}", f"known: {', '.join(_VERSIONS)}")
-    return version
 
 
 def _sources() -> Path:

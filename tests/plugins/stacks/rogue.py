@@ -7,7 +7,7 @@ from pathlib import Path
 
 from longlook.job import Program
 from longlook.model import ConnectionState
-from longlook.stacks import Command, Knob, ServerJob, Stack
+from longlook.stacks import Command, Knob, ServerJob, Stack, Version
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "rogue.py"
 
@@ -37,7 +37,7 @@ STACK = Stack(
     roles=("server", "client"),
     protocols=("h2",),
     connections=(ConnectionState.COLD,),
-    versions=("0",),
+    versions=(Version("0", ""),),
     knobs={"fault": Knob(str, None, "none", "what goes wrong")},
     log_formats=(),
     install=install,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from longlook.job import Program
 from longlook.model import ConnectionState
-from longlook.stacks import Command, Knob, Stack
+from longlook.stacks import Command, Knob, Stack, Version
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "rogue.py"
 
@@ -25,7 +25,7 @@ STACK = Stack(
     roles=("client",),
     protocols=("h2",),
     connections=(ConnectionState.COLD,),
-    versions=("0",),
+    versions=(Version("0", ""),),
     knobs={"fault": Knob(str, None, "none", "what goes wrong", roles=("client",))},
     log_formats=(),
     install=install,
