@@ -10,6 +10,7 @@ from longlook.codec import content_hash
 from longlook.errors import MachineError
 from longlook.installing import build_folder, compile_with, is_folder_built, sources_digest
 from longlook.job import Program
+from longlook.paths import adapters_dir
 
 ADAPTER = "adapter"
 """The folder of the environment with a copy of the adapter's sources."""
@@ -25,7 +26,12 @@ def environment(name: str, version: str, sources: Path) -> Program:
     allow) and the Python. Everything is compiled when this returns: a guest finds the cache read-only.
     """
     folder = build_folder(
-        name, version, sources, python_version(), lambda out, final: _make(sources, version, out, final)
+        name,
+        version,
+        sources,
+        python_version(),
+        lambda out, final: _make(sources, version, out, final),
+        shared_digest(),
     )
     packages = sorted(path.name.removesuffix(".dist-info") for path in folder.glob("lib/python*/*/*.dist-info"))
     digest = content_hash(
@@ -36,7 +42,23 @@ def environment(name: str, version: str, sources: Path) -> Program:
 
 def is_made(name: str, version: str, sources: Path) -> bool:
     """Whether `environment` has nothing to do."""
-    return is_folder_built(name, version, sources, python_version())
+    return is_folder_built(name, version, sources, python_version(), shared_digest())
+
+
+def shared_digest() -> str:
+    """What of the adapters' common part makes a result, for the keys of the cache."""
+    return sources_digest(_shared())
+
+
+def copy_adapter(sources: Path, into: Path) -> None:
+    """The sources of an adapter in Python, with the common part beside them."""
+    compiled = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(sources, into, ignore=compiled)
+    shutil.copytree(_shared(), into, ignore=compiled, dirs_exist_ok=True)
+
+
+def _shared() -> Path:
+    return adapters_dir() / "common"
 
 
 def adapter_of(program: Program) -> Path:
@@ -57,7 +79,7 @@ def _make(sources: Path, version: str, out: Path, final: Path) -> None:
     lock = sources / "locks" / f"{version}.txt"
     install = (uv, "pip", "install", "--quiet", "--python", str(python), "--link-mode", "copy", "--no-deps")
     compile_with((*install, "--only-binary", ":all:", "--require-hashes", "-r", str(lock)), out, _environment())
-    shutil.copytree(sources, out / ADAPTER, ignore=shutil.ignore_patterns("__pycache__"))
+    copy_adapter(sources, out / ADAPTER)
     compile_modules(python, out, final)
 
 

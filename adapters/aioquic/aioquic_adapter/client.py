@@ -12,12 +12,12 @@ from aioquic.h3.connection import ErrorCode
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.tls import SessionTicket
+from longlook_adapter.clock import now_ns
+from longlook_adapter.errors import ReportedError
+from longlook_adapter.job import COLD, EARLY, Job
+from longlook_adapter.lines import emit, endpoint
 
-from aioquic_adapter.clock import now_ns
-from aioquic_adapter.errors import ReportedError
 from aioquic_adapter.fetching import Answer, Connection, FetchError
-from aioquic_adapter.job import COLD, EARLY, Job
-from aioquic_adapter.lines import emit, endpoint
 from aioquic_adapter.settings import configuration
 from aioquic_adapter.trace import traces_wanted
 

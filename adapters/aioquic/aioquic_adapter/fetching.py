@@ -10,9 +10,8 @@ from aioquic.h3.connection import H3Connection
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import HandshakeCompleted, QuicEvent, StreamReset
-
-from aioquic_adapter.clock import now_ns
-from aioquic_adapter.lines import emit
+from longlook_adapter.clock import now_ns
+from longlook_adapter.lines import emit
 
 
 class FetchError(Exception):

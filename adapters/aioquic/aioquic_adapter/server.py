@@ -1,10 +1,8 @@
 """The server: files over HTTP/3 until SIGTERM."""
 
-import argparse
 import asyncio
 import signal
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import aioquic
 from aioquic.asyncio.protocol import QuicConnectionProtocol
@@ -14,50 +12,17 @@ from aioquic.h3.events import H3Event, HeadersReceived
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, ProtocolNegotiated, QuicEvent
 from aioquic.tls import SessionTicket
+from longlook_adapter.clock import now_ns
+from longlook_adapter.lines import emit, endpoint
+from longlook_adapter.options import Options
 
-from aioquic_adapter.clock import now_ns
-from aioquic_adapter.errors import BadUsageError, UnsupportedError
 from aioquic_adapter.files import File, Files
-from aioquic_adapter.lines import emit, endpoint
 from aioquic_adapter.settings import configuration
 from aioquic_adapter.trace import traces_wanted
 
 CHUNK_BYTES = 64 << 10
 AHEAD_BYTES = 256 << 10
 """How much of a file is handed to aioquic beyond what it has sent: it keeps all it is given in memory."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the command line says."""
-
-    address: str
-    port: int
-    www: str
-    certificate: str
-    key: str
-    knobs: dict[str, str]
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise BadUsageError(message)
-
-
-def parse_options(arguments: list[str]) -> Options:
-    """Options of `server`; BadUsageError and UnsupportedError as the contract wants."""
-    parser = _Parser(prog="aioquic_main.py server", add_help=False, allow_abbrev=False)
-    for name in ("protocol", "address", "www", "certificate", "key"):
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--knob", action="append", default=[])
-    found = parser.parse_args(arguments)
-    if found.protocol != "h3":
-        raise UnsupportedError(f"protocol {found.protocol!r}: aioquic speaks h3")
-    if wrong := [text for text in found.knob if "=" not in text]:
-        raise BadUsageError(f"--knob {wrong[0]}: give NAME=VALUE")
-    knobs = dict(text.split("=", 1) for text in found.knob)
-    return Options(found.address, found.port, found.www, found.certificate, found.key, knobs)
 
 
 async def run(options: Options) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from aioquic.h3.connection import H3_ALPN
 from aioquic.quic.configuration import QuicConfiguration
+from longlook_adapter.errors import BadUsageError, UnsupportedError
 
-from aioquic_adapter.errors import BadUsageError, UnsupportedError
 from aioquic_adapter.trace import Traces
 
 LARGEST_DATAGRAM_BYTES = 1472

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
-
-from aioquic_adapter.clock import now_ns
+from longlook_adapter.clock import now_ns
 
 
 class _Trace(QuicLoggerTrace):  # type: ignore[misc]  # the linter does not see aioquic

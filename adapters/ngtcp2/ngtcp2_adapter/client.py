@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from ngtcp2_adapter.clock import now_ns
-from ngtcp2_adapter.errors import ReportedError
+from longlook_adapter.clock import now_ns
+from longlook_adapter.errors import ReportedError
+from longlook_adapter.job import COLD, EARLY, Job
+from longlook_adapter.lines import emit
+
 from ngtcp2_adapter.fetching import Answer, FetchError, Fetching, Target, Ticket
-from ngtcp2_adapter.job import COLD, EARLY, Job
-from ngtcp2_adapter.lines import emit
 from ngtcp2_adapter.security import Credentials
 from ngtcp2_adapter.settings import choices
 

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from longlook_adapter.clock import now_ns
+from longlook_adapter.lines import emit, endpoint
+
 from ngtcp2_adapter.abi import I64, Parameters
-from ngtcp2_adapter.clock import now_ns
 from ngtcp2_adapter.connection import CID_BYTES, CRYPTO, DRAINING, Connection, cid_of, strerror
 from ngtcp2_adapter.libraries import http, quic
-from ngtcp2_adapter.lines import emit, endpoint
 from ngtcp2_adapter.security import ClientSession, Credentials
 from ngtcp2_adapter.server import header_fields
 from ngtcp2_adapter.settings import Choices

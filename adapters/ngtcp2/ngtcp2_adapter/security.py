@@ -4,8 +4,9 @@ import ctypes as c
 from collections.abc import Callable
 from typing import Any
 
+from longlook_adapter.errors import AdapterError
+
 from ngtcp2_adapter.abi import INT, U32, P, Vec, struct
-from ngtcp2_adapter.errors import AdapterError
 from ngtcp2_adapter.libraries import crypto, tls
 
 _SERVER, _CLIENT = 1, 2

@@ -1,63 +1,24 @@
 """The server: files over HTTP/3 until SIGTERM."""
 
-import argparse
 import asyncio
 import ctypes as c
-import ipaddress
 import os
 import signal
 import socket
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
+
+from longlook_adapter.clock import now_ns
+from longlook_adapter.lines import emit, endpoint
+from longlook_adapter.options import Options
 
 from ngtcp2_adapter import abi
-from ngtcp2_adapter.clock import now_ns
 from ngtcp2_adapter.connection import CID_BYTES, Connection, bytes_of, cid_of
-from ngtcp2_adapter.errors import BadUsageError, UnsupportedError
 from ngtcp2_adapter.files import File, Files
 from ngtcp2_adapter.libraries import http, quic, version
-from ngtcp2_adapter.lines import emit, endpoint
 from ngtcp2_adapter.security import Credentials, ServerSession
 from ngtcp2_adapter.settings import Choices, choices
 from ngtcp2_adapter.sockets import drain, udp_socket
 from ngtcp2_adapter.trace import trace_wanted
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the command line says."""
-
-    address: str
-    port: int
-    www: str
-    certificate: str
-    key: str
-    knobs: dict[str, str]
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise BadUsageError(message)
-
-
-def parse_options(arguments: list[str]) -> Options:
-    """Options of `server`; BadUsageError and UnsupportedError as the contract wants."""
-    parser = _Parser(prog="ngtcp2_main.py server", add_help=False, allow_abbrev=False)
-    for name in ("protocol", "address", "www", "certificate", "key"):
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--knob", action="append", default=[])
-    found = parser.parse_args(arguments)
-    if found.protocol != "h3":
-        raise UnsupportedError(f"protocol {found.protocol!r}: ngtcp2 speaks h3")
-    if wrong := [text for text in found.knob if "=" not in text]:
-        raise BadUsageError(f"--knob {wrong[0]}: give NAME=VALUE")
-    try:
-        ipaddress.ip_address(found.address)
-    except ValueError as error:
-        raise BadUsageError(str(error)) from error
-    knobs = dict(text.split("=", 1) for text in found.knob)
-    return Options(found.address, found.port, found.www, found.certificate, found.key, knobs)
 
 
 async def run(options: Options) -> None:

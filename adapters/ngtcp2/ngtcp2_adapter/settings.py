@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from longlook_adapter.errors import BadUsageError, UnsupportedError
+
 from ngtcp2_adapter.abi import Parameters, Settings
-from ngtcp2_adapter.errors import BadUsageError, UnsupportedError
 from ngtcp2_adapter.libraries import quic
 
 _SECOND = 10**9

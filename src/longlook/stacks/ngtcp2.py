@@ -13,7 +13,7 @@ from longlook.codec import content_hash
 from longlook.errors import MachineError
 from longlook.installing import build_folder, compile_with, is_folder_built, sources_digest
 from longlook.installing_debian import fetch_libraries
-from longlook.installing_python import compile_modules, python_version
+from longlook.installing_python import compile_modules, copy_adapter, python_version, shared_digest
 from longlook.job import Program
 from longlook.model import ConnectionState
 from longlook.paths import adapters_dir
@@ -55,14 +55,16 @@ def install(version: str) -> Program:
     if platform.machine() != "x86_64":
         raise MachineError(f"{_NAME} is installed from packages for x86-64 alone", "leave it out of the study")
     version = STACK.version(version).name
-    folder = build_folder(_NAME, version, _sources(), python_version(), lambda out, final: _make(version, out, final))
+    folder = build_folder(
+        _NAME, version, _sources(), python_version(), lambda out, final: _make(version, out, final), shared_digest()
+    )
     parts = [sources_digest(folder / "adapter"), sources_digest(folder / "lib"), python_version()]
     return Program(str(folder / "adapter" / "ngtcp2_main.py"), content_hash(parts, length=64))
 
 
 def installed(version: str) -> bool:
     """Whether `install` has nothing to do."""
-    return is_folder_built(_NAME, version, _sources(), python_version())
+    return is_folder_built(_NAME, version, _sources(), python_version(), shared_digest())
 
 
 def server_command(program: Program, job: ServerJob) -> Command:
@@ -84,7 +86,7 @@ def _make(version: str, out: Path, final: Path) -> None:
     work = out.with_name("work")
     fetch_libraries(_sources() / "packages" / f"{version}.txt", _SUITES[version], work, out / "lib")
     shutil.rmtree(work)
-    shutil.copytree(_sources(), out / "adapter", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_adapter(_sources(), out / "adapter")
     compile_modules(Path(sys.executable), out, final)
     probe = "import ngtcp2_adapter.libraries as found; assert found.version() == " + repr(version)
     compile_with((sys.executable, "-S", "-c", probe), out / "adapter", _ENVIRONMENT)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ngtcp2_adapter.errors import BadUsageError, UnsupportedError
+from longlook_adapter.errors import BadUsageError, UnsupportedError
 
 COLD, RESUMED, EARLY = "cold", "resumed", "0rtt"
 MOST_CONNECTIONS = 64
@@ -16,6 +16,7 @@ MOST_CONNECTIONS = 64
 class Job:
     """What to fetch, and how."""
 
+    protocol: str
     connection: str
     address: str
     port: int
@@ -37,20 +38,21 @@ class Job:
         return self.host if self.port == 443 else f"{self.host}:{self.port}"
 
 
-def read_job(path: str) -> Job:
-    """The job in a file; BadUsageError says what is wrong with it, UnsupportedError what ngtcp2 cannot do."""
+def read_job(path: str, stack: str, protocols: tuple[str, ...]) -> Job:
+    """The job in a file; BadUsageError says what is wrong with it, UnsupportedError what the stack cannot do."""
     try:
         data = json.loads(Path(path).read_text())
     except (OSError, ValueError) as error:
         raise BadUsageError(f"job: {error}") from error
     if not isinstance(data, dict):
         raise BadUsageError("a job is a JSON object")
-    if data.get("protocol") != "h3":
-        raise UnsupportedError(f"protocol {data.get('protocol')!r}: ngtcp2 speaks h3")
+    if data.get("protocol") not in protocols:
+        raise UnsupportedError(f"protocol {data.get('protocol')!r}: {stack} speaks {' and '.join(protocols)}")
     if data.get("connection") not in (COLD, RESUMED, EARLY):
         raise UnsupportedError(f"connection state {data.get('connection')!r}")
     identity = _expect(data, "identity", dict)
     job = Job(
+        protocol=data["protocol"],
         connection=data["connection"],
         address=_expect(data, "address", str),
         port=_expect(data, "port", int),

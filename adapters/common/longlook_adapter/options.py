@@ -1,0 +1,46 @@
+"""The command line of a server."""
+
+import argparse
+import ipaddress
+from dataclasses import dataclass
+from typing import NoReturn
+
+from longlook_adapter.errors import BadUsageError, UnsupportedError
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    protocol: str
+    address: str
+    port: int
+    www: str
+    certificate: str
+    key: str
+    knobs: dict[str, str]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BadUsageError(message)
+
+
+def parse_options(arguments: list[str], stack: str, protocols: tuple[str, ...]) -> Options:
+    """Options of `server`; BadUsageError and UnsupportedError as the contract wants."""
+    parser = _Parser(prog="server", add_help=False, allow_abbrev=False)
+    for name in ("protocol", "address", "www", "certificate", "key"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--knob", action="append", default=[])
+    found = parser.parse_args(arguments)
+    if found.protocol not in protocols:
+        raise UnsupportedError(f"protocol {found.protocol!r}: {stack} speaks {' and '.join(protocols)}")
+    if wrong := [text for text in found.knob if "=" not in text]:
+        raise BadUsageError(f"--knob {wrong[0]}: give NAME=VALUE")
+    try:
+        ipaddress.ip_address(found.address)
+    except ValueError as error:
+        raise BadUsageError(str(error)) from error
+    knobs = dict(text.split("=", 1) for text in found.knob)
+    return Options(found.protocol, found.address, found.port, found.www, found.certificate, found.key, knobs)
