@@ -111,7 +111,7 @@ def streamed(way: Way, seconds: float) -> float:
             return peer.stream_bps(seconds)
     with tempfile.TemporaryDirectory() as place, _bed(place, way, []) as bed:
         for side in (bed.client, bed.server):
-            side.set_congestion_control("cubic")
+            side.set_tcp("cubic", {})
         measured = stream_bps(bed.client, bed.server, seconds)
         bed.stop()
         return measured

@@ -31,7 +31,7 @@ _SEED = 1  # of the guest, so of netem's draws
 _WALL_LIMIT_S = 300.0
 _CODE = (
     "guest_calibration.py",
-    *(f"lab/{name}.py" for name in ("calibrator", "linkprobe", "namespace", "netembed", "network", "offload")),
+    *(f"lab/{name}.py" for name in ("calibrator", "linkprobe", "namespace", "netembed", "network", "offload", "tcp")),
 )
 """What decides what is measured, beside the folder `calibration`; paths in the package."""
 

@@ -224,6 +224,7 @@ class Trial:
     timeout_s: float
     capture: Capture = Capture()
     engine: str | None = None  # None: the one that the run was started with
+    tcp: Mapping[str, Scalar] = field(default_factory=dict)  # of the kernel's TCP, beside its congestion control
 
 
 @dataclass(frozen=True)

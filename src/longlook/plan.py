@@ -110,6 +110,7 @@ class _Block:
                     timeout_s=study.timeout_s,
                     capture=study.capture,
                     engine=how.engine,
+                    tcp=how.tcp,
                 )
             )
         return sorted(trials, key=lambda trial: _rank(study.seed, "arm", number, self.key, trial.arm))
@@ -117,7 +118,8 @@ class _Block:
 
 def _stated(how: Circumstances) -> list[str]:
     """What tells a trial from one in ordinary circumstances, which has nothing to tell."""
-    return [codec.content_hash([name, value]) for name, value in (("link", how.link), ("engine", how.engine)) if value]
+    stated = (("link", how.link), ("engine", how.engine), ("tcp", how.tcp))
+    return [codec.content_hash([name, value]) for name, value in stated if value]
 
 
 def _sets(cell: Mapping[str, Level]) -> dict[str, Scalar]:

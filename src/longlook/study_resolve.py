@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from longlook import network, units
+from longlook import network, tcp, units
 from longlook.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, Study, Workload
 from longlook.stacks import Knob, Stack
 from longlook.study_catalogue import Catalogue
@@ -28,6 +28,7 @@ class Circumstances:
 
     link: Link | None
     engine: str | None
+    tcp: Mapping[str, Scalar]  # `Trial.tcp`
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,16 @@ def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue) -> 
 
 def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar]) -> Circumstances:
     """What of the measurement the arm itself sets; SettingError where that cannot be."""
-    own = {**settings, **arm.settings}
+    own = tcp.with_presets(settings, arm.settings)
     differs = any(key in arm.settings for key in ARM_CONDITIONS)
     engine = own.get("engine")
-    return Circumstances(network.link(own) if differs else None, None if engine is None else str(engine))
+    kernel_tcp = {} if str(own["protocol"]) in QUIC_PROTOCOLS else tcp.parameters(own)
+    return Circumstances(network.link(own) if differs else None, None if engine is None else str(engine), kernel_tcp)
 
 
 def resolve_contestant(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> Contestant:
     """The arm in a cell with these settings; raises SettingError where a program cannot do what is asked."""
-    own = {**settings, **arm.settings}
+    own = tcp.with_presets(settings, arm.settings)
     for key in ("protocol", "connection", "server", "client"):
         if key not in own:
             raise SettingError(
@@ -85,11 +87,12 @@ def resolve_contestant(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
         endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, version, protocol, own))
     congestion_control = None
     if protocol in QUIC_PROTOCOLS:
-        if "congestion_control" in arm.settings:
-            raise SettingError("congestion_control", "sets the kernel's TCP; of QUIC it is a knob of the stack, if any")
+        for key in (tcp.CONGESTION_CONTROL, tcp.PRESET, *tcp.SETTINGS):
+            if key in arm.settings:
+                raise SettingError(key, "sets the kernel's TCP; of QUIC it is a knob of the stack, if any")
     else:
         if "congestion_control" not in own:
-            message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic"'
+            message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic" or tcp = "stock"'
             raise SettingError("congestion_control", message, absent=True)
         if connection is ConnectionState.ZERO_RTT:
             raise SettingError(

@@ -6,7 +6,7 @@ are one condition: same cell, same seed, same trial.
 
 from collections.abc import Callable, Mapping
 
-from longlook import network, units
+from longlook import network, tcp, units
 from longlook.model import ConnectionState, Scalar
 from longlook.study_errors import SettingError, allowed
 from longlook.workloads import Parameter, WorkloadKind
@@ -20,7 +20,16 @@ KERNEL_CONGESTION_CONTROLS = (
 )
 """What Linux has; whether this machine's kernel offers it is found when the laboratory is built."""
 
-ENDPOINT_KEYS = ("protocol", "connection", "congestion_control", "server", "client", "engine")
+ENDPOINT_KEYS = (
+    "protocol",
+    "connection",
+    "congestion_control",
+    tcp.PRESET,
+    *tcp.SETTINGS,
+    "server",
+    "client",
+    "engine",
+)
 ARM_CONDITIONS = ("network.access_delay", "network.up.access_delay", "network.down.access_delay")
 """Of the path, what an arm may set: how a measurement is made, not what it is made of."""
 
@@ -37,6 +46,8 @@ def endpoint_setting(key: str, value: object) -> Scalar:
         return value
     if key not in ENDPOINT_KEYS:
         raise SettingError(key, f"unknown key; {allowed(key, (*ENDPOINT_KEYS, *(p + 'NAME' for p in KNOB_PREFIXES)))}")
+    if key == tcp.PRESET or key in tcp.SETTINGS:
+        return tcp.tcp_setting(key, value)
     if not isinstance(value, str) or not value:
         raise SettingError(key, "must be a text")
     choices: Mapping[str, tuple[str, ...]] = {

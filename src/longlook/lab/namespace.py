@@ -10,11 +10,14 @@ from typing import Any, Self
 from longlook.lab import system
 from longlook.lab.netlink import IPRoute
 
+TCP_BUFFER_BYTES = 64 << 20
+"""How far TCP's windows may grow unless a trial says otherwise: beyond any link's product."""
+
 _SETTINGS: Mapping[str, str] = {
     "net/ipv6/conf/all/disable_ipv6": "1",
     "net/ipv6/conf/default/disable_ipv6": "1",
-    "net/ipv4/tcp_rmem": "4096 131072 67108864",  # the last number lets a window grow beyond any link's product
-    "net/ipv4/tcp_wmem": "4096 65536 67108864",
+    "net/ipv4/tcp_rmem": f"4096 131072 {TCP_BUFFER_BYTES}",
+    "net/ipv4/tcp_wmem": f"4096 65536 {TCP_BUFFER_BYTES}",
     "net/ipv4/tcp_no_metrics_save": "1",
     "net/ipv4/ip_local_port_range": "32768 60999",
 }

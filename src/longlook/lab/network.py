@@ -6,15 +6,18 @@ Client and server share a subnet; the router moves whole packets between its two
 import fcntl
 import os
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from longlook.errors import MachineError
+from longlook.lab import tcp
 from longlook.lab.namespace import Namespace
 from longlook.lab.netlink import NetlinkError
 from longlook.lab.offload import switch_off
+from longlook.model import Scalar
 
 CLIENT_ADDRESS = "10.8.0.1"
 SERVER_ADDRESS = "10.8.0.2"
@@ -85,13 +88,18 @@ class Side:
     ) -> None:
         self.close()
 
-    def set_congestion_control(self, algorithm: str | None) -> None:
+    def set_tcp(self, algorithm: str | None, settings: Mapping[str, Scalar]) -> None:
         """Make TCP use `algorithm` towards the peer, and refuse any other to programs; None: the kernel's default.
+
+        `settings` are those of `Trial.tcp`.
 
         A route's locked congestion control is the one way that works everywhere: outside the initial namespace the
         sysctl takes unrestricted algorithms only, and a program's own choice would need a privilege.
         """
-        metrics = {} if algorithm is None else {"cc_algo": algorithm, "lock": _LOCK_CONGESTION_CONTROL}
+        tcp.apply(self.namespace, self.end.device, settings)
+        metrics = tcp.route_metrics(settings)
+        if algorithm is not None:
+            metrics |= {"cc_algo": algorithm, "lock": _LOCK_CONGESTION_CONTROL}
         try:
             self.namespace.netlink.route(
                 "replace",
@@ -183,4 +191,4 @@ class Side:
             netlink.neigh(
                 "replace", dst=self.end.peer_address, lladdr=self.end.peer_mac, ifindex=index, state=_NUD_PERMANENT
             )
-        self.set_congestion_control(None)
+        self.set_tcp(None, {})

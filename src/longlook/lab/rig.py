@@ -82,7 +82,7 @@ class Rig:
         self._undo.callback(lambda: self.client.finish(trusted=False))
         self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
         for side in (self.client_side, self.server_side):
-            side.set_congestion_control(trial.congestion_control)
+            side.set_tcp(trial.congestion_control, trial.tcp)
         self.router = Router(
             self._job, network, self.client_side, self.server_side, self._surroundings, self._link_options
         )
