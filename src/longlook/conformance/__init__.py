@@ -29,7 +29,7 @@ class Finding:
     seen: str
 
 
-def verdict(holds: bool, seen: str) -> Finding:  # noqa: FBT001 the verdict itself
+def verdict(holds: bool, seen: str) -> Finding:
     """Passed or failed."""
     return Finding(Status.PASSED if holds else Status.FAILED, seen)
 

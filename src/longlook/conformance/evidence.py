@@ -22,7 +22,7 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED, Kind.PACKET_QUEUED)
-_SHORT = "short"
+_LONG = frozenset({"initial", "0rtt", "handshake", "retry", "version_negotiation"})
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,19 @@ class Packets:
     payload_bytes: Integers
     queue_bytes: Integers  # in the bottleneck on arrival
     ecn: Integers  # codepoint; 0 where unknown
-    short: Flags  # a QUIC packet with a short header: after the handshake
+    short: Flags  # no long header of QUIC: after the handshake, whose fixed bit some ends grease (RFC 9287)
 
     def chosen(self, mask: Flags) -> "Packets":
         """Some of them."""
-        columns = (self.sent_s, self.left_s, self.up, self.payload_bytes, self.queue_bytes, self.ecn, self.short)
-        return Packets(*(column[mask] for column in columns))
+        return Packets(
+            sent_s=self.sent_s[mask],
+            left_s=self.left_s[mask],
+            up=self.up[mask],
+            payload_bytes=self.payload_bytes[mask],
+            queue_bytes=self.queue_bytes[mask],
+            ecn=self.ecn[mask],
+            short=self.short[mask],
+        )
 
     def of(self, sender: str) -> "Packets":
         """Those that the `client` or the `server` sent."""
@@ -105,7 +112,7 @@ def packets_of(timeline: Timeline) -> Packets:
         payload_bytes=np.array(table["payload_bytes"].to_pylist(), dtype=np.int64),
         queue_bytes=np.array(table["queue_bytes"].to_pylist(), dtype=np.int64),
         ecn=np.array([value or 0 for value in table["ecn"].to_pylist()], dtype=np.int64),
-        short=np.array([value == _SHORT for value in table["quic"].to_pylist()], dtype=np.bool_),
+        short=np.array([value not in _LONG for value in table["quic"].to_pylist()], dtype=np.bool_),
     )
 
 
@@ -119,7 +126,7 @@ def _lines(file: Path) -> list[Line]:
         raw = file.read_text(errors="replace").splitlines()
     except FileNotFoundError:
         return []
-    found = []
+    found: list[Line] = []
     for text in raw:
         try:
             line = json.loads(text)

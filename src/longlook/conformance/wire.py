@@ -10,6 +10,9 @@ from longlook.conformance.evidence import Packets
 LARGE_BYTES = 600
 """Packets of data; ACKs, settings and requests are smaller."""
 
+_TURNS_UNTIL_CALM = 2.1
+"""Round trips from a loss until the sender has found it and its flight has fallen to the new window."""
+
 _FLIGHT = 0.9
 """Share of a round trip: before its end no answer to the first packet can have come back."""
 
@@ -76,22 +79,24 @@ def spread(packets: Packets, rtt_s: float, parts: int = 20) -> float | None:
     return len(np.unique((inside / (rtt_s / parts)).astype(np.int64))) / (3 * parts)
 
 
-def window_after_loss(packets: Packets, rtt_s: float) -> float | None:
-    """What one loss does to the sender: bytes of a round trip behind it, over those in flight when it is found.
+def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float) -> float | None:
+    """What the last of the lost packets does to the sender: bytes of a round trip behind it, over those before.
 
-    In flight then is what was sent in the round trip after the lost packet. The next round trip is recovery's own,
-    whose sending waits for the flight to fall; the one behind it is counted.
+    What is beyond `path_bytes`, which the path carries in a round trip, stood in a queue and does not count as before.
+
+    What was sent in the round trip after the lost packet is in flight when it is found missing. The next round trip is
+    recovery's own, whose sending waits for the flight to fall; the one behind it is counted.
     """
     server = packets.of("server")
     lost = np.flatnonzero(np.isnan(server.left_s))
-    if len(lost) != 1:
+    if not len(lost):
         return None
-    at = float(server.sent_s[lost[0]])
+    since_s = server.sent_s - server.sent_s[lost[-1]]
     before, after = (
-        int(server.payload_bytes[(server.sent_s > at + turns * rtt_s) & (server.sent_s <= at + (turns + 1) * rtt_s)].sum())
-        for turns in (0, 2.1)
+        int(server.payload_bytes[(since_s > turns * rtt_s) & (since_s <= (turns + 1) * rtt_s)].sum())
+        for turns in (0, _TURNS_UNTIL_CALM)
     )
-    return after / before if before else None
+    return after / min(before, path_bytes) if before else None
 
 
 def overtaken(packets: Packets) -> int:

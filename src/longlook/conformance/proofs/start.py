@@ -10,7 +10,7 @@ from longlook.model import ConnectionState, Stage
 
 _SHORT_S, _LONG_S = 0.03, 0.6
 _TIMEOUTS = (1.5, 5.0)
-"""Of the assumed round trip until the first retransmission: 3 by RFC 9002, 6.2.2; some add max_ack_delay or grant less."""
+"""Of the assumed round trip, until the first retransmission: 3 by RFC 9002, 6.2.2; older stacks have 2."""
 
 
 def allow_0rtt(ask: Ask) -> Check:

@@ -24,9 +24,7 @@ def max_incoming_streams(ask: Ask) -> Check:
         few_s, usual_s = took["few"], took["default"]
         if few_s is None or usual_s is None:
             return verdict(False, next(found.why for found in seen.values() if not found.ok))
-        text = (
-            f"{_OBJECTS} objects in {few_s:.2f} s with {_FEW} at once, {usual_s:.2f} s by default (RTT {_RTT_S:g} s)"
-        )
+        text = f"{_OBJECTS} objects in {few_s:.2f} s with {_FEW} at once, {usual_s:.2f} s by default (RTT {_RTT_S:g} s)"
         return verdict(few_s >= least_s and few_s > 2 * usual_s, text)
 
     wants = {

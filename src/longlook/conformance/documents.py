@@ -1,0 +1,84 @@
+"""The generated blocks of docs/stacks.md, made of the catalogue and of what the cache says was seen.
+
+A block stands between `<!-- NAME: generated -->` and `<!-- NAME: end -->`; everything else in the file is by hand.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from longlook import codec
+from longlook.conformance import Report, tables
+from longlook.stacks_catalogue import catalogue
+from longlook.conformance.matrix import Matrix
+from longlook.conformance.saved import root, saved
+from longlook.errors import InputError
+from longlook.store import write_json
+
+_BLOCK = re.compile(r"(<!-- (?P<name>[a-z0-9 ]+): generated -->\n).*?(<!-- (?P=name): end -->)", re.DOTALL)
+
+
+def keep_matrix(matrix: Matrix) -> None:
+    """Save it for the next time that documents are made; a larger one is not replaced by a piece of it."""
+    known = saved_matrix(matrix.protocol)
+    ends, had = {*matrix.servers, *matrix.clients}, {*known.servers, *known.clients} if known else set()
+    if not ends < had:
+        root().mkdir(parents=True, exist_ok=True)
+        write_json(_file(matrix.protocol), codec.encode(matrix))
+
+
+def saved_matrix(protocol: str) -> Matrix | None:
+    """The last matrix of a protocol."""
+    try:
+        return codec.decode(Matrix, json.loads(_file(protocol).read_text()))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def update(path: Path) -> tuple[str, ...]:
+    """Write every block of a document anew; the names of those there were. InputError where there are none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    made = blocks(saved(), [found for protocol in ("h3", "h2") if (found := saved_matrix(protocol))])
+    names = tuple(match["name"] for match in _BLOCK.finditer(text))
+    if unknown := [name for name in names if name not in made]:
+        raise InputError(f"{path}: no block is called {unknown[0]!r}", f"known: {', '.join(made)}")
+    if not names:
+        raise InputError(f"{path} has no generated blocks", "write <!-- stacks: generated --> and <!-- stacks: end -->")
+    path.write_text(_BLOCK.sub(lambda match: match[1] + made[match["name"]] + "\n" + match[3], text), encoding="utf-8")
+    return names
+
+
+def blocks(reports: Sequence[Report], matrices: Sequence[Matrix]) -> Mapping[str, str]:
+    """Text of each block by its name."""
+    nothing = "Nothing has been measured yet."
+    made = {matrix.protocol: tables.matrix_table(matrix) for matrix in matrices}
+    return {
+        "stacks": tables.stacks_table(catalogue()),
+        "checks": tables.checks_table(reports) if reports else nothing,
+        "knobs": tables.knobs_table(reports) if reports else nothing,
+        "proofs": "\n\n".join(_proofs(report) for report in _newest(reports)) or nothing,
+        "matrix h3": made.get("h3", nothing),
+        "matrix h2": made.get("h2", nothing),
+    }
+
+
+def _newest(reports: Sequence[Report]) -> list[Report]:
+    """One report for each stack, of its newest version that was checked; those without knobs are left out."""
+    order = {(entry.stack, entry.version): number for number, entry in enumerate(catalogue())}
+    by_stack: dict[str, Report] = {}
+    for report in sorted(reports, key=lambda item: order.get((item.stack, item.version), -1)):
+        if any(result.knob for result in report.results):
+            by_stack[report.stack] = report
+    return [by_stack[name] for name in sorted(by_stack)]
+
+
+def _proofs(report: Report) -> str:
+    return f"### {report.stack} {report.version}\n{tables.proofs_table(report)}"
+
+
+def _file(protocol: str) -> Path:
+    return root() / f"matrix-{protocol}.json"
