@@ -27,8 +27,8 @@ def stacks_list(
     as_json: AsJson = False,
 ) -> None:
     """Every stack and version: when it was published, what it speaks, its knobs, whether it is installed."""
-    from longlook.stacks_catalogue import catalogue
     from longlook.present_stacks import stacks_list as shown
+    from longlook.stacks_catalogue import catalogue
 
     entries = catalogue(names or ())
     if as_json:
@@ -52,7 +52,7 @@ def stacks_check(
     """Check what a version declares, knob by knob; exit 1 where something does not hold."""
     from longlook.conformance.saved import write_reports
     from longlook.conformance.session import check_all
-    from longlook.present_stacks import report_table
+    from longlook.present_conformance import report_table
 
     reports = []
     with _place(out) as place:
@@ -82,7 +82,7 @@ def stacks_matrix(
 ) -> None:
     """Try every client against every server; exit 1 where a pair that shares a protocol fails."""
     from longlook.conformance.session import matrices, write_matrices
-    from longlook.present_stacks import matrix_lines
+    from longlook.present_conformance import matrix_lines
 
     with _place(None) as place:
         made = matrices(names or (), protocol or ("h3", "h2"), engine, place, _say(as_json), jobs=_jobs(jobs))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from longlook import codec
 from longlook.conformance import Report, tables
-from longlook.stacks_catalogue import catalogue
 from longlook.conformance.matrix import Matrix
 from longlook.conformance.saved import root, saved
 from longlook.errors import InputError
+from longlook.stacks_catalogue import catalogue
 from longlook.store import write_json
 
 _BLOCK = re.compile(r"(<!-- (?P<name>[a-z0-9 ]+): generated -->\n).*?(<!-- (?P=name): end -->)", re.DOTALL)

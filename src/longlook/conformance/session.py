@@ -6,7 +6,6 @@ from pathlib import Path
 
 from longlook import codec
 from longlook.conformance import Report, Result, Status, tables
-from longlook.stacks_catalogue import is_installed, selected
 from longlook.conformance.documents import keep_matrix
 from longlook.conformance.matrix import Matrix, make_matrix
 from longlook.conformance.page import write_page
@@ -18,6 +17,7 @@ from longlook.engines.choice import make_engine
 from longlook.errors import InputError, LonglookError
 from longlook.setup import install
 from longlook.stacks import Stack
+from longlook.stacks_catalogue import is_installed, selected
 from longlook.store import write_json
 
 Say = Callable[[str], None]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from longlook.conformance import Report, Result, Status
-from longlook.stacks_catalogue import Entry
 from longlook.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
+from longlook.stacks_catalogue import Entry
 
 MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_APPLICABLE: "·"}
 
