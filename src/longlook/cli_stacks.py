@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from longlook import codec
+from longlook.errors import InputError
 from longlook.terminal import console, print_json
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -39,7 +40,12 @@ def stacks_list(
 
 @stacks_app.command("check")
 def stacks_check(
-    parts: Annotated[list[str], typer.Argument(metavar="NAME[@VERSION]…", help="Without a version the newest.")],
+    parts: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME[@VERSION]…", help="Without a version the newest.")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every version of every stack; installs what is missing.")
+    ] = False,
     engine: Engine = "virtual",
     peer: Annotated[
         str | None, typer.Option(help="Plays the other end, NAME[@VERSION]; default: itself, else quic-go.")
@@ -53,10 +59,14 @@ def stacks_check(
     from longlook.conformance.saved import write_reports
     from longlook.conformance.session import check_all
     from longlook.present_conformance import report_table
+    from longlook.stacks_catalogue import catalogue
 
+    if every == bool(parts):
+        raise InputError("name the versions to check, or all of them with --all", "longlook stacks list names them")
+    chosen = [entry.name for entry in catalogue()] if every else parts or []
     reports = []
     with _place(out) as place:
-        made = check_all(parts, engine, place, _say(as_json), peer=peer, jobs=_jobs(jobs), use_cache=not no_cache)
+        made = check_all(chosen, engine, place, _say(as_json), peer=peer, jobs=_jobs(jobs), use_cache=not no_cache)
         for report in made:
             reports.append(report)
             if not as_json:
