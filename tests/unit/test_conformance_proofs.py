@@ -22,9 +22,9 @@ KNOBS: Mapping[str, Knob] = {
     **{name: knob(minimum=1) for name in PROOFS},
     "congestion_control": knob(str, choices=("reno", "cubic", "bbr")),
     **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt")},
-    **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt")},
+    **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
 }
-SIBLINGS = {"packet_threshold": knob(minimum=1)}
+SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ack_threshold")}
 
 
 def role_of(name: str) -> str:
@@ -201,8 +201,9 @@ def acknowledged(every: int) -> Seen:
 
 
 def test_ack_threshold_is_counted() -> None:
-    assert judged("ack_threshold", {"few": acknowledged(2), "many": acknowledged(20)}).status is Status.PASSED
-    assert judged("ack_threshold", {"few": acknowledged(2), "many": acknowledged(3)}).status is Status.FAILED
+    for name in ("ack_threshold", "requested_ack_threshold", "requested_max_ack_delay"):
+        assert judged(name, {"few": acknowledged(2), "many": acknowledged(20)}).status is Status.PASSED
+        assert judged(name, {"few": acknowledged(2), "many": acknowledged(3)}).status is Status.FAILED
 
 
 def sized(size_bytes: int, ecn: int = 0) -> Seen:

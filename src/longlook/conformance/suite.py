@@ -20,23 +20,29 @@ def knobs(subject: Subject) -> Iterator[Check]:
     for role in subject.stack.roles:
         declared = subject.stack.knobs_of(subject.version, role)
         for name, knob in declared.items():
-            for protocol in _spoken(subject, name, knob):
+            for protocol in _spoken(subject, knob):
                 ask = Ask(
                     name, knob, role, protocol, subject.end, subject.other(role), subject.witness, siblings=declared
                 )
                 proof = PROOFS.get(name)
-                yield proof(ask) if proof else _unproven(ask)
+                if proof is None:
+                    yield _unproven(ask, "there is no proof of this knob: add one to conformance/proofs")
+                elif protocol != "h3" and name not in OVER_TCP:
+                    yield _unproven(
+                        ask, f"its proof is QUIC's: its Knob must say protocols, or {protocol} needs a proof"
+                    )
+                else:
+                    yield proof(ask)
 
 
-def _spoken(subject: Subject, name: str, knob: Knob) -> list[str]:
-    """The protocols over which a knob means something: as it says, else QUIC alone for QUIC's."""
-    meant = knob.protocols or (None if name in OVER_TCP or name not in PROOFS else ("h3",))
+def _spoken(subject: Subject, knob: Knob) -> list[str]:
+    """The protocols over which a knob means something and that the peer speaks too."""
     return [
         protocol
         for protocol in subject.stack.protocols_of(subject.version)
-        if (meant is None or protocol in meant) and protocol in protocols_of(subject.peer)
+        if (not knob.protocols or protocol in knob.protocols) and protocol in protocols_of(subject.peer)
     ]
 
 
-def _unproven(ask: Ask) -> Check:
-    return ask.check({}, lambda _seen: verdict(False, "there is no proof of this knob: add one to conformance/proofs"))
+def _unproven(ask: Ask, why: str) -> Check:
+    return ask.check({}, lambda _seen: verdict(False, why))
