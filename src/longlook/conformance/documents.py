@@ -5,7 +5,7 @@ A block stands between `<!-- NAME: generated -->` and `<!-- NAME: end -->`; ever
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from longlook import codec
@@ -17,6 +17,7 @@ from longlook.stacks_catalogue import catalogue
 from longlook.store import write_json
 
 _BLOCK = re.compile(r"(<!-- (?P<name>[a-z0-9 ]+): generated -->\n).*?(<!-- (?P=name): end -->)", re.DOTALL)
+_NOTHING = "Nothing has been measured yet."
 
 
 def keep_matrix(matrix: Matrix) -> None:
@@ -42,28 +43,35 @@ def update(path: Path) -> tuple[str, ...]:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
-    made = blocks(saved(), [found for protocol in ("h3", "h2") if (found := saved_matrix(protocol))])
     names = tuple(match["name"] for match in _BLOCK.finditer(text))
-    if unknown := [name for name in names if name not in made]:
-        raise InputError(f"{path}: no block is called {unknown[0]!r}", f"known: {', '.join(made)}")
+    if unknown := [name for name in names if name not in BLOCKS]:
+        raise InputError(f"{path}: no block is called {unknown[0]!r}", f"known: {', '.join(BLOCKS)}")
     if not names:
         raise InputError(f"{path} has no generated blocks", "write <!-- stacks: generated --> and <!-- stacks: end -->")
+    made = {name: BLOCKS[name]() or _NOTHING for name in names}
     path.write_text(_BLOCK.sub(lambda match: match[1] + made[match["name"]] + "\n" + match[3], text), encoding="utf-8")
     return names
 
 
-def blocks(reports: Sequence[Report], matrices: Sequence[Matrix]) -> Mapping[str, str]:
-    """Text of each block by its name."""
-    nothing = "Nothing has been measured yet."
-    made = {matrix.protocol: tables.matrix_table(matrix) for matrix in matrices}
-    return {
-        "stacks": tables.stacks_table(catalogue()),
-        "checks": tables.checks_table(reports) if reports else nothing,
-        "knobs": tables.knobs_table(reports) if reports else nothing,
-        "proofs": "\n\n".join(_proofs(report) for report in _newest(reports)) or nothing,
-        "matrix h3": made.get("h3", nothing),
-        "matrix h2": made.get("h2", nothing),
-    }
+def _matrix(protocol: str) -> str:
+    found = saved_matrix(protocol)
+    return "" if found is None else tables.matrix_table(found)
+
+
+def _of_reports(table: Callable[[Sequence[Report]], str]) -> str:
+    reports = saved()
+    return table(reports) if reports else ""
+
+
+BLOCKS: Mapping[str, Callable[[], str]] = {
+    "stacks": lambda: tables.stacks_table(catalogue()),
+    "checks": lambda: _of_reports(tables.checks_table),
+    "knobs": lambda: _of_reports(lambda reports: tables.knobs_table(_newest(reports))),
+    "proofs": lambda: "\n\n".join(_proofs(report) for report in _newest(saved())),
+    "matrix h3": lambda: _matrix("h3"),
+    "matrix h2": lambda: _matrix("h2"),
+}
+"""Text of each block by its name; empty where nothing has been measured."""
 
 
 def _newest(reports: Sequence[Report]) -> list[Report]:

@@ -43,7 +43,7 @@ def max_ack_delay(ask: Ask) -> Check:
 
 
 def requested_ack_threshold(ask: Ask) -> Check:
-    """The same counted where the server asks for it (the extension ACK frequency); its peer must know that extension."""
+    """The same where the server asks for it, of a client that knows the extension ACK frequency."""
     if ask.role == "client":
         return ask.without("a server gets requests alone, and its answers carry the acknowledgements")
     return _counted(ask, {}, {"few": ask.value(_FEW), "many": ask.value(_MANY)})
