@@ -13,7 +13,7 @@ from longlook.conformance import Report, tables
 from longlook.conformance.matrix import Matrix
 from longlook.conformance.saved import root, saved
 from longlook.errors import InputError
-from longlook.stacks_catalogue import catalogue
+from longlook.stacks_catalogue import catalogue, selected
 from longlook.store import write_json
 
 _BLOCK = re.compile(r"(<!-- (?P<name>[a-z0-9 ]+): generated -->\n).*?(<!-- (?P=name): end -->)", re.DOTALL)
@@ -58,8 +58,14 @@ def _matrix(protocol: str) -> str:
     return "" if found is None else tables.matrix_table(found)
 
 
+def _reports() -> list[Report]:
+    """What was seen of every version that is still declared, in the order of the list."""
+    found = {(report.stack, report.version): report for report in saved()}
+    return [found[stack.name, version] for stack, version in selected(()) if (stack.name, version) in found]
+
+
 def _of_reports(table: Callable[[Sequence[Report]], str]) -> str:
-    reports = saved()
+    reports = _reports()
     return table(reports) if reports else ""
 
 
@@ -67,7 +73,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "stacks": lambda: tables.stacks_table(catalogue()),
     "checks": lambda: _of_reports(tables.checks_table),
     "knobs": lambda: _of_reports(lambda reports: tables.knobs_table(_newest(reports))),
-    "proofs": lambda: "\n\n".join(_proofs(report) for report in _newest(saved())),
+    "proofs": lambda: "\n\n".join(_proofs(report) for report in _newest(_reports())),
     "matrix h3": lambda: _matrix("h3"),
     "matrix h2": lambda: _matrix("h2"),
 }
@@ -75,12 +81,8 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
 
 
 def _newest(reports: Sequence[Report]) -> list[Report]:
-    """One report for each stack, of its newest version that was checked; those without knobs are left out."""
-    order = {(entry.stack, entry.version): number for number, entry in enumerate(catalogue())}
-    by_stack: dict[str, Report] = {}
-    for report in sorted(reports, key=lambda item: order.get((item.stack, item.version), -1)):
-        if any(result.knob for result in report.results):
-            by_stack[report.stack] = report
+    """One report for each stack that has knobs: of its newest version that was checked."""
+    by_stack = {report.stack: report for report in reports if any(result.knob for result in report.results)}
     return [by_stack[name] for name in sorted(by_stack)]
 
 

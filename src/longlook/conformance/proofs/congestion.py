@@ -60,6 +60,8 @@ def initial_window(ask: Ask) -> Check:
     values = {"fewer": ask.value(_FEWER), "more": ask.value(_MORE)}
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
         sent = {name: wire.first_flight(found.packets, _SECOND_S)[0] for name, found in seen.items()}
         text = ", ".join(f"{sent[name]} packets for {values[name]}" for name in values)
         fits = [int(values[name]) - 3 <= sent[name] <= int(values[name]) + _SURPLUS for name in values]
