@@ -5,10 +5,11 @@ BIN := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 export PYTHONDONTWRITEBYTECODE ?= 1
 
-.PHONY: help build ready demo test lint bench clean
+.PHONY: help build ready demo test test-stacks lint bench clean
 help:
 	@echo "make demo    install what is missing, run the study 'demo', print its verdicts and the report's path"
 	@echo "make test    install what is missing, run every test"
+	@echo "make test-stacks  install every version of every stack, check all, draw the matrix"
 	@echo "make lint    formatting, lint and strict types of Python, Rust and Go"
 	@echo "make bench   measure speed and accuracy, write benches/results.json"
 
@@ -32,7 +33,16 @@ demo: ready
 test: ready
 	cargo test --quiet --workspace
 	cd adapters/quic-go && go test ./...
-	$(BIN)/pytest
+	$(BIN)/pytest -m "not stacks"
+
+# Every version of every stack: hours where nothing is installed yet. Failures of one do not stop the rest.
+test-stacks: ready
+	@status=0; \
+	$(BIN)/longlook stacks check --all || status=1; \
+	$(BIN)/pytest -m stacks || status=1; \
+	$(BIN)/longlook stacks matrix || status=1; \
+	$(BIN)/longlook stacks docs docs/stacks.md || status=1; \
+	exit $$status
 
 lint: build
 	$(BIN)/ruff format --check src tests adapters benches

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from longlook import cli_checks, cli_link, codec
+from longlook import cli_checks, cli_link, cli_stacks, codec
 from longlook.errors import InputError, InterruptedByUserError, LonglookError, MachineError
 from longlook.model import Outcome
 from longlook.terminal import console, print_json
@@ -23,6 +23,7 @@ study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=Tru
 app.add_typer(study_app, name="study")
 app.add_typer(cli_link.link_app, name="link")
 app.add_typer(cli_checks.cache_app, name="cache")
+app.add_typer(cli_stacks.stacks_app, name="stacks")
 app.command("diff-runs")(cli_checks.diff_runs)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -47,6 +48,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 @app.command()
+@cli_stacks.stacks_app.command("install")
 def setup(
     parts: Annotated[list[str] | None, typer.Argument(help="NAME or NAME@VERSION; default: what studies use.")] = None,
 ) -> None:

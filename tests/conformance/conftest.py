@@ -22,7 +22,7 @@ def download() -> Content:
     return content
 
 
-@pytest.fixture(params=harness.pairs(), ids="-".join)
+@pytest.fixture(params=harness.cases())
 def pair(request: pytest.FixtureRequest) -> tuple[str, str, str]:
     """(server, client, protocol)."""
     found: tuple[str, str, str] = request.param

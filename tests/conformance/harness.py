@@ -13,54 +13,90 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+from _pytest.mark import ParameterSet
+
 from longlook import registry, tls
 from longlook.job import Content, Program
 from longlook.model import ConnectionState, Scalar
+from longlook.setup import parse_part
 from longlook.stacks import ClientJob, Command, ServerJob, Stack
 
 LOOPBACK = "127.0.0.1"
-REFERENCE = "quic-go"
+REFERENCE = "quic-go@0.65.0"
 """The peer of stacks that have one role only."""
+USUAL = ("quic-go", "ngtcp2", "aioquic", "pycurl")
+OLD = {"quic-go": "0.48.2"}
+"""What every run of the tests covers beside the default versions; the rest is marked `stacks` (make test-stacks)."""
 START_LIMIT_S = 20.0
 CLIENT_LIMIT_S = 60.0
 
 
-@cache
-def stack_named(name: str) -> Stack:
-    stack: Stack = registry.get("stacks", name)
-    return stack
+def stack_named(part: str) -> Stack:
+    """The stack of NAME or NAME@VERSION."""
+    return parse_part(part)[0]
+
+
+def version_of(part: str) -> str:
+    """The version of NAME@VERSION; the default of NAME."""
+    return parse_part(part)[1]
 
 
 @cache
-def program_of(name: str) -> Program:
-    """The default version, built when the cache has none."""
-    stack = stack_named(name)
-    return stack.install(stack.default_version)
+def program_of(part: str) -> Program:
+    """The program of NAME or NAME@VERSION, built when the cache has none."""
+    stack, version = parse_part(part)
+    return stack.install(version)
 
 
-def serving_stacks() -> list[str]:
-    return [name for name, stack in registry.load("stacks").items() if stack.server_command is not None]
+def protocols_of(part: str) -> tuple[str, ...]:
+    stack, version = parse_part(part)
+    return stack.protocols_of(version)
 
 
-def fetching_stacks() -> list[str]:
-    return [name for name, stack in registry.load("stacks").items() if stack.client_command is not None]
+def states_of(part: str) -> tuple[ConnectionState, ...]:
+    stack, version = parse_part(part)
+    return stack.connections_of(version)
+
+
+def has(part: str, role: str) -> bool:
+    stack = stack_named(part)
+    return (stack.server_command if role == "server" else stack.client_command) is not None
+
+
+def parts() -> list[str]:
+    """Every version of every stack that runs without a browser."""
+    stacks: list[Stack] = list(registry.load("stacks").values())
+    every = [f"{stack.name}@{version}" for stack in stacks for version in stack.version_names]
+    return [part for part in every if has(part, "server") or has(part, "client")]
+
+
+def usual(part: str) -> bool:
+    """Whether `make test` covers it: few stacks, and of those the default versions and one old one."""
+    stack, version = parse_part(part)
+    return stack.name in USUAL and version in (stack.default_version, OLD.get(stack.name))
 
 
 def pairs() -> list[tuple[str, str, str]]:
-    """(server, client, protocol): each stack with itself where it has both roles, else with the reference."""
-    servers, clients = serving_stacks(), fetching_stacks()
-    couples = {(name, name if name in clients else REFERENCE) for name in servers}
-    couples |= {(name if name in servers else REFERENCE, name) for name in clients}
+    """(server, client, protocol): each version with itself where it has both roles, else with the reference."""
+    couples = {
+        (part if has(part, "server") else REFERENCE, part if has(part, "client") else REFERENCE) for part in parts()
+    }
     return [
         (server, client, protocol)
         for server, client in sorted(couples)
-        for protocol in stack_named(server).protocols
-        if protocol in stack_named(client).protocols
+        for protocol in protocols_of(server)
+        if protocol in protocols_of(client)
     ]
 
 
-def pairs_over(protocol: str) -> list[tuple[str, str, str]]:
-    return [pair for pair in pairs() if pair[2] == protocol]
+def cases(*protocols: str) -> list[ParameterSet]:
+    """The pairs as parameters, of some protocols or all; what `make test` leaves out is marked `stacks`."""
+    return [
+        pytest.param(pair, id="-".join(pair), marks=() if usual(pair[0]) and usual(pair[1]) else (pytest.mark.stacks,))
+        for pair in pairs()
+        if not protocols or pair[2] in protocols
+    ]
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:

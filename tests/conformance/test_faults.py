@@ -24,6 +24,7 @@ from tests.conformance.harness import (
     serving,
     stack_named,
     start,
+    states_of,
 )
 
 Pair = tuple[str, str, str]
@@ -108,7 +109,7 @@ def test_undeclared_connection_states_are_not_supported(
     pair: Pair, server: Server, page: Content, client_folder: Path
 ) -> None:
     _, client, protocol = pair
-    for state in set(ConnectionState) - set(stack_named(client).connections):
+    for state in set(ConnectionState) - set(states_of(client)):
         answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page, connection=state)
         assert answer.exit_code == 127
         assert_one_error(answer.lines, supported=False)

@@ -16,11 +16,13 @@ from tests.conformance.harness import (
     LOOPBACK,
     Server,
     assert_all_arrived,
+    cases,
     fetch,
-    pairs_over,
     server_command,
     serving,
     stack_named,
+    states_of,
+    version_of,
 )
 
 Pair = tuple[str, str, str]
@@ -31,7 +33,7 @@ def test_ready_line(pair: Pair, server: Server) -> None:
     ready = server.ready
     assert (ready["role"], ready["protocol"], ready["address"]) == ("server", protocol, LOOPBACK)
     assert 0 < ready["port"] < 65536
-    assert ready["version"] == stack_named(name).default_version
+    assert ready["version"] == version_of(name)
 
 
 def test_page_arrives_over_one_connection(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
@@ -100,7 +102,7 @@ def test_connection_state_is_proven_on_both_sides(
     name, client, protocol = pair
     answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page, connection=state)
     if answer.exit_code == 127:
-        able = state in stack_named(name).connections and state in stack_named(client).connections
+        able = state in states_of(name) and state in states_of(client)
         assert not able or (state == ConnectionState.ZERO_RTT and protocol == "h2")
         return
     assert_all_arrived(answer, page, protocol)
@@ -115,7 +117,7 @@ def test_connection_state_is_proven_on_both_sides(
     assert all(line["t_handshake_ns"] < answer.connections[-1]["t_start_ns"] for line in answer.connections[:-1])
 
 
-@pytest.mark.parametrize("pair", pairs_over("h2"), ids="-".join, indirect=True)
+@pytest.mark.parametrize("pair", cases("h2"), indirect=True)
 def test_the_servers_congestion_control_is_told(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
     """The laboratory sets TCP's in the namespace and proves it with these lines."""
     _, client, protocol = pair
@@ -155,7 +157,7 @@ def test_nothing_is_logged_unasked(pair: Pair, server: Server, page: Content, cl
 
 
 @pytest.mark.parametrize("offer", ["TLS 1.2", "http/1.1"])
-@pytest.mark.parametrize("pair", pairs_over("h2"), ids="-".join, indirect=True)
+@pytest.mark.parametrize("pair", cases("h2"), indirect=True)
 def test_h2_takes_nothing_less(server: Server, offer: str) -> None:
     """TLS 1.3 and h2, or nothing: neither arm may fall back silently."""
     identity = tls.identity()

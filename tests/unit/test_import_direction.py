@@ -25,7 +25,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         | {"cachefolder", "hostfacts", "linkprogram", "doctor", "executors", "guestkernel"}
         | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff"},
     ),
-    ("pipeline", {"pipeline"}),
+    ("pipeline", {"pipeline", "conformance"}),
     ("command line", {"present", "cli", "terminal", "__main__"}),
 ]
 

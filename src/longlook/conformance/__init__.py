@@ -1,0 +1,123 @@
+"""The conformance suite: what every stack must do, as checks over real trials (adapters/CONTRACT.md).
+
+A check is data: the trials that it wants, and a pure function from what they left to a finding. `proofs/` has one for
+each knob. `suite.py` lists the checks of a stack's version, `runner.py` runs them, `matrix.py` tries pairs.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from longlook import codec
+from longlook.conformance.evidence import Seen
+from longlook.model import Capture, ConnectionState, Endpoint, Link, Trial, Workload
+
+
+class Status(StrEnum):
+    """What a check comes to."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A check's result; `seen` is what was seen, with numbers and units."""
+
+    status: Status
+    seen: str
+
+
+def verdict(holds: bool, seen: str) -> Finding:
+    """Passed or failed."""
+    return Finding(Status.PASSED if holds else Status.FAILED, seen)
+
+
+@dataclass(frozen=True)
+class Want:
+    """A trial that a check needs. `congestion_control` is the kernel's, for TCP alone."""
+
+    protocol: str
+    link: Link
+    workload: Workload
+    server: Endpoint
+    client: Endpoint
+    connection: ConnectionState = ConnectionState.COLD
+    qlog: bool = False
+    timeout_s: float = 60.0
+    seed: int = 1
+
+    def trial(self) -> Trial:
+        """The same as the engines take it; equal wants are one trial."""
+        identity = codec.content_hash(self)
+        return Trial(
+            id=identity,
+            study="conformance",
+            cell={},
+            cell_id="conformance",
+            arm="conformance",
+            round=0,
+            seed=self.seed,
+            link=self.link,
+            workload=self.workload,
+            protocol=self.protocol,
+            connection=self.connection,
+            congestion_control=None if self.protocol == "h3" else "cubic",
+            server=self.server,
+            client=self.client,
+            timeout_s=self.timeout_s,
+            capture=Capture(qlog=self.qlog),
+        )
+
+
+Judge = Callable[[Mapping[str, Seen]], Finding]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question. `wants` are by the names under which `judge` finds what they left.
+
+    `knob` names the setting that the check proves; several checks may prove one, for both roles say.
+    """
+
+    name: str
+    wants: Mapping[str, Want]
+    judge: Judge
+    knob: str | None = None
+    role: str | None = None
+
+
+def inapplicable(name: str, why: str, knob: str | None = None, role: str | None = None) -> Check:
+    """A check that has nothing to ask here."""
+    return Check(name, {}, lambda _seen: Finding(Status.NOT_APPLICABLE, why), knob, role)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A check and its finding, as saved; `trials` are the ids of what it rests on."""
+
+    check: str
+    status: Status
+    seen: str
+    knob: str | None = None
+    role: str | None = None
+    trials: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """The suite over one version of a stack. `digest` is its program's, None where it could not be installed."""
+
+    stack: str
+    version: str
+    digest: str | None
+    engine: str
+    made_unix_s: int
+    results: tuple[Result, ...]
+    setting: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> tuple[Result, ...]:
+        """What does not conform."""
+        return tuple(result for result in self.results if result.status is Status.FAILED)

@@ -1,0 +1,187 @@
+"""The checks that every stack has: transfers, states, lines, logs, and how it says no."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from longlook.conformance import Check, Finding, Want, inapplicable, verdict
+from longlook.conformance.evidence import Seen
+from longlook.conformance.paths import path, usual
+from longlook.conformance.qlogs import count
+from longlook.conformance.subject import Subject, stack_of
+from longlook.model import ConnectionState, Endpoint, Outcome, Workload
+
+PAGE = Workload("page", {"objects": 120, "object_bytes": 3_000})
+"""More images than most stacks allow requests at once."""
+DOWNLOAD_BYTES = 5_000_000
+DOWNLOAD = Workload("page", {"objects": 1, "object_bytes": DOWNLOAD_BYTES})
+SMALL = Workload("page", {"objects": 3, "object_bytes": 10_000})
+_CONNECTIONS = 3
+_KNOWN = ("h3", "h2")
+
+
+def basics(subject: Subject) -> Iterator[Check]:
+    """Every check but the knobs' proofs and those of a lone process."""
+    for role, protocol in subject.settings():
+        yield page(subject, role, protocol)
+        yield download(subject, role, protocol)
+        yield from (state(subject, role, protocol, wanted) for wanted in ConnectionState)
+        yield logs(subject, role, protocol)
+        yield unknown_knob(subject, role, protocol)
+        if role == "server":
+            yield ready(subject, protocol)
+        else:
+            yield several(subject, protocol)
+            yield lines(subject, protocol)
+    for role in subject.stack.roles:
+        yield unspoken(subject, role)
+
+
+def _want(subject: Subject, role: str, protocol: str, workload: Workload, **more: object) -> Want:
+    made = {"link": usual(), "server": subject.server(role), "client": subject.client(role), **more}
+    return Want(protocol=protocol, workload=workload, **made)  # type: ignore[arg-type]
+
+
+def _one(name: str, want: Want, judge: object) -> Check:
+    return Check(name, {"trial": want}, lambda seen: judge(seen["trial"]))  # type: ignore[operator]
+
+
+def page(subject: Subject, role: str, protocol: str) -> Check:
+    """All objects with the right digests over the declared protocol: the trial's judge has seen to that."""
+
+    def judge(seen: Seen) -> Finding:
+        objects = len(seen.events("client", "object"))
+        return verdict(seen.ok, f"{objects} objects in {_took_s(seen):.2f} s" if seen.ok else seen.why)
+
+    return _one(f"page over {protocol} ({role})", _want(subject, role, protocol, PAGE), judge)
+
+
+def download(subject: Subject, role: str, protocol: str) -> Check:
+    """5 MB at 20 Mbit/s."""
+
+    def judge(seen: Seen) -> Finding:
+        if not seen.ok:
+            return verdict(False, seen.why)
+        took_s = _took_s(seen)
+        return verdict(True, f"5 MB in {took_s:.2f} s, {DOWNLOAD_BYTES * 8e-6 / took_s:.1f} Mbit/s of 20")
+
+    return _one(f"download over {protocol} ({role})", _want(subject, role, protocol, DOWNLOAD), judge)
+
+
+def _took_s(seen: Seen) -> float:
+    objects = [line for line in seen.events("client", "object") if line.get("path") != "/prime"]
+    first, last = min(line["t_start_ns"] for line in objects), max(line["t_end_ns"] for line in objects)
+    return float(last - first) / 1e9
+
+
+def state(subject: Subject, role: str, protocol: str, wanted: ConnectionState) -> Check:
+    """A declared state is proven by both ends' lines; one that is not declared is refused."""
+    name = f"connection {wanted} over {protocol} ({role})"
+    if wanted is ConnectionState.ZERO_RTT and protocol != "h3":
+        return inapplicable(name, "early data is QUIC's here")
+    if subject.can(role, protocol, wanted):
+        want = _want(subject, role, protocol, SMALL, connection=wanted)
+        return _one(name, want, lambda seen: verdict(seen.ok, _states(seen) if seen.ok else seen.why))
+    if wanted in subject.stack.connections_of(subject.version):
+        return inapplicable(name, f"{subject.other(role).stack} cannot")
+    if role == "server":
+        return inapplicable(name, "not declared")  # whether a ticket is given is the client's to find out
+    want = _want(subject, role, protocol, SMALL, connection=wanted, timeout_s=20.0)
+    return _one(name, want, _refused)
+
+
+def _states(seen: Seen) -> str:
+    told = []
+    for role in ("client", "server"):
+        found = [_state_of(line) for line in seen.events(role, "connection") if not line.get("primes")]
+        told.append(f"{role} says {found[-1] if found else 'nothing'}")
+    return ", ".join(told)
+
+
+def _state_of(line: Mapping[str, object]) -> str:
+    return "0rtt" if line.get("used_0rtt") else "resumed" if line.get("resumed") else "cold"
+
+
+def _refused(seen: Seen) -> Finding:
+    return verdict(seen.run.outcome is Outcome.UNSUPPORTED, seen.why)
+
+
+def several(subject: Subject, protocol: str) -> Check:
+    """Connections from sockets of their own, each fetching everything."""
+    name = f"several connections over {protocol} (client)"
+    if not subject.stack.several_connections:
+        return inapplicable(name, "the client opens one only, and is not asked for more")
+
+    def judge(seen: Seen) -> Finding:
+        ports = {line.get("local") for line in seen.events("client", "connection") if not line.get("primes")}
+        return verdict(seen.ok and len(ports) == _CONNECTIONS, f"{len(ports)} sockets" if seen.ok else seen.why)
+
+    workload = Workload("download", {"object_bytes": 200_000, "objects": 2, "connections": _CONNECTIONS})
+    return _one(name, _want(subject, "client", protocol, workload), judge)
+
+
+def ready(subject: Subject, protocol: str) -> Check:
+    """The server's first line."""
+
+    def judge(seen: Seen) -> Finding:
+        first = dict(next(iter(seen.lines["server"]), {}))
+        wanted = {"event": "ready", "role": "server", "protocol": protocol}
+        told = str(first.get("version"))
+        versioned = told == subject.version or stack_of(subject.end).versions[0].released == ""
+        holds = all(first.get(key) == value for key, value in wanted.items()) and versioned
+        return verdict(holds and isinstance(first.get("port"), int), f"{first.get('event')}, version {told}")
+
+    return _one(f"ready line over {protocol} (server)", _want(subject, "server", protocol, SMALL), judge)
+
+
+def lines(subject: Subject, protocol: str) -> Check:
+    """One line per object, and one per connection."""
+
+    def judge(seen: Seen) -> Finding:
+        paths = Counter(line.get("path") for line in seen.events("client", "object"))
+        often = [str(path) for path, times in paths.items() if times != 1]
+        connections = len(seen.events("client", "connection"))
+        text = f"{len(paths)} objects, {connections} connection line" + ("s" if connections != 1 else "")
+        return verdict(
+            seen.ok and not often and connections == 1, text + (f"; more than once: {often}" if often else "")
+        )
+
+    return _one(f"one line per object over {protocol} (client)", _want(subject, "client", protocol, SMALL), judge)
+
+
+def logs(subject: Subject, role: str, protocol: str) -> Check:
+    """qlog where declared, and readable to the end of the connection."""
+    name = f"qlog over {protocol} ({role})"
+    if "qlog" not in subject.stack.log_formats or protocol != "h3":
+        return inapplicable(name, "not declared" if protocol == "h3" else "QUIC's own")
+
+    def judge(seen: Seen) -> Finding:
+        events = seen.qlogs[role]
+        packets = count(events, "packet_sent") + count(events, "packet_received")
+        text = f"{seen.logs[role]} files, {len(events)} events, {packets} of packets"
+        return verdict(seen.ok and packets > 0, text if seen.ok else seen.why)
+
+    return _one(name, _want(subject, role, protocol, SMALL, qlog=True), judge)
+
+
+def unknown_knob(subject: Subject, role: str, protocol: str) -> Check:
+    """A wish that nobody knows ends with 127, so the trial with `unsupported`."""
+    knobs = {"no_such_knob": 1}
+    ends: dict[str, object] = {
+        role: Endpoint(subject.stack.name, subject.version, knobs),
+        "timeout_s": 20.0,
+    }
+    want = _want(subject, role, protocol, SMALL, **ends)
+    return _one(f"unknown knob over {protocol} ({role})", want, _refused)
+
+
+def unspoken(subject: Subject, role: str) -> Check:
+    """So does a protocol that it does not speak."""
+    name = f"unspoken protocol ({role})"
+    own = subject.stack.protocols_of(subject.version)
+    missing = [protocol for protocol in _KNOWN if protocol not in own]
+    other = subject.witness if role == "client" else subject.client("server")
+    if role == "client" and not missing:
+        return inapplicable(name, "it speaks all that a server here could be asked for")
+    ends = {"server": subject.end, "client": other} if role == "server" else {"server": other, "client": subject.end}
+    want = _want(subject, role, missing[0] if missing else "http/0.9", SMALL, link=path(20, 0.04), **ends)
+    return _one(name, want, _refused)

@@ -1,0 +1,137 @@
+"""What a trial left, as proofs read it: its run, its programs' lines, the link's packets and the endpoints' qlogs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from longlook.conformance.qlogs import Event, read_qlog
+from longlook.model import Outcome, Run, Trial
+from longlook.normalise import normalise_trial
+from longlook.timeline import Kind, Timeline
+
+Line = Mapping[str, Any]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED, Kind.PACKET_QUEUED)
+_LONG = frozenset({"initial", "0rtt", "handshake", "retry", "version_negotiation"})
+
+
+@dataclass(frozen=True)
+class Packets:
+    """The measured connection's packets at the router, in the order in which they came there; all of one shape.
+
+    The router is beside both senders: a packet comes when it is sent (`sent_s`), and `left_s` is when it is received,
+    NaN where it was dropped or still inside. Sizes are bytes of UDP or TCP payload.
+    """
+
+    sent_s: Floats
+    left_s: Floats
+    up: Flags
+    payload_bytes: Integers
+    queue_bytes: Integers  # in the bottleneck on arrival
+    ecn: Integers  # codepoint; 0 where unknown
+    short: Flags  # no long header of QUIC: after the handshake, whose fixed bit some ends grease (RFC 9287)
+
+    def chosen(self, mask: Flags) -> "Packets":
+        """Some of them."""
+        return Packets(
+            sent_s=self.sent_s[mask],
+            left_s=self.left_s[mask],
+            up=self.up[mask],
+            payload_bytes=self.payload_bytes[mask],
+            queue_bytes=self.queue_bytes[mask],
+            ecn=self.ecn[mask],
+            short=self.short[mask],
+        )
+
+    def of(self, sender: str) -> "Packets":
+        """Those that the `client` or the `server` sent."""
+        return self.chosen(self.up if sender == "client" else ~self.up)
+
+    def __len__(self) -> int:
+        return len(self.sent_s)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Everything about one finished trial. Roles are `client` and `server`."""
+
+    run: Run
+    lines: Mapping[str, Sequence[Line]]
+    packets: Packets
+    qlogs: Mapping[str, Sequence[Event]] = field(default_factory=dict)
+    logs: Mapping[str, int] = field(default_factory=dict)  # qlog files by role
+
+    @property
+    def ok(self) -> bool:
+        """Whether all arrived over the declared protocol, in the declared state."""
+        return self.run.outcome is Outcome.OK
+
+    @property
+    def why(self) -> str:
+        """Why it is not ok."""
+        return f"{self.run.outcome}: {self.run.reason or 'no reason given'}"
+
+    def events(self, role: str, event: str) -> list[Line]:
+        """A program's lines of one kind."""
+        return [line for line in self.lines.get(role, ()) if line.get("event") == event]
+
+
+def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
+    """The evidence in a trial's folder. What is missing or damaged is absent here: a proof then finds nothing."""
+    qlogs = {role: _files(folder / "qlog" / role) for role in ("client", "server")}
+    return Seen(
+        run=run,
+        lines={role: _lines(folder / f"{role}.jsonl") for role in ("client", "server")},
+        packets=packets_of(normalise_trial(folder, trial, run)),
+        qlogs={role: [event for file in files for event in read_qlog(file)] for role, files in qlogs.items()},
+        logs={role: len(files) for role, files in qlogs.items()},
+    )
+
+
+def packets_of(timeline: Timeline) -> Packets:
+    """The packets of a timeline, without those of connections that only earn a ticket."""
+    table = timeline.select(_PACKETS, "link").sort_by("arrival_ns")
+    table = table.filter(pc.is_in(table["protocol"].cast(pa.string()), value_set=pa.array(["tcp", "udp"])))  # no ICMP
+    kinds = np.array(table["kind"].to_pylist(), dtype=object)
+    left_s = np.array(table["time_ns"].to_pylist(), dtype=np.float64) / 1e9
+    left_s[kinds != Kind.PACKET_DELIVERED] = np.nan
+    return Packets(
+        sent_s=np.array(table["arrival_ns"].to_pylist(), dtype=np.float64) / 1e9,
+        left_s=left_s,
+        up=np.array([value == "up" for value in table["direction"].to_pylist()], dtype=np.bool_),
+        payload_bytes=np.array(table["payload_bytes"].to_pylist(), dtype=np.int64),
+        queue_bytes=np.array(table["queue_bytes"].to_pylist(), dtype=np.int64),
+        ecn=np.array([value or 0 for value in table["ecn"].to_pylist()], dtype=np.int64),
+        short=np.array([value not in _LONG for value in table["quic"].to_pylist()], dtype=np.bool_),
+    )
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+
+
+def _lines(file: Path) -> list[Line]:
+    """The JSON lines of a program; anything else it printed has already cost the trial its outcome."""
+    try:
+        raw = file.read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    found: list[Line] = []
+    for text in raw:
+        try:
+            line = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(line, dict):
+            found.append(line)
+    return found

@@ -1,0 +1,59 @@
+"""The matrix as a page in the report's style: one HTML file that opens from disk."""
+
+import time
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from longlook.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
+
+PAGE = "index.html"
+_CLASSES = {WORKS: "works", NOTHING_SHARED: "apart"}
+
+
+def write_page(matrices: Sequence[Matrix], out: Path) -> Path:
+    """Write `index.html` into a folder; its path."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("longlook.report", "assets"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    css = files("longlook.report").joinpath("assets", "report.css").read_text(encoding="utf-8")
+    page = environment.get_template("matrix.html.j2").render(
+        matrices=[(matrix, _rows(matrix), _legend(matrix)) for matrix in matrices],
+        facts=facts(matrices),
+        css=Markup(css),  # noqa: S704 our own file
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / PAGE
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def facts(matrices: Sequence[Matrix]) -> str:
+    """How many pairs work, of those that could."""
+    pairs = [pair for matrix in matrices for pair in matrix.pairs if pair.shared]
+    works = sum(pair.reason is None for pair in pairs)
+    day = time.strftime("%Y-%m-%d", time.gmtime(max(matrix.made_unix_s for matrix in matrices)))
+    return f"{day}: {works} of {len(pairs)} pairs that share a protocol work."
+
+
+def _rows(matrix: Matrix) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Server, and for each client mark, class and what its tooltip says."""
+    rows = []
+    for server in matrix.servers:
+        squares = []
+        for client in matrix.clients:
+            mark = matrix.mark(server, client)
+            squares.append((mark, _CLASSES.get(mark, "fails"), f"server {server}, client {client}"))
+        rows.append((server, squares))
+    return rows
+
+
+def _legend(matrix: Matrix) -> list[tuple[str, str]]:
+    return [(key_of(number), reason) for number, reason in enumerate(matrix.reasons)]

@@ -1,0 +1,69 @@
+"""When a receiver acknowledges."""
+
+from collections.abc import Mapping
+
+from longlook.conformance import Check, Finding, verdict, wire
+from longlook.conformance.evidence import Seen
+from longlook.conformance.paths import usual
+from longlook.conformance.proofs.ask import Ask, transfer
+from longlook.conformance.proofs.windows import offered
+from longlook.model import Scalar
+
+_FEW, _MANY = 2, 20
+_NEVER = 1_000
+_MS_PER_S = 1e3
+
+
+def ack_threshold(ask: Ask) -> Check:
+    """The client's packets for each of the server's, during a download."""
+    if ask.role == "server":
+        return ask.without("a server gets requests alone, and its answers carry the acknowledgements")
+    return _counted(ask, {}, {"few": ask.value(_FEW), "many": ask.value(_MANY)})
+
+
+def _counted(ask: Ask, apart: Mapping[str, Scalar], values: Mapping[str, Scalar]) -> Check:
+    """Fewer packets up with `many` than with `few`."""
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        ratio = {name: wire.acks_per_packet(found.packets) for name, found in seen.items()}
+        few, many = ratio["few"], ratio["many"]
+        if few is None or many is None:
+            return verdict(False, next((found.why for found in seen.values() if not found.ok), "no data was sent"))
+        text = ", ".join(f"{ratio[name]:.3f} packets up for one down with {values[name]}" for name in values)
+        return verdict(many < 0.6 * few, text)
+
+    workload = transfer(2_000_000)
+    wants = {name: ask.want({**apart, ask.name: value}, usual(), workload) for name, value in values.items()}
+    return ask.check(wants, judge)
+
+
+def max_ack_delay(ask: Ask) -> Check:
+    """The transport parameter of that name, in the peer's log (milliseconds)."""
+    return offered(ask, "max_ack_delay", 0.047, scale=_MS_PER_S)
+
+
+def requested_ack_threshold(ask: Ask) -> Check:
+    """The same where the server asks for it, of a client that knows the extension ACK frequency."""
+    if ask.role == "client":
+        return ask.without("a server gets requests alone, and its answers carry the acknowledgements")
+    return _counted(ask, {}, {"few": ask.value(_FEW), "many": ask.value(_MANY)})
+
+
+def requested_max_ack_delay(ask: Ask) -> Check:
+    """With a threshold that is never reached, acknowledgements come as often as the delay lets them."""
+    if ask.role == "client":
+        return ask.without("a server gets requests alone, and its answers carry the acknowledgements")
+    if "requested_ack_threshold" not in ask.siblings:
+        return ask.check(
+            {}, lambda _seen: verdict(False, "without requested_ack_threshold the threshold decides first")
+        )
+    apart = {"requested_ack_threshold": int(ask.siblings["requested_ack_threshold"].maximum or _NEVER)}
+    return _counted(ask, apart, {"few": ask.value(0.005), "many": ask.value(0.06)})
+
+
+PROOFS = {
+    "ack_threshold": ack_threshold,
+    "max_ack_delay": max_ack_delay,
+    "requested_ack_threshold": requested_ack_threshold,
+    "requested_max_ack_delay": requested_max_ack_delay,
+}

@@ -1,0 +1,79 @@
+"""What a proof is asked: one knob of one end, and how to make the trials that show its effect."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from longlook.conformance import Check, Judge, Want, inapplicable
+from longlook.conformance.paths import usual
+from longlook.model import ConnectionState, Endpoint, Link, Scalar, Workload
+from longlook.stacks import Knob
+
+
+def transfer(size_bytes: int) -> Workload:
+    """One object in a page of one: browsers can load it too."""
+    return Workload("page", {"objects": 1, "object_bytes": size_bytes})
+
+
+@dataclass(frozen=True)
+class Ask:
+    """`end` is under test in `role`; `peer` plays the other one, `witness` does where its qlog is wanted.
+
+    `siblings` are the knobs of the same end: a proof may need one to hold another's effect apart.
+    """
+
+    name: str
+    knob: Knob
+    role: str
+    protocol: str
+    end: Endpoint
+    peer: Endpoint
+    witness: Endpoint
+    siblings: Mapping[str, Knob]
+
+    def want(
+        self,
+        knobs: Mapping[str, Scalar],
+        link: Link | None = None,
+        workload: Workload | None = None,
+        *,
+        witnessed: bool = False,
+        connection: ConnectionState = ConnectionState.COLD,
+        timeout_s: float = 60.0,
+    ) -> Want:
+        """A trial with `knobs` set at the end under test. `witnessed`: against the peer whose qlog is read."""
+        own = replace(self.end, knobs=dict(knobs))
+        other = self.witness if witnessed else self.peer
+        return Want(
+            protocol=self.protocol,
+            link=link or usual(),
+            workload=workload or transfer(100_000),
+            server=own if self.role == "server" else other,
+            client=own if self.role == "client" else other,
+            connection=connection,
+            qlog=witnessed,
+            timeout_s=timeout_s,
+        )
+
+    def value(self, wanted: float) -> Scalar:
+        """A number as near to the wanted one as the knob's bounds allow."""
+        low = self.knob.minimum if self.knob.minimum is not None else wanted
+        high = self.knob.maximum if self.knob.maximum is not None else wanted
+        return self.knob.kind(min(max(wanted, low), high))
+
+    def check(self, wants: Mapping[str, Want], judge: Judge) -> Check:
+        """The check that this proof comes to."""
+        return Check(self.title, wants, judge, self.name, self.role)
+
+    def without(self, why: str) -> Check:
+        """Nothing to prove in this role."""
+        return inapplicable(self.title, why, self.name, self.role)
+
+    @property
+    def title(self) -> str:
+        """The check's name."""
+        return f"knob {self.name} ({self.role}, {self.protocol})"
+
+    @property
+    def other_role(self) -> str:
+        """The peer's role."""
+        return "client" if self.role == "server" else "server"

@@ -1,0 +1,92 @@
+"""Congestion control by what one loss does to the window, and the window at the start by the first flight."""
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+
+from longlook.conformance import Check, Finding, verdict, wire
+from longlook.conformance.evidence import Packets, Seen
+from longlook.conformance.paths import path
+from longlook.conformance.proofs.ask import Ask, transfer
+from longlook.model import Stage
+
+_RTT_S = 0.1
+_RATE_MBPS = 30
+_PATH_BYTES = _RATE_MBPS * 1e6 * _RTT_S / 8
+_LOST = (170, 1_000)
+"""The first ends slow start below what the rate allows; the second meets a window that hardly grows: it is measured."""
+_SIZE_BYTES = 5_000_000
+
+BANDS: Mapping[str, tuple[float, float]] = {
+    "reno": (0.40, 0.60),  # RFC 9002, 7.3.2: half
+    "cubic": (0.62, 0.92),  # RFC 9438: 0.7; 0.85 where two connections are emulated
+}
+"""What is left of the window after one loss. Controllers that model the path do not cut it."""
+
+_NO_CUT = (0.85, float("inf"))
+
+_SECOND_S = 0.4
+_FEWER, _MORE = 10, 40
+_SURPLUS = 8  # the handshake's acknowledgements have opened the window by its packets; probes of the MTU
+
+
+def congestion_control(ask: Ask) -> Check:
+    """Each choice in its band, and no two choices with the same packets."""
+    if ask.role == "client":
+        return ask.without("a client sends requests alone, which no window delays")
+    choices = [str(choice) for choice in ask.knob.choices]
+    link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": _LOST}),))
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        left = {name: wire.window_after_loss(seen[name].packets, _RTT_S, _PATH_BYTES) for name in choices}
+        text = ", ".join(
+            f"{name} ×{value:.2f}" if value is not None else f"{name} {seen[name].why}" for name, value in left.items()
+        )
+        wrong = [name for name, value in left.items() if value is None or not _within(name, value)]
+        alike = [pair for pair in combinations(choices, 2) if _same(seen[pair[0]].packets, seen[pair[1]].packets)]
+        said = f"window after one loss: {text}" + "".join(f"; {one} and {two} send alike" for one, two in alike)
+        bands = "".join(f"; {name} should be ×{_band(name)[0]:g} to ×{_band(name)[1]:g}" for name in wrong)
+        return verdict(not wrong and not alike and bool(choices), said + bands)
+
+    return ask.check({name: ask.want({ask.name: name}, link, transfer(_SIZE_BYTES)) for name in choices}, judge)
+
+
+def initial_window(ask: Ask) -> Check:
+    """Large packets before the first of them can be acknowledged, for two windows."""
+    if ask.role == "client":
+        return ask.without("a client sends requests alone, which no window delays")
+    link = path(50, _SECOND_S)
+    values = {"fewer": ask.value(_FEWER), "more": ask.value(_MORE)}
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        sent = {name: wire.first_flight(found.packets, _SECOND_S)[0] for name, found in seen.items()}
+        text = ", ".join(f"{sent[name]} packets for {values[name]}" for name in values)
+        fits = [int(values[name]) - 3 <= sent[name] <= int(values[name]) + _SURPLUS for name in values]
+        return verdict(all(fits) and sent["more"] > sent["fewer"] + _SURPLUS, f"first flight: {text}")
+
+    workload = transfer(300_000)
+    return ask.check({name: ask.want({ask.name: value}, link, workload) for name, value in values.items()}, judge)
+
+
+def _band(name: str) -> tuple[float, float]:
+    return BANDS.get(name, _NO_CUT)
+
+
+def _within(name: str, value: float) -> bool:
+    low, high = _band(name)
+    return low <= value <= high
+
+
+def _same(one: Packets, other: Packets) -> bool:
+    """Whether two servers sent the same sizes at the same times."""
+    first, second = one.of("server"), other.of("server")
+    if len(first) != len(second):
+        return False
+    one_s, other_s = (packets.sent_s - packets.sent_s[:1] for packets in (first, second))
+    return bool(np.array_equal(first.payload_bytes, second.payload_bytes) and np.allclose(one_s, other_s, atol=1e-6))
+
+
+PROOFS = {"congestion_control": congestion_control, "initial_window": initial_window}

@@ -1,0 +1,91 @@
+"""Sizes of datagrams, how they are handed to the kernel, and their ECN mark."""
+
+from collections.abc import Mapping
+
+from longlook.conformance import Check, Finding, verdict, wire
+from longlook.conformance.evidence import Seen
+from longlook.conformance.paths import usual
+from longlook.conformance.proofs.ask import Ask, transfer
+
+_PAYLOAD_BYTES = 1_331
+
+
+def max_udp_payload(ask: Ask) -> Check:
+    """The largest datagram of the end is just what was set, and not without it."""
+    return _largest(ask, {}, exact=True)
+
+
+def initial_packet_size(ask: Ask) -> Check:
+    """The same where no discovery makes datagrams grow."""
+    apart = {"disable_pmtud": True} if "disable_pmtud" in ask.siblings else {}
+    return _largest(ask, apart, exact=True)
+
+
+def _largest(ask: Ask, apart: Mapping[str, bool], *, exact: bool) -> Check:
+    value = ask.value(_PAYLOAD_BYTES)
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        size = {name: wire.largest(found.packets, ask.role) for name, found in seen.items()}
+        broken = "" if seen["set"].ok else f"; {seen['set'].why}"
+        text = f"largest datagram {size['set']} bytes with {value}, {size['default']} without{broken}"
+        return verdict(exact and seen["set"].ok and size["set"] == value != size["default"], text)
+
+    workload = transfer(500_000)
+    wants = {
+        "default": ask.want(apart, usual(), workload),
+        "set": ask.want({**apart, ask.name: value}, usual(), workload),
+    }
+    return ask.check(wants, judge)
+
+
+def disable_pmtud(ask: Ask) -> Check:
+    """The largest datagram: smaller where nothing is discovered."""
+    workload = transfer(1_000_000)
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        size = {name: wire.largest(seen[name].packets, ask.role) for name in ("off", "on")}
+        text = f"largest datagram {size['on']} bytes when disabled, {size['off']} otherwise"
+        both = [found for found in size.values() if found is not None]
+        return verdict(len(both) == 2 and all(found.ok for found in seen.values()) and both[1] < both[0], text)
+
+    wants = {
+        "off": ask.want({ask.name: False}, usual(), workload),
+        "on": ask.want({ask.name: True}, usual(), workload),
+    }
+    return ask.check(wants, judge)
+
+
+def gso(ask: Ask) -> Check:
+    """What the end's own `connection` line says of its socket."""
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        told = {
+            name: [line.get("gso") for line in found.events(ask.role, "connection")] for name, found in seen.items()
+        }
+        text = f"connection lines say gso {told['on']} when on, {told['off']} when off"
+        return verdict(told["on"] == [True] and told["off"] == [False], text)
+
+    return ask.check({name: ask.want({ask.name: name == "on"}) for name in ("on", "off")}, judge)
+
+
+def ecn(ask: Ask) -> Check:
+    """The end's packets that carry a codepoint."""
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        share = {name: wire.ecn_share(found.packets, ask.role) for name, found in seen.items()}
+        on, off = share["on"], share["off"]
+        if on is None or off is None:
+            return verdict(False, "no packet was sent")
+        return verdict(on > 0 and off == 0, f"{on:.0%} of its packets carry a codepoint when on, {off:.0%} when off")
+
+    workload = transfer(300_000)
+    return ask.check({name: ask.want({ask.name: name == "on"}, usual(), workload) for name in ("on", "off")}, judge)
+
+
+PROOFS = {
+    "max_udp_payload": max_udp_payload,
+    "initial_packet_size": initial_packet_size,
+    "disable_pmtud": disable_pmtud,
+    "gso": gso,
+    "ecn": ecn,
+}

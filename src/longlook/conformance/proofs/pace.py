@@ -1,0 +1,60 @@
+"""How a window leaves: spread over the round trip or at once, and when slow start ends."""
+
+from collections.abc import Mapping
+
+from longlook.conformance import Check, Finding, verdict, wire
+from longlook.conformance.evidence import Seen
+from longlook.conformance.paths import path
+from longlook.conformance.proofs.ask import Ask, transfer
+
+_RTT_S = 0.1
+_QUEUE_BYTES = 600_000
+_PARTS_MORE = 1.5
+
+
+def pacing(ask: Ask) -> Check:
+    """In how many twentieths of a round trip the server sends, while its window is far below what the rate allows."""
+    if ask.role == "client":
+        return ask.without("a client sends requests alone: nothing to spread")
+    link, workload = path(100, _RTT_S), transfer(1_000_000)
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        share = {name: wire.spread(seen[name].packets, _RTT_S) for name in ("on", "off")}
+        on, off = share["on"], share["off"]
+        if on is None or off is None or not all(found.ok for found in seen.values()):
+            return verdict(False, next((found.why for found in seen.values() if not found.ok), "no data was sent"))
+        return verdict(
+            on >= _PARTS_MORE * off, f"sends in {on:.0%} of a round trip's twentieths when on, {off:.0%} when off"
+        )
+
+    wants = {name: ask.want({ask.name: name == "on"}, link, workload) for name in ("on", "off")}
+    return ask.check(wants, judge)
+
+
+def hystart(ask: Ask) -> Check:
+    """The queue's peak in a deep buffer: without HyStart slow start fills it to the brim."""
+    if ask.role == "client":
+        return ask.without("a client sends requests alone: no slow start to leave")
+    link, workload = path(20, 0.06, _QUEUE_BYTES), transfer(3_000_000)
+    apart = {"congestion_control": "cubic"} if _offers_cubic(ask) else {}
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        peak = {name: int(found.packets.of("server").queue_bytes.max()) for name, found in seen.items()}
+        lost = {name: found.run.link["down"]["dropped_queue"] for name, found in seen.items()}
+        text = (
+            f"queue's peak {peak['on']} bytes ({lost['on']} lost) when on, {peak['off']} ({lost['off']} lost) when off"
+        )
+        return verdict(peak["on"] < 0.8 * peak["off"] or lost["on"] < 0.5 * lost["off"], text)
+
+    wants = {name: ask.want({**apart, ask.name: name == "on"}, link, workload) for name in ("on", "off")}
+    return ask.check(wants, judge)
+
+
+def _offers_cubic(ask: Ask) -> bool:
+    sibling = ask.siblings.get("congestion_control")
+    return sibling is not None and "cubic" in sibling.choices
+
+
+PROOFS = {"pacing": pacing, "hystart": hystart}

@@ -1,0 +1,69 @@
+"""Loss detection: packets that come late are sent again, or not, as the thresholds say (RFC 9002, 6.1)."""
+
+from collections.abc import Mapping
+
+from longlook.conformance import Check, Finding, Want, verdict, wire
+from longlook.conformance.evidence import Seen
+from longlook.conformance.paths import path
+from longlook.conformance.proofs.ask import Ask, transfer
+from longlook.model import Link, Scalar, Stage
+
+_RTT_S = 0.1
+_RATE_MBPS = 20
+_DEPTH = 8  # 5 ms of packets at this rate: less than an eighth of the round trip, so that time does not decide
+_LATE_SHARE = 0.4  # of a round trip
+_OFTEN = 0.004
+_NEVER = 1_000
+
+
+def packet_threshold(ask: Ask) -> Check:
+    """Packets that 8 others overtake: lost for a threshold of 3, waited for with one of 60."""
+    link = _late(_DEPTH, _RTT_S)
+    return _spurious(ask, link, {ask.name: ask.value(3)}, {ask.name: ask.value(60)})
+
+
+def time_threshold(ask: Ask) -> Check:
+    """Packets late by 0.4 of a round trip: lost for a threshold of 9/8, waited for with one of 2."""
+    if "packet_threshold" not in ask.siblings:
+        return Check(ask.title, {}, _nothing, ask.name, ask.role)
+    held = ask.siblings["packet_threshold"]
+    apart = {"packet_threshold": int(min(_NEVER, held.maximum or _NEVER))}
+    link = _late(_NEVER, _LATE_SHARE * _RTT_S)
+    return _spurious(ask, link, {**apart, ask.name: ask.value(1.125)}, {**apart, ask.name: ask.value(2.0)})
+
+
+def _nothing(_seen: Mapping[str, Seen]) -> Finding:
+    return verdict(False, "the packet threshold decides first, and this stack has no knob to hold it off")
+
+
+def _late(depth: int, wait_s: float) -> Link:
+    stage = Stage("reorder", {"probability": _OFTEN, "depth_packets": depth, "wait_ns": round(wait_s * 1e9)})
+    return path(_RATE_MBPS, _RTT_S, behind=(stage,))
+
+
+def _spurious(ask: Ask, link: Link, strict: Mapping[str, Scalar], patient: Mapping[str, Scalar]) -> Check:
+    """The same packets late for both; the strict one sends many of them twice."""
+    if ask.role == "client":
+        return ask.without("a client sends requests alone, of which none comes late")
+    workload = transfer(2_000_000)
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        sent = {name: wire.data_packets(found.packets) for name, found in seen.items()}
+        late = wire.overtaken(seen["strict"].packets)
+        twice = sent["strict"] - sent["patient"]
+        text = (
+            f"{late} packets late, {twice} more sent with {strict[ask.name]} than with {patient[ask.name]} "
+            f"({sent['strict']} and {sent['patient']})"
+        )
+        return verdict(late > 0 and twice >= 0.3 * late and twice >= 2, text)
+
+    wants: dict[str, Want] = {
+        "strict": ask.want(strict, link, workload),
+        "patient": ask.want(patient, link, workload),
+    }
+    return ask.check(wants, judge)
+
+
+PROOFS = {"packet_threshold": packet_threshold, "time_threshold": time_threshold}

@@ -1,0 +1,54 @@
+"""How a connection begins: early data, and the round trip that is assumed."""
+
+from collections.abc import Mapping
+
+from longlook.conformance import Check, Finding, verdict, wire
+from longlook.conformance.evidence import Seen
+from longlook.conformance.paths import path
+from longlook.conformance.proofs.ask import Ask
+from longlook.model import ConnectionState, Stage
+
+_SHORT_S, _LONG_S = 0.03, 0.6
+_TIMEOUTS = (1.5, 5.0)
+"""Of the assumed round trip, until the first retransmission: 3 by RFC 9002, 6.2.2; older stacks have 2."""
+
+
+def allow_0rtt(ask: Ask) -> Check:
+    """What the client reports of a connection that would send early data."""
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        told = {name: _last_used_0rtt(found) for name, found in seen.items()}
+        text = f"the client's early data was taken: {told['on']} when on, {told['off']} when off"
+        return verdict(told["on"] is True and told["off"] is False, text)
+
+    wants = {
+        name: ask.want({ask.name: name == "on"}, connection=ConnectionState.ZERO_RTT, timeout_s=20.0)
+        for name in ("on", "off")
+    }
+    return ask.check(wants, judge)
+
+
+def _last_used_0rtt(seen: Seen) -> bool | None:
+    measured = [line for line in seen.events("client", "connection") if not line.get("primes")]
+    return measured[-1].get("used_0rtt") if measured else None
+
+
+def initial_rtt(ask: Ask) -> Check:
+    """Where nothing comes back, the time until the end sends again grows with the round trip that it assumes."""
+    link = path(20, 0.04, down=(Stage("block", {"protocol": "udp"}),))
+    values = {"short": ask.value(_SHORT_S), "long": ask.value(_LONG_S)}
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        again = {name: wire.second_sending_s(found.packets, ask.role) for name, found in seen.items()}
+        short, long = again["short"], again["long"]
+        if short is None:
+            return verdict(False, "nothing was sent again")
+        said = "never" if long is None else f"{long:.3f} s"
+        text = f"sends again after {short:.3f} s with {values['short']} s, {said} with {values['long']} s"
+        low, high = (share * float(values["short"]) for share in _TIMEOUTS)
+        return verdict(low <= short <= high and (long is None or long > 2 * short), text)
+
+    return ask.check({name: ask.want({ask.name: value}, link, timeout_s=4.0) for name, value in values.items()}, judge)
+
+
+PROOFS = {"allow_0rtt": allow_0rtt, "initial_rtt": initial_rtt}

@@ -1,0 +1,45 @@
+"""Requests at once: with a few allowed, a page needs a round trip for each few, over h3 and h2 alike."""
+
+from collections.abc import Mapping
+
+from longlook.conformance import Check, Finding, verdict
+from longlook.conformance.evidence import Seen
+from longlook.conformance.paths import path
+from longlook.conformance.proofs.ask import Ask
+from longlook.model import Workload
+
+_RTT_S = 0.2
+_OBJECTS, _FEW = 40, 4
+
+
+def max_incoming_streams(ask: Ask) -> Check:
+    """From the first request of the images to the last byte: a round trip for each group that is allowed."""
+    if ask.role == "client":
+        return ask.without("servers open no requests")
+    link, workload = path(50, _RTT_S), Workload("page", {"objects": _OBJECTS, "object_bytes": 1_000})
+    least_s = (_OBJECTS / _FEW - 2) * _RTT_S  # the first group may have been asked for with the page
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        took = {name: images_s(found) for name, found in seen.items()}
+        few_s, usual_s = took["few"], took["default"]
+        if few_s is None or usual_s is None:
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        text = f"{_OBJECTS} objects in {few_s:.2f} s with {_FEW} at once, {usual_s:.2f} s by default (RTT {_RTT_S:g} s)"
+        return verdict(few_s >= least_s and few_s > 2 * usual_s, text)
+
+    wants = {
+        "default": ask.want({}, link, workload),
+        "few": ask.want({ask.name: ask.value(_FEW)}, link, workload),
+    }
+    return ask.check(wants, judge)
+
+
+def images_s(seen: Seen) -> float | None:
+    """From the end of the page's document to the last image's end; None where not all arrived."""
+    if not seen.ok:
+        return None
+    ends = [int(line["t_end_ns"]) for line in seen.events("client", "object")]
+    return (max(ends) - min(ends)) / 1e9
+
+
+PROOFS = {"max_incoming_streams": max_incoming_streams}

@@ -1,0 +1,82 @@
+"""Flow control: what is offered at first is in the peer's log; the largest window bounds what a round trip carries."""
+
+from collections.abc import Mapping
+
+from longlook.conformance import Check, Finding, verdict, wire
+from longlook.conformance.evidence import Seen
+from longlook.conformance.paths import path
+from longlook.conformance.proofs.ask import Ask, transfer
+from longlook.conformance.qlogs import parameters
+
+_OFFERED = 300_007
+"""No stack's default, nor a multiple of anything."""
+
+_RTT_S = 0.2
+_LARGEST = 200_000
+_HEADERS = 1.08
+"""Of packets and frames, beside what flow control counts."""
+
+_STREAM_PARAMETERS = {
+    "client": "initial_max_stream_data_bidi_local",
+    "server": "initial_max_stream_data_bidi_remote",
+}
+
+
+def initial_stream_window(ask: Ask) -> Check:
+    """Requests open streams at the client: the offer for answers is its `bidi_local`, for requests `bidi_remote`."""
+    return offered(ask, _STREAM_PARAMETERS[ask.role], _OFFERED)
+
+
+def initial_connection_window(ask: Ask) -> Check:
+    """`initial_max_data`."""
+    return offered(ask, "initial_max_data", _OFFERED)
+
+
+def offered(ask: Ask, parameter: str, wanted: float, scale: float = 1.0) -> Check:
+    """The peer's qlog has the parameter as it was set, and another one without the knob. `scale`: knob → parameter."""
+    value = ask.value(wanted)
+    expected = round(float(value) * scale)
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        found = {
+            name: parameters(seen[name].qlogs[ask.other_role], "remote").get(parameter) for name in ("default", "set")
+        }
+        broken = "" if seen["set"].ok else f"; {seen['set'].why}"
+        text = f"{parameter} {found['set']} for {expected}, {found['default']} by default (peer's qlog){broken}"
+        return verdict(seen["set"].ok and found["set"] == expected != found["default"], text)
+
+    wants = {
+        "default": ask.want({}, witnessed=True),
+        "set": ask.want({ask.name: value}, witnessed=True),
+    }
+    return ask.check(wants, judge)
+
+
+def max_window(ask: Ask) -> Check:
+    """On a long path no round trip carries more than the largest window, and more without it."""
+    if ask.role == "server":
+        return ask.without("a server gets requests alone, which never fill a window that tunes itself")
+    initial = ask.name.replace("max_", "initial_")
+    start = {initial: _LARGEST // 2} if initial in ask.siblings else {}
+    link, workload = path(50, _RTT_S), transfer(6_000_000)
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        most = {name: wire.most_in(seen[name].packets, _RTT_S) for name in ("default", "set")}
+        text = f"at most {most['set']} bytes in a round trip with {_LARGEST}, {most['default']} by default"
+        if not seen["set"].ok or most["set"] is None or most["default"] is None:
+            return verdict(False, f"{text}; {seen['set'].why}")
+        return verdict(most["set"] <= _LARGEST * _HEADERS and most["default"] >= 1.5 * most["set"], text)
+
+    wants = {
+        "default": ask.want(start, link, workload),
+        "set": ask.want({**start, ask.name: _LARGEST}, link, workload),
+    }
+    return ask.check(wants, judge)
+
+
+PROOFS = {
+    "initial_stream_window": initial_stream_window,
+    "initial_connection_window": initial_connection_window,
+    "max_stream_window": max_window,
+    "max_connection_window": max_window,
+}

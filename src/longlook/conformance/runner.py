@@ -1,0 +1,128 @@
+"""Runs the trials that checks want, through an engine and the cache of trials, and judges what they left."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from longlook import codec, registry
+from longlook.conformance import Check, Report, Result, Status, Want
+from longlook.conformance.basics import SMALL
+from longlook.conformance.evidence import Seen, read_seen
+from longlook.conformance.processes import lone_server
+from longlook.conformance.subject import Subject
+from longlook.conformance.suite import checks
+from longlook.engines import Engine
+from longlook.errors import LonglookError
+from longlook.execute import Executor, Progress, Tally
+from longlook.model import Analysis, Capture, Figure, Plan, Study, Trial
+from longlook.pipeline import provide
+from longlook.setup import install
+from longlook.store import RunFolder
+from longlook.trialcache import TrialCache
+
+Say = Callable[[str], None]
+
+_LIVE_RETRIES = 2
+"""Of a trial that a guard of real time rejects; in virtual time the same would come again."""
+
+
+def check_subject(
+    subject: Subject, engine: Engine, out: Path, say: Say, *, jobs: int = 1, use_cache: bool = True
+) -> Report:
+    """The whole suite over one version; the trials are in the run folder `out`. The engine has been entered.
+
+    What cannot be installed, or cannot run, is a failed check of its own.
+    """
+    made_unix_s = int(time.time())
+    try:
+        program = install(subject.name, say)
+    except LonglookError as error:
+        broken = Result("install", Status.FAILED, _in_full(error))
+        return Report(subject.stack.name, subject.version, None, engine.name, made_unix_s, (broken,))
+    there = subject.stack.installed(subject.version)
+    results = [
+        Result("install", Status.PASSED if there else Status.FAILED, f"sha256 {program.digest[:12]}"),
+    ]
+    suite = checks(subject)
+    found = run_wants([want for check in suite for want in check.wants.values()], engine, out, say, jobs, use_cache)
+    results += [judged(check, found) for check in suite]
+    results += lone_server(subject, program, registry.get("workloads", SMALL.kind).prepare(SMALL.parameters))
+    setting = engine.setting() or {}
+    return Report(
+        subject.stack.name,
+        subject.version,
+        program.digest,
+        engine.name,
+        made_unix_s,
+        tuple(results),
+        dict(setting),
+    )
+
+
+def judged(check: Check, found: Mapping[str, Seen | str]) -> Result:
+    """A check's result; a text in place of evidence says why there is none."""
+    ids = {name: want.trial().id for name, want in check.wants.items()}
+    evidence: dict[str, Seen] = {}
+    for name, trial_id in ids.items():
+        one = found[trial_id]
+        if isinstance(one, str):
+            return Result(check.name, Status.FAILED, one, check.knob, check.role, tuple(ids.values()))
+        evidence[name] = one
+    finding = check.judge(evidence)
+    return Result(check.name, finding.status, finding.seen, check.knob, check.role, tuple(ids.values()))
+
+
+def run_wants(
+    wants: Iterable[Want], engine: Engine, out: Path, say: Say, jobs: int = 1, use_cache: bool = True
+) -> dict[str, Seen | str]:
+    """What each distinct trial left, by its id; a text where it could not run."""
+    trials = {trial.id: trial for trial in (want.trial() for want in wants)}
+    if not trials:
+        return {}
+    plan = Plan("conformance", codec.content_hash(sorted(trials)), tuple(trials.values()))
+    provisions = provide(plan, say)
+    study = _study(plan.trials, 0 if engine.setting() is not None else _LIVE_RETRIES)
+    setting = engine.setting()
+    cache = TrialCache(setting) if use_cache and setting is not None else None
+
+    def told(progress: Progress) -> None:
+        if progress.done % 10 == 0 or progress.done == progress.total:
+            say(f"  {progress.done} of {progress.total} trials")
+
+    with RunFolder.create(out, study, plan, {"study": study.id, "engine": engine.name}) as folder:
+        Executor(study, folder, engine, provisions, Tally(len(trials), told), jobs=jobs, cache=cache).execute(
+            plan.trials
+        )
+        return {trial.id: _read(folder, trial) for trial in plan.trials}
+
+
+def _read(folder: RunFolder, trial: Trial) -> Seen | str:
+    run = folder.result(trial.id)
+    return "the trial left no result" if run is None else read_seen(folder.trials / trial.id, trial, run)
+
+
+def _study(trials: Sequence[Trial], retries: int) -> Study:
+    """What a run folder wants to know of its trials."""
+    return Study(
+        id="conformance",
+        title="Conformance",
+        question="Does the stack do what it declares?",
+        arms=(),
+        factors=(),
+        exclude=(),
+        settings={},
+        rounds=1,
+        seed=1,
+        timeout_s=max(trial.timeout_s for trial in trials),
+        retries_when_invalid=retries,
+        metrics=(),
+        contrasts=(),
+        claims=(),
+        analysis=Analysis(),
+        capture=Capture(),
+        figure=Figure(columns="", rows=()),
+    )
+
+
+def _in_full(error: LonglookError) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message

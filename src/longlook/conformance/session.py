@@ -1,0 +1,109 @@
+"""What `longlook stacks` does: many versions checked one after another, and pairs tried. One failure stops no other."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from longlook import codec
+from longlook.conformance import Report, Result, Status, tables
+from longlook.conformance.documents import keep_matrix
+from longlook.conformance.matrix import Matrix, make_matrix
+from longlook.conformance.page import write_page
+from longlook.conformance.runner import check_subject
+from longlook.conformance.saved import save
+from longlook.conformance.subject import Subject, subject
+from longlook.engines import Engine
+from longlook.engines.choice import make_engine
+from longlook.errors import InputError, LonglookError
+from longlook.setup import install
+from longlook.stacks import Stack
+from longlook.stacks_catalogue import is_installed, selected
+from longlook.store import write_json
+
+Say = Callable[[str], None]
+
+
+def check_all(
+    parts: Sequence[str],
+    engine: str,
+    place: Path,
+    say: Say,
+    *,
+    peer: str | None = None,
+    jobs: int = 1,
+    use_cache: bool = True,
+) -> Iterator[Report]:
+    """The report of each version as it is finished; kept in the cache, for the documents.
+
+    Names are looked at before anything runs: InputError for an unknown one.
+    """
+    subjects = [subject(part, peer) for part in parts]
+    with make_engine(engine) as entered:
+        for each in subjects:
+            say(f"{each.name} …")
+            report = _checked(each, entered, place / each.name, say, jobs, use_cache=use_cache)
+            if peer is None and report.digest is not None:
+                save(report)
+            yield report
+
+
+def _checked(each: Subject, engine: Engine, out: Path, say: Say, jobs: int, *, use_cache: bool) -> Report:
+    try:
+        return check_subject(each, engine, out, say, jobs=jobs, use_cache=use_cache)
+    except InputError:
+        raise
+    except LonglookError as error:
+        broken = Result("the suite", Status.FAILED, f"it could not be run: {error.message}")
+        return Report(each.stack.name, each.version, None, engine.name, int(time.time()), (broken,))
+
+
+def matrices(
+    names: Sequence[str], protocols: Sequence[str], engine: str, place: Path, say: Say, *, jobs: int = 1
+) -> list[Matrix]:
+    """A matrix for each protocol, of the versions named or of all that are installed.
+
+    What is named and cannot be installed is said and left out.
+    """
+    ends = list(_ready(names, say))
+    made = []
+    with make_engine(engine) as entered:
+        for protocol in protocols:
+            speakers = [(stack, version) for stack, version in ends if protocol in stack.protocols_of(version)]
+            _expect_both_roles(speakers, protocol)
+            say(f"{protocol}: {len(speakers)} versions …")
+            matrix = make_matrix(speakers, protocol, entered, place / protocol, say, jobs)
+            if engine == "virtual":
+                keep_matrix(matrix)
+            made.append(matrix)
+    return made
+
+
+def write_matrices(made: Sequence[Matrix], out: Path) -> None:
+    """JSON, Markdown and a page in a folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(out / "matrix.json", codec.encode(tuple(made)))
+    text = "\n\n".join(f"## {matrix.protocol}\n{tables.matrix_table(matrix)}" for matrix in made)
+    (out / "matrix.md").write_text(text + "\n", encoding="utf-8")
+    write_page(made, out)
+
+
+def _ready(names: Sequence[str], say: Say) -> Iterator[tuple[Stack, str]]:
+    for stack, version in selected(names):
+        if is_installed(stack, version):
+            yield stack, version
+        elif any("@" in name and name == f"{stack.name}@{version}" for name in names):
+            try:
+                install(f"{stack.name}@{version}", say)
+            except LonglookError as error:
+                say(f"{stack.name}@{version} is left out: {error.message}")
+                continue
+            yield stack, version
+
+
+def _expect_both_roles(ends: Sequence[tuple[Stack, str]], protocol: str) -> None:
+    for role in ("server", "client"):
+        if not any(role in stack.roles for stack, _ in ends):
+            raise InputError(
+                f"none of these versions is an installed {role} that speaks {protocol}",
+                "longlook stacks list shows what is installed; longlook setup NAME@VERSION installs more",
+            )

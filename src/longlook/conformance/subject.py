@@ -1,0 +1,89 @@
+"""Who plays what when one version of a stack is checked."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from longlook import registry
+from longlook.errors import InputError
+from longlook.model import ConnectionState, Endpoint
+from longlook.setup import parse_part
+from longlook.stacks import Stack
+
+REFERENCE = "quic-go@0.65.0"
+"""Plays the other end of stacks that have one role, and writes the log in which a peer's parameters are read."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A version under test, its peer where it does not play both ends, and the witness whose qlog is read."""
+
+    stack: Stack
+    version: str
+    peer: Endpoint
+    witness: Endpoint
+
+    @property
+    def end(self) -> Endpoint:
+        """It."""
+        return Endpoint(self.stack.name, self.version)
+
+    @property
+    def name(self) -> str:
+        """NAME@VERSION."""
+        return f"{self.stack.name}@{self.version}"
+
+    def settings(self) -> Iterator[tuple[str, str]]:
+        """(role, protocol) of everything that it can do and its peer can answer."""
+        for role in self.stack.roles:
+            for protocol in self.stack.protocols_of(self.version):
+                if protocol in protocols_of(self.other(role)):
+                    yield role, protocol
+
+    def other(self, role: str) -> Endpoint:
+        """Who plays the other role."""
+        return self.peer if role in ("server", "client") else self.end
+
+    def server(self, role: str) -> Endpoint:
+        """The server of a trial in which the subject plays `role`."""
+        return self.end if role == "server" else self.other(role)
+
+    def client(self, role: str) -> Endpoint:
+        """The client of such a trial."""
+        return self.end if role == "client" else self.other(role)
+
+    def can(self, role: str, protocol: str, state: ConnectionState) -> bool:
+        """Whether both ends can bring a connection into a state."""
+        both = (self.end, self.other(role))
+        early_over_tcp = state is ConnectionState.ZERO_RTT and protocol != "h3"
+        return not early_over_tcp and all(state in stack_of(end).connections_of(end.version) for end in both)
+
+
+def stack_of(end: Endpoint) -> Stack:
+    """The stack of an endpoint."""
+    stack: Stack = registry.get("stacks", end.stack)
+    return stack
+
+
+def protocols_of(end: Endpoint) -> tuple[str, ...]:
+    """What an endpoint speaks."""
+    return stack_of(end).protocols_of(end.version)
+
+
+def endpoint(part: str) -> Endpoint:
+    """`quic-go` or `quic-go@0.65.0` as an endpoint; InputError with the nearest name for an unknown one."""
+    stack, version = parse_part(part)
+    return Endpoint(stack.name, version)
+
+
+def subject(part: str, peer: str | None = None) -> Subject:
+    """A version of a stack with its peer: `peer`, else itself where it has both roles, else the reference."""
+    stack, version = parse_part(part)
+    witness = endpoint(REFERENCE)
+    both = {"server", "client"} <= set(stack.roles)
+    other = endpoint(peer) if peer else Endpoint(stack.name, version) if both else witness
+    shared = set(stack.protocols_of(version)) & set(protocols_of(other))
+    if not shared:
+        raise InputError(
+            f"{stack.name}@{version} and {other.stack}@{other.version} share no protocol", "name another --peer"
+        )
+    return Subject(stack, version, other, witness)

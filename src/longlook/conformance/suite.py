@@ -1,0 +1,48 @@
+"""Every check of one version of a stack, in the order in which they are shown."""
+
+from collections.abc import Iterator
+
+from longlook.conformance import Check, verdict
+from longlook.conformance.basics import basics
+from longlook.conformance.proofs import OVER_TCP, PROOFS
+from longlook.conformance.proofs.ask import Ask
+from longlook.conformance.subject import Subject, protocols_of
+from longlook.stacks import Knob
+
+
+def checks(subject: Subject) -> list[Check]:
+    """The basic checks and a proof of each declared knob, for each role that has it."""
+    return [*basics(subject), *knobs(subject)]
+
+
+def knobs(subject: Subject) -> Iterator[Check]:
+    """A knob without a proof fails: what nobody has seen to work is not claimed."""
+    for role in subject.stack.roles:
+        declared = subject.stack.knobs_of(subject.version, role)
+        for name, knob in declared.items():
+            for protocol in _spoken(subject, knob):
+                ask = Ask(
+                    name, knob, role, protocol, subject.end, subject.other(role), subject.witness, siblings=declared
+                )
+                proof = PROOFS.get(name)
+                if proof is None:
+                    yield _unproven(ask, "there is no proof of this knob: add one to conformance/proofs")
+                elif protocol != "h3" and name not in OVER_TCP:
+                    yield _unproven(
+                        ask, f"its proof is QUIC's: its Knob must say protocols, or {protocol} needs a proof"
+                    )
+                else:
+                    yield proof(ask)
+
+
+def _spoken(subject: Subject, knob: Knob) -> list[str]:
+    """The protocols over which a knob means something and that the peer speaks too."""
+    return [
+        protocol
+        for protocol in subject.stack.protocols_of(subject.version)
+        if (not knob.protocols or protocol in knob.protocols) and protocol in protocols_of(subject.peer)
+    ]
+
+
+def _unproven(ask: Ask, why: str) -> Check:
+    return ask.check({}, lambda _seen: verdict(False, why))

@@ -1,0 +1,123 @@
+"""What the link's packets tell of a sender. Pure; times in seconds, sizes in bytes of transport payload.
+
+None where there is nothing to measure: missing is never zero.
+"""
+
+import numpy as np
+
+from longlook.conformance.evidence import Packets
+
+LARGE_BYTES = 600
+"""Packets of data; ACKs, settings and requests are smaller."""
+
+_TURNS_UNTIL_CALM = 2.1
+"""Round trips from a loss until the sender has found it and its flight has fallen to the new window."""
+
+_FLIGHT = 0.9
+"""Share of a round trip: before its end no answer to the first packet can have come back."""
+
+
+def data_begins_s(packets: Packets) -> float | None:
+    """When the server sent its first large packet after the handshake."""
+    data = _data(packets)
+    return float(data.sent_s[0]) if len(data) else None
+
+
+def first_flight(packets: Packets, rtt_s: float) -> tuple[int, int]:
+    """Large packets, and bytes of all, that the server sent before anything of its first data can be acknowledged."""
+    begin = data_begins_s(packets)
+    if begin is None:
+        return 0, 0
+    server = packets.of("server")
+    flight = server.chosen((server.sent_s >= begin) & (server.sent_s < begin + _FLIGHT * rtt_s))
+    return int((flight.payload_bytes > LARGE_BYTES).sum()), int(flight.payload_bytes.sum())
+
+
+def largest(packets: Packets, sender: str) -> int | None:
+    """The largest payload that an end sent."""
+    own = packets.of(sender)
+    return int(own.payload_bytes.max()) if len(own) else None
+
+
+def second_sending_s(packets: Packets, sender: str, pause_s: float = 0.005) -> float | None:
+    """From an end's first packet to the first one that follows a pause: the first retransmission where none answers."""
+    sent_s = packets.of(sender).sent_s
+    pauses = np.flatnonzero(np.diff(sent_s) > pause_s)
+    return float(sent_s[pauses[0] + 1] - sent_s[0]) if len(pauses) else None
+
+
+def most_in(packets: Packets, window_s: float) -> int | None:
+    """The most bytes that reached the client in any window of a length."""
+    server = packets.of("server")
+    arrived = server.chosen(~np.isnan(server.left_s))
+    if not len(arrived):
+        return None
+    order = np.argsort(arrived.left_s, kind="stable")
+    left_s, total = arrived.left_s[order], np.concatenate([[0], np.cumsum(arrived.payload_bytes[order])])
+    ends = np.searchsorted(left_s, left_s + window_s, side="right")
+    return int((total[ends] - total[:-1]).max())
+
+
+def acks_per_packet(packets: Packets) -> float | None:
+    """Packets that the client sends for each large one that it gets, after the first of them."""
+    begin = data_begins_s(packets)
+    if begin is None:
+        return None
+    client = packets.of("client")
+    return float((client.sent_s > begin).sum()) / len(_data(packets))
+
+
+def spread(packets: Packets, rtt_s: float, parts: int = 20) -> float | None:
+    """Share of the parts of a round trip in which the server sends, over the second to the fourth of its data."""
+    begin = data_begins_s(packets)
+    if begin is None:
+        return None
+    sent_s = _data(packets).sent_s - begin
+    inside = sent_s[(sent_s >= rtt_s) & (sent_s < 4 * rtt_s)]
+    if not len(inside):
+        return None
+    return len(np.unique((inside / (rtt_s / parts)).astype(np.int64))) / (3 * parts)
+
+
+def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float) -> float | None:
+    """What the last of the lost packets does to the sender: bytes of a round trip behind it, over those before.
+
+    What is beyond `path_bytes`, which the path carries in a round trip, stood in a queue and does not count as before.
+
+    What was sent in the round trip after the lost packet is in flight when it is found missing. The next round trip is
+    recovery's own, whose sending waits for the flight to fall; the one behind it is counted.
+    """
+    server = packets.of("server")
+    lost = np.flatnonzero(np.isnan(server.left_s))
+    if not len(lost):
+        return None
+    since_s = server.sent_s - server.sent_s[lost[-1]]
+    before, after = (
+        int(server.payload_bytes[(since_s > turns * rtt_s) & (since_s <= (turns + 1) * rtt_s)].sum())
+        for turns in (0, _TURNS_UNTIL_CALM)
+    )
+    return after / min(before, path_bytes) if before else None
+
+
+def overtaken(packets: Packets) -> int:
+    """How many of the server's packets a later one overtook on the way."""
+    server = packets.of("server")
+    left_s = server.left_s[~np.isnan(server.left_s)]
+    earliest_behind = np.minimum.accumulate(left_s[::-1])[::-1]
+    return int((left_s[:-1] > earliest_behind[1:]).sum())
+
+
+def data_packets(packets: Packets) -> int:
+    """The server's large packets after the handshake."""
+    return len(_data(packets))
+
+
+def ecn_share(packets: Packets, sender: str) -> float | None:
+    """Share of an end's packets that carry an ECN codepoint."""
+    own = packets.of(sender)
+    return float((own.ecn > 0).mean()) if len(own) else None
+
+
+def _data(packets: Packets) -> Packets:
+    server = packets.of("server")
+    return server.chosen(server.short & (server.payload_bytes > LARGE_BYTES))

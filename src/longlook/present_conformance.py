@@ -1,0 +1,39 @@
+"""Checks and the matrix on a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from longlook.conformance import Report, Status
+from longlook.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
+
+_STYLES = {Status.PASSED: "green", Status.FAILED: "red", Status.NOT_APPLICABLE: "dim"}
+
+
+def report_table(report: Report) -> RenderableType:
+    """Every check of one version, and what it comes to."""
+    table = Table("check", "", "seen", box=None)
+    for result in report.results:
+        style = _STYLES[result.status]
+        table.add_row(escape(result.check), f"[{style}]{result.status}[/]", escape(result.seen))
+    counts = {status: sum(result.status is status for result in report.results) for status in Status}
+    verdict = "[red]does not conform[/]" if report.failed else "[green]conforms[/]"
+    summary = ", ".join(f"{number} {status}" for status, number in counts.items())
+    return Group(table, f"{report.stack}@{report.version} ({report.engine}): {verdict}; {summary}\n")
+
+
+def matrix_lines(matrix: Matrix) -> RenderableType:
+    """The marks, then what they mean."""
+    table = Table("server \\ client", box=None)
+    for client in matrix.clients:
+        table.add_column(escape(client), justify="center")
+    for server in matrix.servers:
+        table.add_row(escape(server), *(_coloured(matrix.mark(server, client)) for client in matrix.clients))
+    legend = [f"{WORKS} all arrived; {NOTHING_SHARED} they do not both speak {matrix.protocol}"]
+    legend += [f"[red]{key_of(number)}[/] {escape(reason)}" for number, reason in enumerate(matrix.reasons)]
+    return Group(f"{matrix.protocol}:", table, *legend)
+
+
+def _coloured(mark: str) -> str:
+    style = {WORKS: "green", NOTHING_SHARED: "dim"}.get(mark, "red")
+    return f"[{style}]{mark}[/]"
