@@ -66,7 +66,7 @@ def _case(item: Estimate, gate_pct: float, analysis: Analysis) -> Case:
     size = _size(item, analysis)
     if p < analysis.alpha and effect < -gate_pct:
         bound = "the whole interval lies beyond it" if firm else "the interval reaches inside it"
-        return Case(item, Answer.WORSE, firm, f"worse by {size}; the gate is {gate_pct:g} %, and {bound}")
+        return Case(item, Answer.WORSE, firm, f"worse: {size}; the gate is {gate_pct:g} %, and {bound}")
     caveat = f"; {item.reason}" if item.reason else ""
     if effect >= -gate_pct:
         possible = item.ci_low_pct is not None and item.ci_low_pct < -gate_pct

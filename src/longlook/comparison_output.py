@@ -86,7 +86,8 @@ def markdown(judged: Judged) -> str:
     if bad:
         lines.append("")
     lines += ["<details><summary>Versions, command and report</summary>", ""]
-    lines += [f"- {name}: `{_code(value)}`" for name, value in _facts(judged)]
+    lines += [f"- {name}: `{_code(value)}`" for name, value in _facts(judged) if name != "report"]
+    lines.append(f"- [report](<{judged.report}>)")
     return "\n".join([*lines, "", "</details>", ""])
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from longlook.errors import MachineError
 from longlook.job import Program
-from longlook.stacks import Command, ServerJob, Stack, Version, quic_go
+from longlook.stacks import Command, ServerJob, Version, quic_go
 
 SLOW_SINCE = "4.0"
 _SMALL_WINDOWS = Path(__file__).parents[1] / "programs" / "small_windows.py"
