@@ -157,6 +157,7 @@ _UNITS: Mapping[str, Callable[[str], object]] = {
 def make_study(order: Order, catalogue: Catalogue | None = None) -> Study:
     """The study that answers an order; InputError with all that is wrong with it."""
     known = catalogue or installed()
+    family = {"family": "gate"} if len(order.metrics) > 1 else {}  # alone it is a family of its own
     document: dict[str, Any] = {
         "schema": 1,
         "title": f"{_label(order, CONTENDER)} against {_label(order, BASELINE)}",
@@ -173,7 +174,7 @@ def make_study(order: Order, catalogue: Catalogue | None = None) -> Study:
             {"name": "network", "levels": [{"label": label, **sets} for label, sets in order.networks.items()]}
         ],
         "contrasts": [
-            {"name": metric, "baseline": BASELINE, "contender": CONTENDER, "metric": metric, "family": "gate"}
+            {"name": metric, "baseline": BASELINE, "contender": CONTENDER, "metric": metric, **family}
             for metric in order.metrics
         ],
         # What is worse by more than the gate must not pass for equivalent.
