@@ -27,7 +27,8 @@ def setup(
     shower = SetupShower(wanted, as_json=as_json)
     try:
         with shower:
-            results = install_all(wanted, jobs or len(os.sched_getaffinity(0)), shower.watcher())
+            results = install_all(wanted, jobs or len(os.sched_getaffinity(0)), shower.watcher(),
+                                  here=as_json and len(wanted) == 1)  # fmt: skip
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "what is installed stays; the same command goes on") from error
     shower.conclude(results)

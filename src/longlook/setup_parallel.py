@@ -38,11 +38,12 @@ class Watcher:
     ended: Callable[[Installed], None] = lambda _installed: None
 
 
-def install_all(parts: Sequence[str], jobs: int, watcher: Watcher) -> list[Installed]:
+def install_all(parts: Sequence[str], jobs: int, watcher: Watcher, *, here: bool = False) -> list[Installed]:
     """Install parts (`setup.spelt_out`), up to `jobs` at once; one that fails does not hold up the others.
 
     Each missing part is left to `longlook setup PART --json` in a process group of its own, so that whatever way a
-    build is interrupted nothing of it goes on. A part that is there needs no process. In the order given.
+    build is interrupted nothing of it goes on. A part that is there needs no process. `here`: this is that process.
+    In the order given.
     """
     told = threading.Lock()
     children = _Children()
@@ -50,19 +51,16 @@ def install_all(parts: Sequence[str], jobs: int, watcher: Watcher) -> list[Insta
     def one(part: str) -> Installed:
         with told:
             watcher.begun(part)
-        if is_installed(part):
-            result = install_here(part, lambda _step: None)
+        if here or is_installed(part):
+            result = install_here(part, lambda step: _locked(told, watcher.step, part, step))
         else:
             result = children.install(part, lambda step: _locked(told, watcher.step, part, step))
         with told:
             watcher.ended(result)
         return result
 
-    if len(parts) == 1:  # the process of a part is this one
-        watcher.begun(parts[0])
-        result = install_here(parts[0], lambda step: watcher.step(parts[0], step))
-        watcher.ended(result)
-        return [result]
+    if here:
+        return [one(part) for part in parts]
     pool = ThreadPoolExecutor(max_workers=jobs)
     try:
         with children.ended_on_error():

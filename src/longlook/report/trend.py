@@ -137,7 +137,12 @@ def _panel(rows: Sequence[dict[str, Any]], unit: str) -> Any:
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     middle, half = (low + high) / 2, max((high - low) / 2 * 1.25, (low + high) / 2 * LEAST_SPAN / 2)
     base = alt.Chart(alt.Data(values=list(rows))).encode(
-        x=alt.X("date:T", title=None, axis=alt.Axis(format="%Y", tickCount="year", grid=False, labelOverlap=True))
+        x=alt.X(
+            "date:T",
+            title=None,
+            scale=alt.Scale(padding=12),
+            axis=alt.Axis(format="%Y", tickCount="year", grid=False, labelOverlap=True),
+        )
     )
     y = alt.Y(
         "median:Q",
