@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from longlook.errors import MachineError
+from longlook.installing_steps import tell
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
@@ -55,7 +56,11 @@ def _locked(folder: Path) -> Iterator[None]:
     """Exclusive between processes; the kernel drops the lock of a process that dies."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (folder.parent / f".{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell("waiting for another longlook, which is making it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

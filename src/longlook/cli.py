@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from longlook import cli_checks, cli_link, cli_stacks, codec
+from longlook import cli_checks, cli_compare, cli_link, cli_setup, cli_stacks, codec
 from longlook.errors import InputError, InterruptedByUserError, LonglookError, MachineError
 from longlook.model import Outcome
 from longlook.terminal import console, print_json
@@ -25,6 +25,10 @@ app.add_typer(cli_link.link_app, name="link")
 app.add_typer(cli_checks.cache_app, name="cache")
 app.add_typer(cli_stacks.stacks_app, name="stacks")
 app.command("diff-runs")(cli_checks.diff_runs)
+app.command()(cli_setup.setup)
+cli_stacks.stacks_app.command("install")(cli_setup.setup)
+app.command()(cli_compare.compare)
+app.command()(cli_compare.bisect)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
@@ -45,19 +49,6 @@ def doctor(as_json: AsJson = False) -> None:
         console().print(table)
     if any(need.required and not need.met for need in needs):
         raise typer.Exit(3)
-
-
-@app.command()
-@cli_stacks.stacks_app.command("install")
-def setup(
-    parts: Annotated[list[str] | None, typer.Argument(help="NAME or NAME@VERSION; default: what studies use.")] = None,
-) -> None:
-    """Install stacks: build or fetch what is missing into the cache."""
-    from longlook.setup import DEFAULT_PARTS, install
-
-    for part in parts or DEFAULT_PARTS:
-        program = install(part, console().print)
-        console().print(f"{part}: ready (sha256 {program.digest[:12]})")
 
 
 @study_app.command("list")

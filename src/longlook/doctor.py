@@ -80,12 +80,13 @@ def _guest_kernel() -> Iterator[Need]:
 def _stacks() -> Iterator[Need]:
     stacks: dict[str, Stack] = dict(registry.load("stacks"))
     for name, stack in stacks.items():
-        version = stack.default_version
+        version, others = stack.default_version, len(stack.versions) - 1
         ready = stack.installed(version)
+        older = f"; {others} older to be had: longlook setup {name}@VERSION" if others else ""
         yield Need(
-            f"stack {name}@{version}",
+            f"stack {name}",
             met=ready,
-            detail=stack.summary if ready else "not installed",
+            detail=f"{version} is {'installed' if ready else 'not installed'}{older}",
             mend=f"longlook setup {name}",
             required=False,
         )

@@ -10,12 +10,14 @@ from pathlib import Path
 from longlook.cachefolder import filled
 from longlook.codec import content_hash
 from longlook.errors import MachineError
+from longlook.installing_steps import tell
 from longlook.job import Program
 from longlook.paths import cache_dir
 
 _RECORD = "program.json"
 _PROGRAM = "program"
 _LOG_LINES_SHOWN = 20
+_WORDS_TOLD = 3
 
 
 def build(
@@ -84,6 +86,7 @@ def toolchain_version(command: Sequence[str], hint: str, cwd: Path | None = None
 
 def compile_with(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
     """Run one step of a build; MachineError with the end of its log where it fails."""
+    tell(" ".join([Path(command[0]).name, *command[1:_WORDS_TOLD]]))
     done = subprocess.run(
         command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )

@@ -14,6 +14,9 @@ Scalar = str | int | float | bool
 Json = Any
 """Plain JSON data: a scalar, a tuple or a mapping of such. Never None."""
 
+HEATMAP, TREND = "heatmap", "trend"
+"""Kinds of figures."""
+
 SCHEMA_VERSION = 1
 """Version of every file in a run folder (`manifest.json` records it)."""
 
@@ -124,12 +127,13 @@ class Factor:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A comparison fixed before the data is seen."""
+    """A comparison fixed before the data is seen. Contrasts of one `family` are one question: corrected together."""
 
     name: str
     baseline: str
     contender: str
     metric: str
+    family: str = ""  # empty: a family of its own
 
 
 @dataclass(frozen=True)
@@ -171,10 +175,11 @@ class Capture:
 
 @dataclass(frozen=True)
 class Figure:
-    """How the heatmap is laid out: factor names on each axis."""
+    """How the cells are laid out: factor names on each axis. A `trend` draws the arms by date of release in each."""
 
     columns: str
     rows: tuple[str, ...]
+    kind: str = HEATMAP
 
 
 @dataclass(frozen=True)
@@ -289,6 +294,21 @@ class Estimate:
     verdict: Verdict
     reason: str | None  # why inconclusive, or a caveat such as zero variance
     outcomes: Mapping[str, int]  # "arm:outcome" → count, every attempt
+
+
+@dataclass(frozen=True)
+class ArmLevel:
+    """Where one arm stands in one cell: median over rounds, with an interval for it (docs/method.md); None: unknown."""
+
+    arm: str
+    cell: Mapping[str, str]
+    cell_id: str
+    metric: str
+    unit: str
+    n: int  # rounds with a value
+    median: float | None
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)

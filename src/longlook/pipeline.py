@@ -23,15 +23,17 @@ from longlook.guestkernel import kernel_program
 from longlook.hostfacts import host_facts
 from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
-from longlook.model import ClaimResult, Estimate, Outcome, Plan, Study, Trial
+from longlook.model import TREND, ClaimResult, Estimate, Outcome, Plan, Study, Trial
 from longlook.network_varying import traces_of
 from longlook.plan import make_plan
 from longlook.report import MetricFacts, ReportContent, write_report
 from longlook.samples import samples_table
 from longlook.setup import install
 from longlook.shortage import name_shortages
-from longlook.stats import estimate, estimates_table
+from longlook.stats import arm_levels, estimate, estimates_table
 from longlook.store import RunFolder, write_json
+from longlook.study_catalogue import installed
+from longlook.study_releases import Release, releases
 from longlook.traces_store import lay
 from longlook.trialcache import TrialCache
 from longlook.verification import Checked, Verification
@@ -155,6 +157,8 @@ def analyse(folder: RunFolder, observer: Observer) -> Result:
         metrics=_metric_facts(study),
         goodput=_goodput(measured),
         verification=verification,
+        levels=arm_levels(samples, study) if study.figure.kind == TREND else (),
+        releases={arm: codec.decode(Release, release) for arm, release in folder.manifest.get("releases", {}).items()},
     )
     report = write_report(folder.path / "report", content)
     outcomes = Counter(entry.run.outcome for entry in measured)
@@ -227,6 +231,7 @@ def _manifest(
             **{f"{name}@{version}": program.digest for (name, version), program in provisions.programs.items()},
             "link": provisions.link.digest,
         },
+        "releases": codec.encode(releases(study, installed())),
         "host": host_facts(),
         "started_unix_s": int(time.time()),
     }

@@ -3,18 +3,25 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from longlook import guestkernel, registry
 from longlook.errors import MachineError
+from longlook.installing_steps import listening
 from longlook.job import Program
 from longlook.stacks import Stack
 
 KERNEL = "kernel"
 """The part that is no stack: the guest kernel of the engine `virtual`."""
 
+ALL_VERSIONS = "all"
+"""`quic-go@all` is every version that is known."""
+
 DEFAULT_PARTS = (KERNEL, "quic-go", "chromium")
 """What the shipped studies use."""
+
+_APT_WAITS = ("-o", "DPkg::Lock::Timeout=600")
+"""Two installations at once take turns, as dpkg wants it."""
 
 
 def parse_part(part: str) -> tuple[Stack, str]:
@@ -24,16 +31,41 @@ def parse_part(part: str) -> tuple[Stack, str]:
     return stack, stack.version(version).name if version else stack.default_version
 
 
-def install(part: str, say: Callable[[str], None]) -> Program:
-    """Make one part ready and return its program; does nothing when it is."""
+def spelt_out(parts: Iterable[str]) -> list[str]:
+    """Every part once, as `kernel` or `NAME@VERSION`, in the order given; InputError where there is no such part."""
+    found: dict[str, None] = {}
+    for part in parts:
+        name, _, version = part.partition("@")
+        if part == KERNEL:
+            found[part] = None
+        elif version == ALL_VERSIONS:
+            stack: Stack = registry.get("stacks", name)
+            found |= dict.fromkeys(f"{name}@{known}" for known in stack.version_names)
+        else:
+            stack, version = parse_part(part)
+            found[f"{stack.name}@{version}"] = None
+    return list(found)
+
+
+def is_installed(part: str) -> bool:
+    """Whether `install` has nothing to build or to fetch."""
     if part == KERNEL:
-        return guestkernel.kernel_program(say)
+        return guestkernel.installed()
     stack, version = parse_part(part)
-    if stack.system_package is not None and not stack.installed(version):
-        _install_package(stack.system_package, say)
-    if not stack.installed(version):
-        say(f"installing {stack.name}@{version} …")
-    return stack.install(version)
+    return stack.installed(version)
+
+
+def install(part: str, say: Callable[[str], None]) -> Program:
+    """Make one part ready and return its program; does nothing when it is. `say` is told each step."""
+    with listening(say):
+        if part == KERNEL:
+            return guestkernel.kernel_program(say)
+        stack, version = parse_part(part)
+        if not stack.installed(version):
+            if stack.system_package is not None:
+                _install_package(stack.system_package, say)
+            say(f"installing {stack.name}@{version} …")
+        return stack.install(version)
 
 
 def _install_package(package: str, say: Callable[[str], None]) -> None:
@@ -43,7 +75,7 @@ def _install_package(package: str, say: Callable[[str], None]) -> None:
     if os.geteuid() != 0:
         raise MachineError(f"the system's package {package} is missing", f"sudo {mend}")
     say(f"installing the system's package {package} …")
-    for command in (["apt-get", "update", "-q"], [*mend.split(), "-y", "-q"]):
+    for command in (["apt-get", "update", "-q"], [*mend.split(), "-y", "-q", *_APT_WAITS]):
         answer = subprocess.run(
             command,
             capture_output=True,

@@ -148,7 +148,7 @@ def _change(document: dict[str, Any], key: str, value: str, problems: Problems) 
     if isinstance(here.get(name), dict | list):
         problems.add_value(f"--set {key}", value, "is a table or list: change the file, or a copy of it")
         return
-    here[name] = _toml_value(value)
+    here[name] = toml_value(value)
 
 
 def _setters(document: Mapping[str, Any], key: str) -> list[str]:
@@ -172,7 +172,7 @@ def _tables(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _toml_value(text: str) -> str | int | float | bool:
+def toml_value(text: str) -> str | int | float | bool:
     """The value as TOML would read it where it is a number or a truth value, else the text itself."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]

@@ -1,13 +1,14 @@
 """From the tables of a study file to a Study: settings in canonical form, levels and claims spelt out."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from longlook import network
 from longlook.model import Analysis, Arm, Capture, Claim, Contrast, Factor, Figure, Level, Scalar, Study
 from longlook.study_catalogue import Catalogue
 from longlook.study_errors import Problems, SettingError, allowed, flatten
-from longlook.study_schema import ClaimTable, FactorTable, StudyTable
+from longlook.study_schema import ClaimTable, ContrastTable, FactorTable, StudyTable
 from longlook.study_settings import (
     ARM_CONDITIONS,
     ENDPOINT_KEYS,
@@ -43,7 +44,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
         timeout_s=table.timeout,
         retries_when_invalid=table.retries_when_invalid,
         metrics=tuple(table.metrics),
-        contrasts=tuple(Contrast(e.name, e.baseline, e.contender, e.metric) for e in table.contrasts),
+        contrasts=tuple(contrast for entry in table.contrasts for contrast in _contrasts(entry, table, problems)),
         claims=tuple(claim for entry in table.claims for claim in _claims(entry)),
         analysis=Analysis(
             alpha=table.analysis.alpha,
@@ -53,7 +54,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
             min_rounds=table.analysis.min_rounds,
         ),
         capture=Capture(table.capture.qlog, table.capture.keylog),
-        figure=Figure(figure.columns, tuple(figure.rows)) if figure else _plain_figure(factors),
+        figure=Figure(figure.columns, tuple(figure.rows), figure.kind) if figure else _plain_figure(factors),
         source=table.source,
         notes=table.notes,
     )
@@ -173,6 +174,23 @@ def _canonical(key: str, value: object, kind: WorkloadKind | None, *, endpoint_o
     parameters = [] if kind is None else [f"{WORKLOAD_PREFIX}{short_name(name)}" for name in kind.parameters]
     known = [*network.SETTINGS, *parameters, *ENDPOINT_KEYS, *(f"{prefix}NAME" for prefix in KNOB_PREFIXES)]
     raise SettingError(key, f"unknown setting; {allowed(key, known)}")
+
+
+def _contrasts(entry: ContrastTable, table: StudyTable, problems: Problems) -> list[Contrast]:
+    if entry.neighbours is None:
+        if entry.baseline is None or entry.contender is None:
+            problems.add(f"contrasts.{entry.name}", "missing: baseline and contender, or neighbours")
+            return []
+        return [Contrast(entry.name, entry.baseline, entry.contender, entry.metric, entry.family or "")]
+    if entry.baseline is not None or entry.contender is not None:
+        problems.add(f"contrasts.{entry.name}", "has neighbours, so it must not have baseline or contender")
+    arms = list(table.arms) if entry.neighbours == "all" else list(entry.neighbours)
+    if len(arms) < 2:
+        problems.add(f"contrasts.{entry.name}.neighbours", "must name two arms or more")
+    return [
+        Contrast(f"{entry.name}: {before} → {after}", before, after, entry.metric, entry.family or entry.name)
+        for before, after in pairwise(arms)
+    ]
 
 
 def _claims(entry: ClaimTable) -> list[Claim]:

@@ -8,6 +8,7 @@ from longlook.model import Arm, Claim, Level, Scalar, Study
 from longlook.study_catalogue import Catalogue
 from longlook.study_cells import cells, labels_of
 from longlook.study_errors import Problems, SettingError, allowed
+from longlook.study_releases import check_releases
 from longlook.study_resolve import (
     Cell,
     cell_settings,
@@ -29,6 +30,8 @@ def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
     _check_claims(study, problems)
     if sound:
         _check_combinations(study, catalogue, problems)
+    if sound and not problems.lines:
+        check_releases(study, catalogue, problems)
 
 
 def _check_arms(study: Study, problems: Problems) -> None:

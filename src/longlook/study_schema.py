@@ -55,11 +55,13 @@ class FactorTable(Table):
 
 
 class ContrastTable(Table):
-    """`[[contrasts]]`."""
+    """`[[contrasts]]`: baseline and contender, or neighbours, each of which is the baseline of the next."""
 
     name: Text
-    baseline: str
-    contender: str
+    baseline: str | None = None
+    contender: str | None = None
+    neighbours: Literal["all"] | list[str] | None = None
+    family: Text | None = None
     metric: str
 
 
@@ -97,6 +99,7 @@ class CaptureTable(Table):
 class FigureTable(Table):
     """`[figure]`."""
 
+    kind: Literal["heatmap", "trend"] = "heatmap"
     columns: str
     rows: list[str] = []
 

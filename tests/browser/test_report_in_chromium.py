@@ -10,7 +10,7 @@ import pytest
 from longlook.model import Arm, Factor, Level
 from longlook.report import write_report
 from tests.support.browser import Page, chromium
-from tests.support.report_data import paper_content, small_content, small_study
+from tests.support.report_data import paper_content, small_content, small_study, trend_content
 
 pytestmark = pytest.mark.browser
 
@@ -157,4 +157,21 @@ def test_hostile_and_missing_data_harm_nothing(page: Page, tmp_path: Path) -> No
         page.wait_for(f"{SELECTED}.id === 'c1-{column}'")
         page.wait_for(f"{SELECTED}.querySelectorAll('[data-chart] svg.marks').length === {charts}")
     assert "1 cell of rows and columns that were not run is left out." in page.evaluate("document.body.innerText")
+    assert_quiet(page)
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_a_trend_shows_every_release_in_every_cell(page: Page, tmp_path: Path, width: int) -> None:
+    page.resize(width, 900)
+    page.open(write_report(tmp_path / "report", trend_content()).as_uri())
+    panels = "document.querySelectorAll('.trend .panels [data-overview] svg.marks')"
+    assert page.evaluate(f"{panels}.length") == 6
+    points = "document.querySelectorAll('.trend .panels .mark-symbol path').length"
+    assert page.evaluate(points) == 6 * 5
+    text = page.evaluate("document.querySelector('.trend').innerText")
+    assert "quic-go@0.31.1 → quic-go@0.40.1" in text
+    assert "quic-go@0.20.1 → quic-go@0.31.1" not in text
+    assert "24 comparisons of neighbours" in text
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.screenshot(tmp_path / f"trend-{width}.png")
     assert_quiet(page)

@@ -7,6 +7,7 @@ QUIC, seeded noise, and now and then a failed, timed-out or invalid attempt.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pandas as pd
 from longlook import registry
 from longlook.claims import judge
 from longlook.model import (
+    TREND,
     Analysis,
     Arm,
     Capture,
@@ -31,8 +33,9 @@ from longlook.model import (
 from longlook.plan import make_plan
 from longlook.report import MetricFacts, ReportContent
 from longlook.samples import samples_table
-from longlook.stats import estimate
+from longlook.stats import arm_levels, estimate
 from longlook.study import find_study
+from longlook.study_releases import Release
 
 RTT_S = 0.036
 SIZES = {"5KB": 5e3, "10KB": 1e4, "100KB": 1e5, "200KB": 2e5, "500KB": 5e5, "1MB": 1e6, "10MB": 1e7}
@@ -193,6 +196,41 @@ def small_content(values: Values, study: Study | None = None, claims: Sequence[C
         claims=judge(study.claims, estimates, study),
         manifest={**MANIFEST, "study": study.id},
         metrics={name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()},
+    )
+
+
+def trend_content() -> ReportContent:
+    """Five releases over two factors: the third is slower where there is loss, the fifth faster everywhere."""
+    released = {"0.20.1": "2021-04-03", "0.31.1": "2022-12-08", "0.40.1": "2023-12-13", "0.48.2": "2024-11-26",
+                "0.65.0": "2026-11-03"}  # fmt: skip
+    names = list(released)
+    study = small_study(
+        title="Five releases",
+        arms=tuple(Arm(name, name, {}) for name in names),
+        factors=(
+            Factor("size", tuple(Level(label, {}) for label in ("10KB", "100KB", "1MB"))),
+            Factor("loss", (Level("0%", {}), Level("1%", {}))),
+        ),
+        contrasts=tuple(
+            Contrast(f"version by version: {before} → {after}", before, after, "page_load_time", "version by version")
+            for before, after in pairwise(names)
+        ),
+        figure=Figure("size", ("loss",), TREND),
+    )
+    values = {}
+    for size, load_s in (("10KB", 0.11), ("100KB", 0.26), ("1MB", 1.1)):
+        for loss in ("0%", "1%"):
+            random = np.random.default_rng([len(size), len(loss), round(1000 * load_s)])
+            factors = (1.0, 1.005, 1.25 if loss == "1%" else 1.0, 1.22 if loss == "1%" else 1.001, 0.93)
+            values[size, loss] = {
+                name: [load_s * factor * float(np.exp(random.normal(0, 0.02))) for _ in range(10)]
+                for name, factor in zip(names, factors, strict=True)
+            }
+    content = small_content(values, study)
+    return replace(
+        content,
+        levels=arm_levels(content.samples, study),
+        releases={name: Release(f"quic-go@{name}", date) for name, date in released.items()},
     )
 
 

@@ -12,6 +12,7 @@ from longlook.report.export import export_figure
 from longlook.report.facts import slug
 from longlook.report.page import make_section, render
 from longlook.report.tables import write_tables
+from longlook.report.trend import make_trends
 
 __all__ = ["MetricFacts", "ReportContent", "write_report"]
 
@@ -23,17 +24,20 @@ def write_report(report_dir: Path, content: ReportContent) -> Path:
         make_section(content, contrast, f"c{index}", slug(contrast.name, taken))
         for index, contrast in enumerate(content.study.contrasts, start=1)
     ]
+    trends = make_trends(content)
     report_dir.mkdir(parents=True, exist_ok=True)
     for folder in ("figures", "tables"):
         shutil.rmtree(report_dir / folder, ignore_errors=True)
     figures = [
         path.relative_to(report_dir)
-        for section in sections
-        for name, chart in section.figures.items()
+        for name, chart in [
+            *((f"trend-{slug(trend.metric, taken)}", trend.figure) for trend in trends),
+            *(figure for section in sections for figure in section.figures.items()),
+        ]
         for path in export_figure(report_dir / "figures", name, chart)
     ]
     tables = [path.relative_to(report_dir) for path in write_tables(report_dir / "tables", content)]
     index = report_dir / "index.html"
-    page = render(content, sections, {"figures": figures, "tables": tables})
+    page = render(content, trends, sections, {"figures": figures, "tables": tables})
     index.write_text(page, encoding="utf-8")
     return index

@@ -8,7 +8,7 @@ from longlook.model import Contrast
 from longlook.report import colours
 from longlook.report.content import ReportContent
 from longlook.report.overview import SIGNED
-from longlook.report.theme import PAGE_FONT, specification, unit_axis
+from longlook.report.theme import page_specification, unit_axis
 
 SPREAD = 0.34
 """Width over which the rounds of an arm are laid side by side, in units of the distance between the arms."""
@@ -22,8 +22,7 @@ def cell_charts(content: ReportContent, contrast: Contrast) -> dict[str, Any]:
     charts = {"samples": _samples(content, contrast), "effect": _effect(content), "goodput": _goodput()}
     specs = {}
     for name, chart in charts.items():
-        spec = specification(chart.properties(width="container"), PAGE_FONT)
-        specs[name] = {**spec, "autosize": {"type": "fit-x", "contains": "padding"}}
+        specs[name] = page_specification(chart.properties(width="container"))
     return specs
 
 

@@ -1,7 +1,7 @@
 """Everything the page says about one cell of one contrast."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,7 @@ class CellDetail:
     facts: tuple[tuple[str, str], ...]
     arms: tuple[tuple[str, str, str], ...]  # arm's name, n, median
     outcomes: tuple[OutcomeRow, ...]
-    other_metrics: tuple[tuple[str, tuple[str, ...]], ...]  # metric, then one median per arm of the study
+    other_metrics: tuple[tuple[str, tuple[str, ...]], ...]  # metric, then one median per arm beside the contrast
     claim: ClaimResult | None
     data: Mapping[str, Any]
 
@@ -52,7 +52,9 @@ class CellDetails:
         self._content = content
         self._contrast = contrast
         self._claims = claims
-        self._samples = {str(cell): rows for cell, rows in content.samples.groupby("cell", sort=False)}
+        self._arms = content.arms_beside(contrast)
+        samples = content.samples[content.samples["arm"].isin(self._arms)]
+        self._samples = {str(cell): rows for cell, rows in samples.groupby("cell", sort=False)}
         self._goodput = {}
         if content.goodput is not None:
             self._goodput = {str(cell): rows for cell, rows in content.goodput.groupby("cell_id", sort=False)}
@@ -76,7 +78,7 @@ class CellDetails:
             verdict=str(estimate.verdict) if estimate else "",
             facts=_facts(content, estimate) if estimate else (),
             arms=_arms(estimate) if estimate else (),
-            outcomes=tuple(outcome_rows(content, samples)),
+            outcomes=tuple(outcome_rows(self._arms, samples)),
             other_metrics=tuple(self._other_metrics(samples)),
             claim=claim,
             data=self._data(samples, place.cell_id, estimate, claim),
@@ -89,7 +91,7 @@ class CellDetails:
         rows = []
         for name in present:
             facts = self._content.facts(name)
-            values = (medians.get((name, arm.name)) for arm in self._content.study.arms)
+            values = (medians.get((name, arm)) for arm in self._arms)
             rows.append((facts.label, tuple(wording.quantity(value, facts.unit) for value in values)))
         return rows
 
@@ -170,12 +172,12 @@ class CellDetails:
         return series
 
 
-def outcome_rows(content: ReportContent, samples: pd.DataFrame) -> list[OutcomeRow]:
-    """Attempts by arm and outcome with reasons, in the order of the study's arms."""
+def outcome_rows(arms: Sequence[str], samples: pd.DataFrame) -> list[OutcomeRow]:
+    """Attempts by arm and outcome with reasons, in the order of `arms`."""
     attempts = samples.drop_duplicates(["trial_id", "attempt"])
     rows = []
-    for arm in content.study.arms:
-        own = attempts[attempts["arm"] == arm.name]
+    for arm in arms:
+        own = attempts[attempts["arm"] == arm]
         counts = Counter(own["outcome"].astype(str))
         bad = own[own["outcome"].astype(str) != str(Outcome.OK)]
         reasons = Counter(
@@ -183,7 +185,7 @@ def outcome_rows(content: ReportContent, samples: pd.DataFrame) -> list[OutcomeR
             for outcome, reason in zip(bad["outcome"], bad["reason"], strict=True)
         )
         ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-        rows.append(OutcomeRow(arm.name, {str(o): counts[str(o)] for o in Outcome}, tuple(ranked)))
+        rows.append(OutcomeRow(arm, {str(o): counts[str(o)] for o in Outcome}, tuple(ranked)))
     return rows
 
 

@@ -1,12 +1,13 @@
 """What a report is made of: everything it draws, computed by the stages before it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from longlook.model import Better, ClaimResult, Contrast, Estimate, Study
+from longlook.model import ArmLevel, Better, ClaimResult, Contrast, Estimate, Study
+from longlook.study_releases import Release
 from longlook.verification import Verification
 
 
@@ -26,7 +27,7 @@ class ReportContent:
     `samples` has one row per attempt and metric: study, cell (cell_id), arm, round, seed, trial_id, attempt, metric,
     value, unit, outcome, reason and a column `factor.NAME` per factor. `goodput` has the columns trial_id, arm,
     cell_id, round, time_s, mbps, or is None where no link log was kept. `manifest` is manifest.json. `verification` is
-    there when the trials were run again.
+    there when the trials were run again. `levels` and `releases`, by arm, are there where the figure is a trend.
     """
 
     study: Study
@@ -37,6 +38,13 @@ class ReportContent:
     metrics: Mapping[str, MetricFacts]
     goodput: pd.DataFrame | None = None
     verification: Verification | None = None
+    levels: Sequence[ArmLevel] = ()
+    releases: Mapping[str, Release] = field(default_factory=dict)
+
+    def arms_beside(self, contrast: Contrast) -> list[str]:
+        """Arms that are shown with a contrast: all, or of a family, where every contrast has its own, the two."""
+        two = (contrast.baseline, contrast.contender)
+        return [arm.name for arm in self.study.arms if not contrast.family or arm.name in two]
 
     def arm_label(self, name: str) -> str:
         """The label of an arm, or its name when the study does not define it."""

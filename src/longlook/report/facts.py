@@ -72,7 +72,11 @@ def method(study: Study) -> list[tuple[str, str]]:
             f"The paired t-test of the log ratios, at {analysis.alpha:g} after correction. Welch’s test, which the IMC "
             "2017 paper used, and Mann-Whitney’s stand beside it as checks.",
         ),
-        ("Correction", f"Across the cells of a contrast: {CORRECTIONS.get(analysis.correction, analysis.correction)}."),
+        (
+            "Correction",
+            f"Across the cells of a contrast, or of all contrasts of its family: "
+            f"{CORRECTIONS.get(analysis.correction, analysis.correction)}.",
+        ),
         (
             "Equivalence",
             f"Two one-sided t-tests against a margin of {margin}. Equivalent is evidence of no difference that "
@@ -92,10 +96,10 @@ def method(study: Study) -> list[tuple[str, str]]:
 
 
 def manifest_facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Everything simple that the manifest says, nested keys joined by a dot; programs are listed apart."""
+    """Everything simple that the manifest says, nested keys joined by a dot; programs and releases are listed apart."""
     facts = []
     for key, value in manifest.items():
-        if key in ("programs", "command"):
+        if key in ("programs", "command", "releases"):
             continue
         facts.extend(_flat(key, value))
     return facts

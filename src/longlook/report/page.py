@@ -23,7 +23,8 @@ from longlook.report.layout import Grid, cell_label, make_grid
 from longlook.report.overview import claims_chart, interval_chart
 from longlook.report.samples import sample_chart
 from longlook.report.squares import Square, claims_of, measured_squares, published_squares
-from longlook.report.theme import PAGE_FONT, specification
+from longlook.report.theme import page_specification
+from longlook.report.trend import Trend
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class ContrastSection:
 
     anchor: str
     name: str
+    family: str
     title: str
     baseline: str
     contender: str
@@ -43,6 +45,7 @@ class ContrastSection:
     squares: Mapping[tuple[str, str], Square]
     published: Mapping[tuple[str, str], Square] | None
     details: Mapping[tuple[str, str], CellDetail]
+    arms: Sequence[str]
     claims: Sequence[ClaimResult]
     counts: Mapping[str, int]
     charts: Mapping[str, Any]
@@ -88,6 +91,7 @@ def make_section(content: ReportContent, contrast: Contrast, anchor: str, file_n
     return ContrastSection(
         anchor=anchor,
         name=contrast.name,
+        family=contrast.family,
         title=title,
         baseline=baseline,
         contender=contender,
@@ -99,15 +103,21 @@ def make_section(content: ReportContent, contrast: Contrast, anchor: str, file_n
         squares=squares,
         published=published,
         details={(detail.place.row, detail.place.column): detail for detail in details},
+        arms=content.arms_beside(contrast),
         claims=[claims[place.key] for place in grid.in_order() if place.key in claims],
         counts={str(verdict): counts[str(verdict)] for verdict in Verdict},
         charts=cell_charts(content, contrast),
-        specs={name: _in_page(chart) for name, chart in specs.items()},
+        specs={name: page_specification(chart) for name, chart in specs.items()},
         figures=figures,
     )
 
 
-def render(content: ReportContent, sections: Sequence[ContrastSection], downloads: Mapping[str, Sequence[Path]]) -> str:
+def render(
+    content: ReportContent,
+    trends: Sequence[Trend],
+    sections: Sequence[ContrastSection],
+    downloads: Mapping[str, Sequence[Path]],
+) -> str:
     """The page as one HTML text that refers to nothing outside itself but the files beside it."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("longlook.report", "assets"),
@@ -123,12 +133,13 @@ def render(content: ReportContent, sections: Sequence[ContrastSection], download
             "cells": {detail.anchor: detail.data for detail in section.details.values()},
         }
         for section in sections
-    }
+    } | {f"trend{number}": {"charts": {}, "specs": trend.specs, "cells": {}} for number, trend in enumerate(trends)}
     estimates_header, *estimates_rows = text.plain_rows(content.study, content.estimates)
     return environment.get_template("report.html.j2").render(
         content=content,
         study=content.study,
         answer=wording.answer(content),
+        trends=trends,
         sections=sections,
         claims_summary=Counter(item.result for item in content.claims),
         unplaced_claims=_unplaced(content, sections),
@@ -164,10 +175,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _in_page(chart: Any) -> dict[str, Any]:
-    return {**specification(chart, PAGE_FONT), "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
 def _asset(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.model import ClaimResult, Estimate
+from longlook.model import ArmLevel, ClaimResult, Estimate
 from longlook.report.cells import outcome_rows
 from longlook.report.content import ReportContent
 from longlook.report.layout import ordered
@@ -20,6 +20,8 @@ def write_tables(folder: Path, content: ReportContent) -> list[Path]:
         "samples": content.samples,
         "outcomes": pd.DataFrame(_outcomes(content)),
     }
+    if content.levels:
+        tables["levels"] = pd.DataFrame([_level(content, item) for item in content.levels])
     if content.claims:
         tables["claims"] = pd.DataFrame([_claim(content, item) for item in content.claims])
     paths = []
@@ -36,10 +38,17 @@ def _estimate(content: ReportContent, item: Estimate) -> dict[str, Any]:
     return {**factors, **row, "verdict": str(item.verdict)}
 
 
+def _level(content: ReportContent, item: ArmLevel) -> dict[str, Any]:
+    row = {key: value for key, value in asdict(item).items() if key != "cell"}
+    factors = {f"factor.{factor.name}": item.cell.get(factor.name) for factor in content.study.factors}
+    release = content.releases.get(item.arm)
+    return {"released": release.released if release else None, **factors, **row}
+
+
 def _outcomes(content: ReportContent) -> list[dict[str, Any]]:
     rows = []
     for cell, samples in content.samples.groupby("cell", sort=False):
-        for row in outcome_rows(content, samples):
+        for row in outcome_rows([arm.name for arm in content.study.arms], samples):
             reasons = "; ".join(f"{count} × {reason}" for reason, count in row.reasons)
             rows.append({"cell": cell, "arm": row.arm, **row.counts, "reasons": reasons})
     return rows

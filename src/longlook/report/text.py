@@ -72,13 +72,13 @@ def markdown_table(study: Study, estimates: Sequence[Estimate]) -> str:
     """The verdicts as a GitHub-flavoured Markdown table."""
     header, *rows = plain_rows(study, estimates)
     numeric = range(len(header) - 6, len(header) - 1)
-    return _markdown(header, rows, frozenset(numeric))
+    return markdown_rows(header, rows, frozenset(numeric))
 
 
 def claims_markdown(claims: Sequence[ClaimResult]) -> str:
     """Published values beside ours as a Markdown table."""
     header = ("cell", "published", "ours", "interval", "result", "reason")
-    return _markdown(header, [_claim_row(item) for item in claims], frozenset((1, 2, 3)))
+    return markdown_rows(header, [_claim_row(item) for item in claims], frozenset((1, 2, 3)))
 
 
 def _claim_row(item: ClaimResult) -> tuple[str, ...]:
@@ -93,7 +93,8 @@ def _claim_row(item: ClaimResult) -> tuple[str, ...]:
     )
 
 
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int]) -> str:
+def markdown_rows(header: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int]) -> str:
+    """A GitHub-flavoured Markdown table; columns of `right` are aligned there."""
     rule = ["---:" if index in right else "---" for index in range(len(header))]
     lines = [header, rule, *([_escape(text) for text in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

@@ -20,6 +20,11 @@ def specification(chart: Any, font: str = EXPORT_FONT) -> dict[str, Any]:
     return spec
 
 
+def page_specification(chart: Any) -> dict[str, Any]:
+    """The same for a chart that is as wide as its place on the page."""
+    return {**specification(chart, PAGE_FONT), "autosize": {"type": "fit-x", "contains": "padding"}}
+
+
 def unit_axis(unit: str, **properties: Any) -> alt.Axis:
     """An axis of a metric; seconds below one are labelled in milliseconds, as everywhere in the report."""
     if unit == "s":

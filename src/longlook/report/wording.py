@@ -135,7 +135,9 @@ def published(claim: Claim) -> str:
 
 def answer(content: ReportContent) -> list[str]:
     """The study's answer in plain words, a sentence or two per contrast, from counts of verdicts."""
-    sentences = [_contrast_answer(content, contrast) for contrast in content.study.contrasts]
+    sentences = [_contrast_answer(content, contrast) for contrast in content.study.contrasts if not contrast.family]
+    for family in dict.fromkeys(contrast.family for contrast in content.study.contrasts if contrast.family):
+        sentences.append(_family_answer(content, family))
     if content.claims:
         sentences.append(_claims_answer(content.claims))
     return sentences
@@ -162,6 +164,18 @@ def _contrast_answer(content: ReportContent, contrast: Contrast) -> str:
     undecided = counts[Verdict.INCONCLUSIVE]
     tail = f" {undecided} {'cells are' if undecided > 1 else 'cell is'} inconclusive." if undecided else ""
     return f"On {metric}, {contender} is {_listed(parts)}.{tail}"
+
+
+def _family_answer(content: ReportContent, family: str) -> str:
+    """Many contrasts in one sentence."""
+    names = {contrast.name for contrast in content.study.contrasts if contrast.family == family}
+    estimates = [item for item in content.estimates if item.contrast in names]
+    counts = Counter(item.verdict for item in estimates)
+    parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
+    many = f"{len(names)} {'contrast' if len(names) == 1 else 'contrasts'}"
+    if not parts:
+        return f"{family}: nothing was measured yet for {many}."
+    return f"{family}: of {len(estimates)} comparisons in {many}, {_listed(parts)}."
 
 
 def _share(count: int, total: int) -> str:

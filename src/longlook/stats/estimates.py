@@ -17,6 +17,7 @@ from longlook.stats.verdicts import caveats, decide
 @dataclass(frozen=True)
 class _Tested:
     data: CellData
+    metric: Metric
     n_pairs: int
     paired: Paired | None
     is_log: bool
@@ -30,32 +31,40 @@ def estimate(samples: pd.DataFrame, study: Study) -> list[Estimate]:
     """Every contrast of the study in every cell that was tried, contrasts first, cells in the order of their levels.
 
     `samples` has the columns of `samples_table`; the order of its rows does not matter. Never raises for degenerate
-    values: each estimate then says so in `reason`. p values are adjusted over all cells of a contrast that have one.
+    values: each estimate then says so in `reason`. p values are adjusted over all cells of a contrast that have one, or
+    of all contrasts of its family.
     """
-    return [item for contrast in study.contrasts for item in _estimate_contrast(samples, study, contrast)]
+    tested = [item for contrast in study.contrasts for item in _test_contrast(samples, study, contrast)]
+    families: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for index, item in enumerate(tested):
+        if item.p is not None:
+            contrast = item.data.contrast
+            key = ("family", contrast.family) if contrast.family else ("contrast", contrast.name)
+            families.setdefault(key, []).append((index, item.p))
+    p_adjusted: dict[int, float] = {}
+    for family in families.values():
+        adjusted = procedures.adjust([p for _, p in family], study.analysis.correction)
+        p_adjusted |= dict(zip((index for index, _ in family), adjusted, strict=True))
+    return [_conclude(item, study, p_adjusted.get(index)) for index, item in enumerate(tested)]
 
 
-def _estimate_contrast(samples: pd.DataFrame, study: Study, contrast: Contrast) -> list[Estimate]:
+def _test_contrast(samples: pd.DataFrame, study: Study, contrast: Contrast) -> list[_Tested]:
     metric: Metric = registry.get("metrics", contrast.metric)
-    tested = [_test(data, metric, study) for data in cells_of(samples, study, contrast)]
-    family = [(index, item.p) for index, item in enumerate(tested) if item.p is not None]
-    adjusted = procedures.adjust([p for _, p in family], study.analysis.correction)
-    p_adjusted = dict(zip((index for index, _ in family), adjusted, strict=True))
-    return [_conclude(item, metric, study, p_adjusted.get(index)) for index, item in enumerate(tested)]
+    return [_test(data, metric, study) for data in cells_of(samples, study, contrast)]
 
 
 def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
     baseline, contender = data.pairs
     if len(baseline) == 0:
-        return _Tested(data, 0, None, is_log=True)
+        return _Tested(data, metric, 0, None, is_log=True)
     advantage, is_log = procedures.advantages(baseline, contender, metric.better)
     margin = procedures.margin(study.analysis.equivalence_margin_pct, is_log)
     paired = procedures.paired(advantage, margin, study.analysis.confidence)
-    return _Tested(data, len(baseline), paired, is_log)
+    return _Tested(data, metric, len(baseline), paired, is_log)
 
 
-def _conclude(tested: _Tested, metric: Metric, study: Study, p_adjusted: float | None) -> Estimate:
-    data, paired = tested.data, tested.paired
+def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estimate:
+    data, metric, paired = tested.data, tested.metric, tested.paired
     verdict, reason = decide(tested.n_pairs, paired, p_adjusted, study.analysis)
     reasons = [reason] if reason else []
     reasons += caveats(data, tested.is_log)

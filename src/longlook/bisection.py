@@ -1,0 +1,44 @@
+"""The search for the first version that is worse, among versions in order of age. Pure but for what it calls."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Finding(StrEnum):
+    """What a version was found to be."""
+
+    GOOD = "good"
+    BAD = "bad"
+    UNTESTABLE = "untestable"
+
+
+@dataclass(frozen=True)
+class Found:
+    """`first_bad` and the newest good version before it; `between` are versions between them that could not be tested,
+    so any of them may be the first."""
+
+    last_good: str
+    first_bad: str
+    between: tuple[str, ...]
+
+
+def first_bad(versions: Sequence[str], test: Callable[[str], Finding]) -> Found:
+    """Halve `versions`, whose first is good and whose last is bad, until no version that can be tested is between.
+
+    Assumes that every version after the first bad one is bad too. Of an untestable version the nearest neighbour to
+    the middle is tried in its place.
+    """
+    low, high = 0, len(versions) - 1
+    untestable: set[int] = set()
+    while candidates := [index for index in range(low + 1, high) if index not in untestable]:
+        middle = (low + high) / 2
+        index = min(candidates, key=lambda index: (abs(index - middle), index))
+        finding = test(versions[index])
+        if finding is Finding.UNTESTABLE:
+            untestable.add(index)
+        elif finding is Finding.BAD:
+            high = index
+        else:
+            low = index
+    return Found(versions[low], versions[high], tuple(versions[low + 1 : high]))

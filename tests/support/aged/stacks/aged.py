@@ -1,0 +1,55 @@
+"""For tests: a stack with a history. Its versions are quic-go with windows of their own, so some really are slower."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from longlook.errors import MachineError
+from longlook.job import Program
+from longlook.stacks import Command, ServerJob, Version, quic_go
+
+SLOW_SINCE = "4.0"
+_SMALL_WINDOWS = Path(__file__).parents[1] / "programs" / "small_windows.py"
+_VERSIONS = (
+    Version("1.0", "2020-05-12"),
+    Version("2.0", "2021-03-01"),
+    Version("3.0", "2022-08-20", note="does not build"),
+    Version("4.0", "2023-01-15"),
+    Version("5.0", "2024-06-30"),
+    Version("6.0", "2026-02-28"),
+)
+
+
+def install(version: str) -> Program:
+    if STACK.version(version).name == "3.0":
+        raise MachineError("go build failed with exit code 1:\nmain.go:7: undefined: quic.Old", "use another version")
+    program = quic_go.install(quic_go.STACK.default_version)
+    return replace(program, digest=f"{program.digest[:-2]}{STACK.version_names.index(version):02x}")
+
+
+def installed(version: str) -> bool:
+    return version != "3.0" and quic_go.installed(quic_go.STACK.default_version)
+
+
+def server_command(program: Program, job: ServerJob) -> Command:
+    return quic_go.server_command(program, job)
+
+
+def client_command(program: Program, job_file: str) -> Command:
+    """The digest's end is the version's place in the history."""
+    if int(program.digest[-2:], 16) < STACK.version_names.index(SLOW_SINCE):
+        return quic_go.client_command(program, job_file)
+    return Command((sys.executable, str(_SMALL_WINDOWS), program.path, job_file))
+
+
+STACK = replace(
+    quic_go.STACK,
+    name="aged",
+    summary="for tests: a stack with a history",
+    versions=_VERSIONS,
+    knobs={},
+    install=install,
+    installed=installed,
+    server_command=server_command,
+    client_command=client_command,
+)

@@ -1,0 +1,32 @@
+"""For tests: a stack whose builds are quick, slow or broken."""
+
+import os
+from pathlib import Path
+
+from longlook.installing import build, compile_with, is_built
+from longlook.job import Program
+from longlook.model import ConnectionState
+from longlook.stacks import Stack, Version
+
+SOURCES = Path(__file__).parents[1] / "sources"
+
+
+def install(version: str) -> Program:
+    def compiled(work: Path, out: Path) -> None:
+        compile_with(("sh", "build.sh", version, str(out)), work, dict(os.environ))
+
+    return build("workshop", version, SOURCES, "sh", compiled)
+
+
+STACK = Stack(
+    name="workshop",
+    summary="for tests: builds that take time or fail",
+    roles=("client",),
+    protocols=("h3",),
+    connections=(ConnectionState.COLD,),
+    versions=tuple(Version(name, "") for name in ("broken", "slow-1", "slow-2", "quick-1", "quick-2")),
+    knobs={},
+    log_formats=(),
+    install=install,
+    installed=lambda version: is_built("workshop", version, SOURCES, "sh"),
+)
