@@ -20,6 +20,8 @@ const (
 	closeLimit     = 200 * time.Millisecond
 )
 
+var errListenerClosed = errors.New("the listener is closed")
+
 // h2Service is HTTP/2 over TLS 1.3 and nothing else; it announces no Alt-Svc.
 type h2Service struct {
 	listener *handshakingListener
@@ -140,7 +142,7 @@ func (l *handshakingListener) Accept() (net.Conn, error) {
 	case err := <-l.failed:
 		return nil, err
 	case <-l.closed:
-		return nil, net.ErrClosed
+		return nil, errListenerClosed
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"io/ioutil"
 	"net"
 	"net/http"
 	"os"
@@ -27,7 +27,7 @@ type serverOptions struct {
 func parseServerOptions(arguments []string) (serverOptions, error) {
 	options := serverOptions{knobs: map[string]string{}}
 	flags := flag.NewFlagSet("server", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
+	flags.SetOutput(ioutil.Discard)
 	flags.StringVar(&options.protocol, "protocol", "", "")
 	flags.StringVar(&options.address, "address", "", "")
 	flags.IntVar(&options.port, "port", 0, "")

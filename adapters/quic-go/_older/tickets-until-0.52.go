@@ -1,0 +1,5 @@
+package main
+
+import "crypto/tls"
+
+func keepTicketKeys(*tls.Config) error { return nil }
