@@ -80,7 +80,7 @@ func runClient(j *job) error {
 func fetchOverAll(ctx context.Context, d dialing, site string, j *job) error {
 	each := make([]dialing, j.Connections)
 	for i := range each {
-		own, err := ofOneConnection(d.security)
+		own, err := ofOneConnection(d.security, d.early)
 		if err != nil {
 			return err
 		}

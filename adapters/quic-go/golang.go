@@ -51,8 +51,9 @@ func http2ClientConn(ctx context.Context, d dialing, socket net.Conn) (http2Conn
 	return transport.NewClientConn(ctx, "https", d.remote.String())
 }
 
-// copiedSession shares nothing with the session: QUIC connections write to the state that they resume from.
-func copiedSession(session *tls.ClientSessionState) (*tls.ClientSessionState, error) {
+// copiedSession shares nothing with the session: QUIC connections write to the state that they resume from. Some versions
+// send early data whenever a ticket allows it, asked or not.
+func copiedSession(session *tls.ClientSessionState, early bool) (*tls.ClientSessionState, error) {
 	ticket, state, err := session.ResumptionState()
 	if err != nil {
 		return nil, err
@@ -64,5 +65,6 @@ func copiedSession(session *tls.ClientSessionState) (*tls.ClientSessionState, er
 	if state, err = tls.ParseSessionState(text); err != nil {
 		return nil, err
 	}
+	state.EarlyData = state.EarlyData && early
 	return tls.NewResumptionState(ticket, state)
 }

@@ -69,6 +69,9 @@ func (j *job) check() error {
 	if j.Connection == connection0RTT && j.Protocol == protocolH2 {
 		return unsupportedError{errors.New("0-RTT with h2: crypto/tls sends no early data over TCP")}
 	}
+	if why, impossible := impossibleStates[j.Connection]; impossible && j.Protocol == protocolH3 {
+		return unsupportedError{fmt.Errorf("connection state %q: %s", j.Connection, why)}
+	}
 	if net.ParseIP(j.Address) == nil {
 		return usageError{fmt.Errorf("job: address: %q is not an IP address", j.Address)}
 	}

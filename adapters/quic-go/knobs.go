@@ -106,8 +106,8 @@ func boolKnob(set func(*settings, bool)) func(*settings, string) error {
 	}
 }
 
-func setEnvironment(name string, on bool) {
-	if err := os.Setenv(name, strconv.FormatBool(on)); err != nil {
+func setEnvironment(name, value string) {
+	if err := os.Setenv(name, value); err != nil {
 		panic(err) // the names are constants
 	}
 }

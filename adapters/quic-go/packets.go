@@ -14,8 +14,8 @@ const (
 var packetKnobs = map[string]knob{
 	"initial_packet_size": {quicOnly, setPacketSize},
 	// quic-go reads these two from the environment only, when it opens a socket.
-	"gso": {quicOnly, boolKnob(func(_ *settings, on bool) { setEnvironment("QUIC_GO_DISABLE_GSO", !on) })},
-	"ecn": {quicOnly, boolKnob(func(_ *settings, on bool) { setEnvironment("QUIC_GO_DISABLE_ECN", !on) })},
+	"gso": {quicOnly, boolKnob(func(_ *settings, on bool) { setEnvironment("QUIC_GO_DISABLE_GSO", strconv.FormatBool(!on)) })},
+	"ecn": {quicOnly, boolKnob(func(_ *settings, on bool) { setEnvironment("QUIC_GO_DISABLE_ECN", strconv.FormatBool(!on)) })},
 }
 
 func setPacketSize(s *settings, value string) error {

@@ -67,50 +67,59 @@ func clientTLS(host, ca, protocol string) (*tls.Config, error) {
 	}, nil
 }
 
-// A ticketCache keeps the newest session ticket and says when the first one is there.
+// A ticketCache keeps the newest session ticket of one server, whatever a TLS library calls it, and says when the first
+// one is there.
 type ticketCache struct {
-	tls.ClientSessionCache
-	once sync.Once
-	here chan struct{}
+	mutex   sync.Mutex
+	session *tls.ClientSessionState
+	once    sync.Once
+	here    chan struct{}
 }
 
-func newTicketCache() *ticketCache {
-	return &ticketCache{ClientSessionCache: tls.NewLRUClientSessionCache(1), here: make(chan struct{})}
+func newTicketCache() *ticketCache { return &ticketCache{here: make(chan struct{})} }
+
+// Get implements tls.ClientSessionCache.
+func (c *ticketCache) Get(string) (*tls.ClientSessionState, bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.session, c.session != nil
 }
 
-// copied is a cache of its own with the same ticket.
-func (c *ticketCache) copied(key string) (*ticketCache, error) {
+// Put implements tls.ClientSessionCache.
+func (c *ticketCache) Put(_ string, session *tls.ClientSessionState) {
+	c.mutex.Lock()
+	c.session = session
+	c.mutex.Unlock()
+	if session != nil {
+		c.once.Do(func() { close(c.here) })
+	}
+}
+
+// copied is a cache of its own with the same ticket, good for early data or not.
+func (c *ticketCache) copied(early bool) (*ticketCache, error) {
 	result := newTicketCache()
-	session, found := c.Get(key)
-	if !found || session == nil {
+	session, found := c.Get("")
+	if !found {
 		return result, nil
 	}
-	session, err := copiedSession(session)
+	session, err := copiedSession(session, early)
 	if err != nil {
 		return nil, err
 	}
-	result.Put(key, session)
+	result.Put("", session)
 	return result, nil
 }
 
 // ofOneConnection is the configuration for one of several connections at once, which all write to theirs.
-func ofOneConnection(security *tls.Config) (*tls.Config, error) {
+func ofOneConnection(security *tls.Config, early bool) (*tls.Config, error) {
 	own := security.Clone()
 	own.NextProtos = append([]string(nil), security.NextProtos...) // net/http appends to it
 	if tickets, primed := security.ClientSessionCache.(*ticketCache); primed {
-		copied, err := tickets.copied(security.ServerName) // crypto/tls files tickets under the server's name
+		copied, err := tickets.copied(early)
 		if err != nil {
 			return nil, fmt.Errorf("session ticket: %w", err)
 		}
 		own.ClientSessionCache = copied
 	}
 	return own, nil
-}
-
-// Put implements tls.ClientSessionCache.
-func (c *ticketCache) Put(key string, session *tls.ClientSessionState) {
-	c.ClientSessionCache.Put(key, session)
-	if session != nil {
-		c.once.Do(func() { close(c.here) })
-	}
 }

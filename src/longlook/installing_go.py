@@ -55,6 +55,8 @@ def _files(adapter: Path, version: str) -> Iterator[tuple[Path, str]]:
         files |= {path.name: path for path in own.iterdir()}
     if library != version:
         patches = adapter / "patches" / library
+        if not patches.is_dir():
+            raise MachineError(f"{adapter.name} has no patches for {library}", f"they belong into {patches}")
         files |= {path.name: path for path in patches.glob("*.go")}
         files |= {f"{_PATCHES}/{path.name}": path for path in sorted(patches.glob("*.patch"))}
     for name, path in sorted(files.items()):

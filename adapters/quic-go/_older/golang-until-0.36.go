@@ -56,7 +56,8 @@ func http2ClientConn(_ context.Context, _ dialing, socket net.Conn) (http2Conn, 
 	return oneHTTP2Conn{conn, socket}, err
 }
 
-// copiedSession is the session itself: these releases only read it.
-func copiedSession(session *tls.ClientSessionState) (*tls.ClientSessionState, error) {
-	return session, nil
+// copiedSession is a copy as deep as is needed: QUIC connections put another nonce into the state that they resume from.
+func copiedSession(session *tls.ClientSessionState, _ bool) (*tls.ClientSessionState, error) {
+	own := *session
+	return &own, nil
 }

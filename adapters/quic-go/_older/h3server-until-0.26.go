@@ -27,9 +27,6 @@ func startH3(options serverOptions, files http.Handler, s *settings) (service, e
 	if err != nil {
 		return nil, err
 	}
-	if err := keepTicketKeys(security); err != nil {
-		return nil, err
-	}
 	socket, err := listenUDP(options)
 	if err != nil {
 		return nil, err

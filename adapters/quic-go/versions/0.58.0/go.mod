@@ -3,7 +3,7 @@ module longlook.example/adapters/quic-go
 go 1.26.0
 
 require (
-	github.com/quic-go/quic-go v0.57.1
+	github.com/quic-go/quic-go v0.58.0
 	golang.org/x/sys v0.35.0
 )
 
