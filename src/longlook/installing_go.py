@@ -1,10 +1,10 @@
 """Adapters in Go that exist for several versions of a library: the right files, release of Go and patch for each.
 
 Below an adapter's folder:
-    *.go, go.mod, go.sum        the newest version's
-    versions/VERSION/           go.mod and go.sum of another version
-    _older/NAME-until-X.Y.go    stands in for NAME.go (or is added) up to X.Y; of several, the first that reaches the version
-    patches/VERSION/            *.patch for the library's sources of that version, *.go that stand in where they are applied
+    *.go, go.mod, go.sum      the newest version's
+    versions/VERSION/         go.mod and go.sum of another version
+    _older/NAME-until-X.Y.go  stands in for NAME.go (or is added) up to X.Y; of several, the first that reaches it
+    patches/VERSION/          *.patch for the library's sources of that version, *.go that stand in where these apply
 """
 
 import json
@@ -31,7 +31,7 @@ _PATCHES = "library.patches"
 
 @contextmanager
 def assembled(adapter: Path, version: str, renamed: tuple[str, str] | None = None) -> Iterator[Path]:
-    """A folder that holds exactly what one version is built from; `renamed` is (import path, what it was called then)."""
+    """A folder with exactly what one version is built from; `renamed` is (import path, what it was called then)."""
     if not adapter.is_dir():
         raise MachineError(f"there are no sources in {adapter}", "set LONGLOOK_ADAPTERS to the adapters/ of a checkout")
     with tempfile.TemporaryDirectory(prefix="longlook-go-") as temporary:
@@ -80,9 +80,10 @@ def release_of(version: str) -> tuple[int, int]:
 
 
 def toolchain(folder: Path, older: str | None) -> str:
-    """What compiles `folder`: the machine's Go (or what go.mod makes it fetch), or `older`, an exact release such as 1.16.15.
+    """What compiles `folder`: the machine's Go (or what go.mod makes it fetch), or `older`, a release such as 1.16.15.
 
     An older one is fetched through the module proxy when it is first needed; asking for its name fetches nothing.
+    Patches are named with their digests.
     """
     own = toolchain_version(("go", "env", "GOVERSION", "GOARCH", "GOAMD64"), _HINT, folder if older is None else None)
     release, *machine = own.split()
@@ -106,7 +107,7 @@ def environment(older: str | None) -> Mapping[str, str]:
 
 
 def compile_go(work: Path, out: Path, library: str, older: str | None) -> None:
-    """Compile the assembled folder `work` into the file `out`, with `library` patched where there are patches for it."""
+    """Compile the assembled folder `work` into the file `out`, with the module `library` patched where that is due."""
     env = environment(older)
     patches = sorted((work / _PATCHES).glob("*.patch"))
     if patches:

@@ -18,18 +18,17 @@ _OLDER_GO = (((0, 17), "1.14.15"), ((0, 26), "1.16.15"), ((0, 31), "1.18.10"), (
 """(the last version, the release of Go that builds it): each is the newest that has what quic-go's TLS then needed."""
 
 
-def _draft(number: int) -> str:
-    return f"HTTP/3 of draft {number}: understands only versions of the same"
-
-
+_PATCHED = "0.65.0" + PATCHED
+_RETRY = "servers ask clients for a Retry, which costs a round trip (knob retry)"
+_NO_EARLY_DATA = (ConnectionState.COLD, ConnectionState.RESUMED)  # clients crash where it is answered with a Retry
 _VERSIONS = (
-    Version("0.15.7", "2020-05-06", note=_draft(27)),
-    Version("0.16.2", "2020-06-12", note=_draft(29)),
-    Version("0.17.3", "2020-07-11", note=_draft(29)),
-    Version("0.20.1", "2021-04-03", note="HTTP/3 of drafts 29 to 34: with versions from 0.22 it speaks draft 29"),
-    Version("0.22.1", "2021-08-11"),
-    Version("0.24.0", "2021-10-19"),
-    Version("0.26.0", "2022-03-22"),
+    Version("0.15.7", "2020-05-06", None, _NO_EARLY_DATA, f"QUIC of draft 27, which no other speaks; {_RETRY}"),
+    Version("0.16.2", "2020-06-12", None, _NO_EARLY_DATA, f"QUIC of draft 29; {_RETRY}"),
+    Version("0.17.3", "2020-07-11", None, _NO_EARLY_DATA, f"QUIC of draft 29; {_RETRY}"),
+    Version("0.20.1", "2021-04-03", note=f"QUIC of draft 29; {_RETRY}"),
+    Version("0.22.1", "2021-08-11", note=_RETRY),
+    Version("0.24.0", "2021-10-19", note=_RETRY),
+    Version("0.26.0", "2022-03-22", note=_RETRY),
     Version("0.29.2", "2022-10-12"),
     Version("0.31.1", "2022-12-08"),
     Version("0.32.0", "2023-02-02"),
@@ -48,9 +47,7 @@ _VERSIONS = (
     Version("0.62.0", "2026-08-30"),
     Version("0.63.0", "2026-09-22"),
     Version("0.64.1", "2026-10-19"),
-    Version(
-        "0.65.0" + PATCHED, "2026-11-03", note="patched (adapters/quic-go/patches/0.65.0): its sender can be tuned"
-    ),
+    Version(_PATCHED, "2026-11-03", note="patched (adapters/quic-go/patches/0.65.0): its sender can be tuned"),
     Version("0.65.0", "2026-11-03"),
 )  # each but the last has module files in adapters/quic-go/versions
 
@@ -63,10 +60,10 @@ def _quic_knob(help_text: str, since: str, roles: tuple[str, ...] = ("server", "
     return Knob(bool, None, None, help_text, roles, since=since, protocols=("h3",))
 
 
-def _patched_knob(kind: type[int] | type[str], unit: str | None, help_text: str, **bounds: int) -> Knob:
+def _patched_knob(help_text: str, largest: int) -> Knob:
     return Knob(
-        kind, unit, None, help_text, choices=("reno", "cubic") if kind is str else (),
-        since="0.65.0" + PATCHED, until="0.65.0" + PATCHED, protocols=("h3",), **bounds,
+        int, "packets", None, help_text,
+        minimum=1, maximum=largest, since=_PATCHED, until=_PATCHED, protocols=("h3",),
     )  # fmt: skip
 
 
@@ -87,13 +84,17 @@ _KNOBS = {
         int, "streams", None, "requests at once per connection (stack: 100 over h3, 250 over h2)",
         ("server",), minimum=1,
     ),
-    "congestion_control": _patched_knob(str, None, "QUIC: congestion control (stack: reno)"),
-    "initial_window": _patched_knob(
-        int, "packets", "QUIC: congestion window at the start (stack: 32)", minimum=1, maximum=10_000
+    "retry": Knob(
+        bool, None, None, "QUIC: answer clients with a Retry, one more round trip (stack: on)",
+        ("server",), until="0.26.0", protocols=("h3",),
     ),
+    "congestion_control": Knob(
+        str, None, None, "QUIC: congestion control (stack: reno)",
+        choices=("reno", "cubic"), since=_PATCHED, until=_PATCHED, protocols=("h3",),
+    ),
+    "initial_window": _patched_knob("QUIC: congestion window at the start (stack: 32)", 10_000),
     "packet_threshold": _patched_knob(
-        int, "packets", "QUIC: packets acknowledged beyond a missing one until it is lost (stack: 3)",
-        minimum=1, maximum=1_000,
+        "QUIC: packets acknowledged beyond a missing one until it is lost, until that proves wrong (stack: 3)", 1_000
     ),
 }  # fmt: skip
 
@@ -127,6 +128,12 @@ def renamed(version: str) -> tuple[str, str] | None:
     return (_MODULE, _OLD_MODULE) if release_of(version) <= _OLD_MODULE_UNTIL else None
 
 
+def library_of(version: str) -> str:
+    """The module's path in this version."""
+    names = renamed(version)
+    return names[1] if names else _MODULE
+
+
 def server_command(program: Program, job: ServerJob) -> Command:
     """The program as a server."""
     return Command((program.path, *server_arguments(job)))
@@ -135,11 +142,6 @@ def server_command(program: Program, job: ServerJob) -> Command:
 def client_command(program: Program, job_file: str) -> Command:
     """The program as a client."""
     return Command((program.path, "client", job_file))
-
-
-def library_of(version: str) -> str:
-    names = renamed(version)
-    return names[1] if names else _MODULE
 
 
 def _sources() -> Path:
