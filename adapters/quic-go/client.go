@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +17,7 @@ const primePath = "/prime"
 // dialing is what it takes to open one connection.
 type dialing struct {
 	protocol string
-	remote   netip.AddrPort
+	remote   *net.UDPAddr
 	security *tls.Config
 	settings *settings
 	start    int64 // when the connection was asked for
@@ -59,7 +58,7 @@ func runClient(j *job) error {
 		return err
 	}
 	defer finishQlogs(time.Second)
-	ctx, cancel := context.WithTimeoutCause(context.Background(), j.timeout(), fmt.Errorf("not done within %g s", j.TimeoutS))
+	ctx, cancel := withLimit(j.timeout())
 	defer cancel()
 	d := dialing{protocol: j.Protocol, remote: j.remote(), security: security, settings: s}
 	site := "https://" + hostPort(j.Identity.Host, int(j.Port))
@@ -67,7 +66,7 @@ func runClient(j *job) error {
 		tickets := newTicketCache()
 		security.ClientSessionCache = tickets
 		if err := prime(ctx, d, tickets, site); err != nil {
-			for range j.Connections {
+			for i := 0; i < j.Connections; i++ {
 				reportAll(j.Phases, site, fmt.Errorf("priming connection: %w", err))
 			}
 			return errReported
@@ -81,27 +80,37 @@ func runClient(j *job) error {
 func fetchOverAll(ctx context.Context, d dialing, site string, j *job) error {
 	each := make([]dialing, j.Connections)
 	for i := range each {
-		own, err := ofOneConnection(d.security)
+		own, err := ofOneConnection(d.security, d.early)
 		if err != nil {
 			return err
 		}
 		each[i] = d
 		each[i].security = own
 	}
-	var failures atomic.Int32
-	var all sync.WaitGroup
-	for _, own := range each {
-		all.Go(func() {
-			if fetchAll(ctx, own, site, j.Phases) != nil { // it has said what did not arrive
-				failures.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	if failures.Load() > 0 {
+	complete := allOf(len(each), func(i int) bool {
+		return fetchAll(ctx, each[i], site, j.Phases) == nil // it has said what did not arrive
+	})
+	if !complete {
 		return errReported
 	}
 	return nil
+}
+
+// allOf does `count` things at once, and says whether all of them worked.
+func allOf(count int, do func(int) bool) bool {
+	var failures int32
+	var all sync.WaitGroup
+	all.Add(count)
+	for i := 0; i < count; i++ {
+		go func(i int) {
+			defer all.Done()
+			if !do(i) {
+				atomic.AddInt32(&failures, 1)
+			}
+		}(i)
+	}
+	all.Wait()
+	return failures == 0
 }
 
 // prime earns a session ticket on a connection of its own, and closes it properly.
@@ -120,7 +129,7 @@ func prime(ctx context.Context, d dialing, tickets *ticketCache, site string) er
 	case <-tickets.here:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("no session ticket: %w", context.Cause(ctx))
+		return fmt.Errorf("no session ticket: %w", reason(ctx, ctx.Err()))
 	}
 }
 
@@ -147,19 +156,11 @@ func fetchAll(ctx context.Context, d dialing, site string, phases [][]string) er
 }
 
 func fetchPhase(ctx context.Context, conn connection, site string, paths []string, start int64) bool {
-	var failures atomic.Int32
-	var all sync.WaitGroup
-	for _, path := range paths {
-		all.Go(func() {
-			line := fetch(ctx, conn, site, path, start)
-			emit(line)
-			if line.Error != nil {
-				failures.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	return failures.Load() == 0
+	return allOf(len(paths), func(i int) bool {
+		line := fetch(ctx, conn, site, paths[i], start)
+		emit(line)
+		return line.Error == nil
+	})
 }
 
 // reportAll prints a failed object for every path: nothing could be asked for.
@@ -172,17 +173,25 @@ func reportAll(phases [][]string, site string, err error) {
 	}
 }
 
-// reason prefers the job's own time limit to what that limit made fail.
+type limitKey struct{}
+
+// withLimit is a context that ends after a time, which reason then names.
+func withLimit(limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithValue(context.Background(), limitKey{}, limit), limit)
+}
+
+// reason prefers the time limit of withLimit to what that limit made fail.
 func reason(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	limit, limited := ctx.Value(limitKey{}).(time.Duration)
+	if ctx.Err() == nil || !limited {
+		return err
 	}
-	return err
+	return fmt.Errorf("not done within %g s", limit.Seconds())
 }
 
 // socketTowards opens a UDP socket on the address that the kernel would send from.
-func socketTowards(remote netip.AddrPort) (*net.UDPConn, error) {
-	probe, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(remote)) // sends nothing
+func socketTowards(remote *net.UDPAddr) (*net.UDPConn, error) {
+	probe, err := net.DialUDP("udp", nil, remote) // sends nothing
 	if err != nil {
 		return nil, err
 	}

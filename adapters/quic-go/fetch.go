@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+var buffers = sync.Pool{New: func() interface{} { return new([64 << 10]byte) }}
 
 // fetch asks for one path and reads the answer to its end. It always returns a line, also for a failure.
 func fetch(ctx context.Context, conn connection, site, path string, start int64) objectLine {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path"
 	"strings"
 	"time"
@@ -28,7 +27,7 @@ var contentTypes = map[string]string{
 // fileServer serves the files below a folder, byte for byte: no redirects, no listings, no compression, no caching.
 // The file server of net/http would answer /index.html with a redirect.
 func fileServer(folder string) (http.Handler, error) {
-	root, err := os.OpenRoot(folder)
+	open, err := openerIn(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +37,7 @@ func fileServer(folder string) (http.Handler, error) {
 			return
 		}
 		name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
-		file, err := root.Open(name)
+		file, err := open(name)
 		if err != nil {
 			http.NotFound(w, r)
 			return

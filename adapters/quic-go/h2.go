@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log"
 	"net"
 	"net/http"
 	"os"
@@ -20,6 +19,8 @@ const (
 	handshakeLimit = 10 * time.Second
 	closeLimit     = 200 * time.Millisecond
 )
+
+var errListenerClosed = errors.New("the listener is closed")
 
 // h2Service is HTTP/2 over TLS 1.3 and nothing else; it announces no Alt-Svc.
 type h2Service struct {
@@ -36,37 +37,34 @@ func startH2(options serverOptions, files http.Handler, s *settings) (service, e
 	if err != nil {
 		return nil, err
 	}
-	return &h2Service{
-		newHandshakingListener(listener, security.Clone()), // net/http changes its own
-		&http.Server{
-			Handler:   files,
-			TLSConfig: security,
-			Protocols: onlyHTTP2(),
-			HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: s.maxConcurrentStreams},
-			ErrorLog:  log.New(os.Stderr, "", 0),
-		},
-	}, nil
+	own := security.Clone() // net/http changes its own
+	server, err := http2Server(files, security, s.maxConcurrentStreams)
+	if err != nil {
+		_ = listener.Close()
+		return nil, err
+	}
+	return &h2Service{newHandshakingListener(listener, own), server}, nil
 }
 
-// listenTCP opens a plain TCP socket; net would make it Multipath TCP where the kernel can.
+// withoutMultipath keeps net from opening Multipath TCP sockets where the kernel has them; the oldest Go never does.
+func withoutMultipath(opener interface{}) {
+	if able, is := opener.(interface{ SetMultipathTCP(bool) }); is {
+		able.SetMultipathTCP(false)
+	}
+}
+
 func listenTCP(options serverOptions) (*net.TCPListener, error) {
 	if _, err := parseIP(options.address); err != nil {
 		return nil, err
 	}
 	var config net.ListenConfig
-	config.SetMultipathTCP(false)
+	withoutMultipath(&config)
 	address := net.JoinHostPort(options.address, strconv.Itoa(options.port))
 	listener, err := config.Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	return listener.(*net.TCPListener), nil
-}
-
-func onlyHTTP2() *http.Protocols {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP2(true)
-	return protocols
 }
 
 func (s *h2Service) address() net.Addr { return s.listener.Addr() }
@@ -116,7 +114,7 @@ func (l *handshakingListener) handshake(socket *net.TCPConn) {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeLimit)
 	defer cancel()
 	conn := tls.Server(socket, l.security)
-	err := conn.HandshakeContext(ctx)
+	err := shakeHands(ctx, conn)
 	if err == nil && conn.ConnectionState().NegotiatedProtocol != protocolH2 {
 		err = errors.New("client did not offer h2")
 	}
@@ -144,7 +142,7 @@ func (l *handshakingListener) Accept() (net.Conn, error) {
 	case err := <-l.failed:
 		return nil, err
 	case <-l.closed:
-		return nil, net.ErrClosed
+		return nil, errListenerClosed
 	}
 }
 
@@ -175,7 +173,7 @@ func congestionControl(socket *net.TCPConn) string {
 	if controlErr := raw.Control(func(fd uintptr) {
 		name, err = unix.GetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION)
 	}); controlErr != nil || err != nil {
-		fmt.Fprintln(os.Stderr, "TCP_CONGESTION:", errors.Join(controlErr, err))
+		fmt.Fprintln(os.Stderr, "TCP_CONGESTION:", controlErr, err)
 		return ""
 	}
 	return name
@@ -183,24 +181,24 @@ func congestionControl(socket *net.TCPConn) string {
 
 // h2Connection is a client's HTTP/2 connection.
 type h2Connection struct {
-	http   *http.ClientConn
+	http   http2Conn
 	socket net.Conn
 }
 
+// An http2Conn is one HTTP/2 connection of a client.
+type http2Conn interface {
+	RoundTrip(*http.Request) (*http.Response, error)
+	Close() error
+}
+
 func dialH2(ctx context.Context, d dialing) (connection, error) {
-	var socket net.Conn
-	transport := &http.Transport{
-		Protocols:          onlyHTTP2(),
-		HTTP2:              &http.HTTP2Config{StrictMaxConcurrentRequests: true},
-		DisableCompression: true,
-		TLSClientConfig:    d.security,
-		DialTLSContext: func(ctx context.Context, _, _ string) (_ net.Conn, err error) {
-			socket, err = dialTLS(ctx, d)
-			return socket, err
-		},
-	}
-	conn, err := transport.NewClientConn(ctx, "https", d.remote.String())
+	socket, err := dialTLS(ctx, d)
 	if err != nil {
+		return nil, err
+	}
+	conn, err := http2ClientConn(ctx, d, socket)
+	if err != nil {
+		_ = socket.Close()
 		return nil, err
 	}
 	return &h2Connection{conn, socket}, nil
@@ -208,14 +206,14 @@ func dialH2(ctx context.Context, d dialing) (connection, error) {
 
 func dialTLS(ctx context.Context, d dialing) (net.Conn, error) {
 	var dialer net.Dialer
-	dialer.SetMultipathTCP(false)
+	withoutMultipath(&dialer)
 	dialed, err := dialer.DialContext(ctx, "tcp", d.remote.String())
 	if err != nil {
 		return nil, err
 	}
 	socket := dialed.(*net.TCPConn)
 	conn := tls.Client(socket, d.security)
-	if err := conn.HandshakeContext(ctx); err != nil {
+	if err := shakeHands(ctx, conn); err != nil {
 		_ = socket.Close()
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -85,10 +84,9 @@ func interopClient(protocol, testCase string) error {
 		NextProtos: []string{protocol}, KeyLogWriter: log,
 	}
 	defer finishQlogs(time.Second)
-	ctx, cancel := context.WithTimeoutCause(context.Background(), interopLimit, errors.New("not done within 60 s"))
+	ctx, cancel := withLimit(interopLimit)
 	defer cancel()
-	d := dialing{protocol: protocol, remote: remote.AddrPort(), security: security, settings: s}
-	d.remote = netip.AddrPortFrom(d.remote.Addr().Unmap(), d.remote.Port())
+	d := dialing{protocol: protocol, remote: remote, security: security, settings: s}
 	if testCase != "resumption" && testCase != "zerortt" {
 		return download(ctx, d, urls, nil)
 	}
@@ -129,7 +127,7 @@ func download(ctx context.Context, d dialing, urls []*url.URL, tickets *ticketCa
 	case <-tickets.here:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("no session ticket: %w", context.Cause(ctx))
+		return fmt.Errorf("no session ticket: %w", reason(ctx, ctx.Err()))
 	}
 }
 

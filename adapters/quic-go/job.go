@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
-	"os"
+	"io/ioutil"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -21,14 +21,14 @@ const mostConnections = 64
 
 // A job is what a client is asked to do (adapters/CONTRACT.md).
 type job struct {
-	Protocol   string         `json:"protocol"`
-	Connection string         `json:"connection"`
-	Address    string         `json:"address"`
-	Port       uint16         `json:"port"`
-	Phases     [][]string     `json:"phases"`
-	Identity   identity       `json:"identity"`
-	Knobs      map[string]any `json:"knobs"`
-	TimeoutS   float64        `json:"timeout_s"`
+	Protocol   string                 `json:"protocol"`
+	Connection string                 `json:"connection"`
+	Address    string                 `json:"address"`
+	Port       uint16                 `json:"port"`
+	Phases     [][]string             `json:"phases"`
+	Identity   identity               `json:"identity"`
+	Knobs      map[string]interface{} `json:"knobs"`
+	TimeoutS   float64                `json:"timeout_s"`
 	// Connections is how many fetch all phases, each for itself and all at once; 1 where the job does not say.
 	Connections int `json:"connections"`
 }
@@ -39,7 +39,7 @@ type identity struct {
 }
 
 func readJob(path string) (*job, error) {
-	text, err := os.ReadFile(path)
+	text, err := ioutil.ReadFile(path)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -69,8 +69,11 @@ func (j *job) check() error {
 	if j.Connection == connection0RTT && j.Protocol == protocolH2 {
 		return unsupportedError{errors.New("0-RTT with h2: crypto/tls sends no early data over TCP")}
 	}
-	if _, err := netip.ParseAddr(j.Address); err != nil {
-		return usageError{fmt.Errorf("job: address: %w", err)}
+	if why, impossible := impossibleStates[j.Connection]; impossible && j.Protocol == protocolH3 {
+		return unsupportedError{fmt.Errorf("connection state %q: %s", j.Connection, why)}
+	}
+	if net.ParseIP(j.Address) == nil {
+		return usageError{fmt.Errorf("job: address: %q is not an IP address", j.Address)}
 	}
 	if j.Port == 0 || j.Identity.Host == "" || j.TimeoutS <= 0 {
 		return usageError{errors.New("job: port, identity.host and timeout_s must be given")}
@@ -94,8 +97,8 @@ func (j *job) check() error {
 	return nil
 }
 
-func (j *job) remote() netip.AddrPort {
-	return netip.AddrPortFrom(netip.MustParseAddr(j.Address), j.Port)
+func (j *job) remote() *net.UDPAddr {
+	return &net.UDPAddr{IP: net.ParseIP(j.Address), Port: int(j.Port)}
 }
 
 func (j *job) timeout() time.Duration {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 
 	"github.com/quic-go/quic-go"
@@ -13,18 +12,6 @@ import (
 const (
 	protocolH3 = "h3"
 	protocolH2 = "h2"
-)
-
-// Largest packet that quic-go's buffers hold, and the smallest that QUIC allows.
-const (
-	minPacketSize = 1200
-	maxPacketSize = 1452
-)
-
-// Windows that quic-go offers at first.
-const (
-	defaultStreamWindow     = 512 << 10
-	defaultConnectionWindow = defaultStreamWindow * 3 / 2
 )
 
 // settings are the knobs of one run, applied.
@@ -44,29 +31,30 @@ var (
 	both     = []string{protocolH3, protocolHQ, protocolH2}
 )
 
-var commonKnobs = map[string]knob{
-	"initial_stream_window":     {quicOnly, countKnob(func(s *settings, n uint64) { s.quic.InitialStreamReceiveWindow = n })},
-	"max_stream_window":         {quicOnly, countKnob(func(s *settings, n uint64) { s.quic.MaxStreamReceiveWindow = n })},
-	"initial_connection_window": {quicOnly, countKnob(func(s *settings, n uint64) { s.quic.InitialConnectionReceiveWindow = n })},
-	"max_connection_window":     {quicOnly, countKnob(func(s *settings, n uint64) { s.quic.MaxConnectionReceiveWindow = n })},
-	"initial_packet_size":       {quicOnly, setPacketSize},
-	"disable_pmtud":             {quicOnly, boolKnob(func(s *settings, on bool) { s.quic.DisablePathMTUDiscovery = on })},
-	// quic-go reads these two from the environment only, when it opens a socket.
-	"gso": {quicOnly, boolKnob(func(_ *settings, on bool) { setEnvironment("QUIC_GO_DISABLE_GSO", !on) })},
-	"ecn": {quicOnly, boolKnob(func(_ *settings, on bool) { setEnvironment("QUIC_GO_DISABLE_ECN", !on) })},
-}
+var commonKnobs = mergedKnobs(windowKnobs, packetKnobs, patchedKnobs)
 
-var serverKnobs = map[string]knob{
-	"allow_0rtt": {quicOnly, boolKnob(func(s *settings, on bool) { s.quic.Allow0RTT = on })},
+var serverKnobs = mergedKnobs(earlyDataKnobs, map[string]knob{
 	"max_incoming_streams": {both, countKnob(func(s *settings, n uint64) {
-		s.quic.MaxIncomingStreams = int64(n)
+		limitStreams(s.quic, n)
 		s.maxConcurrentStreams = int(n)
 	})},
+})
+
+func mergedKnobs(groups ...map[string]knob) map[string]knob {
+	merged := map[string]knob{}
+	for _, group := range groups {
+		for name, k := range group {
+			merged[name] = k
+		}
+	}
+	return merged
 }
 
 // newSettings applies knobs over the stack's own defaults. `own` are the knobs of the role beside the common ones.
 func newSettings(protocol string, values map[string]string, own map[string]knob) (*settings, error) {
-	result := &settings{quic: &quic.Config{Allow0RTT: true, Tracer: qlogTracer}}
+	result := &settings{quic: &quic.Config{}}
+	acceptEarlyData(result.quic, true)
+	trace(result.quic, own != nil)
 	for name, value := range values {
 		k, known := commonKnobs[name]
 		if !known {
@@ -75,35 +63,26 @@ func newSettings(protocol string, values map[string]string, own map[string]knob)
 		if !known {
 			return nil, unsupportedError{fmt.Errorf("unknown knob %q", name)}
 		}
-		if !slices.Contains(k.protocols, protocol) {
+		if !k.appliesTo(protocol) {
 			return nil, unsupportedError{fmt.Errorf("knob %q has no meaning with %s", name, protocol)}
 		}
 		if err := k.set(result, value); err != nil {
 			return nil, usageError{fmt.Errorf("knob %s=%s: %w", name, value, err)}
 		}
 	}
-	q := result.quic
-	if err := bound("stream", &q.InitialStreamReceiveWindow, q.MaxStreamReceiveWindow, defaultStreamWindow); err != nil {
-		return nil, err
-	}
-	if err := bound("connection", &q.InitialConnectionReceiveWindow, q.MaxConnectionReceiveWindow, defaultConnectionWindow); err != nil {
+	if err := boundWindows(result.quic); err != nil {
 		return nil, err
 	}
 	return result, nil
 }
 
-// bound keeps an initial window within the largest one, which quic-go does not: it would offer its default all the same.
-func bound(what string, initial *uint64, largest, byDefault uint64) error {
-	if largest == 0 {
-		return nil
+func (k knob) appliesTo(protocol string) bool {
+	for _, each := range k.protocols {
+		if each == protocol {
+			return true
+		}
 	}
-	if *initial > largest {
-		return usageError{fmt.Errorf("initial_%s_window %d is larger than max_%s_window %d", what, *initial, what, largest)}
-	}
-	if *initial == 0 && byDefault > largest {
-		*initial = largest
-	}
-	return nil
+	return false
 }
 
 func countKnob(set func(*settings, uint64)) func(*settings, string) error {
@@ -127,17 +106,8 @@ func boolKnob(set func(*settings, bool)) func(*settings, string) error {
 	}
 }
 
-func setPacketSize(s *settings, value string) error {
-	n, err := strconv.ParseUint(value, 10, 16)
-	if err != nil || n < minPacketSize || n > maxPacketSize {
-		return fmt.Errorf("not between %d and %d", minPacketSize, maxPacketSize)
-	}
-	s.quic.InitialPacketSize = uint16(n)
-	return nil
-}
-
-func setEnvironment(name string, on bool) {
-	if err := os.Setenv(name, strconv.FormatBool(on)); err != nil {
+func setEnvironment(name, value string) {
+	if err := os.Setenv(name, value); err != nil {
 		panic(err) // the names are constants
 	}
 }

@@ -19,7 +19,7 @@ func now() int64 {
 var stdout sync.Mutex
 
 // emit writes one JSON line to standard output.
-func emit(line any) {
+func emit(line interface{}) {
 	text, err := json.Marshal(line)
 	if err != nil {
 		panic(err) // the types below always marshal

@@ -1,28 +1,24 @@
 package main
 
-import (
-	"sync"
-
-	"github.com/quic-go/quic-go"
-)
+import "sync"
 
 // liveConnections are those that a server has to close when it stops: closing a listener leaves them alone.
 type liveConnections struct {
 	mutex sync.Mutex
-	conns map[*quic.Conn]struct{}
+	conns map[quicConn]struct{}
 }
 
 func newLiveConnections() *liveConnections {
-	return &liveConnections{conns: map[*quic.Conn]struct{}{}}
+	return &liveConnections{conns: map[quicConn]struct{}{}}
 }
 
-func (l *liveConnections) add(conn *quic.Conn) {
+func (l *liveConnections) add(conn quicConn) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.conns[conn] = struct{}{}
 }
 
-func (l *liveConnections) remove(conn *quic.Conn) {
+func (l *liveConnections) remove(conn quicConn) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	delete(l.conns, conn)
@@ -32,6 +28,6 @@ func (l *liveConnections) closeAll() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for conn := range l.conns {
-		_ = conn.CloseWithError(0, "")
+		closeConn(conn, 0)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 )
 
 const (
@@ -77,8 +78,8 @@ func exitCode(err error) int {
 func stackVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
-			if module.Path == "github.com/quic-go/quic-go" {
-				return module.Version[1:]
+			if strings.HasSuffix(module.Path, "/quic-go") { // it has had two owners
+				return module.Version[1:] + patchedSuffix
 			}
 		}
 	}

@@ -2,23 +2,20 @@ package main
 
 import (
 	"bufio"
-	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/quic-go/quic-go"
-	"github.com/quic-go/quic-go/qlogwriter"
 )
 
 // openQlogs counts the traces being written: quic-go's own directory tracer cannot tell when a file is complete.
 var openQlogs sync.WaitGroup
 
-// qlogTracer writes the trace of each connection to QLOGDIR, when that is set, as <original destination id>_<role>.sqlog.
-func qlogTracer(_ context.Context, isClient bool, id quic.ConnectionID) qlogwriter.Trace {
+// createQlog opens the file for one connection's trace in QLOGDIR, as <original destination id>_<role><suffix>; nil where
+// none is wanted or possible. It is closed by quic-go when a trace has its last event.
+func createQlog(id string, isClient bool, suffix string) io.WriteCloser {
 	folder := os.Getenv("QLOGDIR")
 	if folder == "" {
 		return nil
@@ -27,15 +24,13 @@ func qlogTracer(_ context.Context, isClient bool, id quic.ConnectionID) qlogwrit
 	if isClient {
 		role = "client"
 	}
-	file, err := createIn(folder, fmt.Sprintf("%s_%s.sqlog", id, role))
+	file, err := createIn(folder, id+"_"+role+suffix)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "no qlog:", err)
 		return nil
 	}
-	trace := qlogwriter.NewConnectionFileSeq(&bufferedFile{bufio.NewWriter(file), file}, isClient, id)
 	openQlogs.Add(1)
-	go trace.Run()
-	return trace
+	return &bufferedFile{bufio.NewWriter(file), file}
 }
 
 func createIn(folder, name string) (*os.File, error) {
@@ -45,7 +40,7 @@ func createIn(folder, name string) (*os.File, error) {
 	return os.Create(filepath.Join(folder, name))
 }
 
-// bufferedFile is closed by quic-go when a trace has its last event, which is when it counts as finished.
+// bufferedFile counts as finished when it is closed.
 type bufferedFile struct {
 	*bufio.Writer
 	file *os.File
@@ -53,7 +48,10 @@ type bufferedFile struct {
 
 func (f *bufferedFile) Close() error {
 	defer openQlogs.Done()
-	err := errors.Join(f.Flush(), f.file.Close())
+	err := f.Flush()
+	if closing := f.file.Close(); err == nil {
+		err = closing
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "qlog cut short:", err)
 	}

@@ -5,19 +5,26 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"io/ioutil"
 	"os"
-	"slices"
 	"sync"
 )
 
+var keys struct {
+	once   sync.Once
+	writer io.Writer
+	err    error
+}
+
 // keyLog is the file named by SSLKEYLOGFILE, or nil. All TLS configurations of the process share it.
-var keyLog = sync.OnceValues(func() (io.Writer, error) {
-	path := os.Getenv("SSLKEYLOGFILE")
-	if path == "" {
-		return nil, nil
-	}
-	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-})
+func keyLog() (io.Writer, error) {
+	keys.once.Do(func() {
+		if path := os.Getenv("SSLKEYLOGFILE"); path != "" {
+			keys.writer, keys.err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		}
+	})
+	return keys.writer, keys.err
+}
 
 // serverTLS offers TLS 1.3 only, with one application protocol.
 func serverTLS(certificate, key, protocol string) (*tls.Config, error) {
@@ -39,7 +46,7 @@ func serverTLS(certificate, key, protocol string) (*tls.Config, error) {
 
 // clientTLS verifies the server as `host` against the authorities in the file `ca`, and never asks the system's.
 func clientTLS(host, ca, protocol string) (*tls.Config, error) {
-	pem, err := os.ReadFile(ca)
+	pem, err := ioutil.ReadFile(ca)
 	if err != nil {
 		return nil, err
 	}
@@ -60,60 +67,59 @@ func clientTLS(host, ca, protocol string) (*tls.Config, error) {
 	}, nil
 }
 
-// A ticketCache keeps the newest session ticket and says when the first one is there.
+// A ticketCache keeps the newest session ticket of one server, whatever a TLS library calls it, and says when the first
+// one is there.
 type ticketCache struct {
-	tls.ClientSessionCache
-	once sync.Once
-	here chan struct{}
+	mutex   sync.Mutex
+	session *tls.ClientSessionState
+	once    sync.Once
+	here    chan struct{}
 }
 
-func newTicketCache() *ticketCache {
-	return &ticketCache{ClientSessionCache: tls.NewLRUClientSessionCache(1), here: make(chan struct{})}
+func newTicketCache() *ticketCache { return &ticketCache{here: make(chan struct{})} }
+
+// Get implements tls.ClientSessionCache.
+func (c *ticketCache) Get(string) (*tls.ClientSessionState, bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.session, c.session != nil
 }
 
-// copied is a cache of its own with the same ticket: QUIC connections write to the state that they resume from.
-func (c *ticketCache) copied(key string) (*ticketCache, error) {
+// Put implements tls.ClientSessionCache.
+func (c *ticketCache) Put(_ string, session *tls.ClientSessionState) {
+	c.mutex.Lock()
+	c.session = session
+	c.mutex.Unlock()
+	if session != nil {
+		c.once.Do(func() { close(c.here) })
+	}
+}
+
+// copied is a cache of its own with the same ticket, good for early data or not.
+func (c *ticketCache) copied(early bool) (*ticketCache, error) {
 	result := newTicketCache()
-	session, found := c.Get(key)
-	if !found || session == nil {
+	session, found := c.Get("")
+	if !found {
 		return result, nil
 	}
-	ticket, state, err := session.ResumptionState()
+	session, err := copiedSession(session, early)
 	if err != nil {
 		return nil, err
 	}
-	text, err := state.Bytes()
-	if err != nil {
-		return nil, err
-	}
-	if state, err = tls.ParseSessionState(text); err != nil {
-		return nil, err
-	}
-	if session, err = tls.NewResumptionState(ticket, state); err != nil {
-		return nil, err
-	}
-	result.Put(key, session)
+	result.Put("", session)
 	return result, nil
 }
 
 // ofOneConnection is the configuration for one of several connections at once, which all write to theirs.
-func ofOneConnection(security *tls.Config) (*tls.Config, error) {
+func ofOneConnection(security *tls.Config, early bool) (*tls.Config, error) {
 	own := security.Clone()
-	own.NextProtos = slices.Clone(security.NextProtos) // net/http appends to it
+	own.NextProtos = append([]string(nil), security.NextProtos...) // net/http appends to it
 	if tickets, primed := security.ClientSessionCache.(*ticketCache); primed {
-		copied, err := tickets.copied(security.ServerName) // crypto/tls files tickets under the server's name
+		copied, err := tickets.copied(early)
 		if err != nil {
 			return nil, fmt.Errorf("session ticket: %w", err)
 		}
 		own.ClientSessionCache = copied
 	}
 	return own, nil
-}
-
-// Put implements tls.ClientSessionCache.
-func (c *ticketCache) Put(key string, session *tls.ClientSessionState) {
-	c.ClientSessionCache.Put(key, session)
-	if session != nil {
-		c.once.Do(func() { close(c.here) })
-	}
 }

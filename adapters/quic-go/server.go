@@ -4,7 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"io/ioutil"
 	"net"
 	"net/http"
 	"os"
@@ -27,21 +27,14 @@ type serverOptions struct {
 func parseServerOptions(arguments []string) (serverOptions, error) {
 	options := serverOptions{knobs: map[string]string{}}
 	flags := flag.NewFlagSet("server", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
+	flags.SetOutput(ioutil.Discard)
 	flags.StringVar(&options.protocol, "protocol", "", "")
 	flags.StringVar(&options.address, "address", "", "")
 	flags.IntVar(&options.port, "port", 0, "")
 	flags.StringVar(&options.www, "www", "", "")
 	flags.StringVar(&options.certificate, "certificate", "", "")
 	flags.StringVar(&options.key, "key", "", "")
-	flags.Func("knob", "", func(text string) error {
-		name, value, found := strings.Cut(text, "=")
-		if !found {
-			return errors.New("wants NAME=VALUE")
-		}
-		options.knobs[name] = value
-		return nil
-	})
+	flags.Var(knobFlag(options.knobs), "knob", "")
 	if err := flags.Parse(arguments); err != nil {
 		return options, usageError{fmt.Errorf("%w\n%s", err, usage)}
 	}
@@ -49,6 +42,21 @@ func parseServerOptions(arguments []string) (serverOptions, error) {
 		return options, usageError{errors.New(usage)}
 	}
 	return options, nil
+}
+
+// knobFlag collects --knob NAME=VALUE.
+type knobFlag map[string]string
+
+func (f knobFlag) String() string { return "" }
+
+// Set implements flag.Value.
+func (f knobFlag) Set(text string) error {
+	parts := strings.SplitN(text, "=", 2)
+	if len(parts) < 2 {
+		return errors.New("wants NAME=VALUE")
+	}
+	f[parts[0]] = parts[1]
+	return nil
 }
 
 // A service is a running server of one protocol.

@@ -13,7 +13,9 @@ from longlook.stacks.quic_go import STACK
 from tests.conformance.harness import Answer, assert_all_arrived, fetch, server_command, serving
 
 NAME = "quic-go"
-H3_ONLY = sorted(set(STACK.knobs) - {"max_incoming_streams"})
+SERVER = STACK.knobs_of(STACK.default_version, "server")
+CLIENT = STACK.knobs_of(STACK.default_version, "client")
+H3_ONLY = sorted(set(SERVER) - {"max_incoming_streams"})
 
 
 def events(folder: Path, name: str) -> Iterator[dict[str, Any]]:
@@ -119,8 +121,8 @@ def test_quic_knobs_mean_nothing_over_tcp(knob: str, page: Content, tmp_path: Pa
 
 
 def test_every_declared_knob_is_taken_over_quic(page: Content, tmp_path: Path) -> None:
-    values = {name: True if knob.kind is bool else 1_400 for name, knob in STACK.knobs.items()}
-    client = {name: value for name, value in values.items() if "client" in STACK.knobs[name].roles}
+    values = {name: True if knob.kind is bool else 1_400 for name, knob in SERVER.items()}
+    client = {name: value for name, value in values.items() if name in CLIENT}
     windows = {name: 1 << 20 for name in values if name.endswith("_window")}
     answer = run(page, tmp_path, values | windows, client | windows)
     assert_all_arrived(answer, page, "h3")

@@ -1,61 +1,137 @@
 """quic-go: HTTP/3 (quic-go/http3) and HTTP/2 (net/http over TLS 1.3) from one Go program (adapters/quic-go)."""
 
-import os
-import re
 from pathlib import Path
 
 from longlook.errors import MachineError
-from longlook.installing import build, compile_with, is_built, toolchain_version
+from longlook.installing import build, is_built
+from longlook.installing_go import FLAGS, PATCHED, assembled, compile_go, release_of, toolchain
 from longlook.job import Program
 from longlook.model import ConnectionState
 from longlook.paths import adapters_dir
 from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
 
 _NAME = "quic-go"
+_MODULE = "github.com/quic-go/quic-go"
+_OLD_MODULE = "github.com/lucas-clemente/quic-go"
+_OLD_MODULE_UNTIL = (0, 31)
+_OLDER_GO = (((0, 17), "1.14.15"), ((0, 26), "1.16.15"), ((0, 31), "1.18.10"), ((0, 36), "1.20.14"))
+"""(the last version, the release of Go that builds it): each is the newest that has what quic-go's TLS then needed."""
+
+
+_PATCHED = "0.65.0" + PATCHED
+_RETRY = "servers ask clients for a Retry, which costs a round trip (knob retry)"
+_NO_EARLY_DATA = (ConnectionState.COLD, ConnectionState.RESUMED)  # clients crash where it is answered with a Retry
 _VERSIONS = (
+    Version("0.15.7", "2020-05-06", None, _NO_EARLY_DATA, f"QUIC of draft 27, which no other speaks; {_RETRY}"),
+    Version("0.16.2", "2020-06-12", None, _NO_EARLY_DATA, f"QUIC of draft 29; {_RETRY}"),
+    Version("0.17.3", "2020-07-11", None, _NO_EARLY_DATA, f"QUIC of draft 29; {_RETRY}"),
+    Version("0.20.1", "2021-04-03", note=f"QUIC of draft 29; {_RETRY}"),
+    Version("0.22.1", "2021-08-11", note=_RETRY),
+    Version("0.24.0", "2021-10-19", note=_RETRY),
+    Version("0.26.0", "2022-03-22", note=_RETRY),
+    Version("0.29.2", "2022-10-12"),
+    Version("0.31.1", "2022-12-08"),
+    Version("0.32.0", "2023-02-02"),
+    Version("0.34.0", "2023-04-19"),
+    Version("0.36.0", "2023-06-21"),
+    Version("0.37.5", "2023-08-17"),
+    Version("0.40.1", "2023-12-13"),
+    Version("0.42.0", "2024-03-18"),
+    Version("0.44.0", "2024-05-19"),
+    Version("0.46.0", "2024-08-07"),
+    Version("0.48.2", "2024-11-26"),
+    Version("0.52.0", "2025-05-20"),
+    Version("0.58.0", "2025-12-21"),
+    Version("0.59.1", "2026-05-11"),
+    Version("0.60.0", "2026-06-04"),
+    Version("0.62.0", "2026-08-30"),
+    Version("0.63.0", "2026-09-22"),
+    Version("0.64.1", "2026-10-19"),
+    Version(_PATCHED, "2026-11-03", note="patched (adapters/quic-go/patches/0.65.0): its sender can be tuned"),
     Version("0.65.0", "2026-11-03"),
-)  # what go.mod pins; another one needs a module file, and often code, of its own
-_GO_NEEDED = (1, 26)
-_GO_HINT = "sudo apt-get install golang-go (1.26; from 1.21 on it fetches 1.26 by itself unless GOTOOLCHAIN=local)"
-_FLAGS = ("-trimpath", "-buildvcs=false", "-ldflags=-s -w")
+)  # each but the last has module files in adapters/quic-go/versions
 
 
-def _bytes_knob(help_text: str) -> Knob:
-    return Knob(int, "bytes", None, help_text, minimum=1, maximum=2**62 - 1)
+def _bytes_knob(help_text: str, since: str | None = None) -> Knob:
+    return Knob(int, "bytes", None, help_text, minimum=1, maximum=2**62 - 1, since=since, protocols=("h3",))
+
+
+def _quic_knob(help_text: str, since: str, roles: tuple[str, ...] = ("server", "client")) -> Knob:
+    return Knob(bool, None, None, help_text, roles, since=since, protocols=("h3",))
+
+
+def _patched_knob(help_text: str, largest: int) -> Knob:
+    return Knob(
+        int, "packets", None, help_text,
+        minimum=1, maximum=largest, since=_PATCHED, until=_PATCHED, protocols=("h3",),
+    )  # fmt: skip
 
 
 _KNOBS = {
-    "initial_stream_window": _bytes_knob("QUIC: stream flow-control window offered at first (stack: 512 KiB)"),
+    "initial_stream_window": _bytes_knob("QUIC: stream window offered at first (stack: 512 KiB)", "0.20.1"),
     "max_stream_window": _bytes_knob("QUIC: largest stream window that auto-tuning may reach (stack: 6 MiB)"),
-    "initial_connection_window": _bytes_knob("QUIC: connection window offered at first (stack: 768 KiB)"),
+    "initial_connection_window": _bytes_knob("QUIC: connection window offered at first (stack: 768 KiB)", "0.20.1"),
     "max_connection_window": _bytes_knob("QUIC: largest connection window (stack: 15 MiB)"),
-    "initial_packet_size": Knob(int, "bytes", None, "QUIC: first UDP payload size", minimum=1200, maximum=1452),
-    "disable_pmtud": Knob(bool, None, None, "QUIC: no path MTU discovery"),
-    "gso": Knob(bool, None, None, "QUIC: UDP segmentation offload on sending (stack: where the kernel has it)"),
-    "ecn": Knob(bool, None, None, "QUIC: ECN marking (stack: on)"),
-    "allow_0rtt": Knob(bool, None, True, "QUIC: accept early data", roles=("server",)),
-    "max_incoming_streams": Knob(
-        int,
-        "streams",
-        None,
-        "requests at once per connection (stack: 100 over h3, 250 over h2)",
-        ("server",),
-        minimum=1,
+    "initial_packet_size": Knob(
+        int, "bytes", None, "QUIC: first UDP payload size",
+        minimum=1200, maximum=1452, since="0.44.0", protocols=("h3",),
     ),
-}
+    "disable_pmtud": _quic_knob("QUIC: no path MTU discovery", "0.20.1"),
+    "gso": _quic_knob("QUIC: UDP segmentation offload on sending (stack: where the kernel has it)", "0.40.1"),
+    "ecn": _quic_knob("QUIC: ECN marking (stack: on)", "0.40.1"),
+    "allow_0rtt": _quic_knob("QUIC: accept early data (adapter: yes)", "0.32.0", ("server",)),
+    "max_incoming_streams": Knob(
+        int, "streams", None, "requests at once per connection (stack: 100 over h3, 250 over h2)",
+        ("server",), minimum=1,
+    ),
+    "retry": Knob(
+        bool, None, None, "QUIC: answer clients with a Retry, one more round trip (stack: on)",
+        ("server",), until="0.26.0", protocols=("h3",),
+    ),
+    "congestion_control": Knob(
+        str, None, None, "QUIC: congestion control (stack: reno)",
+        choices=("reno", "cubic"), since=_PATCHED, until=_PATCHED, protocols=("h3",),
+    ),
+    "initial_window": _patched_knob("QUIC: congestion window at the start (stack: 32)", 10_000),
+    "packet_threshold": _patched_knob(
+        "QUIC: packets acknowledged beyond a missing one until it is lost, until that proves wrong (stack: 3)", 1_000
+    ),
+}  # fmt: skip
 
 
 def install(version: str) -> Program:
     """Build the adapter with one version of quic-go, or take it from the cache."""
-    return build(_NAME, STACK.version(version).name, _sources(), _toolchain(), _compile, str(_FLAGS))
+    library, older = library_of(STACK.version(version).name), older_go(version)
+    with assembled(_sources(), version, renamed(version)) as sources:
+        return build(
+            _NAME, version, sources, toolchain(sources, older),
+            lambda work, out: compile_go(work, out, library, older), str(FLAGS),
+        )  # fmt: skip
 
 
 def installed(version: str) -> bool:
     """Whether `install` has nothing to do."""
     try:
-        return is_built(_NAME, version, _sources(), _toolchain(), str(_FLAGS))
+        with assembled(_sources(), version, renamed(version)) as sources:
+            return is_built(_NAME, version, sources, toolchain(sources, older_go(version)), str(FLAGS))
     except MachineError:  # no Go here: the version cannot be told
         return False
+
+
+def older_go(version: str) -> str | None:
+    """The release of Go that a version has to be built with; None: the machine's."""
+    return next((go for last, go in _OLDER_GO if release_of(version) <= last), None)
+
+
+def renamed(version: str) -> tuple[str, str] | None:
+    """What the module is called, and what it was called in this version; None where that is the same."""
+    return (_MODULE, _OLD_MODULE) if release_of(version) <= _OLD_MODULE_UNTIL else None
+
+
+def library_of(version: str) -> str:
+    """The module's path in this version."""
+    names = renamed(version)
+    return names[1] if names else _MODULE
 
 
 def server_command(program: Program, job: ServerJob) -> Command:
@@ -70,19 +146,6 @@ def client_command(program: Program, job_file: str) -> Command:
 
 def _sources() -> Path:
     return adapters_dir() / _NAME
-
-
-def _toolchain() -> str:
-    """The Go that go.mod selects here, which may be newer than the one installed."""
-    said = toolchain_version(("go", "env", "GOVERSION", "GOARCH", "GOAMD64"), _GO_HINT, _sources())
-    release = re.match(r"go(\d+)\.(\d+)", said)
-    if release is None or (int(release[1]), int(release[2])) < _GO_NEEDED:
-        raise MachineError(f"{said.split()[0]} cannot build {_NAME}: it wants Go 1.26", _GO_HINT)
-    return said
-
-
-def _compile(work: Path, out: Path) -> None:
-    compile_with(("go", "build", *_FLAGS, "-o", str(out), "."), work, {**os.environ, "CGO_ENABLED": "0"})
 
 
 STACK = Stack(

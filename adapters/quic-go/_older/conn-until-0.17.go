@@ -1,0 +1,21 @@
+package main
+
+import (
+	"github.com/quic-go/quic-go"
+)
+
+// quicConn is a connection that may carry early data; they were called sessions.
+type quicConn = quic.EarlySession
+
+// quicListener is what accepts such connections.
+type quicListener = quic.EarlyListener
+
+func closeConn(conn quicConn, code uint64) { _ = conn.CloseWithError(quic.ErrorCode(code), "") }
+
+func handshakeDone(conn quicConn) <-chan struct{} { return conn.HandshakeComplete().Done() }
+
+// fillState tells what the connection knows of itself when its handshake is complete.
+func fillState(line *connectionLine, conn quicConn) {
+	state := conn.ConnectionState()
+	line.Resumed, line.Used0RTT = state.DidResume, state.Used0RTT
+}

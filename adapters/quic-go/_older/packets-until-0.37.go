@@ -1,0 +1,4 @@
+package main
+
+// Packets have no settings yet.
+var packetKnobs = map[string]knob{}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+const patchedSuffix = "+knobs"
+
+// The patch reads these from the environment when a connection is made.
+var patchedKnobs = map[string]knob{
+	"congestion_control": {quicOnly, setCongestionControl},
+	"initial_window":     {quicOnly, packetsKnob("QUIC_GO_INITIAL_WINDOW", 10_000)},
+	"packet_threshold":   {quicOnly, packetsKnob("QUIC_GO_PACKET_THRESHOLD", 1_000)},
+}
+
+func setCongestionControl(_ *settings, value string) error {
+	if value != "reno" && value != "cubic" {
+		return errors.New("neither reno nor cubic")
+	}
+	setEnvironment("QUIC_GO_CONGESTION_CONTROL", value)
+	return nil
+}
+
+func packetsKnob(variable string, most int) func(*settings, string) error {
+	return func(_ *settings, value string) error {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > most {
+			return fmt.Errorf("not between 1 and %d", most)
+		}
+		setEnvironment(variable, strconv.Itoa(n))
+		return nil
+	}
+}
