@@ -17,6 +17,7 @@ from longlook_adapter.errors import ReportedError
 from longlook_adapter.job import COLD, EARLY, Job
 from longlook_adapter.lines import emit, endpoint
 
+from aioquic_adapter import versions
 from aioquic_adapter.fetching import Answer, Connection, FetchError
 from aioquic_adapter.settings import configuration
 from aioquic_adapter.trace import traces_wanted
@@ -156,7 +157,7 @@ class _Run:
         try:
             yield connection
         finally:
-            connection.close(ErrorCode.H3_NO_ERROR)
+            versions.close(connection, ErrorCode.H3_NO_ERROR)
             transport.close()
 
     def _address(self) -> tuple[str, int]:

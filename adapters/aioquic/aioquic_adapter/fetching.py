@@ -45,7 +45,7 @@ class Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter do
     def begin(self, address: tuple[Any, ...], t_start_ns: int, *, early: bool) -> None:
         """Open it. With `early` nothing is sent before the first requests, so that they go with the first packet."""
         self._t_start_ns = t_start_ns
-        self.connect(address, transmit=False)
+        self._quic.connect(address, now=self._loop.time())  # what `connect` does, but for sending at once
         self._http = H3Connection(self._quic)  # not before: streams are counted by what the ticket allows
         if not early:
             self.transmit()

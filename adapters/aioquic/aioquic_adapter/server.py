@@ -16,8 +16,9 @@ from longlook_adapter.clock import now_ns
 from longlook_adapter.lines import emit, endpoint
 from longlook_adapter.options import Options
 
+from aioquic_adapter import versions
 from aioquic_adapter.files import File, Files
-from aioquic_adapter.settings import configuration
+from aioquic_adapter.settings import configuration, streams_allowed
 from aioquic_adapter.trace import traces_wanted
 
 CHUNK_BYTES = 64 << 10
@@ -35,7 +36,7 @@ async def run(options: Options) -> None:
     traces = traces_wanted()
     settings = configuration(options.knobs, traces, is_client=False)
     settings.load_cert_chain(options.certificate, options.key)
-    service = _Service(files)
+    service = _Service(files, streams_allowed(options.knobs))
     transport, quic_server = await loop.create_datagram_endpoint(
         lambda: QuicServer(
             configuration=settings,
@@ -58,13 +59,16 @@ async def run(options: Options) -> None:
 class _Service:
     """What all connections share."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, streams: int | None) -> None:
         self.files = files
+        self._streams = streams
         self.address = ""
         self.tickets: dict[bytes, SessionTicket] = {}
         self._connections: dict[_Connection, None] = {}  # a set would be in the order of addresses in memory
 
     def accept(self, quic: QuicConnection, stream_handler: Any = None) -> "_Connection":
+        if self._streams is not None:
+            versions.allow_streams(quic, self._streams)
         connection = _Connection(quic, self)
         self._connections[connection] = None
         return connection
@@ -78,7 +82,7 @@ class _Service:
 
     def close(self) -> None:
         for connection in list(self._connections):
-            connection.close(ErrorCode.H3_NO_ERROR)
+            versions.close(connection, ErrorCode.H3_NO_ERROR)
 
 
 class _Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter does not see aioquic
@@ -99,7 +103,7 @@ class _Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter d
                 "connection",
                 protocol="h3",
                 local=self._service.address,
-                remote=endpoint(self._quic.get_peer_address()),
+                remote=endpoint(versions.peer_address(self._quic)),
                 resumed=event.session_resumed,
                 used_0rtt=event.early_data_accepted,
                 t_handshake_ns=now_ns(),

@@ -21,6 +21,7 @@ from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arg
 
 _NAME = "ngtcp2"
 _SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
+_RELEASED = {"0.12.1": "2023-01-06"}  # version → when Debian packaged that release of ngtcp2
 _LARGEST_WINDOW = 2**62 - 1
 _ENVIRONMENT = {
     "PYTHONPYCACHEPREFIX": "",  # the laboratory's own: the adapter has its compiled modules beside it
@@ -102,7 +103,7 @@ STACK = Stack(
     roles=("server", "client"),
     protocols=("h3",),
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
-    versions=tuple(Version(name, "") for name in _SUITES),
+    versions=tuple(Version(name, _RELEASED[name]) for name in _SUITES),
     knobs=_KNOBS,
     log_formats=("qlog",),
     install=install,

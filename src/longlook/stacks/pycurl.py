@@ -1,0 +1,60 @@
+"""pycurl: libcurl with ngtcp2 and nghttp3, as its Python wheels have it (adapters/pycurl). A client.
+
+The wheels have HTTP/3 since 7.48.0; before, they are clients of HTTP/2 alone.
+"""
+
+from pathlib import Path
+
+from longlook.installing_python import adapter_of, environment, is_made
+from longlook.job import Program
+from longlook.model import ConnectionState
+from longlook.paths import adapters_dir
+from longlook.stacks import Command, Stack, Version
+
+_NAME = "pycurl"
+_TCP_ALONE = (("h2",), (ConnectionState.COLD, ConnectionState.RESUMED))
+_VERSIONS = (  # each has a lock file in adapters/pycurl/locks
+    Version("7.45.7", "2025-09-24", *_TCP_ALONE, note="libcurl 8.16"),
+    Version("7.46.0", "2026-04-30", *_TCP_ALONE, note="libcurl 8.19"),
+    Version("7.47.0", "2026-06-29", *_TCP_ALONE, note="libcurl 8.21"),
+    Version("7.48.0", "2026-09-16", note="libcurl 8.22, ngtcp2 1.25"),
+    Version("7.49.0", "2026-10-26", note="libcurl 8.23, ngtcp2 1.25"),
+)
+_ENVIRONMENT = {
+    "PYTHONPYCACHEPREFIX": "",  # the laboratory's own: this environment has its compiled modules beside it
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+def install(version: str) -> Program:
+    """Make the environment with one version of pycurl, or take it from the cache."""
+    return environment(_NAME, STACK.version(version).name, _sources())
+
+
+def installed(version: str) -> bool:
+    """Whether `install` has nothing to do."""
+    return is_made(_NAME, version, _sources())
+
+
+def client_command(program: Program, job_file: str) -> Command:
+    """The program as a client."""
+    return Command((program.path, str(adapter_of(program) / "pycurl_main.py"), "client", job_file), _ENVIRONMENT)
+
+
+def _sources() -> Path:
+    return adapters_dir() / _NAME
+
+
+STACK = Stack(
+    name=_NAME,
+    summary="libcurl with ngtcp2, by pycurl: HTTP/3 and HTTP/2 in C, a client",
+    roles=("client",),
+    protocols=("h3", "h2"),
+    connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
+    versions=_VERSIONS,
+    knobs={},
+    log_formats=("qlog",),
+    install=install,
+    client_command=client_command,
+    installed=installed,
+)
