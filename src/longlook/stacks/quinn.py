@@ -6,7 +6,11 @@ from longlook.model import ConnectionState
 from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
 
 _NAME = "quinn"
-_VERSIONS = (Version("0.11.12", "2026-09-14", note="quinn-proto 0.11.18"),)
+_VERSIONS = (
+    Version("0.11.9", "2025-08-27", note="quinn-proto 0.11.13"),
+    Version("0.11.11", "2026-06-22", note="quinn-proto 0.11.15"),
+    Version("0.11.12", "2026-09-14", note="quinn-proto 0.11.18"),
+)
 """Each with the release of quinn-proto, where the transport is, that was newest when it came out."""
 _H3 = ("h3",)
 _LARGEST_WINDOW = 2**62 - 1
