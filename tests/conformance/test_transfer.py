@@ -26,6 +26,8 @@ from tests.conformance.harness import (
 )
 
 Pair = tuple[str, str, str]
+NO_END_IN_TRACES = ("quinn",)
+"""Its qlog has packets sent, received and lost, and recovery's metrics, and nothing else: no frames, no close."""
 
 
 def test_ready_line(pair: Pair, server: Server) -> None:
@@ -143,7 +145,7 @@ def test_logs_are_written_where_asked(pair: Pair, page: Content, client_folder: 
             (qlog,) = folders[side].iterdir()
             text = qlog.read_text()
             assert "packet_sent" in text
-            assert "connection_closed" in text, "the trace was cut short"
+            assert "connection_close" in text or stack in NO_END_IN_TRACES, "the trace was cut short"
             for record in text.split("\x1e"):
                 assert not record.strip() or json.loads(record)
         else:

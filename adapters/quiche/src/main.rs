@@ -1,0 +1,21 @@
+//! Drives quiche for Longlook: HTTP/3 over an event loop of our own that keeps to the times quiche gives its packets.
+//! The contract is adapters/CONTRACT.md.
+
+mod client;
+mod fetching;
+mod link;
+mod server;
+mod serving;
+mod settings;
+mod wait;
+
+use std::process::ExitCode;
+
+/// quiche's version: each manifest below versions/ has the one that it builds.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// H3_NO_ERROR
+const NO_ERROR: u64 = 0x100;
+
+fn main() -> ExitCode {
+    longlook_adapter::program::main(server::run, client::run)
+}

@@ -1,0 +1,94 @@
+//! A client's HTTP/2 connection over TLS 1.3.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Empty};
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use longlook_adapter::lines::{ConnectionLine, emit};
+use longlook_adapter::objects::Object;
+use longlook_adapter::socket::congestion_control;
+use rustls::HandshakeKind;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+
+use crate::client::{CLOSE_LIMIT, Opening, Shared};
+
+/// Sends requests; and the task that carries them.
+type Open = (SendRequest<Empty<Bytes>>, JoinHandle<()>);
+
+/// An open connection.
+pub struct Connection {
+    /// Our end.
+    pub local: SocketAddr,
+    open: Mutex<Option<Open>>,
+}
+
+impl Connection {
+    /// Returns when the handshake is complete.
+    pub async fn open(shared: &Shared, opening: Opening) -> Result<Self, String> {
+        let socket = TcpStream::connect(shared.job.remote).await.map_err(|error| error.to_string())?;
+        socket.set_nodelay(true).map_err(|error| error.to_string())?;
+        let local = socket.local_addr().map_err(|error| error.to_string())?;
+        let controller = congestion_control(socket.as_fd()).map_err(|error| error.to_string())?;
+        let host = ServerName::try_from(shared.job.host.clone()).map_err(|error| error.to_string())?;
+        let stream = TlsConnector::from(Arc::new(shared.tls.config(false))).connect(host, socket).await;
+        let stream = stream.map_err(|error| error.to_string())?;
+        if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
+            return Err("the server does not speak h2".into());
+        }
+        let mut line = ConnectionLine::now("h2", local, shared.job.remote);
+        line.primes = Some(opening.primes);
+        line.t_start_ns = Some(opening.t_start_ns);
+        line.resumed = stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed);
+        line.congestion_control = Some(controller);
+        emit(&line);
+        let opened = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+        let (requests, driver) = opened.map_err(|error| error.to_string())?;
+        let driver = tokio::spawn(async move {
+            if let Err(error) = driver.await {
+                eprintln!("{error}");
+            }
+        });
+        Ok(Self { local, open: Mutex::new(Some((requests, driver))) })
+    }
+
+    /// Ask for one URL and read the answer to its end.
+    pub async fn fetch(&self, url: &str, object: &mut Object) -> Result<(), String> {
+        let requests = self.open.lock().expect("nobody panics with it").as_ref().map(|(requests, _)| requests.clone());
+        let mut requests = requests.ok_or("the connection is closed")?;
+        let request = Request::get(url).body(Empty::new()).map_err(|error| error.to_string())?;
+        let response = requests.send_request(request).await.map_err(|error| told(&error))?;
+        object.headers("h2", response.status().as_u16());
+        let mut body = response.into_body();
+        while let Some(frame) = body.frame().await {
+            if let Some(part) = frame.map_err(|error| told(&error))?.data_ref() {
+                object.body(part);
+            }
+        }
+        Ok(())
+    }
+
+    /// Send GOAWAY and FIN, which hyper does once nobody can send requests any more.
+    pub async fn close(&self) {
+        let open = self.open.lock().expect("nobody panics with it").take();
+        if let Some((requests, driver)) = open {
+            drop(requests);
+            let _ = tokio::time::timeout(CLOSE_LIMIT, driver).await;
+        }
+    }
+}
+
+/// hyper's errors keep their causes to themselves.
+fn told(error: &hyper::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}

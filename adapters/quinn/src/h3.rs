@@ -1,0 +1,100 @@
+//! A client's HTTP/3 connection, from a socket of its own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use h3::client::SendRequest;
+use http::Request;
+use longlook_adapter::lines::{ConnectionLine, emit};
+use longlook_adapter::objects::Object;
+use longlook_adapter::socket;
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ClientConfig, Endpoint, EndpointConfig, TokioRuntime};
+use tokio::task::JoinHandle;
+
+use crate::client::{CLOSE_LIMIT, Opening, Shared};
+use crate::server_h3::NO_ERROR;
+use crate::state::{State, Watched};
+
+/// An open connection.
+pub struct Connection {
+    /// Our end.
+    pub local: SocketAddr,
+    endpoint: Endpoint,
+    quic: quinn::Connection,
+    requests: SendRequest<h3_quinn::OpenStreams, Bytes>,
+    _driver: JoinHandle<()>,
+}
+
+impl Connection {
+    /// Returns when requests may be sent: with early data before the handshake is complete.
+    pub async fn open(shared: &Shared, opening: Opening) -> Result<Self, String> {
+        let socket = socket::towards(shared.job.remote).map_err(|error| error.to_string())?;
+        let local = socket.local_addr().map_err(|error| error.to_string())?;
+        let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime))
+            .map_err(|error| error.to_string())?;
+        let tls = QuicClientConfig::try_from(shared.tls.config(opening.early)).map_err(|error| error.to_string())?;
+        let mut config = ClientConfig::new(Arc::new(Watched::new(tls, shared.tls.verifications.clone())));
+        let name = format!("{}-{}", local.ip(), local.port());
+        config.transport_config(Arc::new(shared.settings.transport(&name, "client")));
+        let connecting = endpoint.connect_with(config, shared.job.remote, &shared.job.host);
+        let connecting = connecting.map_err(|error| error.to_string())?;
+        let quic = match if opening.early { connecting.into_0rtt() } else { Err(connecting) } {
+            Ok((quic, handshake)) => {
+                let watched = quic.clone();
+                tokio::spawn(async move {
+                    let used_0rtt = handshake.await;
+                    report(&watched, local, opening, used_0rtt);
+                });
+                quic
+            }
+            Err(connecting) => {
+                let quic = connecting.await.map_err(|error| error.to_string())?;
+                report(&quic, local, opening, false);
+                quic
+            }
+        };
+        let opened = h3::client::new(h3_quinn::Connection::new(quic.clone())).await;
+        let (mut driver, requests) = opened.map_err(|error| error.to_string())?;
+        let driver = tokio::spawn(async move {
+            driver.wait_idle().await;
+        });
+        Ok(Self { local, endpoint, quic, requests, _driver: driver })
+    }
+
+    /// Ask for one URL and read the answer to its end.
+    pub async fn fetch(&self, url: &str, object: &mut Object) -> Result<(), String> {
+        let request = Request::get(url).body(()).map_err(|error| error.to_string())?;
+        let mut stream = self.requests.clone().send_request(request).await.map_err(|error| error.to_string())?;
+        stream.finish().await.map_err(|error| error.to_string())?;
+        let response = stream.recv_response().await.map_err(|error| error.to_string())?;
+        object.headers("h3", response.status().as_u16());
+        while let Some(mut part) = stream.recv_data().await.map_err(|error| error.to_string())? {
+            while part.has_remaining() {
+                let read = part.chunk().len();
+                object.body(part.chunk());
+                part.advance(read);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tell the server, and return when that packet is on its way.
+    pub async fn close(&self) {
+        self.quic.close(NO_ERROR, b"");
+        let _ = tokio::time::timeout(CLOSE_LIMIT, self.endpoint.wait_idle()).await;
+    }
+}
+
+/// The connection's line, unless its handshake failed.
+fn report(quic: &quinn::Connection, local: SocketAddr, opening: Opening, used_0rtt: bool) {
+    let told = quic.handshake_data().and_then(|data| data.downcast::<State>().ok());
+    let (None, Some(state)) = (quic.close_reason(), told) else { return };
+    let mut line = ConnectionLine::now("h3", local, quic.remote_address());
+    line.primes = Some(opening.primes);
+    line.t_start_ns = Some(opening.t_start_ns);
+    line.resumed = state.resumed;
+    line.used_0rtt = used_0rtt;
+    emit(&line);
+}

@@ -1,0 +1,128 @@
+//! HTTP/3 on one UDP socket.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use h3::server::RequestResolver;
+use longlook_adapter::clock::now_ns;
+use longlook_adapter::failure::Failure;
+use longlook_adapter::files::Folder;
+use longlook_adapter::lines::{ConnectionLine, ReadyLine, emit};
+use longlook_adapter::options::ServerOptions;
+use quinn::crypto::rustls::QuicServerConfig;
+use quinn::{Connecting, Endpoint, EndpointConfig, Incoming, ServerConfig, TokioRuntime, VarInt};
+
+use crate::VERSION;
+use crate::server::{head, next_part};
+use crate::settings::Settings;
+use crate::state::{State, Watched};
+use crate::tls;
+
+const CLOSE_LIMIT: Duration = Duration::from_millis(200);
+/// H3_NO_ERROR
+pub const NO_ERROR: VarInt = VarInt::from_u32(0x100);
+
+struct Server {
+    settings: Settings,
+    shared: ServerConfig,
+    files: Folder,
+    local: SocketAddr,
+}
+
+/// Serve until `stop`, then send CONNECTION_CLOSE on every connection: a client that is not done has been given up on.
+pub async fn serve(
+    options: &ServerOptions,
+    settings: Settings,
+    files: Folder,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let mut tls = tls::server(&options.certificate, &options.key, "h3", settings.allow_0rtt)?;
+    let marks = tls::count_resumptions(&mut tls);
+    let tls = QuicServerConfig::try_from(tls).map_err(|error| Failure::of("TLS", error))?;
+    let shared = ServerConfig::with_crypto(Arc::new(Watched::new(tls, marks)));
+    let socket = UdpSocket::bind(options.listen).map_err(|error| Failure::of(options.listen, error))?;
+    let endpoint = Endpoint::new(EndpointConfig::default(), Some(shared.clone()), socket, Arc::new(TokioRuntime));
+    let endpoint = endpoint.map_err(|error| Failure::of("UDP socket", error))?;
+    let local = endpoint.local_addr().map_err(|error| Failure::of("UDP socket", error))?;
+    let server = Arc::new(Server { settings, shared, files, local });
+    emit(&ReadyLine::new("h3", local, VERSION));
+    tokio::pin!(stop);
+    loop {
+        tokio::select! {
+            incoming = endpoint.accept() => match incoming {
+                Some(incoming) => server.clone().accept(incoming),
+                None => return Err(Failure::Failed("the UDP socket failed".into())),
+            },
+            () = &mut stop => break,
+        }
+    }
+    endpoint.close(NO_ERROR, b"");
+    let _ = tokio::time::timeout(CLOSE_LIMIT, endpoint.wait_idle()).await; // an unreachable client is not waited for
+    Ok(())
+}
+
+impl Server {
+    /// With a configuration of its own for each connection, because its trace is its own.
+    fn accept(self: Arc<Self>, incoming: Incoming) {
+        let client = incoming.remote_address();
+        let mut config = self.shared.clone();
+        let name = format!("{}-{}", client.ip(), client.port());
+        config.transport_config(Arc::new(self.settings.transport(&name, "server")));
+        match incoming.accept_with(Arc::new(config)) {
+            Ok(connecting) => {
+                tokio::spawn(self.converse(connecting));
+            }
+            Err(error) => eprintln!("connection of {client}: {error}"),
+        }
+    }
+
+    /// Requests may come before the handshake is complete, as early data.
+    async fn converse(self: Arc<Self>, connecting: Connecting) {
+        let Ok((connection, handshake)) = connecting.into_0rtt() else { return }; // a server always may
+        let local = self.local;
+        let watched = connection.clone();
+        tokio::spawn(async move {
+            handshake.await;
+            report(&watched, local);
+        });
+        let Ok(mut requests) = h3::server::Connection::new(h3_quinn::Connection::new(connection)).await else { return };
+        while let Ok(Some(request)) = requests.accept().await {
+            let server = self.clone();
+            tokio::spawn(async move {
+                if let Err(reason) = server.answer(request).await {
+                    eprintln!("{reason}");
+                }
+            });
+        }
+    }
+
+    async fn answer(&self, request: RequestResolver<h3_quinn::Connection, Bytes>) -> Result<(), String> {
+        let (request, mut stream) = request.resolve_request().await.map_err(|error| error.to_string())?;
+        let mut answer = self.files.answer(request.method().as_str(), request.uri().path());
+        let response = head(&answer).body(()).map_err(|error| error.to_string())?;
+        stream.send_response(response).await.map_err(|error| error.to_string())?;
+        if let Some(file) = &mut answer.body {
+            let mut left = answer.length;
+            while left > 0 {
+                let part = next_part(file, &mut left).map_err(|error| error.to_string())?;
+                stream.send_data(part).await.map_err(|error| error.to_string())?;
+            }
+        }
+        stream.finish().await.map_err(|error| error.to_string())
+    }
+}
+
+/// The connection's line, unless its handshake failed.
+fn report(connection: &quinn::Connection, listening: SocketAddr) {
+    let handshake = now_ns();
+    let told = connection.handshake_data().and_then(|data| data.downcast::<State>().ok());
+    let (None, Some(state)) = (connection.close_reason(), told) else { return };
+    let local = connection.local_ip().map_or(listening, |ip| SocketAddr::new(ip, listening.port()));
+    let mut line = ConnectionLine::now("h3", local, connection.remote_address());
+    line.t_handshake_ns = handshake;
+    line.resumed = state.resumed;
+    line.used_0rtt = state.used_0rtt;
+    emit(&line);
+}

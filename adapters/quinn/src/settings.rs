@@ -1,0 +1,197 @@
+//! The knobs of one run, applied over quinn's own defaults.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use longlook_adapter::failure::Failure;
+use longlook_adapter::knobs::Knobs;
+use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
+
+const LARGEST: u64 = (1 << 62) - 1;
+const LEAST_PAYLOAD: u64 = 1200;
+/// The default upper bound of quinn's own discovery.
+const MOST_PAYLOAD: u64 = 1452;
+
+/// What is set for a run; transports are made of it anew for each connection, because a trace belongs to one.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    congestion: Controller,
+    initial_window_packets: Option<u64>,
+    packet_threshold: Option<u64>,
+    time_threshold: Option<f64>,
+    stream_window: Option<u64>,
+    connection_window: Option<u64>,
+    initial_rtt: Option<Duration>,
+    max_udp_payload: Option<u64>,
+    disable_pmtud: bool,
+    gso: Option<bool>,
+    asked_ack_threshold: Option<u64>,
+    asked_max_ack_delay: Option<Duration>,
+    /// Requests at once per connection; a server's, over both protocols.
+    pub max_incoming_streams: Option<u64>,
+    /// A server's: accept early data.
+    pub allow_0rtt: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Controller {
+    #[default]
+    Cubic,
+    Reno,
+    Bbr,
+}
+
+impl Settings {
+    /// Of a server or a client of one protocol.
+    pub fn new(protocol: &str, server: bool, mut knobs: Knobs) -> Result<Self, Failure> {
+        let mut settings = Self { allow_0rtt: true, ..Self::default() };
+        if server {
+            settings.max_incoming_streams = knobs.count("max_incoming_streams", 1..=1 << 20)?;
+        }
+        if protocol == "h3" {
+            settings.set_quic(server, &mut knobs)?;
+        }
+        knobs.finish(protocol)?;
+        Ok(settings)
+    }
+
+    fn set_quic(&mut self, server: bool, knobs: &mut Knobs) -> Result<(), Failure> {
+        let controllers = [("cubic", Controller::Cubic), ("reno", Controller::Reno), ("bbr", Controller::Bbr)];
+        self.congestion = knobs.choice("congestion_control", &controllers)?.unwrap_or_default();
+        self.initial_window_packets = knobs.count("initial_window", 1..=10_000)?;
+        self.packet_threshold = knobs.count("packet_threshold", 1..=10_000)?;
+        self.time_threshold = knobs.ratio("time_threshold", 1.0..=16.0)?;
+        self.stream_window = knobs.count("initial_stream_window", 1..=LARGEST)?;
+        self.connection_window = knobs.count("initial_connection_window", 1..=LARGEST)?;
+        self.initial_rtt = knobs.seconds("initial_rtt", 0.001..=10.0)?;
+        self.max_udp_payload = knobs.count("max_udp_payload", LEAST_PAYLOAD..=MOST_PAYLOAD)?;
+        self.disable_pmtud = knobs.flag("disable_pmtud")?.unwrap_or(false);
+        self.gso = knobs.flag("gso")?;
+        self.asked_ack_threshold = knobs.count("requested_ack_threshold", 1..=1000)?;
+        self.asked_max_ack_delay = knobs.seconds("requested_max_ack_delay", 0.001..=1.0)?;
+        if server {
+            self.allow_0rtt = knobs.flag("allow_0rtt")?.unwrap_or(true);
+        }
+        Ok(())
+    }
+
+    /// A transport for the connection with the client at `name`, with its trace where QLOGDIR asks for one.
+    pub fn transport(&self, name: &str, role: &str) -> TransportConfig {
+        let mut transport = TransportConfig::default();
+        let mtu = self.initial_payload();
+        transport.initial_mtu(mtu as u16);
+        transport.mtu_discovery_config((!self.disable_pmtud).then(|| {
+            let mut discovery = MtuDiscoveryConfig::default();
+            discovery.upper_bound(self.max_udp_payload.unwrap_or(MOST_PAYLOAD) as u16);
+            discovery
+        }));
+        transport.congestion_controller_factory(self.controller(mtu));
+        if let Some(packets) = self.packet_threshold {
+            transport.packet_threshold(packets as u32);
+        }
+        if let Some(ratio) = self.time_threshold {
+            transport.time_threshold(ratio as f32);
+        }
+        if let Some(bytes) = self.stream_window {
+            transport.stream_receive_window(whole(bytes));
+        }
+        if let Some(bytes) = self.connection_window {
+            transport.receive_window(whole(bytes));
+        }
+        if let Some(streams) = self.max_incoming_streams {
+            transport.max_concurrent_bidi_streams(whole(streams));
+        }
+        if let Some(rtt) = self.initial_rtt {
+            transport.initial_rtt(rtt);
+        }
+        if let Some(on) = self.gso {
+            transport.enable_segmentation_offload(on);
+        }
+        if self.asked_ack_threshold.is_some() || self.asked_max_ack_delay.is_some() {
+            let mut asked = AckFrequencyConfig::default();
+            asked.max_ack_delay(self.asked_max_ack_delay);
+            if let Some(packets) = self.asked_ack_threshold {
+                asked.ack_eliciting_threshold(whole(packets));
+            }
+            transport.ack_frequency_config(Some(asked));
+        }
+        trace(&mut transport, name, role);
+        transport
+    }
+
+    /// Size of the first packets, bytes.
+    fn initial_payload(&self) -> u64 {
+        match self.max_udp_payload {
+            Some(size) if self.disable_pmtud => size,
+            _ => LEAST_PAYLOAD,
+        }
+    }
+
+    fn controller(&self, mtu: u64) -> Arc<dyn ControllerFactory + Send + Sync> {
+        let bytes = self.initial_window_packets.map(|packets| packets * mtu);
+        macro_rules! with_window {
+            ($config:ty) => {{
+                let mut config = <$config>::default();
+                if let Some(bytes) = bytes {
+                    config.initial_window(bytes);
+                }
+                Arc::new(config)
+            }};
+        }
+        match self.congestion {
+            Controller::Cubic => with_window!(CubicConfig),
+            Controller::Reno => with_window!(NewRenoConfig),
+            Controller::Bbr => with_window!(BbrConfig),
+        }
+    }
+}
+
+fn whole(value: u64) -> VarInt {
+    VarInt::from_u64(value).expect("knobs are bounded below 2^62")
+}
+
+#[cfg(feature = "qlog")]
+fn trace(transport: &mut TransportConfig, name: &str, role: &str) {
+    if let Some(file) = longlook_adapter::qlog::create(name, role) {
+        let mut config = quinn::QlogConfig::default();
+        config.writer(Box::new(file)).title(Some(format!("quinn {role}")));
+        transport.qlog_stream(config.into_stream());
+    }
+}
+
+#[cfg(not(feature = "qlog"))]
+fn trace(_transport: &mut TransportConfig, _name: &str, _role: &str) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn set(protocol: &str, server: bool, name: &str, value: &str) -> Result<Settings, Failure> {
+        Settings::new(protocol, server, Knobs::new(BTreeMap::from([(name.into(), value.into())])))
+    }
+
+    #[test]
+    fn knobs_have_roles_protocols_and_bounds() {
+        assert!(set("h3", false, "congestion_control", "bbr").is_ok());
+        assert!(set("h2", true, "max_incoming_streams", "10").is_ok());
+        for (protocol, server, name, value, code) in [
+            ("h2", true, "gso", "true", 127),
+            ("h3", false, "max_incoming_streams", "10", 127),
+            ("h3", false, "allow_0rtt", "true", 127),
+            ("h3", true, "congestion_control", "vegas", 2),
+            ("h3", true, "max_udp_payload", "9000", 2),
+        ] {
+            assert_eq!(set(protocol, server, name, value).unwrap_err().exit_code(), code, "{name}");
+        }
+    }
+
+    #[test]
+    fn packets_are_as_large_as_said_where_nothing_is_discovered() {
+        let mut settings = set("h3", true, "max_udp_payload", "1300").unwrap();
+        assert_eq!(settings.initial_payload(), 1200);
+        settings.disable_pmtud = true;
+        assert_eq!(settings.initial_payload(), 1300);
+    }
+}

@@ -1,0 +1,32 @@
+//! Why a program ends, and the exit code for it.
+
+use std::fmt::Display;
+
+/// What ended a program before its time.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The caller's mistake.
+    Usage(String),
+    /// A request that this stack cannot meet.
+    Unsupported(String),
+    /// Anything else, to be reported.
+    Failed(String),
+    /// Some objects did not arrive; their lines say which.
+    Reported,
+}
+
+impl Failure {
+    /// A failure of the machine or the network, with what was tried.
+    pub fn of(tried: impl Display, error: impl Display) -> Self {
+        Self::Failed(format!("{tried}: {error}"))
+    }
+
+    /// The exit code of the contract.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Unsupported(_) => 127,
+            Self::Failed(_) | Self::Reported => 1,
+        }
+    }
+}
