@@ -14,7 +14,7 @@ _ACCESS = "http.log.access"
 
 
 def configuration(options: Options, port: int, folder: str, keylog: str | None) -> Data:
-    """Everything that Caddy is told. `folder` takes what it keeps, `keylog` the secrets of TLS where they are wanted."""
+    """Everything that Caddy is told. `folder` takes what it keeps, `keylog` the secrets of TLS, if any."""
     return {
         "admin": {"disabled": True, "config": {"persist": False}},
         "storage": {"module": "file_system", "root": folder},
