@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,23 +50,32 @@ def ticket_key(key: bytes) -> bytes:
     return hashlib.shake_256(b"session tickets" + key).digest(_TICKET_KEY_BYTES)
 
 
-def configuration(options: Options, knobs: Mapping[str, Any], port: int, tickets: str, version: str) -> Data:
-    """Everything that Envoy is told, in the terms of its API (v3). `tickets` is the file with their key."""
-    data: Data = {"static_resources": {"listeners": [_listener(options, knobs, port, tickets, version)]}}
+@dataclass(frozen=True)
+class Place:
+    """Where Envoy listens, and files: of the key of tickets, and of the secrets of TLS where they are wanted."""
+
+    port: int
+    tickets: str
+    keylog: str | None = None
+
+
+def configuration(options: Options, knobs: Mapping[str, Any], place: Place, version: str) -> Data:
+    """Everything that Envoy is told, in the terms of its API (v3)."""
+    data: Data = {"static_resources": {"listeners": [_listener(options, knobs, place, version)]}}
     if "congestion_control" in knobs:
         flags = dict(zip((_BBR, _BBR2), _CONTROLLERS[knobs["congestion_control"]], strict=True))
         data["layered_runtime"] = {"layers": [{"name": "knobs", "static_layer": flags}]}
     return data
 
 
-def _listener(options: Options, knobs: Mapping[str, Any], port: int, tickets: str, version: str) -> Data:
+def _listener(options: Options, knobs: Mapping[str, Any], place: Place, version: str) -> Data:
     quic = options.protocol == "h3"
-    address = {"protocol": "UDP" if quic else "TCP", "address": options.address, "port_value": port}
+    address = {"protocol": "UDP" if quic else "TCP", "address": options.address, "port_value": place.port}
     manager = _manager(options, knobs, version)
     listener: Data = {
         "name": "server",
         "address": {"socket_address": address},
-        "filter_chains": [{"transport_socket": _security(options, knobs, tickets), "filters": [manager]}],
+        "filter_chains": [{"transport_socket": _security(options, knobs, place), "filters": [manager]}],
     }
     if quic:
         listener["udp_listener_config"] = _udp(knobs)
@@ -89,11 +99,13 @@ def _protocol_options(knobs: Mapping[str, Any]) -> Data:
     return {field: knobs[name] for name, field in _FIELDS.items() if name in knobs}
 
 
-def _security(options: Options, knobs: Mapping[str, Any], tickets: str) -> Data:
+def _security(options: Options, knobs: Mapping[str, Any], place: Place) -> Data:
     versions = {"tls_minimum_protocol_version": "TLSv1_3", "tls_maximum_protocol_version": "TLSv1_3"}
     certificate = {"certificate_chain": {"filename": options.certificate}, "private_key": {"filename": options.key}}
     common: Data = {"tls_params": versions, "tls_certificates": [certificate]}
-    context = {"common_tls_context": common, "session_ticket_keys": {"keys": [{"filename": tickets}]}}
+    if place.keylog:
+        common["key_log"] = {"path": place.keylog}
+    context = {"common_tls_context": common, "session_ticket_keys": {"keys": [{"filename": place.tickets}]}}
     if options.protocol == "h3":
         kind = "transport_sockets.quic.v3.QuicDownstreamTransport"
         early = knobs.get("allow_0rtt", True)

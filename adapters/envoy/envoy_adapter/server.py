@@ -1,13 +1,14 @@
 """Envoy as a server."""
 
 import json
+import os
 from pathlib import Path
 
 from longlook_adapter.options import Options
 from longlook_adapter.packages import installed_program
 from longlook_adapter.supervise import Foreign, supervise
 
-from envoy_adapter.configuration import configuration, knobs_of, ticket_key
+from envoy_adapter.configuration import Place, configuration, knobs_of, ticket_key
 
 _OF_PACKAGE = "envoy/_bin/envoy"
 _LISTENS = "starting workers"
@@ -21,7 +22,8 @@ def run(options: Options) -> None:
     def configure(folder: Path, port: int) -> Foreign:
         tickets, file = folder / "ticket.key", folder / "envoy.json"
         tickets.write_bytes(ticket_key(Path(options.key).read_bytes()))
-        file.write_text(json.dumps(configuration(options, knobs, port, str(tickets), version)))
+        place = Place(port, str(tickets), os.environ.get("SSLKEYLOGFILE"))
+        file.write_text(json.dumps(configuration(options, knobs, place, version)))
         alone = ("--concurrency", "1", "--disable-hot-restart")
         quiet = ("--log-level", "warning", "--component-log-level", "config:info,misc:error")
         argv = (binary, "-c", str(file), *alone, *quiet)
