@@ -1,4 +1,4 @@
-"""Libraries from packages of Debian for a stack's program, whatever the machine itself has installed. No root."""
+"""Libraries and programs from packages of Debian, whatever the machine itself has installed. No root."""
 
 import shutil
 import subprocess
@@ -20,30 +20,52 @@ def fetch_libraries(listed: Path, suite: str, work: Path, into: Path) -> None:
     All are of one release of Debian (`suite`), and apt verifies them with its keyring; `work` is for what apt needs
     meanwhile.
     """
+    libraries = listed_libraries(listed)
+    root = _unpacked([name for name, _ in libraries], suite, work, listed.parent.parent.name)
+    into.mkdir()
+    for number, (name, soname) in enumerate(libraries):
+        shutil.copy(_library(root, name, soname), into / f"{number:02d}-{soname}")
+
+
+def fetch_packages(listed: Path, suite: str, work: Path, into: Path) -> None:
+    """Put what the packages that a file lists (one per line) install into a folder, their documents left out.
+
+    As `fetch_libraries` else: of one release, verified, and without touching the machine's own packages.
+    """
+    names = [name for line in _lines(listed) for name in line]
+    shutil.move(_unpacked(names, suite, work, listed.parent.parent.name), into)
+    shutil.rmtree(into / "usr" / "share", ignore_errors=True)
+
+
+def _unpacked(names: list[str], suite: str, work: Path, stack: str) -> Path:
+    """The folder below `work` in which packages were unpacked."""
     from longlook import guestkernel_apt as apt  # not at the top: a guest reads the declarations of stacks
 
     for program in ("apt-get", "apt-cache", "dpkg-deb"):
         if shutil.which(program) is None:
-            raise MachineError(f"{program} is missing, and {listed.parent.parent.name} comes from Debian", _HINT)
+            raise MachineError(f"{program} is missing, and {stack} comes from Debian", _HINT)
     mirror = apt.choose_mirror(apt.machine_entries(Path("/etc/apt")), None)
     if mirror is None:
         raise MachineError("this machine's package sources name no mirror of Debian", _HINT)
     work.mkdir()
-    into.mkdir()
     try:
         archive = apt.PrivateApt(work, mirror.uri, suite, apt.archive_keyring(), work / "log")
         archive.update()
-        for number, (name, soname) in enumerate(listed_libraries(listed)):
+        for name in names:
             file = archive.download(_found(archive.show(name), name, suite), work / "packages", lambda _text: None)
-            shutil.copy(_unpacked(file, work / "root", soname), into / f"{number:02d}-{soname}")
+            _unpack(file, work / "root")
     except MachineError as error:
         raise MachineError(error.message, _HINT) from error
+    return work / "root"
 
 
 def listed_libraries(listed: Path) -> list[tuple[str, str]]:
     """(package, soname) of each line that is no comment."""
-    lines = [line.split() for line in listed.read_text().splitlines() if not line.startswith("#")]
-    return [(package, soname) for package, soname in lines]
+    return [(package, soname) for package, soname in _lines(listed)]
+
+
+def _lines(listed: Path) -> list[list[str]]:
+    return [line.split() for line in listed.read_text().splitlines() if not line.startswith("#")]
 
 
 def _found(package: "Package | None", name: str, suite: str) -> "Package":
@@ -52,11 +74,14 @@ def _found(package: "Package | None", name: str, suite: str) -> "Package":
     return package
 
 
-def _unpacked(package: Path, root: Path, soname: str) -> Path:
+def _unpack(package: Path, root: Path) -> None:
     done = subprocess.run(("dpkg-deb", "-x", str(package), str(root)), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise MachineError(f"{package.name} cannot be unpacked: {done.stderr.strip()}", _HINT)
+
+
+def _library(root: Path, package: str, soname: str) -> Path:
     for folder in _LIBRARIES:
         if (root / folder / soname).exists():
             return root / folder / soname
-    raise MachineError(f"{package.name} does not hold {soname}", _HINT)
+    raise MachineError(f"{package} does not hold {soname}", _HINT)

@@ -125,7 +125,9 @@ class _Server:
         self._found = found
 
     def connection(self, line: Line) -> None:
-        secure = time_ns(line, "t_handshake_ns")
+        secure = optional_time_ns(line, "t_handshake_ns")
+        if secure is None:
+            return  # a program of others that tells of its connections, not of their times
         protocol = text(line, "protocol")
         remote = text(line, "remote")
         owner = owner_of(self._found.connections, port_of(remote), secure)

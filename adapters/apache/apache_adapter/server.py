@@ -1,0 +1,50 @@
+"""Apache as a server."""
+
+import ctypes
+import json
+import os
+from pathlib import Path
+
+from longlook_adapter.accepted import Accepted
+from longlook_adapter.debian import Packaged
+from longlook_adapter.knobs import parse_knobs
+from longlook_adapter.options import Options
+from longlook_adapter.supervise import Foreign, supervise
+
+from apache_adapter.configuration import KNOBS, configuration
+
+PROGRAM = Packaged(Path(__file__).parents[1], "usr/sbin/apache2")
+_LISTENS = "resuming normal operations"
+_PR_SET_SECUREBITS, _NO_SETUID_FIXUP = 28, 1 << 2
+
+
+def run(options: Options) -> None:
+    """Serve until SIGTERM."""
+    knobs = parse_knobs(options.knobs, KNOBS, "Apache")
+    prctl, as_root = ctypes.CDLL(None).prctl, os.geteuid() == 0
+
+    def keep_capabilities() -> None:
+        """Apache refuses to work as root; as whoever else, it must still read what is the laboratory's alone."""
+        if as_root:
+            prctl(_PR_SET_SECUREBITS, _NO_SETUID_FIXUP, 0, 0, 0)
+
+    def configure(folder: Path, port: int) -> Foreign:
+        file = folder / "apache.conf"
+        modules = PROGRAM.root / "usr" / "lib" / "apache2" / "modules"
+        file.write_text(configuration(options, knobs, port, folder, modules, as_root=as_root))
+        accepted = Accepted(options.protocol, (options.address, port))
+
+        def on_request(line: str) -> None:
+            said = json.loads(line)
+            remote = (said["address"], int(said["port"]))
+            accepted.request(remote, resumed=said["session"] == "Resumed", used_0rtt=False)
+
+        return Foreign(
+            (PROGRAM.path, "-f", str(file), "-DFOREGROUND"),
+            is_ready=lambda line: _LISTENS in line,
+            on_request=on_request,
+            env=PROGRAM.env,
+            prepare=keep_capabilities,
+        )
+
+    supervise(options, PROGRAM.version(), configure)

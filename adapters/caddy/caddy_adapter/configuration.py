@@ -1,0 +1,70 @@
+"""Caddy's configuration for one job, as plain data, and what its access log says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from longlook_adapter.lines import endpoint
+from longlook_adapter.options import Options
+
+Data = dict[str, Any]
+
+_EARLY = "early"
+_ACCESS = "http.log.access"
+
+
+def configuration(options: Options, port: int, folder: str, keylog: str | None) -> Data:
+    """Everything that Caddy is told. `folder` takes what it keeps, `keylog` the secrets of TLS, if any."""
+    return {
+        "admin": {"disabled": True, "config": {"persist": False}},
+        "storage": {"module": "file_system", "root": folder},
+        "logging": {"logs": _logs()},
+        "apps": {
+            "http": {"grace_period": "100ms", "servers": {"server": _server(options, port, keylog)}},
+            "tls": {"certificates": {"load_files": [{"certificate": options.certificate, "key": options.key}]}},
+        },
+    }
+
+
+def _logs() -> Data:
+    return {
+        "default": {"writer": {"output": "stderr"}, "encoder": {"format": "json"}, "exclude": [_ACCESS]},
+        "access": {"writer": {"output": "stdout"}, "encoder": {"format": "json"}, "include": [_ACCESS]},
+    }
+
+
+def _server(options: Options, port: int, keylog: str | None) -> Data:
+    quic = options.protocol == "h3"
+    policy: Data = {"protocol_min": "tls1.3", "alpn": [options.protocol]}
+    if keylog:
+        policy["insecure_secrets_log"] = keylog
+    files = {"handler": "file_server", "root": options.www, "index_names": []}
+    no_store = {"handler": "headers", "response": {"set": {"Cache-Control": ["no-store"]}}}
+    early = {"handler": "log_append", "key": _EARLY, "value": "true"}
+    return {
+        "listen": [endpoint((options.address, port))],
+        "protocols": ["h3"] if quic else ["h1", "h2"],  # h2 alone is refused; the offered ALPN leaves h2 alone
+        "automatic_https": {"disable": True},
+        "tls_connection_policies": [policy],
+        "logs": {},
+        "routes": [
+            *([{"match": [{"tls": {"handshake_complete": False}}], "handle": [early]}] if quic else []),
+            {"handle": [no_store, files]},
+        ],
+    }
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a line of the access log says of its connection."""
+
+    remote: tuple[str, int]
+    resumed: bool
+    early: bool
+
+
+def request_of(line: Mapping[str, Any]) -> Request:
+    """What a line says."""
+    request = line["request"]
+    remote = (request["remote_ip"], int(request["remote_port"]))
+    return Request(remote, resumed=request["tls"]["resumed"] is True, early=line.get(_EARLY) == "true")

@@ -1,0 +1,39 @@
+"""The program of Debian's that an adapter runs, from packages unpacked beside it."""
+
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from longlook_adapter.errors import AdapterError
+
+_LIBRARIES = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
+
+
+class Packaged:
+    """A program below the folder `root` beside the adapter's own."""
+
+    def __init__(self, adapter: Path, relative: str) -> None:
+        self.root = adapter.resolve().parent / "root"
+        self.path = str(self.root / relative)
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Where it finds its libraries; those of the machine are others."""
+        return {"LD_LIBRARY_PATH": ":".join(str(self.root / folder) for folder in _LIBRARIES)}
+
+    def version(self) -> str:
+        """What it says of itself; AdapterError where it does not run."""
+        try:
+            done = subprocess.run((self.path, "-v"), env=self.env, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise AdapterError(f"{self.path} does not run: {error}") from error
+        found = re.search(r"/(\d+\.\d+\.\d+)", done.stdout + done.stderr)
+        if found is None:
+            raise AdapterError(f"{self.path} does not say its version: {done.stderr.strip()}")
+        return found[1]
+
+    def expect(self, version: str) -> None:
+        """AdapterError unless it is this version."""
+        if (found := self.version()) != version:
+            raise AdapterError(f"Debian has {found} now, not {version}")

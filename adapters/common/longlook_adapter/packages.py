@@ -1,0 +1,19 @@
+"""The Python package that brought the program which an adapter runs, in the environment that the adapter is in."""
+
+from pathlib import Path
+
+from longlook_adapter.errors import AdapterError
+
+
+def installed_program(adapter: Path, relative: str, distribution: str) -> tuple[str, str]:
+    """Path of a program and version of its package.
+
+    `relative` is the program's path from the environment's root or from its packages; `adapter` is the adapter's folder
+    in that root.
+    """
+    root = adapter.resolve().parent
+    programs = [*root.glob(f"lib/python3*/site-packages/{relative}"), *root.glob(relative)]
+    versions = list(root.glob(f"lib/python3*/site-packages/{distribution}-*.dist-info"))
+    if not programs or not versions:
+        raise AdapterError(f"{distribution} is not installed in {root}")
+    return str(programs[0]), versions[0].name.removeprefix(f"{distribution}-").removesuffix(".dist-info")

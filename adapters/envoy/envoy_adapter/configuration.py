@@ -1,0 +1,178 @@
+"""Envoy's configuration for one job, as plain data."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from longlook_adapter.knobs import one_of, parse_knobs, truth, whole
+from longlook_adapter.options import Options
+
+Data = dict[str, Any]
+
+_TICKET_KEY_BYTES = 80
+_CONTENT_TYPES = {"html": "text/html", "png": "image/png"}
+_OTHER_TYPE = "application/octet-stream"
+_FILE_SERVER_SINCE = (1, 38)
+_BBR, _BBR2 = (
+    f"envoy.reloadable_features.FLAGS_envoy_quiche_reloadable_flag_quic_{name}"
+    for name in ("default_to_bbr", "default_to_bbr_v2")
+)
+_CONTROLLERS = {"cubic": (False, False), "bbr": (True, False), "bbr2": (False, True)}  # values of the two above
+_EITHER: Mapping[str, Callable[[str], Any]] = {
+    "initial_stream_window": whole(65_535, 1 << 24),
+    "initial_connection_window": whole(65_535, 25_165_824),
+    "max_incoming_streams": whole(1, 100_000),
+}
+_QUIC: Mapping[str, Callable[[str], Any]] = {
+    "congestion_control": one_of(*_CONTROLLERS),
+    "max_udp_payload": whole(1200, 1452),
+    "gso": truth,
+    "allow_0rtt": truth,
+}
+_FIELDS = {
+    "initial_stream_window": "initial_stream_window_size",
+    "initial_connection_window": "initial_connection_window_size",
+    "max_incoming_streams": "max_concurrent_streams",
+    "max_udp_payload": "max_packet_length",
+}
+
+
+def knobs_of(options: Options, version: str) -> Mapping[str, Any]:
+    """Checked knobs; some mean something with QUIC alone."""
+    known = {**_EITHER, **(_QUIC if options.protocol == "h3" else {})}
+    return parse_knobs(options.knobs, known, f"Envoy {version} over {options.protocol}")
+
+
+def ticket_key(key: bytes) -> bytes:
+    """The key of session tickets: Envoy keeps no sessions over QUIC without one. It follows from the server's own."""
+    return hashlib.shake_256(b"session tickets" + key).digest(_TICKET_KEY_BYTES)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where Envoy listens, and files: of the key of tickets, and of the secrets of TLS where they are wanted."""
+
+    port: int
+    tickets: str
+    keylog: str | None = None
+
+
+def configuration(options: Options, knobs: Mapping[str, Any], place: Place, version: str) -> Data:
+    """Everything that Envoy is told, in the terms of its API (v3)."""
+    data: Data = {"static_resources": {"listeners": [_listener(options, knobs, place, version)]}}
+    if "congestion_control" in knobs:
+        flags = dict(zip((_BBR, _BBR2), _CONTROLLERS[knobs["congestion_control"]], strict=True))
+        data["layered_runtime"] = {"layers": [{"name": "knobs", "static_layer": flags}]}
+    return data
+
+
+def _listener(options: Options, knobs: Mapping[str, Any], place: Place, version: str) -> Data:
+    quic = options.protocol == "h3"
+    address = {"protocol": "UDP" if quic else "TCP", "address": options.address, "port_value": place.port}
+    manager = _manager(options, knobs, version)
+    listener: Data = {
+        "name": "server",
+        "address": {"socket_address": address},
+        "filter_chains": [{"transport_socket": _security(options, knobs, place), "filters": [manager]}],
+    }
+    if quic:
+        listener["udp_listener_config"] = _udp(knobs)
+    else:
+        listener["enable_reuse_port"] = False
+        listener["filter_chains"][0]["filter_chain_match"] = {"application_protocols": ["h2"]}
+        inspector = _extension("envoy.filters.listener.tls_inspector", "filters.listener.tls_inspector.v3.TlsInspector")
+        listener["listener_filters"] = [inspector]
+    return listener
+
+
+def _udp(knobs: Mapping[str, Any]) -> Data:
+    found: Data = {"quic_options": {"quic_protocol_options": _protocol_options(knobs)}}
+    if "gso" in knobs:
+        kind = "UdpGsoBatchWriterFactory" if knobs["gso"] else "UdpDefaultWriterFactory"
+        found["udp_packet_packet_writer_config"] = _extension(kind, f"udp_packet_writer.v3.{kind}")
+    return found
+
+
+def _protocol_options(knobs: Mapping[str, Any]) -> Data:
+    return {field: knobs[name] for name, field in _FIELDS.items() if name in knobs}
+
+
+def _security(options: Options, knobs: Mapping[str, Any], place: Place) -> Data:
+    versions = {"tls_minimum_protocol_version": "TLSv1_3", "tls_maximum_protocol_version": "TLSv1_3"}
+    certificate = {"certificate_chain": {"filename": options.certificate}, "private_key": {"filename": options.key}}
+    common: Data = {"tls_params": versions, "tls_certificates": [certificate]}
+    if place.keylog:
+        common["key_log"] = {"path": place.keylog}
+    context = {"common_tls_context": common, "session_ticket_keys": {"keys": [{"filename": place.tickets}]}}
+    if options.protocol == "h3":
+        kind = "transport_sockets.quic.v3.QuicDownstreamTransport"
+        early = knobs.get("allow_0rtt", True)
+        return _extension("quic", kind, enable_early_data=early, downstream_tls_context=context)
+    common["alpn_protocols"] = ["h2"]
+    return _extension("tls", "transport_sockets.tls.v3.DownstreamTlsContext", **context)
+
+
+def _manager(options: Options, knobs: Mapping[str, Any], version: str) -> Data:
+    """The connection manager. Its filters answer everything: what no file is, is not found."""
+    by_filter = tuple(int(part) for part in version.split(".")[:2]) >= _FILE_SERVER_SINCE
+    quic = options.protocol == "h3"
+    return _extension(
+        "envoy.filters.network.http_connection_manager",
+        "filters.network.http_connection_manager.v3.HttpConnectionManager",
+        codec_type="HTTP3" if quic else "HTTP2",
+        stat_prefix="server",
+        route_config=_routes([] if by_filter else _files(Path(options.www)), Path(options.www)),
+        http_filters=[
+            _no_store(),
+            *([_file_server(options.www)] if by_filter else []),
+            _extension("envoy.filters.http.router", "filters.http.router.v3.Router"),
+        ],
+        **({"http3_protocol_options": {}} if quic else {"http2_protocol_options": _protocol_options(knobs)}),
+    )
+
+
+def _no_store() -> Data:
+    header = {"header": {"key": "cache-control", "value": "no-store"}, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}
+    return _extension(
+        "envoy.filters.http.header_mutation",
+        "filters.http.header_mutation.v3.HeaderMutation",
+        mutations={"response_mutations": [{"append": header}]},
+    )
+
+
+def _file_server(www: str) -> Data:
+    return _extension(
+        "envoy.filters.http.file_server",
+        "filters.http.file_server.v3.FileServerConfig",
+        manager_config={"thread_pool": {"thread_count": 1}},
+        path_mappings=[{"request_path_prefix": "/", "file_path_prefix": f"{www}/"}],
+        content_types=_CONTENT_TYPES,
+        default_content_type=_OTHER_TYPE,
+    )
+
+
+def _routes(files: list[Path], www: Path) -> Data:
+    """One route for each of some files, which are read at the start, and none for anything else."""
+    absent: Data = {"match": {"prefix": "/"}, "direct_response": {"status": 404}}
+    largest = max((path.stat().st_size for path in files), default=1)
+    host = {"name": "site", "domains": ["*"], "routes": [*(_route(path, www) for path in files), absent]}
+    return {"name": "routes", "virtual_hosts": [host], "max_direct_response_body_size_bytes": max(largest, 1)}
+
+
+def _route(path: Path, www: Path) -> Data:
+    kind = {"key": "content-type", "value": _CONTENT_TYPES.get(path.suffix[1:], _OTHER_TYPE)}
+    return {
+        "match": {"path": f"/{path.relative_to(www)}"},
+        "direct_response": {"status": 200, "body": {"filename": str(path)}},
+        "response_headers_to_add": [{"header": kind, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}],
+    }
+
+
+def _files(www: Path) -> list[Path]:
+    return sorted(path for path in www.rglob("*") if path.is_file())
+
+
+def _extension(name: str, kind: str, **fields: Any) -> Data:
+    return {"name": name, "typed_config": {"@type": f"type.googleapis.com/envoy.extensions.{kind}", **fields}}

@@ -1,0 +1,53 @@
+"""Caddy: quic-go and Go's net/http behind a web server (adapters/caddy), from Python's package index."""
+
+from pathlib import Path
+
+from longlook.installing_python import adapter_of, environment, is_made
+from longlook.job import Program
+from longlook.model import ConnectionState
+from longlook.paths import adapters_dir
+from longlook.stacks import Command, ServerJob, Stack, Version, server_arguments
+
+_NAME = "caddy"
+_ENVIRONMENT = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}
+_VERSIONS = (  # each has a lock file in adapters/caddy/locks
+    Version("2.9.1", "2025-01-25", note="quic-go 0.48.2, Go 1.23.4"),
+    Version("2.10.2", "2025-08-25", note="quic-go 0.54.0, Go 1.25.0"),
+    Version("2.11.1", "2026-03-03", note="quic-go 0.59.0, Go 1.26.0"),
+    Version("2.11.7", "2026-10-10", note="quic-go 0.63.0, Go 1.26.8"),
+)
+
+
+def install(version: str) -> Program:
+    """Make the environment with one version of Caddy, or take it from the cache."""
+    return environment(_NAME, STACK.version(version).name, _sources())
+
+
+def installed(version: str) -> bool:
+    """Whether `install` has nothing to do."""
+    return is_made(_NAME, version, _sources())
+
+
+def server_command(program: Program, job: ServerJob) -> Command:
+    """The program as a server."""
+    main = str(adapter_of(program) / "caddy_main.py")
+    return Command((program.path, "-S", main, *server_arguments(job)), _ENVIRONMENT)  # -S: it needs no site-packages
+
+
+def _sources() -> Path:
+    return adapters_dir() / _NAME
+
+
+STACK = Stack(
+    name=_NAME,
+    summary="Caddy: a web server on quic-go and Go's net/http",
+    roles=("server",),
+    protocols=("h3", "h2"),
+    connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
+    versions=_VERSIONS,
+    knobs={},
+    log_formats=("qlog",),
+    install=install,
+    server_command=server_command,
+    installed=installed,
+)

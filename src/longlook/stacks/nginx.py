@@ -1,0 +1,40 @@
+"""nginx, of Debian: HTTP/2 over TCP (adapters/nginx)."""
+
+from longlook.installing_packaged import is_packaged, packaged, packaged_server
+from longlook.job import Program
+from longlook.model import ConnectionState
+from longlook.stacks import Knob, Stack, Version
+
+_NAME = "nginx"
+_SUITES = {"1.22.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
+_KNOBS = {
+    "max_incoming_streams": Knob(
+        int, "streams", None, "requests at once per connection (stack: 128)",
+        roles=("server",), minimum=1, maximum=100_000,
+    ),
+}  # fmt: skip
+
+
+def install(version: str) -> Program:
+    """The adapter with Debian's packages, from the cache or from Debian's archive."""
+    return packaged(_NAME, STACK.version(version).name, _SUITES[version])
+
+
+def installed(version: str) -> bool:
+    """Whether `install` has nothing to do."""
+    return is_packaged(_NAME, version)
+
+
+STACK = Stack(
+    name=_NAME,
+    summary="nginx, of Debian: HTTP/2 over TCP",
+    roles=("server",),
+    protocols=("h2",),
+    connections=(ConnectionState.COLD, ConnectionState.RESUMED),
+    versions=(Version("1.22.1", "2022-11-10"),),
+    knobs=_KNOBS,
+    log_formats=(),
+    install=install,
+    server_command=packaged_server,
+    installed=installed,
+)
