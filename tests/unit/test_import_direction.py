@@ -17,7 +17,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         | {"network", "traces", "presets", "linkschema"}
         | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"}
         | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader"}
-        | {"linktool"},
+        | {"linktool", "tcp"},
     ),
     (
         "effects",
@@ -32,7 +32,7 @@ LAYERS: list[tuple[str, set[str]]] = [
 
 # Plug-ins declare in the pure layer and may carry out their effects (install, prepare) through these.
 PLUGIN_EFFECTS = {
-    "stacks": {"installing", "installing_debian", "installing_packaged", "installing_python"},
+    "stacks": {"installing", *(f"installing_{kind}" for kind in ("debian", "go", "packaged", "python", "rust"))},
     "workloads": {"content"},
 }
 
