@@ -30,7 +30,10 @@ LAYERS: list[tuple[str, set[str]]] = [
 ]
 
 # Plug-ins declare in the pure layer and may carry out their effects (install, prepare) through these.
-PLUGIN_EFFECTS = {"stacks": {"installing", "installing_debian", "installing_python"}, "workloads": {"content"}}
+PLUGIN_EFFECTS = {
+    "stacks": {"installing", "installing_debian", "installing_go", "installing_python"},
+    "workloads": {"content"},
+}
 
 LIGHT = {"agent", "guest", "codec", "errors", "job", "model", "paths", "registry", "stacks", "lab"}
 """What the agent imports, on the host and in a guest; nothing of this may import a heavy library at its top."""
