@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -176,7 +177,7 @@ func congestionControl(socket *net.TCPConn) string {
 		fmt.Fprintln(os.Stderr, "TCP_CONGESTION:", controlErr, err)
 		return ""
 	}
-	return name
+	return strings.TrimRight(name, "\x00") // older releases of x/sys leave what the kernel padded with
 }
 
 // h2Connection is a client's HTTP/2 connection.

@@ -1,6 +1,6 @@
 package main
 
-// quic-go as it was released has no knobs but its own; a patched one (patches/) brings its file in place of this one.
+// quic-go as it was released has no knobs but its own; a patched one (_patches/) brings its file in place of this one.
 
 const patchedSuffix = ""
 

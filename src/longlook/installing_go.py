@@ -4,7 +4,7 @@ Below an adapter's folder:
     *.go, go.mod, go.sum      the newest version's
     versions/VERSION/         go.mod and go.sum of another version
     _older/NAME-until-X.Y.go  stands in for NAME.go (or is added) up to X.Y; of several, the first that reaches it
-    patches/VERSION/          *.patch for the library's sources of that version, *.go that stand in where these apply
+    _patches/VERSION/         *.patch for the library's sources of that version, *.go that stand in where these apply
 """
 
 import json
@@ -54,7 +54,7 @@ def _files(adapter: Path, version: str) -> Iterator[tuple[Path, str]]:
     if own.is_dir():
         files |= {path.name: path for path in own.iterdir()}
     if library != version:
-        patches = adapter / "patches" / library
+        patches = adapter / "_patches" / library
         if not patches.is_dir():
             raise MachineError(f"{adapter.name} has no patches for {library}", f"they belong into {patches}")
         files |= {path.name: path for path in patches.glob("*.go")}

@@ -25,8 +25,8 @@ def adapter(tmp_path: Path) -> Path:
         "_older/extra-until-0.17.go": "extra",
         "versions/0.10.1/go.mod": "0.10.1",
         "versions/0.10.1/go.sum": "its sums",
-        "patches/0.20.0/b.patch": "patch",
-        "patches/0.20.0/dial.go": "dial tuned",
+        "_patches/0.20.0/b.patch": "patch",
+        "_patches/0.20.0/dial.go": "dial tuned",
     }
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -47,7 +47,7 @@ _VERSIONS = (
     Version("0.62.0", "2026-08-30"),
     Version("0.63.0", "2026-09-22"),
     Version("0.64.1", "2026-10-19"),
-    Version(_PATCHED, "2026-11-03", note="patched (adapters/quic-go/patches/0.65.0): its sender can be tuned"),
+    Version(_PATCHED, "2026-11-03", note="patched (adapters/quic-go/_patches/0.65.0): its sender can be tuned"),
     Version("0.65.0", "2026-11-03"),
 )  # each but the last has module files in adapters/quic-go/versions
 
