@@ -12,7 +12,7 @@ _RTT_S = 0.1
 _RATE_MBPS = 20
 _DEPTH = 8  # 5 ms of packets at this rate: less than an eighth of the round trip, so that time does not decide
 _LATE_SHARE = 0.4  # of a round trip
-_OFTEN = 0.004
+_OFTEN = 0.01
 _NEVER = 1_000
 
 
