@@ -112,7 +112,7 @@ def in_round_trips(sizes: list[int], rtt_s: float, first_s: float = 0.0) -> list
 
 
 def test_largest_window_bounds_a_round_trip() -> None:
-    bound, free = (packets(data(in_round_trips([count] * 20, 0.2))) for count in (150, 900))
+    bound, free = (packets(data(in_round_trips([count] * 20, 0.2))) for count in (950, 1_900))
     assert judged("max_stream_window", {"default": seen(free), "set": seen(bound)}).status is Status.PASSED
     assert judged("max_stream_window", {"default": seen(bound), "set": seen(bound)}).status is Status.FAILED
     assert judged("max_stream_window", {"default": seen(free), "set": seen(free)}).status is Status.FAILED

@@ -82,17 +82,6 @@ def parameters(events: Sequence[Event], sender: str) -> Mapping[str, Any]:
     return found
 
 
-def offers(events: Sequence[Event], frame_type: str) -> list[int]:
-    """The limits of all frames of a kind (`max_data`, `max_stream_data`) that the log's writer received, in order."""
-    return [
-        int(frame["maximum"])
-        for event in events
-        if event.name == "packet_received"
-        for frame in event.data.get("frames") or ()
-        if isinstance(frame, dict) and frame.get("frame_type") == frame_type and "maximum" in frame
-    ]
-
-
 def count(events: Sequence[Event], name: str) -> int:
     """How many events of a name there are."""
     return sum(event.name == name for event in events)

@@ -50,8 +50,6 @@ def check_all(
 def _checked(each: Subject, engine: Engine, out: Path, say: Say, jobs: int, *, use_cache: bool) -> Report:
     try:
         return check_subject(each, engine, out, say, jobs=jobs, use_cache=use_cache)
-    except InputError:
-        raise
     except LonglookError as error:
         broken = Result("the suite", Status.FAILED, f"it could not be run: {error.message}")
         return Report(each.stack.name, each.version, None, engine.name, int(time.time()), (broken,))

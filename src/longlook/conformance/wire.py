@@ -10,6 +10,9 @@ from longlook.conformance.evidence import Packets
 LARGE_BYTES = 600
 """Packets of data; ACKs, settings and requests are smaller."""
 
+_NEAR = 500
+"""Packets behind one that may have overtaken it."""
+
 _TURNS_UNTIL_CALM = 2.1
 """Round trips from a loss until the sender has found it and its flight has fallen to the new window."""
 
@@ -99,12 +102,11 @@ def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float) -> floa
     return after / min(before, path_bytes) if before else None
 
 
-def overtaken(packets: Packets) -> int:
-    """How many of the server's packets a later one overtook on the way."""
+def overtaken(packets: Packets, by: int = 3) -> int:
+    """How many of the server's packets at least so many later ones overtook on the way."""
     server = packets.of("server")
     left_s = server.left_s[~np.isnan(server.left_s)]
-    earliest_behind = np.minimum.accumulate(left_s[::-1])[::-1]
-    return int((left_s[:-1] > earliest_behind[1:]).sum())
+    return sum(int((left_s[at + 1 : at + _NEAR] < left_s[at]).sum()) >= by for at in range(len(left_s)))
 
 
 def data_packets(packets: Packets) -> int:

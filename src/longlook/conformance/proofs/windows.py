@@ -12,7 +12,8 @@ _OFFERED = 300_007
 """No stack's default, nor a multiple of anything."""
 
 _RTT_S = 0.2
-_LARGEST = 200_000
+_SMALL, _ABOVE_INITIAL = 200_000, 1_200_000
+"""The largest window: below most initial ones where those can be set too, else above."""
 _HEADERS = 1.08
 """Of packets and frames, beside what flow control counts."""
 
@@ -57,19 +58,21 @@ def max_window(ask: Ask) -> Check:
     if ask.role == "server":
         return ask.without("a server gets requests alone, which never fill a window that tunes itself")
     initial = ask.name.replace("max_", "initial_")
-    start = {initial: _LARGEST // 2} if initial in ask.siblings else {}
-    link, workload = path(50, _RTT_S), transfer(6_000_000)
+    tuned = initial in ask.siblings
+    largest = _SMALL if tuned else _ABOVE_INITIAL
+    start = {initial: largest // 2} if tuned else {}
+    link, workload = (path(50, _RTT_S), transfer(6_000_000)) if tuned else (path(120, _RTT_S), transfer(15_000_000))
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
         most = {name: wire.most_in(seen[name].packets, _RTT_S) for name in ("default", "set")}
-        text = f"at most {most['set']} bytes in a round trip with {_LARGEST}, {most['default']} by default"
+        text = f"at most {most['set']} bytes in a round trip with {largest}, {most['default']} by default"
         if not seen["set"].ok or most["set"] is None or most["default"] is None:
             return verdict(False, f"{text}; {seen['set'].why}")
-        return verdict(most["set"] <= _LARGEST * _HEADERS and most["default"] >= 1.5 * most["set"], text)
+        return verdict(most["set"] <= largest * _HEADERS and most["default"] >= 1.5 * most["set"], text)
 
     wants = {
         "default": ask.want(start, link, workload),
-        "set": ask.want({**start, ask.name: _LARGEST}, link, workload),
+        "set": ask.want({**start, ask.name: largest}, link, workload),
     }
     return ask.check(wants, judge)
 
