@@ -111,11 +111,11 @@ def _between(stack: Stack, good: Side, bad: Side) -> list[str]:
         raise InputError(f"{good.name} and {bad.name} are different stacks", "name two versions of one stack")
     if good.protocol != bad.protocol:
         raise InputError(f"GOOD speaks {good.protocol} and BAD {bad.protocol}", "bisect over versions alone")
-    names = list(stack.version_names)
+    names = list(stack.version_names)  # with variants of a release such as 1.0+patch, which are no step of its history
     first, last = names.index(good.version), names.index(bad.version)
     if first >= last:
         raise InputError(f"{good.name} is not older than {bad.name}", f"in order of age: {', '.join(names)}")
-    return names[first : last + 1]
+    return [name for name in names[first : last + 1] if "+" not in name or name in (good.version, bad.version)]
 
 
 def _try(order: Order, out: Path, means: Means, observer: pipeline.Observer) -> Step:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from rich.console import Group
+from rich.live import Live
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
@@ -28,27 +30,26 @@ class SetupShower:
         self._drawn = sys.stdout.isatty() and not as_json
         self._at_work = Progress(
             SpinnerColumn(),
-            TextColumn("{task.fields[part]}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
             TimeElapsedColumn(),
             TextColumn("{task.fields[step]}", style="dim"),
-            console=self._console,
-            disable=not self._drawn,
-            transient=True,
         )
-        self._all = self._at_work.add_task("", part="all", step="", total=len(parts))
+        self._overall = Progress(TextColumn("installed"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._all = self._overall.add_task("", total=len(parts))
+        self._live = Live(Group(self._at_work, self._overall), console=self._console, transient=True)
 
     def __enter__(self) -> Self:
         """Start drawing."""
-        self._at_work.start()
+        if self._drawn:
+            self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave the terminal as it was."""
-        self._at_work.stop()
+        if self._drawn:
+            self._live.stop()
 
     def watcher(self) -> "setup_parallel.Watcher":
         """The functions that the installation calls."""
@@ -73,7 +74,7 @@ class SetupShower:
 
     def _begun(self, part: str) -> None:
         self._started[part] = time.monotonic()
-        self._tasks[part] = self._at_work.add_task("", part=escape(part), step="", total=None)
+        self._tasks[part] = self._at_work.add_task(escape(part), step="", total=None)
 
     def _step(self, part: str, step: str) -> None:
         if self._as_json:
@@ -86,7 +87,7 @@ class SetupShower:
 
     def _ended(self, result: Installed) -> None:
         self._at_work.remove_task(self._tasks.pop(result.part))
-        self._at_work.advance(self._all)
+        self._overall.advance(self._all)
         took_s = time.monotonic() - self._started[result.part]
         if self._as_json:
             if result.digest is None:

@@ -12,8 +12,9 @@ from scipy import stats as scipy_stats
 
 from longlook.codec import canonical
 from longlook.errors import InputError
-from longlook.model import Better, Estimate, Verdict
-from longlook.stats import estimate, estimates_from_table, estimates_table, procedures
+from longlook.model import Better, Contrast, Estimate, Verdict
+from longlook.stats import arm_levels, estimate, estimates_from_table, estimates_table, procedures
+from longlook.stats.levels import median_interval
 from tests.unit.sample_data import row, rows, study
 
 
@@ -367,3 +368,55 @@ def test_a_metric_that_does_not_exist_is_an_error() -> None:
     bad = replace(study(), contrasts=(replace(study().contrasts[0], metric="page_load_tim"),))
     with pytest.raises(InputError, match="unknown metric"):
         estimate(rows(TCP, QUIC), bad)
+
+
+def test_contrasts_of_a_family_are_corrected_together() -> None:
+    there = Contrast("there", "tcp", "quic", "page_load_time", "both")
+    two = [there, Contrast("back", "quic", "tcp", "page_load_time", "both")]
+    noise = np.random.default_rng(3).normal(0, 0.03, 10)
+    samples = rows([1.0] * 10, list(1.04 + noise))
+    alone = estimate(samples, study())[0]
+    assert alone.p_paired is not None
+    assert alone.p_adjusted == alone.p_paired
+    together = estimate(samples, replace(study(), contrasts=tuple(two)))
+    assert [item.p_adjusted for item in together] == pytest.approx([2 * alone.p_paired] * 2)
+    apart = estimate(samples, replace(study(), contrasts=tuple(replace(contrast, family="") for contrast in two)))
+    assert [item.p_adjusted for item in apart] == pytest.approx([alone.p_paired] * 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([], (None, None, None)),
+        ([3.0], (3.0, None, None)),
+        ([1.0, 2.0, 3.0, 4.0, 5.0], (3.0, None, None)),
+        ([float(n) for n in range(10)], (4.5, 1.0, 8.0)),
+        ([2.0] * 10, (2.0, 2.0, 2.0)),
+    ],
+)
+def test_the_interval_of_a_median(values: list[float], expected: tuple[float | None, ...]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert median_interval(np.array(values), 0.95) == expected
+
+
+def test_the_interval_holds_the_median_as_often_as_it_says() -> None:
+    random = np.random.default_rng(11)
+    held = 0
+    for _ in range(1000):
+        _, low, high = median_interval(random.exponential(1.0, 10), 0.95)
+        assert low is not None
+        assert high is not None
+        held += low <= math.log(2) <= high
+    assert held >= 950  # 97.9 % in theory
+
+
+def test_levels_of_every_arm_and_cell() -> None:
+    samples = pd.concat([rows([1.0, 2.0, None], [4.0, 5.0, 6.0]), rows([7.0], [8.0], cell="b")])
+    levels = arm_levels(samples, study(("a", "b")))
+    assert [(item.arm, item.cell["rate"], item.n, item.median) for item in levels] == [
+        ("tcp", "a", 2, 1.5),
+        ("tcp", "b", 1, 7.0),
+        ("quic", "a", 3, 5.0),
+        ("quic", "b", 1, 8.0),
+    ]

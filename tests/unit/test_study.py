@@ -1,5 +1,6 @@
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ from hypothesis import strategies as st
 from longlook import network
 from longlook import study as study_module
 from longlook.errors import InputError
-from longlook.model import Claim, Figure, Study
+from longlook.model import Claim, Contrast, Figure, Study
 from longlook.plan import make_plan
+from longlook.stacks import Version
 from longlook.study import find_study, list_studies, parse_study, read_study, study_files
+from longlook.study_catalogue import Catalogue
 from longlook.study_errors import Problems
+from longlook.study_releases import Release, releases
 from longlook.study_schema import StudyTable, Table
 from longlook.study_settings import ENDPOINT_KEYS
 from tests.unit.study_data import CATALOGUE, STUDY, study_file
@@ -375,3 +379,63 @@ def test_whatever_a_file_holds_is_a_study_or_an_input_error(data: st.DataObject)
         assert error.message
     else:
         assert make_plan(study, (), CATALOGUE).trials
+
+
+NEIGHBOURS = 'name = "steps"\nneighbours = "all"\nmetric = "page_load_time"'
+PAIR = 'name = "quic vs tcp"\nbaseline = "tcp"\ncontender = "quic"\nmetric = "page_load_time"'
+
+
+def chained(folder: Path, *replacements: tuple[str, str]) -> Path:
+    """The small study with neighbours for its contrast, and so without claims."""
+    path = study_file(folder, (PAIR, NEIGHBOURS), *replacements)
+    path.write_text(path.read_text().partition("[[claims]]")[0])
+    return path
+
+
+def test_neighbours_are_a_family_of_contrasts(tmp_path: Path) -> None:
+    third = "[defaults]", '[arms.third]\nprotocol = "h3"\nconnection = "resumed"\n\n[defaults]'
+    study = read(chained(tmp_path, third))
+    assert study.contrasts == (
+        Contrast("steps: tcp → quic", "tcp", "quic", "page_load_time", "steps"),
+        Contrast("steps: quic → third", "quic", "third", "page_load_time", "steps"),
+    )
+    named = read(chained(tmp_path, third, ('"all"', '["third", "tcp"]\nfamily = "other"')))
+    assert named.contrasts == (Contrast("steps: third → tcp", "third", "tcp", "page_load_time", "other"),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('neighbours = "all"', 'neighbours = "all"\nbaseline = "tcp"', "must not have baseline or contender"),
+        ('neighbours = "all"', 'neighbours = ["tcp"]', "two arms or more"),
+        ('neighbours = "all"', 'neighbours = ["tcp", "quik"]', "did you mean 'quic'?"),
+        ('neighbours = "all"', 'baseline = "tcp"', "missing: baseline and contender, or neighbours"),
+    ],
+)
+def test_neighbours_that_cannot_be(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert any(message in line for line in problems(chained(tmp_path, (old, new))))
+
+
+TREND = '\n[figure]\nkind = "trend"\ncolumns = "size"\nrows = ["rate"]\n'
+
+
+def dated() -> Catalogue:
+    """The catalogue with dates for the versions of `go`."""
+    versions = (Version("1.0", "2020-01-02"), Version("2.0", "2023-04-05"))
+    return replace(CATALOGUE, stacks={**CATALOGUE.stacks, "go": replace(CATALOGUE.stacks["go"], versions=versions)})
+
+
+def test_a_trend_knows_when_its_arms_were_released(tmp_path: Path) -> None:
+    path = study_file(tmp_path, ('protocol = "h2"', 'protocol = "h2"\nserver = "go@1.0"'), more=TREND)
+    study = read_study(path, dated())
+    assert study.figure.kind == "trend"
+    assert releases(study, dated()) == {"tcp": Release("go@1.0", "2020-01-02"), "quic": Release("go@2.0", "2023-04-05")}
+    assert releases(replace(study, figure=Figure("size", ("rate",))), dated()) == {}
+
+
+def test_a_trend_needs_dates_and_arms_that_keep_their_programs(tmp_path: Path) -> None:
+    assert any("no date of release" in line for line in problems(study_file(tmp_path, more=TREND)))
+    factor = '\n[[factors]]\nname = "who"\nsets = "client"\nlevels = ["go@1.0", "go@2.0"]\n'
+    path = study_file(tmp_path, more=TREND.replace('["rate"]', '["rate", "who"]') + factor)
+    path.write_text(path.read_text().partition("[[claims]]")[0] + TREND.replace('["rate"]', '["rate", "who"]') + factor)
+    assert any("factor who sets server or client" in line for line in problems(path))
