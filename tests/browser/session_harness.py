@@ -162,8 +162,10 @@ def alive(pids: set[int]) -> set[int]:
 class Session:
     """A driver for one port of this machine; its scratch folder is in `folder`, so that what is left can be seen."""
 
-    def __init__(self, identity: Identity, port: int, folder: Path, program: Program | None = None) -> None:
-        stack: Stack = registry.get("stacks", "chromium")
+    def __init__(
+        self, identity: Identity, port: int, folder: Path, program: Program | None = None, browser: str = "chromium"
+    ) -> None:
+        stack: Stack = registry.get("stacks", browser)
         assert stack.session_command is not None
         command = stack.session_command(program or stack.install(stack.default_version), identity)
         self.port = port
@@ -173,7 +175,7 @@ class Session:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "TMPDIR": str(folder)},
+            env={**os.environ, **command.env, "TMPDIR": str(folder)},
         )
         self.first = self.read()
 

@@ -10,10 +10,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from longlook_adapter.processes import die_with_parent
+
 from chromium_driver.cdp import CallError, Cdp
 from chromium_driver.errors import DriverError
 from chromium_driver.flags import PREFERENCES, Target, arguments
-from chromium_driver.processes import die_with_parent
 
 START_LIMIT_S = 30.0
 CLOSE_LIMIT_S = 5.0

@@ -4,7 +4,8 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
-from chromium_driver import sockets
+from longlook_adapter import sockets
+
 from chromium_driver.cdp import CallError, Cdp
 from chromium_driver.errors import DriverError
 from chromium_driver.flags import Target
@@ -48,7 +49,13 @@ class Context:
         return Closer(await Tab.open(self._cdp, self._id, NET_INTERNALS), self)
 
     async def _until_closed(self) -> None:
-        await sockets.wait_until_closed(self._server.address, self._server.port, CLOSE_LIMIT_S)
+        address, port = self._server.address, self._server.port
+        try:
+            await sockets.wait_until_closed(address, port, CLOSE_LIMIT_S)
+        except TimeoutError as error:
+            raise DriverError(
+                f"connections to {address}:{port} are still open {CLOSE_LIMIT_S:g} s after they were closed"
+            ) from error
 
 
 class Closer:

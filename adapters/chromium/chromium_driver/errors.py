@@ -1,4 +1,4 @@
-"""Why the driver cannot do what was asked; each becomes an `error` line."""
+"""Why the driver cannot go on; each becomes an `error` line."""
 
 
 class DriverError(Exception):
@@ -10,11 +10,3 @@ class GoneError(DriverError):
 
     def __init__(self) -> None:
         super().__init__("the browser closed its DevTools connection")
-
-
-class BadJobError(Exception):
-    """A line on standard input that is no job (exit 2)."""
-
-
-class UnsupportedError(Exception):
-    """A job this client cannot do; the session goes on."""

@@ -2,9 +2,10 @@
 
 from urllib.parse import urlsplit
 
+from longlook_adapter.browserjob import BrowserJob
+from longlook_adapter.lines import emit
+
 from chromium_driver.clock import Clock
-from chromium_driver.job import Job
-from chromium_driver.lines import emit
 from chromium_driver.recorder import Exchange
 from chromium_driver.tab import Load
 
@@ -28,7 +29,7 @@ def report_connections(load: Load, clock: Clock, locals_open: list[str], *, prim
         )
 
 
-def report_load(load: Load, url: str, job: Job, clock: Clock) -> bool:
+def report_load(load: Load, url: str, job: BrowserJob, clock: Clock) -> bool:
     """One `object` line per path of the job and per request beside it, then the `page`; whether all went well."""
     host = urlsplit(url).netloc
     by_path: dict[str, Exchange] = {}
@@ -64,7 +65,7 @@ def report_load(load: Load, url: str, job: Job, clock: Clock) -> bool:
     return ok
 
 
-def report_not_tried(job: Job, origin: str, reason: str) -> None:
+def report_not_tried(job: BrowserJob, origin: str, reason: str) -> None:
     """One failed `object` line per path, for a load that was never begun."""
     for path in job.paths:
         _report_missing(origin + path, path, reason)

@@ -6,14 +6,16 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
-from chromium_driver import sockets
+from longlook_adapter import sockets
+from longlook_adapter.browserjob import BrowserJob
+from longlook_adapter.errors import UnsupportedError
+from longlook_adapter.lines import emit
+
 from chromium_driver.browser import Browser
 from chromium_driver.clock import Clock
 from chromium_driver.context import Context
-from chromium_driver.errors import DriverError, GoneError, UnsupportedError
+from chromium_driver.errors import DriverError, GoneError
 from chromium_driver.flags import Target
-from chromium_driver.job import Job
-from chromium_driver.lines import emit
 from chromium_driver.report import report_connections, report_load, report_not_tried
 
 T = TypeVar("T")
@@ -48,7 +50,7 @@ class Session:
         """Start the browser that most jobs use; its version."""
         return (await self._browser(early_data=True)).version
 
-    async def run(self, job: Job) -> None:
+    async def run(self, job: BrowserJob) -> None:
         """Do one job and print its lines up to `done`; UnsupportedError leaves the session as it was."""
         self._check_reachable(job)
         browser = await self._browser(early_data=job.connection != "resumed")
@@ -75,7 +77,7 @@ class Session:
         done, _ = await asyncio.wait(deaths, timeout=DEATH_LIMIT_S, return_when=asyncio.FIRST_COMPLETED)
         raise DriverError(done.pop().result() if done else "the browser closed its DevTools connection")
 
-    def _check_reachable(self, job: Job) -> None:
+    def _check_reachable(self, job: BrowserJob) -> None:
         if (job.address, job.port) != (self._target.address, self._target.port):
             raise UnsupportedError(
                 f"server {job.address}:{job.port}: this session was started for {self._target.address}:"
@@ -88,7 +90,7 @@ class Session:
             self._browsers[early_data] = await Browser.launch(self._program, self._target, early_data=early_data)
         return self._browsers[early_data]
 
-    async def _run(self, browser: Browser, job: Job) -> bool:
+    async def _run(self, browser: Browser, job: BrowserJob) -> bool:
         url = self._target.url(job.protocol, job.paths[0])
         async with Context(browser.cdp, self._target) as context:
             deadline_s = time.monotonic() + job.timeout_s
@@ -102,7 +104,7 @@ class Session:
             report_connections(load, self._clock, self._locals(job), primes=False)
             return report_load(load, url, job, self._clock)
 
-    async def _prime(self, context: Context, job: Job, deadline_s: float) -> str | None:
+    async def _prime(self, context: Context, job: BrowserJob, deadline_s: float) -> str | None:
         """Earn a ticket on a connection of its own and close that; what went wrong, or None."""
         closer = await context.open_closer()
         tab = await context.open_tab()
@@ -115,5 +117,5 @@ class Session:
         await closer.close_connections()
         return None
 
-    def _locals(self, job: Job) -> list[str]:
+    def _locals(self, job: BrowserJob) -> list[str]:
         return sockets.connections(job.protocol, job.address, job.port)

@@ -11,6 +11,7 @@ from pathlib import Path
 from longlook.codec import content_hash
 from longlook.errors import MachineError
 from longlook.installing import file_digest
+from longlook.installing_python import shared_digest
 from longlook.job import Identity, Program
 from longlook.model import ConnectionState
 from longlook.paths import adapters_dir
@@ -71,6 +72,7 @@ def install(version: str) -> Program:
         {
             "browser": browser_version(browser),
             "driver": [(str(source.relative_to(driver.parent)), file_digest(source)) for source in sources],
+            "common": shared_digest(),
         },
         length=64,
     )
@@ -90,7 +92,8 @@ def session_command(program: Program, identity: Identity) -> Command:
     """The driver for the laboratory's server, 10.8.0.2:443 (adapters/chromium/driver.py has it as its default)."""
     domain = identity.host.partition(".")[2]
     trust = ("--domain", domain, "--spki", identity.spki_sha256)
-    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust))
+    environment = {"PYTHONPATH": str(adapters_dir() / "common")}
+    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust), environment)
 
 
 def _driver() -> Path:

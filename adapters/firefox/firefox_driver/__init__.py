@@ -1,0 +1,1 @@
+"""Drives headless Firefox as a session client; knows nothing of Longlook but adapters/CONTRACT.md."""

@@ -1,0 +1,124 @@
+"""One headless Firefox: its process, its profile and its BiDi connection."""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from longlook_adapter.processes import die_with_parent
+
+from firefox_driver import trust
+from firefox_driver.bidi import Bidi, CallError
+from firefox_driver.errors import DriverError
+from firefox_driver.preferences import Target, preferences
+
+START_LIMIT_S = 60.0
+CLOSE_LIMIT_S = 10.0
+POLL_S = 0.005
+EVENTS = ["network.beforeRequestSent", "network.responseCompleted", "network.fetchError"]
+
+
+class Browser:
+    """A running browser; `bidi` is its connection, `version` what it says of itself."""
+
+    def __init__(self, program: str, target: Target, authority: str) -> None:
+        self.target = target
+        self.version = ""
+        self._scratch = Path(tempfile.mkdtemp(prefix="firefox-driver-"))
+        self._profile = self._scratch / "profile"
+        self._profile.mkdir()
+        self._bidi: Bidi | None = None
+        (self._profile / "user.js").write_text(preferences(target))
+        try:
+            self._trust(authority, str(Path(program).resolve().parent))
+            self._process = self._spawn(program)
+        except BaseException:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            raise
+
+    @classmethod
+    async def launch(cls, program: str, target: Target, authority: str) -> "Browser":
+        """Start a browser and wait until it answers; DriverError says why it does not."""
+        browser = cls(program, target, authority)
+        try:
+            async with asyncio.timeout(START_LIMIT_S):
+                browser._bidi = await Bidi.connect(await browser._address())
+                answer = await browser.bidi.call("session.new", capabilities={})
+                await browser.bidi.call("session.subscribe", events=EVENTS)
+        except TimeoutError as error:
+            await browser.close()
+            raise DriverError(f"the browser does not answer {START_LIMIT_S:g} s after its start") from error
+        except BaseException:
+            await browser.close()
+            raise
+        browser.version = answer["capabilities"]["browserVersion"]
+        return browser
+
+    @property
+    def bidi(self) -> Bidi:
+        """The BiDi connection."""
+        if self._bidi is None:
+            raise DriverError("the browser has no BiDi connection yet")
+        return self._bidi
+
+    async def close(self) -> None:
+        """End the browser, gently if it listens, and remove its folder."""
+        if self._bidi is not None and self._process.poll() is None:
+            with contextlib.suppress(TimeoutError, DriverError, CallError):
+                async with asyncio.timeout(CLOSE_LIMIT_S):
+                    await self._bidi.call("browser.close")
+                    while self._process.poll() is None:
+                        await asyncio.sleep(POLL_S)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        if self._bidi is not None:
+            await self._bidi.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _trust(self, authority: str, libraries: str) -> None:
+        done = subprocess.run(
+            (sys.executable, trust.__file__, str(self._profile), authority, libraries),
+            env={**os.environ, "LD_LIBRARY_PATH": libraries},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise DriverError(f"the profile cannot be made to trust {authority}: {last}")
+
+    def _spawn(self, program: str) -> subprocess.Popen[bytes]:
+        folders = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
+        argv = [program, "--headless", "--no-remote", "--profile", str(self._profile), "--remote-debugging-port", "0"]
+        quiet = {"MOZ_CRASHREPORTER_DISABLE": "1", "MOZ_DISABLE_CONTENT_SANDBOX": "1"}  # the only pages are our own
+        try:
+            with (self._scratch / "stderr").open("wb") as stderr:
+                return subprocess.Popen(
+                    [*argv, "about:blank"],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=stderr,
+                    env={**os.environ, **dict.fromkeys(folders, str(self._scratch)), **quiet},
+                    start_new_session=True,
+                    preexec_fn=die_with_parent,  # noqa: PLW1509 - this program has one thread
+                )
+        except OSError as error:
+            raise DriverError(f"cannot start {program}: {error.strerror}") from error
+
+    async def _address(self) -> str:
+        """The websocket's address, from the file that the browser writes when it listens."""
+        file = self._profile / "WebDriverBiDiServer.json"
+        while (code := self._process.poll()) is None:
+            with contextlib.suppress(FileNotFoundError, ValueError):  # ValueError: not written whole yet
+                data = json.loads(file.read_text())
+                return f"ws://{data['ws_host']}:{data['ws_port']}/session"
+            await asyncio.sleep(POLL_S)
+        said = (self._scratch / "stderr").read_text(errors="replace").splitlines()
+        raise DriverError(f"the browser exited with {code}: {' | '.join(said[-3:])}")

@@ -1,0 +1,59 @@
+"""The one server that the browser talks to, and the preferences of its profile."""
+
+import json
+from dataclasses import dataclass
+
+HTTPS_PORT = 443
+
+QUIET = {
+    "app.normandy.enabled": False,
+    "app.update.enabled": False,
+    "browser.cache.disk.enable": False,
+    "browser.cache.memory.enable": False,
+    "browser.chrome.site_icons": False,
+    "browser.safebrowsing.malware.enabled": False,
+    "browser.safebrowsing.phishing.enabled": False,
+    "datareporting.policy.dataSubmissionEnabled": False,
+    "extensions.systemAddon.update.enabled": False,
+    "network.captive-portal-service.enabled": False,
+    "network.connectivity-service.enabled": False,
+    "network.dns.disablePrefetch": True,
+    "network.http.speculative-parallel-limit": 0,
+    "network.prefetch-next": False,
+    "remote.prefs.recommended": True,
+    "security.OCSP.enabled": 0,
+    "services.settings.server": "data:,#",
+    "toolkit.telemetry.enabled": False,
+}
+"""What would send or fetch something that no job asked for."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """QUIC is forced for `quic.DOMAIN`, and never known of for `tcp.DOMAIN`."""
+
+    domain: str
+    address: str
+    port: int
+
+    def host(self, protocol: str) -> str:
+        """The name by which the server speaks a protocol."""
+        return f"{'quic' if protocol == 'h3' else 'tcp'}.{self.domain}"
+
+    def url(self, protocol: str, path: str) -> str:
+        """The address of a path as the browser itself writes it."""
+        port = "" if self.port == HTTPS_PORT else f":{self.port}"
+        return f"https://{self.host(protocol)}{port}{path}"
+
+
+def preferences(target: Target) -> str:
+    """The profile's user.js."""
+    entries = {
+        **QUIET,
+        "network.dns.forceResolve": target.address,
+        "network.http.http3.alt-svc-mapping-for-testing": f'{target.host("h3")};h3=":{target.port}"',
+        "network.http.http3.disable_when_third_party_roots_found": False,  # the authority is ours
+        "network.http.http3.enable": True,
+        "network.proxy.type": 0,
+    }
+    return "".join(f'user_pref("{name}", {json.dumps(value)});\n' for name, value in sorted(entries.items()))

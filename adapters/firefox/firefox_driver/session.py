@@ -1,0 +1,107 @@
+"""A session: one warm browser, one job after another, each in a user context of its own."""
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from longlook_adapter.browserjob import BrowserJob
+from longlook_adapter.errors import UnsupportedError
+from longlook_adapter.lines import emit
+from longlook_adapter.sockets import connections
+
+from firefox_driver.bidi import CallError
+from firefox_driver.browser import Browser
+from firefox_driver.errors import DriverError
+from firefox_driver.preferences import Target
+from firefox_driver.recorder import Recorder
+from firefox_driver.report import Load, report_connections, report_load
+
+T = TypeVar("T")
+
+HOUSEKEEPING_LIMIT_S = 30.0
+POLL_S = 0.002
+LOADED = """JSON.stringify((() => {
+  const n = performance.getEntriesByType('navigation')[0];
+  return [performance.timeOrigin, n.responseStart, n.loadEventStart];
+})())"""
+
+
+class Session:
+    """Use as an async context manager: at its end no browser runs and no folder is left."""
+
+    def __init__(self, browser: Browser, target: Target) -> None:
+        self._browser, self._target = browser, target
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._browser.close()
+
+    async def run(self, job: BrowserJob) -> None:
+        """Do one job and print its lines up to `done`; UnsupportedError leaves the session as it was."""
+        target = self._target
+        if (job.address, job.port) != (target.address, target.port):
+            raise UnsupportedError(
+                f"server {job.address}:{job.port}: this session was started for {target.address}:{target.port}"
+            )
+        try:
+            ok = await self._in_time(self._run(job), job.timeout_s + HOUSEKEEPING_LIMIT_S)
+        except TimeoutError as error:
+            raise DriverError("the browser hangs: a job takes far longer than its time limit") from error
+        emit("done", ok=ok)
+
+    async def _in_time(self, work: Coroutine[Any, Any, T], limit_s: float) -> T:
+        async with asyncio.timeout(limit_s):
+            return await work
+
+    async def _run(self, job: BrowserJob) -> bool:
+        bidi = self._browser.bidi
+        lingering = set(self._locals(job))  # Firefox keeps the connections of a context that is gone for a while
+        user = (await bidi.call("browser.createUserContext"))["userContext"]
+        try:
+            tab = (await bidi.call("browsingContext.create", type="tab", userContext=user))["context"]
+            load = await self._load(tab, self._target.url(job.protocol, job.paths[0]), job.timeout_s)
+            opened = [local for local in self._locals(job) if local not in lingering]
+        finally:
+            bidi.listener = None
+            await bidi.call("browser.removeUserContext", userContext=user)
+        report_connections(load, f"{job.address}:{job.port}", opened[0] if len(opened) == 1 else None)
+        return report_load(load, job)
+
+    async def _load(self, tab: str, url: str, limit_s: float) -> Load:
+        load = Load(url, Recorder(tab))
+        self._browser.bidi.listener = load.recorder.on_event
+        try:
+            await self._in_time(self._navigate(tab, load), limit_s)
+        except TimeoutError:
+            load.error = "timed out: the job's time limit has passed"
+        except CallError as error:
+            load.error = str(error)
+        if load.error is not None:
+            load.recorder.give_up(load.error)
+        return load
+
+    async def _navigate(self, tab: str, load: Load) -> None:
+        bidi = self._browser.bidi
+        await bidi.call("browsingContext.navigate", context=tab, url=load.url, wait="complete")
+        target = {"context": tab}
+        answer = await bidi.call("script.evaluate", expression=LOADED, target=target, awaitPromise=False)
+        origin_ms, first_ms, loaded_ms = json.loads(answer["result"]["value"])
+        while load.recorder.in_flight:
+            await asyncio.sleep(POLL_S)
+        load.t_start_ns = _ns(origin_ms)
+        load.t_first_byte_ns = _ns(origin_ms + first_ms)
+        load.t_loaded_ns = _ns(origin_ms + loaded_ms)
+
+    def _locals(self, job: BrowserJob) -> list[str]:
+        """Of TCP alone: Firefox connects no UDP socket, so the kernel cannot tell which one speaks with the server."""
+        return [] if job.protocol == "h3" else connections(job.protocol, job.address, job.port)
+
+
+def _ns(milliseconds: float) -> int:
+    return round(milliseconds * 1e3) * 1000

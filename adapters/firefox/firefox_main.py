@@ -1,0 +1,49 @@
+"""Drive headless Firefox: jobs in on standard input, lines out (adapters/CONTRACT.md, session client).
+
+Needs adapters/common in PYTHONPATH.
+"""
+
+import argparse
+import sys
+
+from firefox_driver.browser import Browser
+from firefox_driver.errors import DriverError
+from firefox_driver.preferences import Target
+from firefox_driver.session import Session
+from longlook_adapter.browserjob import parse_job
+from longlook_adapter.errors import UnsupportedError
+from longlook_adapter.lines import emit, emit_error
+from longlook_adapter.sessions import run_session, standard_input
+
+CONNECTIONS = ("cold",)
+
+
+def main() -> int:
+    """Run a session; the exit code of the contract."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--browser", required=True, help="path of the Firefox binary")
+    parser.add_argument("--domain", required=True, help="QUIC is spoken with quic.DOMAIN, TCP with tcp.DOMAIN")
+    parser.add_argument("--address", default="10.8.0.2", help="address of the server (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=443, help="port of the server (default: %(default)s)")
+    parser.add_argument("--ca", required=True, help="certificate of the authority to be trusted (PEM)")
+    options = parser.parse_args()
+    return run_session(lambda: _session(options), DriverError)
+
+
+async def _session(options: argparse.Namespace) -> None:
+    target = Target(options.domain, options.address, options.port)
+    browser = await Browser.launch(options.browser, target, options.ca)
+    async with Session(browser, target) as session:
+        address, port = target.address, target.port
+        emit("ready", role="client", protocol=None, address=address, port=port, version=browser.version)
+        next_line = await standard_input()
+        while line := await next_line():
+            try:
+                await session.run(parse_job(line.decode(), "Firefox", CONNECTIONS))
+            except UnsupportedError as error:
+                emit_error(str(error), supported=False)
+                emit("done", ok=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""Firefox ESR, the system's own, headless and warm, driven over WebDriver BiDi (adapters/firefox)."""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from longlook.codec import content_hash
+from longlook.errors import MachineError
+from longlook.installing import sources_digest
+from longlook.installing_python import shared_digest
+from longlook.job import Identity, Program
+from longlook.model import ConnectionState
+from longlook.paths import adapters_dir
+from longlook.stacks import Command, Stack, Version
+
+_NAME = "firefox"
+_SYSTEM = "system"
+"""The only version: what the system's package manager has installed. The driver's `ready` line says which that is."""
+
+_HINT = "sudo apt-get install --no-install-recommends firefox-esr, or set LONGLOOK_FIREFOX to a Firefox binary"
+_COMMANDS = ("firefox-esr", "firefox")
+
+
+def find_browser() -> Path:
+    """The browser's binary: LONGLOOK_FIREFOX, or what PATH has; MachineError where there is none."""
+    if override := os.environ.get("LONGLOOK_FIREFOX"):
+        if shutil.which(override) is None:
+            raise MachineError(f"LONGLOOK_FIREFOX: {override} is not a program", _HINT)
+        return Path(override).resolve()
+    for command in _COMMANDS:
+        if found := shutil.which(command):
+            return Path(found).resolve()
+    raise MachineError(f"no Firefox here: none of {', '.join(_COMMANDS)} is in PATH", _HINT)
+
+
+def browser_version(browser: Path) -> str:
+    """What the package says in `application.ini` beside the binary: version and build."""
+    try:
+        text = browser.with_name("application.ini").read_text()
+    except OSError as error:
+        raise MachineError(f"{browser} is no Firefox: {error}", _HINT) from error
+    found = dict(re.findall(r"^(Version|BuildID)=(\S+)$", text, re.MULTILINE))
+    if found.keys() != {"Version", "BuildID"}:
+        raise MachineError(f"{browser} does not say its version", _HINT)
+    return f"{found['Version']} {found['BuildID']}"
+
+
+def install(version: str) -> Program:
+    """The system's browser; its digest is that of the browser's version and the driver's sources."""
+    STACK.version(version)
+    browser = find_browser()
+    if not _driver().is_file():
+        raise MachineError(f"there is no {_driver()}", "set LONGLOOK_ADAPTERS to the adapters/ of a checkout")
+    parts = [browser_version(browser), sources_digest(_driver().parent), shared_digest()]
+    return Program(str(browser), content_hash(parts, length=64))
+
+
+def installed(version: str) -> bool:
+    """Whether there is a browser."""
+    try:
+        browser_version(find_browser())
+    except MachineError:
+        return False
+    return version == _SYSTEM
+
+
+def session_command(program: Program, identity: Identity) -> Command:
+    """The driver for the laboratory's server, 10.8.0.2:443 (adapters/firefox/firefox_main.py has it as its default)."""
+    domain = identity.host.partition(".")[2]
+    trust = ("--domain", domain, "--ca", identity.ca)
+    environment = {"PYTHONPATH": str(adapters_dir() / "common")}
+    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust), environment)
+
+
+def _driver() -> Path:
+    return adapters_dir() / _NAME / "firefox_main.py"
+
+
+STACK = Stack(
+    name=_NAME,
+    summary="Firefox ESR of the system, headless: one warm browser, a fresh user context per load",
+    roles=("client",),
+    protocols=("h3", "h2"),
+    connections=(ConnectionState.COLD,),
+    versions=(Version(_SYSTEM, ""),),
+    knobs={},
+    log_formats=(),
+    install=install,
+    session_command=session_command,
+    repeats=False,  # threads that race, as in the other browser
+    installed=installed,
+    system_package="firefox-esr",
+)
