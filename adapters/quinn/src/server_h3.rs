@@ -79,7 +79,12 @@ impl Server {
     }
 
     /// Requests may come before the handshake is complete, as early data.
-    async fn converse(self: Arc<Self>, connecting: Connecting) {
+    async fn converse(self: Arc<Self>, mut connecting: Connecting) {
+        // A ClientHello may need two packets. Before it is whole the client's limits are unknown, and what waits to open a
+        // stream then is never woken.
+        if let Err(error) = connecting.handshake_data().await {
+            return eprintln!("handshake: {error}");
+        }
         let Ok((connection, handshake)) = connecting.into_0rtt() else { return }; // a server always may
         let local = self.local;
         let watched = connection.clone();
