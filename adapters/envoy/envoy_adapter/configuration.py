@@ -129,10 +129,10 @@ def _manager(options: Options, knobs: Mapping[str, Any], version: str) -> Data:
         "filters.network.http_connection_manager.v3.HttpConnectionManager",
         codec_type="HTTP3" if quic else "HTTP2",
         stat_prefix="server",
-        route_config=_routes([path for path in files if path not in large], www),
+        route_config=_routes([] if large else files, www),
         http_filters=[
             _no_store(),
-            *([_file_server(large, www)] if large else []),
+            *([_file_server(www)] if large else []),
             _extension("envoy.filters.http.router", "filters.http.router.v3.Router"),
         ],
         **({"http3_protocol_options": {}} if quic else {"http2_protocol_options": _protocol_options(knobs)}),
@@ -148,14 +148,13 @@ def _no_store() -> Data:
     )
 
 
-def _file_server(files: list[Path], www: Path) -> Data:
-    """What no memory should hold. It refuses (400) a request whose end comes in a packet of its own, as quic-go's may."""
-    paths = [{"request_path_prefix": f"/{path.relative_to(www)}", "file_path_prefix": str(path)} for path in files]
+def _file_server(www: Path) -> Data:
+    """For what no memory should hold. It refuses (400) requests whose end comes in a packet of its own (quic-go's may)."""
     return _extension(
         "envoy.filters.http.file_server",
         "filters.http.file_server.v3.FileServerConfig",
         manager_config={"thread_pool": {"thread_count": 1}},
-        path_mappings=paths,
+        path_mappings=[{"request_path_prefix": "/", "file_path_prefix": f"{www}/"}],
         content_types=_CONTENT_TYPES,
         default_content_type=_OTHER_TYPE,
     )
