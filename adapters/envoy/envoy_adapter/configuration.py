@@ -149,7 +149,7 @@ def _no_store() -> Data:
 
 
 def _file_server(www: Path) -> Data:
-    """For what no memory should hold. It refuses (400) requests whose end has a packet of its own, as quic-go may send."""
+    """For what no memory should hold. It refuses (400) a request whose end has a packet of its own."""
     return _extension(
         "envoy.filters.http.file_server",
         "filters.http.file_server.v3.FileServerConfig",
