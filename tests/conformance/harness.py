@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import threading
@@ -131,6 +132,21 @@ class Server:
         (line,) = json_lines(self.process.stdout.readline())
         self.lines.append(line)
         return line
+
+    def await_connection(self, within_s: float = 1.0) -> None:
+        """Wait until a connection is told; programs of others tell when a request has ended, or not at all."""
+        assert self.process.stdout is not None
+        if select.select([self.process.stdout], [], [], within_s)[0]:
+            assert self.next_line()["event"] == "connection"
+
+    def signal_all(self, number: signal.Signals) -> None:
+        """To the server and to what it started: a program of others runs below its adapter."""
+        numbers = [self.process.pid]
+        for parent in numbers:
+            tasks = Path(f"/proc/{parent}/task").iterdir()
+            numbers += [int(child) for task in tasks for child in (task / "children").read_text().split()]
+        for each in numbers:
+            os.kill(each, number)
 
     def stop(self) -> int:
         """SIGTERM, and the exit code."""

@@ -169,11 +169,11 @@ def test_wrong_authority_is_refused(
 
 def test_silent_server_is_given_up_on(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
     _, client, protocol = pair
-    server.process.send_signal(signal.SIGSTOP)
+    server.signal_all(signal.SIGSTOP)
     try:
         answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page, timeout_s=1.0)
     finally:
-        server.process.send_signal(signal.SIGCONT)
+        server.signal_all(signal.SIGCONT)
     assert answer.exit_code == 1
     assert set(answer.objects) == set(page.expected)
     assert all(line["error"] and line["digest"] is None for line in answer.objects.values())
@@ -197,7 +197,7 @@ def test_server_that_ends_in_the_middle(
         pending = pool.submit(
             fetch, client, client_folder, protocol=protocol, port=server.port, content=endless, timeout_s=4.0
         )
-        assert server.next_line()["event"] == "connection"
+        server.await_connection()
         time.sleep(0.1)  # some of the file is under way
         server.process.send_signal(blow)
         code = server.stop()
@@ -221,7 +221,7 @@ def test_client_that_dies_leaves_the_server_well(
         fetch_job = client_folder / "job.json"
         fetch_job.write_text(job_text(protocol, server.port, endless.phases))
         process = start(command(program_of(client), str(fetch_job)))
-        assert server.next_line()["event"] == "connection"
+        server.await_connection()
         process.kill()
         process.communicate()
         phases = (("/index.html",),)

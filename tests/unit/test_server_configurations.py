@@ -52,7 +52,6 @@ def test_envoy_over_quic() -> None:
     assert manager["codec_type"] == "HTTP3"
     assert [part["name"].rpartition(".")[2] for part in manager["http_filters"]] == [
         "header_mutation",
-        "file_server",
         "router",
     ]
 
@@ -93,17 +92,25 @@ def test_envoy_over_tcp() -> None:
     assert chain["filters"][0]["typed_config"]["http2_protocol_options"] == {"max_concurrent_streams": 7}
 
 
-def test_older_envoy_has_a_route_for_each_file(tmp_path: Path) -> None:
+def test_envoy_answers_from_memory_what_is_not_too_large(tmp_path: Path) -> None:
     (tmp_path / "i").mkdir()
     (tmp_path / "index.html").write_text("<p>")
     (tmp_path / "i" / "0.png").write_bytes(b"12345")
-    (chain,) = listener(envoy_told("h3", "1.37.0", str(tmp_path)))["filter_chains"]
-    routes = chain["filters"][0]["typed_config"]["route_config"]
+    (chain,) = listener(envoy_told("h3", www=str(tmp_path)))["filter_chains"]
+    manager = chain["filters"][0]["typed_config"]
+    routes = manager["route_config"]
     assert routes["max_direct_response_body_size_bytes"] == 5
     found = {route["match"].get("path"): route for route in routes["virtual_hosts"][0]["routes"]}
     assert set(found) == {"/index.html", "/i/0.png", None}
     assert found["/i/0.png"]["response_headers_to_add"][0]["header"] == {"key": "content-type", "value": "image/png"}
     assert found[None]["direct_response"] == {"status": 404}
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(1 << 30)
+    (chain,) = listener(envoy_told("h3", www=str(tmp_path)))["filter_chains"]
+    names = [part["name"].rpartition(".")[2] for part in chain["filters"][0]["typed_config"]["http_filters"]]
+    assert names == ["header_mutation", "file_server", "router"]
+    with pytest.raises(import_module("longlook_adapter.errors").AdapterError, match=r"1\.38"):
+        envoy_told("h3", "1.37.0", str(tmp_path))
 
 
 @pytest.mark.parametrize(("knob", "value"), [("congestion_control", "cubic"), ("gso", "true"), ("nonsense", "1")])
@@ -138,8 +145,9 @@ def test_caddy(protocol: str, spoken: list[str]) -> None:
 
 def test_what_caddy_says_of_a_request() -> None:
     module = import_module("caddy_adapter.configuration")
-    line = {"request": {"remote_ip": "10.8.0.1", "remote_port": "5000", "tls": {"resumed": True}}, "early": "true"}
-    assert module.request_of(line) == module.Request(("10.8.0.1", 5000), resumed=True, early=True)
+    request = {"remote_ip": "10.8.0.1", "remote_port": "5000", "proto": "HTTP/3.0", "tls": {"resumed": True}}
+    line = {"request": request, "early": "true"}
+    assert module.request_of(line) == module.Request("h3", ("10.8.0.1", 5000), resumed=True, early=True)
     del line["early"]
     assert module.request_of(line).early is False
 

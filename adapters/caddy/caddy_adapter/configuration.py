@@ -11,6 +11,7 @@ Data = dict[str, Any]
 
 _EARLY = "early"
 _ACCESS = "http.log.access"
+_PROTOCOLS = {"HTTP/2.0": "h2", "HTTP/3.0": "h3"}
 
 
 def configuration(options: Options, port: int, folder: str, keylog: str | None) -> Data:
@@ -40,15 +41,16 @@ def _server(options: Options, port: int, keylog: str | None) -> Data:
         policy["insecure_secrets_log"] = keylog
     files = {"handler": "file_server", "root": options.www, "index_names": []}
     no_store = {"handler": "headers", "response": {"set": {"Cache-Control": ["no-store"]}}}
+    no_answer = {"match": [{"protocol": "http/1.1"}], "handle": [{"handler": "static_response", "abort": True}]}
     early = {"handler": "log_append", "key": _EARLY, "value": "true"}
     return {
         "listen": [endpoint((options.address, port))],
-        "protocols": ["h3"] if quic else ["h1", "h2"],  # h2 alone is refused; the offered ALPN leaves h2 alone
+        "protocols": ["h3"] if quic else ["h1", "h2"],  # it refuses h2 alone
         "automatic_https": {"disable": True},
         "tls_connection_policies": [policy],
         "logs": {},
         "routes": [
-            *([{"match": [{"tls": {"handshake_complete": False}}], "handle": [early]}] if quic else []),
+            {"match": [{"tls": {"handshake_complete": False}}], "handle": [early]} if quic else no_answer,
             {"handle": [no_store, files]},
         ],
     }
@@ -58,6 +60,7 @@ def _server(options: Options, port: int, keylog: str | None) -> Data:
 class Request:
     """What a line of the access log says of its connection."""
 
+    protocol: str
     remote: tuple[str, int]
     resumed: bool
     early: bool
@@ -67,4 +70,5 @@ def request_of(line: Mapping[str, Any]) -> Request:
     """What a line says."""
     request = line["request"]
     remote = (request["remote_ip"], int(request["remote_port"]))
-    return Request(remote, resumed=request["tls"]["resumed"] is True, early=line.get(_EARLY) == "true")
+    protocol, resumed = _PROTOCOLS.get(request["proto"], ""), request["tls"]["resumed"] is True
+    return Request(protocol, remote, resumed=resumed, early=line.get(_EARLY) == "true")

@@ -27,7 +27,8 @@ def run(options: Options) -> None:
 
         def on_request(line: str) -> None:
             request = request_of(json.loads(line))
-            accepted.request(request.remote, resumed=request.resumed, used_0rtt=request.early)
+            if request.protocol == options.protocol:
+                accepted.request(request.remote, resumed=request.resumed, used_0rtt=request.early)
 
         home = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder)}
         argv = (binary, "run", "--config", str(file))

@@ -38,6 +38,7 @@ class Foreign:
     on_request: Callable[[str], None]  # takes a line of its standard output
     env: Mapping[str, str] = field(default_factory=dict)
     stop: signal.Signals = signal.SIGTERM
+    is_noise: Callable[[str], bool] = lambda _: False  # whether a line of its log is of no interest
     prepare: Callable[[], None] = lambda: None  # called in the new process, before the program is there
 
 
@@ -167,8 +168,9 @@ class _Running:
         return f"{Path(self._program.argv[0]).name} ended by itself ({how}): {said or 'it said nothing'}"
 
     def _log_line(self, line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-        self._last_words.append(line)
+        if not self._program.is_noise(line):
+            print(line, file=sys.stderr, flush=True)
+            self._last_words.append(line)
         if self._on_ready is not None and self._program.is_ready(line):
             announce, self._on_ready = self._on_ready, None
             announce()

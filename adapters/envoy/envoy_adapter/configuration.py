@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from longlook_adapter.errors import AdapterError
 from longlook_adapter.knobs import one_of, parse_knobs, truth, whole
 from longlook_adapter.options import Options
 
@@ -14,6 +15,7 @@ Data = dict[str, Any]
 _TICKET_KEY_BYTES = 80
 _CONTENT_TYPES = {"html": "text/html", "png": "image/png"}
 _OTHER_TYPE = "application/octet-stream"
+_LARGEST_ROUTE_BYTES = 64 << 20
 _FILE_SERVER_SINCE = (1, 38)
 _BBR, _BBR2 = (
     f"envoy.reloadable_features.FLAGS_envoy_quiche_reloadable_flag_quic_{name}"
@@ -103,7 +105,7 @@ def _security(options: Options, knobs: Mapping[str, Any], place: Place) -> Data:
     versions = {"tls_minimum_protocol_version": "TLSv1_3", "tls_maximum_protocol_version": "TLSv1_3"}
     certificate = {"certificate_chain": {"filename": options.certificate}, "private_key": {"filename": options.key}}
     common: Data = {"tls_params": versions, "tls_certificates": [certificate]}
-    if place.keylog:
+    if place.keylog and options.protocol == "h2":  # over QUIC it would stay empty
         common["key_log"] = {"path": place.keylog}
     context = {"common_tls_context": common, "session_ticket_keys": {"keys": [{"filename": place.tickets}]}}
     if options.protocol == "h3":
@@ -116,17 +118,21 @@ def _security(options: Options, knobs: Mapping[str, Any], place: Place) -> Data:
 
 def _manager(options: Options, knobs: Mapping[str, Any], version: str) -> Data:
     """The connection manager. Its filters answer everything: what no file is, is not found."""
-    by_filter = tuple(int(part) for part in version.split(".")[:2]) >= _FILE_SERVER_SINCE
-    quic = options.protocol == "h3"
+    files, www, quic = _files(Path(options.www)), Path(options.www), options.protocol == "h3"
+    large = [path for path in files if path.stat().st_size > _LARGEST_ROUTE_BYTES]
+    if large and tuple(int(part) for part in version.split(".")[:2]) < _FILE_SERVER_SINCE:
+        raise AdapterError(
+            f"{large[0]} is too large for Envoy {version}, which answers from memory: take 1.38 or newer"
+        )
     return _extension(
         "envoy.filters.network.http_connection_manager",
         "filters.network.http_connection_manager.v3.HttpConnectionManager",
         codec_type="HTTP3" if quic else "HTTP2",
         stat_prefix="server",
-        route_config=_routes([] if by_filter else _files(Path(options.www)), Path(options.www)),
+        route_config=_routes([] if large else files, www),
         http_filters=[
             _no_store(),
-            *([_file_server(options.www)] if by_filter else []),
+            *([_file_server(www)] if large else []),
             _extension("envoy.filters.http.router", "filters.http.router.v3.Router"),
         ],
         **({"http3_protocol_options": {}} if quic else {"http2_protocol_options": _protocol_options(knobs)}),
@@ -142,7 +148,8 @@ def _no_store() -> Data:
     )
 
 
-def _file_server(www: str) -> Data:
+def _file_server(www: Path) -> Data:
+    """For what no memory should hold. It refuses (400) a request whose end has a packet of its own."""
     return _extension(
         "envoy.filters.http.file_server",
         "filters.http.file_server.v3.FileServerConfig",
@@ -154,7 +161,7 @@ def _file_server(www: str) -> Data:
 
 
 def _routes(files: list[Path], www: Path) -> Data:
-    """One route for each of some files, which are read at the start, and none for anything else."""
+    """One route for each of some files, which are read into memory at the start, and none for anything else."""
     absent: Data = {"match": {"prefix": "/"}, "direct_response": {"status": 404}}
     largest = max((path.stat().st_size for path in files), default=1)
     host = {"name": "site", "domains": ["*"], "routes": [*(_route(path, www) for path in files), absent]}

@@ -12,10 +12,10 @@ _NAME = "envoy"
 _SERVER, _QUIC = ("server",), ("h3",)
 _ENVIRONMENT = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}
 
-_WHOLE = "answers come whole from memory, not from files as the newer versions' do: compare with care"
+_NO_LARGE = "no file larger than 64 MiB"
 _VERSIONS = (  # each has a lock file in adapters/envoy/locks
-    Version("1.36.4", "2025-12-14", note=_WHOLE),
-    Version("1.37.0", "2026-01-15", note=_WHOLE),
+    Version("1.36.4", "2025-12-14", note=_NO_LARGE),
+    Version("1.37.0", "2026-01-15", note=_NO_LARGE),
     Version("1.38.3", "2026-07-04"),
     Version("1.39.3", "2026-10-09"),
     Version("1.40.0", "2026-10-15"),
