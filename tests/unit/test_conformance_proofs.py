@@ -21,7 +21,7 @@ MODELLED = {"bbr", "bbr2"}
 KNOBS: Mapping[str, Knob] = {
     **{name: knob(minimum=1) for name in PROOFS},
     "congestion_control": knob(str, choices=("reno", "cubic", "bbr")),
-    **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt")},
+    **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt", "retry")},
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
 }
 SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ack_threshold")}
@@ -235,6 +235,17 @@ def test_what_programs_tell() -> None:
     good = {"on": told(used_0rtt=True), "off": told(used_0rtt=False)}
     assert judged("allow_0rtt", good).status is Status.PASSED
     assert judged("allow_0rtt", {**good, "on": told(used_0rtt=False)}).status is Status.FAILED
+
+
+def shaken(took_ms: float) -> Seen:
+    line = {"event": "connection", "primes": False, "t_start_ns": 5, "t_handshake_ns": 5 + round(took_ms * 1e6)}
+    return seen(client=[line])
+
+
+def test_a_retry_costs_a_round_trip() -> None:
+    assert judged("retry", {"on": shaken(205.0), "off": shaken(104.0)}).status is Status.PASSED
+    assert judged("retry", {"on": shaken(105.0), "off": shaken(104.0)}).status is Status.FAILED
+    assert judged("retry", {"on": shaken(404.0), "off": shaken(104.0)}).status is Status.FAILED
 
 
 def again(after_s: float) -> Seen:

@@ -1,4 +1,4 @@
-"""How a connection begins: early data, and the round trip that is assumed."""
+"""How a connection begins: early data, a Retry, and the round trip that is assumed."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,7 @@ from longlook.conformance.paths import path
 from longlook.conformance.proofs.ask import Ask
 from longlook.model import ConnectionState, Stage
 
+_RTT_S = 0.1
 _SHORT_S, _LONG_S = 0.03, 0.6
 _TIMEOUTS = (1.5, 5.0)
 """Of the assumed round trip, until the first retransmission: 3 by RFC 9002, 6.2.2; older stacks have 2."""
@@ -33,6 +34,28 @@ def _last_used_0rtt(seen: Seen) -> bool | None:
     return measured[-1].get("used_0rtt") if measured else None
 
 
+def retry(ask: Ask) -> Check:
+    """A Retry costs the handshake one round trip more."""
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        took_s = {name: _handshake_s(found) for name, found in seen.items()}
+        on, off = took_s["on"], took_s["off"]
+        if on is None or off is None:
+            return verdict(False, "; ".join(f"{name}: no handshake, {seen[name].why}" for name in seen))
+        text = f"handshake {on * 1e3:.1f} ms when on, {off * 1e3:.1f} ms when off; a round trip is {_RTT_S * 1e3:g} ms"
+        return verdict(0.8 * _RTT_S < on - off < 1.5 * _RTT_S, text)
+
+    return ask.check({name: ask.want({ask.name: name == "on"}, path(20, _RTT_S)) for name in ("on", "off")}, judge)
+
+
+def _handshake_s(seen: Seen) -> float | None:
+    for line in seen.events("client", "connection"):
+        began_ns, done_ns = line.get("t_start_ns"), line.get("t_handshake_ns")
+        if began_ns is not None and done_ns is not None:
+            return float(done_ns - began_ns) / 1e9
+    return None
+
+
 def initial_rtt(ask: Ask) -> Check:
     """Where nothing comes back, the time until the end sends again grows with the round trip that it assumes."""
     link = path(20, 0.04, down=(Stage("block", {"protocol": "udp"}),))
@@ -51,4 +74,4 @@ def initial_rtt(ask: Ask) -> Check:
     return ask.check({name: ask.want({ask.name: value}, link, timeout_s=4.0) for name, value in values.items()}, judge)
 
 
-PROOFS = {"allow_0rtt": allow_0rtt, "initial_rtt": initial_rtt}
+PROOFS = {"allow_0rtt": allow_0rtt, "initial_rtt": initial_rtt, "retry": retry}
