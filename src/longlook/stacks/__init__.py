@@ -41,6 +41,8 @@ class Knob:
     since: str | None = None  # the oldest version that has it; None: all have
     until: str | None = None  # the newest that has it
     protocols: tuple[str, ...] = ()  # for which it means something; none named: all of the stack's
+    window_after_loss: Mapping[str, float] = field(default_factory=dict)
+    """Of a congestion control's choices: the share of the window that one loss leaves, where it is not the RFCs'."""
 
 
 @dataclass(frozen=True)

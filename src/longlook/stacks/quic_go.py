@@ -89,8 +89,8 @@ _KNOBS = {
         ("server",), until="0.26.0", protocols=("h3",),
     ),
     "congestion_control": Knob(
-        str, None, None, "QUIC: congestion control (stack: reno)",
-        choices=("reno", "cubic"), since=_PATCHED, until=_PATCHED, protocols=("h3",),
+        str, None, None, "QUIC: congestion control (stack: reno, which cuts the window to 0.7, not to half)",
+        choices=("reno", "cubic"), window_after_loss={"reno": 0.7}, since=_PATCHED, until=_PATCHED, protocols=("h3",),
     ),
     "initial_window": _patched_knob("QUIC: congestion window at the start (stack: 32)", 10_000),
     "packet_threshold": _patched_knob(

@@ -25,6 +25,7 @@ BANDS: Mapping[str, tuple[float, float]] = {
 """What is left of the window after one loss. Controllers that model the path do not cut it."""
 
 _NO_CUT = (0.85, float("inf"))
+_AROUND = 0.08  # of what a stack declares of itself
 
 _SECOND_S = 0.4
 _FEWER, _MORE = 10, 40
@@ -36,6 +37,7 @@ def congestion_control(ask: Ask) -> Check:
     if ask.role == "client":
         return ask.without("a client sends requests alone, which no window delays")
     choices = [str(choice) for choice in ask.knob.choices]
+    declared = ask.knob.window_after_loss
     link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": _LOST}),))
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
@@ -43,10 +45,13 @@ def congestion_control(ask: Ask) -> Check:
         text = ", ".join(
             f"{name} ×{value:.2f}" if value is not None else f"{name} {seen[name].why}" for name, value in left.items()
         )
-        wrong = [name for name, value in left.items() if value is None or not _within(name, value)]
+        wrong = [name for name, value in left.items() if value is None or not _within(_band(name, declared), value)]
         alike = [pair for pair in combinations(choices, 2) if _same(seen[pair[0]].packets, seen[pair[1]].packets)]
         said = f"window after one loss: {text}" + "".join(f"; {one} and {two} send alike" for one, two in alike)
-        bands = "".join(f"; {name} should be ×{_band(name)[0]:g} to ×{_band(name)[1]:g}" for name in wrong)
+        bands = "".join(
+            f"; {name} should be ×{low:g} to ×{high:g}"
+            for name, (low, high) in ((name, _band(name, declared)) for name in wrong)
+        )
         return verdict(not wrong and not alike and bool(choices), said + bands)
 
     return ask.check({name: ask.want({ask.name: name}, link, transfer(_SIZE_BYTES)) for name in choices}, judge)
@@ -71,12 +76,14 @@ def initial_window(ask: Ask) -> Check:
     return ask.check({name: ask.want({ask.name: value}, link, workload) for name, value in values.items()}, judge)
 
 
-def _band(name: str) -> tuple[float, float]:
+def _band(name: str, declared: Mapping[str, float]) -> tuple[float, float]:
+    if name in declared:
+        return declared[name] - _AROUND, declared[name] + _AROUND
     return BANDS.get(name, _NO_CUT)
 
 
-def _within(name: str, value: float) -> bool:
-    low, high = _band(name)
+def _within(band: tuple[float, float], value: float) -> bool:
+    low, high = band
     return low <= value <= high
 
 
