@@ -1,0 +1,38 @@
+//! From traces of events to the smallest state machine that keeps what is always true of them.
+//!
+//! The method is Synoptic's (Beschastnikh, Brun, Schneider, Sloan and Ernst: "Leveraging existing instrumentation to
+//! automatically infer invariant-constrained models", ESEC/FSE 2011):
+//! 1. mine the temporal invariants that hold in every trace ([`invariants`]);
+//! 2. begin with one state for each kind of event, and split states until the machine keeps every invariant: a path of
+//!    the machine that breaks one is in no trace, so some state on it joins events that have to be told apart
+//!    ([`refine`]);
+//! 3. merge states of one kind again where no invariant breaks ([`coarsen`]).
+//!
+//! [`verify`] proves the outcome by other means than those that made it. Nothing here reads a clock or a file, and the
+//! same traces in the same order give the same machine.
+
+pub mod coarsen;
+pub mod graph;
+pub mod invariants;
+pub mod log;
+pub mod machine;
+pub mod refine;
+pub mod search;
+pub mod verify;
+
+pub use invariants::{Invariant, Relation};
+pub use log::{Event, Log, LogError, Trace};
+pub use machine::{Machine, State, Transition};
+
+/// Infers a machine from a log.
+///
+/// # Errors
+/// [`LogError`] where the log is no log: no traces, an event of an unknown kind, a time that runs backwards.
+pub fn infer(log: &Log) -> Result<Machine, LogError> {
+    log.check()?;
+    let invariants = invariants::mine(log);
+    let mut partition = graph::Partition::by_kind(log);
+    refine::refine(&mut partition, &invariants);
+    let graph = coarsen::coarsen(&mut partition, &invariants);
+    Ok(machine::build(log, &partition, &graph, invariants))
+}
