@@ -11,6 +11,7 @@
 //! [`verify`] proves the outcome by other means than those that made it. Nothing here reads a clock or a file, and the
 //! same traces in the same order give the same machine.
 
+pub mod cli;
 pub mod coarsen;
 pub mod graph;
 pub mod invariants;

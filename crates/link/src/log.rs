@@ -12,8 +12,8 @@ use std::thread::JoinHandle;
 use serde_json::{Value, json};
 
 use crate::clock::Anchor;
-use crate::failure::Failure;
 use crate::record::{RECORD_BYTES, Record};
+use failure::Failure;
 
 /// How a log begins; the digit is the version.
 pub const MAGIC: &[u8; 8] = b"LLLINK2\n";

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::failure::Failure;
 use crate::log::MAGIC;
 use crate::record::{Layout, Record};
+use failure::Failure;
 
 /// How logs of version 1 begin: they lack fields, which are then 0.
 const OLD_MAGIC: &[u8; 8] = b"LLLINK1\n";

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use crate::clock::monotonic_ns;
 use crate::counters::Guard;
-use crate::failure::Failure;
 use crate::flows::Flows;
 use crate::lane::{Lane, Shared};
 use crate::log::{Log, WriterStopped};
@@ -20,6 +19,7 @@ use crate::signals::{self, Request};
 use crate::spin::{Pauses, SpinBudget};
 use crate::sys::{Events, epoll_wait};
 use crate::translator::Translator;
+use failure::Failure;
 
 /// Packets of one direction that are handled before the other has its turn.
 const BURST: usize = 64;

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::clock::{Anchor, process_cpu_ns};
 use crate::counters::verdicts;
-use crate::failure::Failure;
 use crate::log::Log;
 use crate::ports::{PacketPort, Port, TunPort};
 use crate::router::Router;
 use crate::spin::SpinBudget;
-use crate::{say, signals, sys};
+use crate::{signals, sys};
+use failure::{Failure, say};
 
 const FIFO_PRIORITY: i32 = 50;
 

@@ -14,11 +14,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use crate::failure::Failure;
 use crate::logfile::LogFile;
 use crate::record::{DELIVERED, Record};
-use crate::say;
 use blocks::{Packet, write_interface, write_packet, write_section};
+use failure::{Failure, say};
 
 /// Later than any machine has run; beyond it a record is damaged.
 const MAX_MONOTONIC_NS: u64 = 1 << 62;

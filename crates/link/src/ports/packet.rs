@@ -8,7 +8,7 @@ use nix::net::if_::if_nametoindex;
 use super::ring::Ring;
 use super::{FRAME_BYTES, Port, Received};
 use crate::clock::Anchor;
-use crate::failure::Failure;
+use failure::Failure;
 
 const ETHERNET_BYTES: usize = 14;
 /// A stamp further ahead of the clock means that the wall clock was stepped since the anchor was read.

@@ -8,7 +8,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 use super::{FRAME_BYTES, Port, Received};
 use crate::clock::monotonic_ns;
-use crate::failure::Failure;
+use failure::Failure;
 
 /// See the module. Packets carry no kernel stamp, so their arrival is when they were read.
 pub struct TunPort {

@@ -11,7 +11,7 @@ mod stream;
 
 use clap::Subcommand;
 
-use crate::failure::Failure;
+use failure::Failure;
 
 /// Sequence and send stamp, little endian, at the start of each datagram.
 const STAMP_BYTES: usize = 16;

@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::failed;
 use super::socket::{Arrival, Receiver};
-use crate::failure::Failure;
-use crate::{say, signals, sys};
+use crate::{signals, sys};
+use failure::{Failure, say};
 
 /// Sequence, sent and received (8 bytes each), size (4), TTL, TOS, whether the payload came unharmed, 0.
 const RECORD_BYTES: usize = 32;

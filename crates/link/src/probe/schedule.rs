@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::failure::Failure;
+use failure::Failure;
 
 /// One packet: nanoseconds after the start, bytes of the IP packet, and which of the sender's sockets it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use super::schedule::{self, Packet};
 use super::socket::{enlarge_buffers, set_option};
 use super::{STAMP_BYTES, UDP_IP_BYTES, failed};
 use crate::clock::{monotonic_ns, unix_ns};
-use crate::failure::Failure;
-use crate::{say, sys};
+use crate::sys;
+use failure::{Failure, say};
 
 /// The first packet waits for its time like all others.
 const LEAD_NS: u64 = 5_000_000;

@@ -11,8 +11,7 @@ use serde_json::json;
 
 use super::failed;
 use crate::clock::monotonic_ns;
-use crate::failure::Failure;
-use crate::say;
+use failure::{Failure, say};
 
 const CHUNK_BYTES: usize = 256 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);

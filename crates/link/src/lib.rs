@@ -5,7 +5,6 @@
 mod clock;
 mod counters;
 mod edit;
-mod failure;
 mod flows;
 mod headers;
 mod icmp;
@@ -26,12 +25,9 @@ mod spin;
 mod sys;
 mod translator;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-use crate::failure::Failure;
 
 #[derive(Parser)]
 #[command(version, about = "Emulates a network path between two interfaces and logs every packet's fate")]
@@ -53,28 +49,14 @@ enum Command {
     Probe(probe::Command),
 }
 
-fn main() -> ExitCode {
+/// The program: reads its arguments, does its job, and says how it went.
+#[must_use]
+pub fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(options) => run::run(&options),
-        Command::Describe => say(&link_core::describe()),
+        Command::Describe => failure::say(&link_core::describe()),
         Command::Pcapng(options) => pcapng::run(&options),
         Command::Probe(command) => probe::run(&command),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("longlook-link: {failure}");
-            // Nobody may be left to read it; the exit code still tells.
-            let _ = say(&failure.to_json());
-            ExitCode::from(failure.exit_code)
-        }
-    }
-}
-
-/// Writes one line to standard output at once.
-fn say(line: &serde_json::Value) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::new(format!("standard output cannot be written: {error}")))
+    failure::end("longlook-link", done)
 }

@@ -1,0 +1,7 @@
+//! `longlook-link`: the router between client and server (crates/link).
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    link::main()
+}

@@ -1,0 +1,31 @@
+//! `longlook-trace`: records, decodes and infers from traces (crates/tcptrace, crates/trace, crates/infer).
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(version, about = "Records and decodes traces of transport protocols, and infers state machines from them")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Turn a trace into a table of events
+    Decode(trace::cli::Options),
+    /// Infer the smallest state machine that keeps all temporal invariants of a log
+    Infer(infer::cli::Options),
+    /// Record what the kernel's TCP does, until SIGTERM
+    RecordTcp(tcptrace::cli::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Decode(options) => trace::cli::run(&options),
+        Command::Infer(options) => infer::cli::run(&options),
+        Command::RecordTcp(options) => tcptrace::cli::run(&options),
+    };
+    failure::end("longlook-trace", done)
+}

@@ -1,0 +1,3 @@
+//! The recorder of the kernel's TCP.
+
+pub mod cli;

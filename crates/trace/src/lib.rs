@@ -1,0 +1,3 @@
+//! Traces of endpoints → events.
+
+pub mod cli;
