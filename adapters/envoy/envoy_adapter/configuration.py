@@ -23,21 +23,18 @@ _BBR, _BBR2 = (
 )
 _CONTROLLERS = {"cubic": (False, False), "bbr": (True, False), "bbr2": (False, True)}  # values of the two above
 _EITHER: Mapping[str, Callable[[str], Any]] = {
-    "initial_stream_window": whole(65_535, 1 << 24),
-    "initial_connection_window": whole(65_535, 25_165_824),
     "max_incoming_streams": whole(1, 100_000),
 }
 _QUIC: Mapping[str, Callable[[str], Any]] = {
     "congestion_control": one_of(*_CONTROLLERS),
-    "max_udp_payload": whole(1200, 1452),
-    "gso": truth,
+    "initial_stream_window": whole(65_535, 1 << 24),
+    "initial_connection_window": whole(65_535, 25_165_824),
     "allow_0rtt": truth,
 }
 _FIELDS = {
     "initial_stream_window": "initial_stream_window_size",
     "initial_connection_window": "initial_connection_window_size",
     "max_incoming_streams": "max_concurrent_streams",
-    "max_udp_payload": "max_packet_length",
 }
 
 
@@ -90,11 +87,7 @@ def _listener(options: Options, knobs: Mapping[str, Any], place: Place, version:
 
 
 def _udp(knobs: Mapping[str, Any]) -> Data:
-    found: Data = {"quic_options": {"quic_protocol_options": _protocol_options(knobs)}}
-    if "gso" in knobs:
-        kind = "UdpGsoBatchWriterFactory" if knobs["gso"] else "UdpDefaultWriterFactory"
-        found["udp_packet_packet_writer_config"] = _extension(kind, f"udp_packet_writer.v3.{kind}")
-    return found
+    return {"quic_options": {"quic_protocol_options": _protocol_options(knobs)}}
 
 
 def _protocol_options(knobs: Mapping[str, Any]) -> Data:

@@ -27,11 +27,19 @@ pub struct Connection {
     _driver: JoinHandle<()>,
 }
 
+/// What a connection sends from, and whether the kernel segments its datagrams.
+#[derive(Clone, Copy)]
+struct Sending {
+    local: SocketAddr,
+    offloads: bool,
+}
+
 impl Connection {
     /// Returns when requests may be sent: with early data before the handshake is complete.
     pub async fn open(shared: &Shared, opening: Opening) -> Result<Self, String> {
         let socket = socket::towards(shared.job.remote).map_err(|error| error.to_string())?;
         let local = socket.local_addr().map_err(|error| error.to_string())?;
+        let sending = Sending { local, offloads: shared.settings.offloads(&socket) };
         let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime))
             .map_err(|error| error.to_string())?;
         let tls = QuicClientConfig::try_from(shared.tls.config(opening.early)).map_err(|error| error.to_string())?;
@@ -45,13 +53,13 @@ impl Connection {
                 let watched = quic.clone();
                 tokio::spawn(async move {
                     let used_0rtt = handshake.await;
-                    report(&watched, local, opening, used_0rtt);
+                    report(&watched, sending, opening, used_0rtt);
                 });
                 quic
             }
             Err(connecting) => {
                 let quic = connecting.await.map_err(|error| error.to_string())?;
-                report(&quic, local, opening, false);
+                report(&quic, sending, opening, false);
                 quic
             }
         };
@@ -88,13 +96,14 @@ impl Connection {
 }
 
 /// The connection's line, unless its handshake failed.
-fn report(quic: &quinn::Connection, local: SocketAddr, opening: Opening, used_0rtt: bool) {
+fn report(quic: &quinn::Connection, sending: Sending, opening: Opening, used_0rtt: bool) {
     let told = quic.handshake_data().and_then(|data| data.downcast::<State>().ok());
     let (None, Some(state)) = (quic.close_reason(), told) else { return };
-    let mut line = ConnectionLine::now("h3", local, quic.remote_address());
+    let mut line = ConnectionLine::now("h3", sending.local, quic.remote_address());
     line.primes = Some(opening.primes);
     line.t_start_ns = Some(opening.t_start_ns);
     line.resumed = state.resumed;
     line.used_0rtt = used_0rtt;
+    line.gso = Some(sending.offloads);
     emit(&line);
 }

@@ -29,6 +29,7 @@ struct Server {
     shared: ServerConfig,
     files: Folder,
     local: SocketAddr,
+    offloads: bool,
 }
 
 /// Serve until `stop`, then send CONNECTION_CLOSE on every connection: a client that is not done has been given up on.
@@ -43,10 +44,11 @@ pub async fn serve(
     let tls = QuicServerConfig::try_from(tls).map_err(|error| Failure::of("TLS", error))?;
     let shared = ServerConfig::with_crypto(Arc::new(Watched::new(tls, marks)));
     let socket = UdpSocket::bind(options.listen).map_err(|error| Failure::of(options.listen, error))?;
+    let offloads = settings.offloads(&socket);
     let endpoint = Endpoint::new(EndpointConfig::default(), Some(shared.clone()), socket, Arc::new(TokioRuntime));
     let endpoint = endpoint.map_err(|error| Failure::of("UDP socket", error))?;
     let local = endpoint.local_addr().map_err(|error| Failure::of("UDP socket", error))?;
-    let server = Arc::new(Server { settings, shared, files, local });
+    let server = Arc::new(Server { settings, shared, files, local, offloads });
     emit(&ReadyLine::new("h3", local, VERSION));
     tokio::pin!(stop);
     loop {
@@ -86,11 +88,11 @@ impl Server {
             return eprintln!("handshake: {error}");
         }
         let Ok((connection, handshake)) = connecting.into_0rtt() else { return }; // a server always may
-        let local = self.local;
+        let (local, offloads) = (self.local, self.offloads);
         let watched = connection.clone();
         tokio::spawn(async move {
             handshake.await;
-            report(&watched, local);
+            report(&watched, local, offloads);
         });
         let Ok(mut requests) = h3::server::Connection::new(h3_quinn::Connection::new(connection)).await else { return };
         while let Ok(Some(request)) = requests.accept().await {
@@ -120,7 +122,7 @@ impl Server {
 }
 
 /// The connection's line, unless its handshake failed.
-fn report(connection: &quinn::Connection, listening: SocketAddr) {
+fn report(connection: &quinn::Connection, listening: SocketAddr, offloads: bool) {
     let handshake = now_ns();
     let told = connection.handshake_data().and_then(|data| data.downcast::<State>().ok());
     let (None, Some(state)) = (connection.close_reason(), told) else { return };
@@ -129,5 +131,6 @@ fn report(connection: &quinn::Connection, listening: SocketAddr) {
     line.t_handshake_ns = handshake;
     line.resumed = state.resumed;
     line.used_0rtt = state.used_0rtt;
+    line.gso = Some(offloads);
     emit(&line);
 }

@@ -1,11 +1,13 @@
 //! The knobs of one run, applied over quinn's own defaults.
 
+use std::net::UdpSocket;
 use std::sync::Arc;
 use std::time::Duration;
 
 use longlook_adapter::failure::Failure;
 use longlook_adapter::knobs::Knobs;
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn::udp::UdpSocketState;
 use quinn::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
 
 const LARGEST: u64 = (1 << 62) - 1;
@@ -118,6 +120,12 @@ impl Settings {
         }
         trace(&mut transport, name, role);
         transport
+    }
+
+    /// Whether datagrams sent on this socket are segmented by the kernel: asked for, or left as it is, and possible.
+    pub fn offloads(&self, socket: &UdpSocket) -> bool {
+        let possible = UdpSocketState::new(socket.into()).is_ok_and(|state| state.max_gso_segments() > 1);
+        possible && self.gso.unwrap_or(true)
     }
 
     /// Size of the first packets, bytes.

@@ -23,26 +23,20 @@ _VERSIONS = (  # each has a lock file in adapters/envoy/locks
 
 _KNOBS = {
     "congestion_control": Knob(
-        str, None, None, "congestion control (stack: bbr); Reno only a client can ask for",
-        roles=_SERVER, choices=("cubic", "bbr", "bbr2"), protocols=_QUIC,
+        str, None, None, "congestion control (stack: bbr); cubic acts for two connections; Reno is for clients to ask",
+        roles=_SERVER, choices=("cubic", "bbr", "bbr2"), window_after_loss={"cubic": 0.85}, protocols=_QUIC,
     ),
     "initial_stream_window": Knob(
         int, "bytes", None, "stream window offered at first (stack: 16 MiB)",
-        roles=_SERVER, minimum=65_535, maximum=1 << 24,
+        roles=_SERVER, minimum=65_535, maximum=1 << 24, protocols=_QUIC,
     ),
     "initial_connection_window": Knob(
         int, "bytes", None, "connection window offered at first (stack: 24 MiB)",
-        roles=_SERVER, minimum=65_535, maximum=25_165_824,
+        roles=_SERVER, minimum=65_535, maximum=25_165_824, protocols=_QUIC,
     ),
     "max_incoming_streams": Knob(
         int, "streams", None, "requests at once per connection (stack: 100 over QUIC)",
         roles=_SERVER, minimum=1, maximum=100_000,
-    ),
-    "max_udp_payload": Knob(
-        int, "bytes", None, "largest UDP payload sent", roles=_SERVER, minimum=1200, maximum=1452, protocols=_QUIC
-    ),
-    "gso": Knob(
-        bool, None, None, "UDP segmentation offload when sending (stack: false)", roles=_SERVER, protocols=_QUIC
     ),
     "allow_0rtt": Knob(bool, None, None, "accepts early data (stack: true)", roles=_SERVER, protocols=_QUIC),
 }  # fmt: skip

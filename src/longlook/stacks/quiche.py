@@ -29,7 +29,10 @@ _KNOBS = {
     "initial_window": Knob(
         int, "packets", None, "congestion window at the start (stack: 10)", minimum=1, maximum=10_000
     ),
-    "pacing": Knob(bool, None, None, "packets leave at the times that quiche gives them (stack: on)"),
+    "pacing": Knob(
+        bool, None, None, "packets leave at the times that quiche gives them (stack: on); later ones pace bbr2 alone",
+        until="0.24.6",
+    ),
     "hystart": Knob(bool, None, None, "HyStart++ (stack: on)"),
     "initial_stream_window": _window("stream window offered at first (quiche's programs: 1,000,000)"),
     "initial_connection_window": _window("connection window offered at first (quiche's programs: 10,000,000)"),

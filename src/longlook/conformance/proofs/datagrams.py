@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
-from longlook.conformance import Check, Finding, verdict, wire
+from longlook.conformance import Check, Finding, Status, verdict, wire
 from longlook.conformance.evidence import Seen
 from longlook.conformance.paths import usual
 from longlook.conformance.proofs.ask import Ask, transfer
 
 _PAYLOAD_BYTES = 1_331
+_LEAST_BYTES = 1_200  # to which Initial packets are padded (RFC 9000, 14.1)
 
 
 def max_udp_payload(ask: Ask) -> Check:
@@ -26,6 +27,8 @@ def _largest(ask: Ask, apart: Mapping[str, bool], *, exact: bool) -> Check:
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
         size = {name: wire.largest(found.packets, ask.role) for name, found in seen.items()}
+        if ask.role == "client" and all(found.ok for found in seen.values()) and set(size.values()) == {_LEAST_BYTES}:
+            return Finding(Status.NOT_APPLICABLE, "a client sends requests alone, which are smaller, and no probes")
         broken = "" if seen["set"].ok else f"; {seen['set'].why}"
         text = f"largest datagram {size['set']} bytes with {value}, {size['default']} without{broken}"
         return verdict(exact and seen["set"].ok and size["set"] == value != size["default"], text)
