@@ -1,4 +1,4 @@
-"""Traces of endpoints → tables of events, by `longlook-trace decode`; docs/traces.md has the columns and the account."""
+"""Traces of endpoints → tables of events, by `longlook-trace decode`; docs/traces.md says what is in them."""
 
 import json
 import subprocess
