@@ -33,18 +33,22 @@ pub fn decode(task: &Task) -> Result<Account, Failure> {
         None => return Err(refuse(&task.input, &input)),
     };
     let mut learned: Option<Learned> = None;
-    let account = writer::write(&task.output, || Account::new("qlog", container), |writer| {
-        let mut input = open(task)?;
-        recognise(&mut input);
-        let again = Walk::new(&mut input, writer, task.vantage, learned.as_ref()).file()?;
-        match again {
-            Some(seen) => {
-                learned = Some(seen);
-                Err(Halt::Learned)
+    let account = writer::write(
+        &task.output,
+        || Account::new("qlog", container),
+        |writer| {
+            let mut input = open(task)?;
+            recognise(&mut input);
+            let again = Walk::new(&mut input, writer, task.vantage, learned.as_ref()).file()?;
+            match again {
+                Some(seen) => {
+                    learned = Some(seen);
+                    Err(Halt::Learned)
+                }
+                None => Ok(()),
             }
-            None => Ok(()),
-        }
-    })?;
+        },
+    )?;
     Ok(account)
 }
 

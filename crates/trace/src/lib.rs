@@ -10,6 +10,8 @@ pub mod input;
 pub mod json;
 pub mod qlog;
 pub mod rfc3339;
+pub mod rows;
+pub mod sent;
 pub mod spill;
 pub mod texts;
 pub mod values;
