@@ -8,6 +8,7 @@ pub mod decode;
 pub mod event;
 pub mod input;
 pub mod json;
+pub mod netlog;
 pub mod qlog;
 pub mod rfc3339;
 pub mod rows;

@@ -101,7 +101,10 @@ impl Qlog {
     /// Reads one event, and counts what became of it.
     pub fn event(&mut self, bytes: &[u8], place: (u64, u64), writer: &mut EventWriter) -> Result<(), Halt> {
         let mut cursor = Cursor::new(bytes);
-        let read = Record::read(&mut cursor, &self.header.fields);
+        let read = Record::read(&mut cursor, &self.header.fields).and_then(|record| match cursor.peek() {
+            Ok(_) => Err(Bad::Syntax),
+            Err(_) => Ok(record),
+        });
         let record = match read {
             Ok(record) => record,
             Err(bad) => {

@@ -102,7 +102,8 @@ impl Qlog {
         words.extend(record.trigger.map(|trigger| crate::json::text(trigger).into_owned()));
         words.retain(|word| !word.is_empty());
         let idle = words.iter().any(|word| matches!(word.as_str(), "idle_timeout" | "timeout" | "IdleTimeout"));
-        self.milestone_once(at, if idle { "idle_timeout" } else { "closed" }, Some(&words.join(" ")), writer)
+        let name = if idle { "idle_timeout" } else { "closed" };
+        Ok(self.rows.milestone_once(at, name, Some(&words.join(" ")), writer)?)
     }
 
     fn key_updated(

@@ -127,7 +127,7 @@ impl Qlog {
         let known = sent.and_then(|sent| sent.packet(packet.number?));
         row.size_bytes = packet.size_bytes.or(known.and_then(|known| known.size_bytes));
         let trigger = packet.trigger.or(record.trigger).filter(|trigger| !trigger.is_empty());
-        row.name = trigger.and_then(|trigger| writer.text(lost_by(&crate::json::text(trigger))));
+        row.name = trigger.and_then(|trigger| writer.text(&lost_by(&crate::json::text(trigger))));
         Ok(writer.push(row)?)
     }
 
@@ -142,11 +142,12 @@ impl Qlog {
     }
 }
 
-/// The draft's names, and older ones for the same.
-fn lost_by(trigger: &str) -> &str {
-    match trigger {
-        "pto_expired" => "pto",
-        "packet_threshold" => "reordering_threshold",
-        other => other,
+/// The draft's names, for older ones too.
+fn lost_by(trigger: &str) -> String {
+    let trigger = trigger.to_ascii_lowercase();
+    match trigger.as_str() {
+        "pto_expired" => "pto".into(),
+        "packet_threshold" => "reordering_threshold".into(),
+        _ => trigger,
     }
 }
