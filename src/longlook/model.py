@@ -230,6 +230,7 @@ class Trial:
     capture: Capture = Capture()
     engine: str | None = None  # None: the one that the run was started with
     tcp: Mapping[str, Scalar] = field(default_factory=dict)  # of the kernel's TCP, beside its congestion control
+    client_cpu_share: float | None = None  # of one CPU; None: as much as it likes
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,7 @@ class _Block:
                     capture=study.capture,
                     engine=how.engine,
                     tcp=how.tcp,
+                    client_cpu_share=how.client_cpu_share,
                 )
             )
         return sorted(trials, key=lambda trial: _rank(study.seed, "arm", number, self.key, trial.arm))
@@ -118,7 +119,7 @@ class _Block:
 
 def _stated(how: Circumstances) -> list[str]:
     """What tells a trial from one in ordinary circumstances, which has nothing to tell."""
-    stated = (("link", how.link), ("engine", how.engine), ("tcp", how.tcp))
+    stated = (("link", how.link), ("engine", how.engine), ("tcp", how.tcp), ("client_cpu", how.client_cpu_share))
     return [codec.content_hash([name, value]) for name, value in stated if value]
 
 

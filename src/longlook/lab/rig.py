@@ -11,6 +11,7 @@ from longlook import registry
 from longlook.errors import InputError
 from longlook.job import Job
 from longlook.lab.clients import Client, PlainClient, SessionClient
+from longlook.lab.cpuquota import CpuQuota
 from longlook.lab.judge import Evidence, Stopped, succeeded
 from longlook.lab.namespace import Namespace
 from longlook.lab.network import CLIENT, SERVER, SERVER_ADDRESS, Side
@@ -49,6 +50,7 @@ class Remains:
     link: Evidence
     summary: dict[str, Any]  # the router's
     cpu_s: dict[str, float]
+    throttling: dict[str, float]  # of a client with a share of a CPU
 
 
 class Rig:
@@ -62,6 +64,9 @@ class Rig:
         # A warm client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end = replace(SERVER, router_device=f"rs{serial}")
         self._link_options = LINK_OPTIONS_IN_GUEST if timing.virtual else link_options_on_host()
+        self._serial = serial
+        self._quota: CpuQuota | None = None
+        self._throttled_before: dict[str, float] = {}
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
@@ -111,6 +116,7 @@ class Rig:
     def begin(self) -> None:
         """Let the client go."""
         trial, content = self._job.trial, self._job.content
+        self._throttled_before = self._throttled()
         self.client.begin(
             ClientJob(
                 protocol=trial.protocol,
@@ -146,7 +152,13 @@ class Rig:
                 "server": _cpu_s(self.server),
                 "link": _cpu_s(self.router.process),
             },
+            throttling={
+                name: value - self._throttled_before.get(name, 0.0) for name, value in self._throttled().items()
+            },
         )
+
+    def _throttled(self) -> dict[str, float]:
+        return {} if self._quota is None else self._quota.throttled()
 
     def _settled(self) -> bool:
         ended = self.server.exit is not None or self.router.process.exit is not None or self.client.done()
@@ -160,16 +172,26 @@ class Rig:
         stack: Stack = registry.get("stacks", trial.client.stack)
         program = self._job.programs["client"]
         if stack.session_command is not None:
-            session = self._sessions.get(stack, program, self._job.identity, keylog=trial.capture.keylog)
+            session = self._sessions.get(
+                stack,
+                program,
+                self._job.identity,
+                keylog=trial.capture.keylog,
+                cpu_share=trial.client_cpu_share,
+            )
+            self._quota = session.quota
             return SessionClient(session, self._sessions, self._folder), session.side, session.router
         if stack.client_command is None:
             raise InputError(f"stack {stack.name} has no client", "see: longlook stacks list")
+        if trial.client_cpu_share is not None:
+            self._quota = CpuQuota(self._surroundings.marker, f"trial-{self._serial}", trial.client_cpu_share)
+            self._undo.callback(self._quota.close)
         network = self._undo.enter_context(Namespace())
         side = self._undo.enter_context(Side(CLIENT, network, self._path))
         job_file = self._folder / "client.json"
         command = stack.client_command(program, str(job_file))
         env = self._surroundings.environment(self._captures("client"), command.env)
-        return PlainClient(command, env, side, self._folder, job_file), side, network
+        return PlainClient(command, env, side, self._folder, job_file, self._quota), side, network
 
     def _start_server(self) -> Process:
         trial = self._job.trial
