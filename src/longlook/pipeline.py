@@ -21,8 +21,6 @@ from longlook.execute import Executor, Progress, Provisions, Tally, endpoints, p
 from longlook.fingerprint import Fingerprint, fingerprint
 from longlook.guestkernel import kernel_program
 from longlook.hostfacts import host_facts
-from longlook.installing import file_digest
-from longlook.job import Program
 from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
 from longlook.model import TREND, ClaimResult, Estimate, Outcome, Plan, Study, Trial
@@ -133,13 +131,8 @@ def provide(plan: Plan, say: Callable[[str], None]) -> Provisions:
     programs = {(end.stack, end.version): install(f"{end.stack}@{end.version}", say) for end in endpoints(plan)}
     recorded = any(records_tcp(trial) for trial in plan.trials)
     return Provisions(
-        programs, prepare_contents(plan), tls.identity(), link_program(), _trace_program() if recorded else None
+        programs, prepare_contents(plan), tls.identity(), link_program(), trace_program() if recorded else None
     )
-
-
-def _trace_program() -> Program:
-    path = trace_program()
-    return Program(str(path), file_digest(path))
 
 
 def analyse(folder: RunFolder, observer: Observer) -> Result:

@@ -43,13 +43,14 @@ impl<'a> Message<'a> {
         let end = |at: usize, port: u16| Some(SocketAddr::new(address(family, bytes.get(at..at + 16)?)?, port));
         let ends = Ends { local: end(8, port(4)?)?, remote: end(24, port(6)?)? };
         let cookie = u64::from_ne_bytes(*bytes.get(44..)?.first_chunk()?);
-        let mut message =
-            Self { cookie, ends, info: &[], congestion_control: None, memory: &[], bbr_gains: None };
+        let mut message = Self { cookie, ends, info: &[], congestion_control: None, memory: &[], bbr_gains: None };
         let mut rest = bytes.get(MESSAGE_BYTES..)?;
         while let Some((kind, value, after)) = attribute(rest) {
             match kind {
                 INFO => message.info = value,
-                CONGESTION => message.congestion_control = std::str::from_utf8(value).ok().map(|name| name.trim_end_matches('\0')),
+                CONGESTION => {
+                    message.congestion_control = std::str::from_utf8(value).ok().map(|name| name.trim_end_matches('\0'))
+                }
                 SKMEMINFO => message.memory = value,
                 BBR_INFO => message.bbr_gains = Some((word(value, 12)?, word(value, 16)?)),
                 _ => {}
