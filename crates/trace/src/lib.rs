@@ -14,6 +14,7 @@ pub mod rfc3339;
 pub mod rows;
 pub mod sent;
 pub mod spill;
+pub mod tcp;
 pub mod texts;
 pub mod values;
 pub mod walk;
