@@ -85,7 +85,14 @@ def test_a_corrupt_gzip_is_read_up_to_there(tmp_path: Path) -> None:
 
 
 def test_bad_lines_are_skipped_with_their_places(tmp_path: Path) -> None:
-    bad = [b"{broken", b"\xff\xfe\x00", b'{"time": 1}', b'{"time":"soon","name":"transport:packet_sent","data":{}}', b"[1]", b"17"]
+    bad = [
+        b"{broken",
+        b"\xff\xfe\x00",
+        b'{"time": 1}',
+        b'{"time":"soon","name":"transport:packet_sent","data":{}}',
+        b"[1]",
+        b"17",
+    ]
     content = lines(packet(1, "sent", 0)) + b"\n".join(bad) + b"\n" + lines(header=packet(9, "sent", 1))
     table, account = decode_bytes(tmp_path, content)
     assert rows(table, "packet_sent", "packet_number") == [0, 1]
@@ -107,8 +114,15 @@ def test_every_event_is_accounted_for(tmp_path: Path) -> None:
 
 def test_deep_nesting(tmp_path: Path) -> None:
     deep = 200_000
-    nested = b'{"time":1,"name":"transport:packet_sent","data":{"header":{"packet_number":0},"x":' + b"[" * deep + b"]" * deep + b"}}\n"
-    parameters = b'{"time":2,"name":"transport:parameters_set","data":{"x":' + b'{"a":' * deep + b"1" + b"}" * deep + b"}}\n"
+    nested = (
+        b'{"time":1,"name":"transport:packet_sent","data":{"header":{"packet_number":0},"x":'
+        + b"[" * deep
+        + b"]" * deep
+        + b"}}\n"
+    )
+    parameters = (
+        b'{"time":2,"name":"transport:parameters_set","data":{"x":' + b'{"a":' * deep + b"1" + b"}" * deep + b"}}\n"
+    )
     content = lines() + nested + parameters + lines(header=packet(3, "sent", 1))
     table, account = decode_bytes(tmp_path, content)
     assert rows(table, "packet_sent", "packet_number") == [0, 1]
@@ -136,7 +150,10 @@ def test_a_long_trace_in_no_order_is_sorted(tmp_path: Path) -> None:
     times = list(range(200_000))
     random.Random(3).shuffle(times)
     head = json.dumps(HEADER).encode() + b"\n"
-    body = b"".join(b'{"time":%d,"name":"transport:packet_received","data":{"header":{"packet_number":%d}}}\n' % (time, time) for time in times)
+    body = b"".join(
+        b'{"time":%d,"name":"transport:packet_received","data":{"header":{"packet_number":%d}}}\n' % (time, time)
+        for time in times
+    )
     path, out = tmp_path / "trace.qlog", tmp_path / "events.parquet"
     path.write_bytes(head + body)
     account = decode_to(path, "server", out)
@@ -149,13 +166,13 @@ def test_a_long_trace_in_no_order_is_sorted(tmp_path: Path) -> None:
 
 def test_hostile_numbers(tmp_path: Path) -> None:
     numbers = ["-1", "1e400", "9223372036854775807", "-9223372036854775808", "1e-400", "18446744073709551616"]
-    body = b""
-    for number in numbers:
-        frames = f'[{{"frame_type":"ack","acked_ranges":[[{number},{number}],[0,{number}]]}}]'
-        for way in ("sent", "received"):
-            data = f'{{"header":{{"packet_type":"1RTT","packet_number":{number}}},"raw":{{"length":{number}}},"frames":{frames}}}'
-            body += f'{{"time":{number},"name":"transport:packet_{way}","data":{data}}}\n'.encode()
-        body += f'{{"time":1,"name":"recovery:metrics_updated","data":{{"pto_count":{number},"smoothed_rtt":{number}}}}}\n'.encode()
+    packets = (
+        '{"time":N,"name":"transport:packet_WAY","data":{"header":{"packet_type":"1RTT","packet_number":N},'
+        '"raw":{"length":N},"frames":[{"frame_type":"ack","acked_ranges":[[N,N],[0,N]]}]}}\n'
+    )
+    metrics = '{"time":1,"name":"recovery:metrics_updated","data":{"pto_count":N,"smoothed_rtt":N}}\n'
+    templates = [packets.replace("WAY", "sent"), packets.replace("WAY", "received"), metrics]
+    body = b"".join(template.replace("N", number).encode() for number in numbers for template in templates)
     _, account = decode_bytes(tmp_path, lines() + body)
     assert account["read"] + sum(account["skipped"].values()) == 3 * len(numbers)
 

@@ -34,10 +34,15 @@ def test_rows_are_sound(path: Path) -> None:
     table, _ = decode_trace(path, "server")
     times = table.column("time_ns").to_numpy()
     assert (times[1:] >= times[:-1]).all()
-    sent, acked = rows(table, "packet_sent", "space", "packet_number"), rows(table, "packet_acked", "space", "packet_number")
+    sent, acked = (
+        rows(table, "packet_sent", "space", "packet_number"),
+        rows(table, "packet_acked", "space", "packet_number"),
+    )
     assert len(acked) == len(set(acked))
     assert set(acked) <= set(sent)
-    assert pc.max(table.column("ssthresh_bytes")).as_py() is None or pc.max(table.column("ssthresh_bytes")).as_py() < 2**40
+    assert (
+        pc.max(table.column("ssthresh_bytes")).as_py() is None or pc.max(table.column("ssthresh_bytes")).as_py() < 2**40
+    )
     lost = rows(table, "packet_lost", "packet_number", "size_bytes")
     assert all(size for number, size in lost if number is not None)
     srtt_ns = pc.max(table.column("srtt_ns")).as_py()
@@ -49,7 +54,17 @@ def test_the_table_in_the_docs_is_this_one() -> None:
     assert shown == [table_line(name) for name in sorted(COUNTS)]
 
 
-SHOWN = ("packet_sent", "packet_received", "packet_acked", "packet_lost", "metrics", "congestion_state", "loss_timer", "pto", "blocked")
+SHOWN = (
+    "packet_sent",
+    "packet_received",
+    "packet_acked",
+    "packet_lost",
+    "metrics",
+    "congestion_state",
+    "loss_timer",
+    "pto",
+    "blocked",
+)
 
 
 def table_line(name: str) -> str:
@@ -66,7 +81,13 @@ def test_netlog() -> None:
     assert account["format"] == "netlog"
     assert account["vantage"] == "client"
     assert account["producer"].startswith("Chromium 156")
-    assert [name for name in rows(table, "milestone", "name")] == ["started", "complete", "confirmed", "key_update", "closed"]
+    assert rows(table, "milestone", "name") == [
+        "started",
+        "complete",
+        "confirmed",
+        "key_update",
+        "closed",
+    ]
     assert set(table.column("flow").to_pylist()) - {None} == {"udp 127.0.0.1:48863 127.0.0.1:14433"}
     assert account["connections"][0]["server"] == "127.0.0.1:14433"
     assert json.loads(rows(table, "parameters", "detail")[0])

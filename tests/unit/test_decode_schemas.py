@@ -48,7 +48,13 @@ def test_units_and_offset(tmp_path: Folder) -> None:
 def test_arrays_with_event_fields(tmp_path: Folder) -> None:
     fields = ["relative_time", "CATEGORY", "EVENT_TYPE", "TRIGGER", "DATA"]
     events = [
-        ["2", "TRANSPORT", "PACKET_SENT", "LINE", {"packet_type": "1RTT", "header": {"packet_number": "7", "packet_size": 50}}],
+        [
+            "2",
+            "TRANSPORT",
+            "PACKET_SENT",
+            "LINE",
+            {"packet_type": "1RTT", "header": {"packet_number": "7", "packet_size": 50}},
+        ],
         ["3", "RECOVERY", "PACKET_LOST", "PACKET_THRESHOLD", {"packet_type": "1RTT", "packet_number": "7"}],
         ["4", "HTTP", "FRAME_PARSED", "GET", {}],
     ]
@@ -98,7 +104,8 @@ def test_sequences(tmp_path: Folder, container: Any, mark: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prefix", "metrics"), [("recovery:", "metrics_updated"), ("quic:", "recovery_metrics_updated"), ("quic:", "metrics_updated")]
+    ("prefix", "metrics"),
+    [("recovery:", "metrics_updated"), ("quic:", "recovery_metrics_updated"), ("quic:", "metrics_updated")],
 )
 def test_metrics_are_carried_forward(tmp_path: Folder, prefix: str, metrics: str) -> None:
     updates: list[dict[str, Any]] = [
@@ -119,7 +126,8 @@ def test_metrics_are_carried_forward(tmp_path: Folder, prefix: str, metrics: str
 
 
 @pytest.mark.parametrize(
-    ("title", "first", "srtt_ns"), [("quinn", 0.333, 333_000_000), ("quinn", 333.0, 333_000_000), ("other", 0.333, 333_000)]
+    ("title", "first", "srtt_ns"),
+    [("quinn", 0.333, 333_000_000), ("quinn", 333.0, 333_000_000), ("other", 0.333, 333_000)],
 )
 def test_quinns_seconds(tmp_path: Folder, title: str, first: float, srtt_ns: int) -> None:
     header = {"qlog_version": "0.3", "title": title, "trace": {"vantage_point": {"type": "server"}}}
@@ -141,12 +149,17 @@ def test_counted_losses_and_limits_of_the_application(tmp_path: Folder) -> None:
     ]
     events = [event(time, "quic:recovery_metrics_updated", **update) for time, update in enumerate(updates)]
     table, _ = decode_bytes(tmp_path, sequence(*events))
-    assert rows(table, "packet_lost", "time_ns", "value", "packet_number") == [(1_000_000, 3.0, None), (2_000_000, 1.0, None)]
+    assert rows(table, "packet_lost", "time_ns", "value", "packet_number") == [
+        (1_000_000, 3.0, None),
+        (2_000_000, 1.0, None),
+    ]
     assert rows(table, "app_limited", "value") == [0.0, 1.0]
     assert rows(table, "metrics", "time_ns") == []
 
 
-@pytest.mark.parametrize("write", [lambda low, high: [low, high], lambda low, high: f"{low}-{high}", lambda low, high: [str(low), str(high)]])
+@pytest.mark.parametrize(
+    "write", [lambda low, high: [low, high], lambda low, high: f"{low}-{high}", lambda low, high: [str(low), str(high)]]
+)
 def test_acknowledged_once_whatever_the_ranges_say(tmp_path: Folder, write: Any) -> None:
     sent = [packet(time, "sent", time, length=1000 + time) for time in range(6)]
     received = [
@@ -253,7 +266,10 @@ def test_milestones(tmp_path: Folder) -> None:
         ("idle_timeout", "local idle_timeout", None),
     ]
     assert set(table.column("flow").to_pylist()) == {"udp [fd00::1]:5000 10.8.0.2:443"}
-    assert (account["connections"][0]["client"], account["connections"][0]["server"]) == ("[fd00::1]:5000", "10.8.0.2:443")
+    assert (account["connections"][0]["client"], account["connections"][0]["server"]) == (
+        "[fd00::1]:5000",
+        "10.8.0.2:443",
+    )
 
 
 def test_parameters_are_json_with_sorted_keys(tmp_path: Folder) -> None:

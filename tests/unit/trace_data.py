@@ -13,7 +13,12 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 QLOGS = FIXTURES / "qlogs"
 NETLOGS = FIXTURES / "netlogs"
 
-HEADER = {"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "title": "test", "trace": {"vantage_point": {"type": "server"}}}
+HEADER = {
+    "qlog_version": "0.3",
+    "qlog_format": "JSON-SEQ",
+    "title": "test",
+    "trace": {"vantage_point": {"type": "server"}},
+}
 
 
 def event(time: Any, name: str, **data: Any) -> dict[str, Any]:
