@@ -289,9 +289,9 @@ impl<'a> Walk<'a> {
     /// Whether a record mark comes next: some files have one before their header only.
     fn next_is_marked(&mut self) -> bool {
         loop {
-            let next = self.input.pending().iter().find(|byte| !byte.is_ascii_whitespace());
+            let next = self.input.pending().iter().copied().find(|byte| !byte.is_ascii_whitespace());
             if next.is_some() || !self.input.more() {
-                return next == Some(&RECORD_MARK);
+                return next == Some(RECORD_MARK);
             }
         }
     }
