@@ -15,7 +15,7 @@ pub mod rows;
 pub mod sent;
 pub mod spill;
 pub mod tcp;
-pub mod texts;
+mod texts;
 pub mod values;
 pub mod walk;
 pub mod writer;

@@ -105,7 +105,7 @@ impl Session {
             _ => {
                 let text: &[u8] = if params.is_empty() { b"{}" } else { params };
                 let data: Members = serde_json::from_slice(text).map_err(|_| Bad::Shape)?;
-                self.rare(what, at, &data, idle_timeout, rows, writer)?;
+                Self::rare(what, at, &data, idle_timeout, rows, writer)?;
             }
         }
         Ok(at.time_ns)
@@ -246,7 +246,6 @@ impl Session {
     }
 
     fn rare(
-        &mut self,
         what: What,
         at: At,
         data: &Members,
