@@ -14,6 +14,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     (
         "pure",
         {"codec", "units", "paths", "registry", "job", "timeline", "study", "plan", "samples", "claims"}
+        | {"events", "states", "statetimes"}
         | {"network", "traces", "presets", "linkschema"}
         | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"}
         | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader"}
@@ -22,7 +23,16 @@ LAYERS: list[tuple[str, set[str]]] = [
     (
         "effects",
         {"store", "tls", "content", "installing", "setup", "lab", "agent", "engines", "execute", "measure", "report"}
-        | {"cachefolder", "hostfacts", "linkprogram", "doctor", "executors", "guestkernel"}
+        | {
+            "cachefolder",
+            "hostfacts",
+            "linkprogram",
+            "traceprogram",
+            "tracedecoding",
+            "doctor",
+            "executors",
+            "guestkernel",
+        }
         | {"comparison", "bisection"}
         | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff"},
     ),

@@ -1,3 +1,21 @@
 //! Traces of endpoints → events.
 
+pub mod account;
+pub mod batch;
 pub mod cli;
+pub mod decimal;
+pub mod decode;
+pub mod event;
+pub mod input;
+pub mod json;
+pub mod netlog;
+pub mod qlog;
+pub mod rfc3339;
+pub mod rows;
+pub mod sent;
+pub mod spill;
+pub mod tcp;
+mod texts;
+pub mod values;
+pub mod walk;
+pub mod writer;

@@ -1,0 +1,188 @@
+//! qlog events → rows.
+
+pub mod clock;
+pub mod header;
+pub mod metrics;
+pub mod names;
+pub mod packet;
+pub mod quirks;
+pub mod rare;
+pub mod record;
+pub mod recovery;
+pub mod states;
+pub mod traffic;
+
+use std::collections::HashMap;
+
+use crate::event::{Source, Vantage};
+use crate::json::{self, Bad, Cursor};
+use crate::qlog::clock::Clock;
+use crate::qlog::header::{Header, Members};
+use crate::qlog::metrics::Metrics;
+use crate::qlog::names::What;
+use crate::qlog::quirks::Quirks;
+use crate::qlog::record::Record;
+use crate::rows::{At, Rows};
+use crate::writer::{EventWriter, Halt};
+
+/// Why an event gives no rows.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It cannot be used, for this reason.
+    Skip(&'static str),
+    /// Valid, but nothing that becomes a row.
+    Ignore,
+    /// Nothing can go on.
+    Halt(Halt),
+}
+
+impl From<Bad> for Refusal {
+    fn from(bad: Bad) -> Self {
+        Self::Skip(bad.as_str())
+    }
+}
+
+impl From<Halt> for Refusal {
+    fn from(halt: Halt) -> Self {
+        Self::Halt(halt)
+    }
+}
+
+/// Reads the events of the traces of one file.
+pub struct Qlog {
+    header: Header,
+    clock: Clock,
+    quirks: Quirks,
+    rows: Rows,
+    /// The senders' numbers as last said, by connection.
+    metrics: Vec<Metrics>,
+    groups: HashMap<Vec<u8>, usize>,
+    ungrouped: Option<usize>,
+}
+
+impl Qlog {
+    /// Before a file's first trace; `vantage` is that of traces that do not say it.
+    #[must_use]
+    pub fn new(vantage: Vantage) -> Self {
+        let header = Header::new(&Members::new(), &Members::new());
+        Self {
+            clock: Clock::new(&header, None),
+            quirks: Quirks::of(None),
+            header,
+            rows: Rows::new(Source::Qlog, vantage),
+            metrics: Vec::new(),
+            groups: HashMap::new(),
+            ungrouped: None,
+        }
+    }
+
+    /// A trace begins; of a file the account takes what its first trace says.
+    pub fn begin(&mut self, header: Header, writer: &mut EventWriter) {
+        let account = &mut writer.account;
+        if account.schema.is_none() && account.producer.is_none() {
+            account.schema.clone_from(&header.schema);
+            account.producer.clone_from(&header.producer);
+            account.clock = header.clock;
+        }
+        if header.vantage != Vantage::Unknown {
+            self.rows.vantage = header.vantage;
+        }
+        if account.connections.is_empty() {
+            account.vantage = self.rows.vantage.as_str().into();
+        }
+        self.clock = Clock::new(&header, self.clock.reference_unix_ns());
+        account.reference_unix_ns = self.clock.reference_unix_ns();
+        self.quirks = Quirks::of(header.producer.as_deref());
+        self.groups.clear();
+        self.ungrouped = None;
+        self.header = header;
+    }
+
+    /// Reads one event, and counts what became of it.
+    pub fn event(&mut self, bytes: &[u8], place: (u64, u64), writer: &mut EventWriter) -> Result<(), Halt> {
+        let mut cursor = Cursor::new(bytes);
+        let read = Record::read(&mut cursor, &self.header.fields).and_then(|record| match cursor.peek() {
+            Ok(_) => Err(Bad::Syntax),
+            Err(_) => Ok(record),
+        });
+        let record = match read {
+            Ok(record) => record,
+            Err(bad) => {
+                writer.account.count_skipped(bad.as_str());
+                writer.account.warn(place.0, place.1, format!("an event is {}", bad.as_str()));
+                return Ok(());
+            }
+        };
+        match self.understand(&record, writer) {
+            Ok(time_ns) => writer.account.count_read(time_ns),
+            Err(Refusal::Ignore) => count_ignored(&record, writer),
+            Err(Refusal::Skip(reason)) => {
+                writer.account.count_skipped(reason);
+                let name = String::from_utf8_lossy(record.name);
+                writer.account.warn(place.0, place.1, format!("an event {name:?} is skipped: {reason}"));
+            }
+            Err(Refusal::Halt(halt)) => return Err(halt),
+        }
+        Ok(())
+    }
+
+    fn understand(&mut self, record: &Record, writer: &mut EventWriter) -> Result<i64, Refusal> {
+        if record.name.is_empty() {
+            return Err(Refusal::Skip("no name"));
+        }
+        let what = names::what(record.category, record.name);
+        if what.is_none() && self.header.time_format != header::TimeFormat::Delta {
+            return Err(Refusal::Ignore);
+        }
+        let first = self.clock.reference_unix_ns();
+        let time_ns = record.time.and_then(|text| self.clock.time_ns(text)).ok_or(Refusal::Skip("no time"))?;
+        if first.is_none() {
+            writer.account.reference_unix_ns = self.clock.reference_unix_ns();
+        }
+        let Some(what) = what else { return Err(Refusal::Ignore) };
+        let connection = self.connection(record.group, writer)?;
+        let at = At { time_ns, connection };
+        match what {
+            What::PacketSent => self.packet_sent(at, record, writer)?,
+            What::PacketReceived => self.packet_received(at, record, writer)?,
+            What::PacketLost => self.packet_lost(at, record, writer)?,
+            What::PacketDropped => self.packet_dropped(at, record, writer)?,
+            What::PacketsAcked => self.packets_acked(at, record, writer)?,
+            What::Metrics => self.metrics(at, record, writer)?,
+            What::CongestionState => self.congestion_state(at, record, writer)?,
+            What::LossTimer => self.loss_timer(at, record, writer)?,
+            _ => self.rare(at, what, record, writer)?,
+        }
+        Ok(time_ns)
+    }
+
+    /// The index of the connection that an event belongs to.
+    fn connection(&mut self, group: Option<&[u8]>, writer: &mut EventWriter) -> Result<usize, Refusal> {
+        let known = match group {
+            Some(group) => self.groups.get(group).copied(),
+            None => self.ungrouped,
+        };
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let id = group.map(|group| json::text(group).into_owned()).or_else(|| self.header.connection_id.clone());
+        let begun = self.rows.begin(id, writer).ok_or(Refusal::Skip("too many connections in one file"))?;
+        self.metrics.push(Metrics::default());
+        match group {
+            Some(group) => {
+                self.groups.insert(group.to_vec(), begun);
+            }
+            None => self.ungrouped = Some(begun),
+        }
+        Ok(begun)
+    }
+}
+
+fn count_ignored(record: &Record, writer: &mut EventWriter) {
+    let name = String::from_utf8_lossy(record.name);
+    if record.category.is_empty() || name.contains(':') {
+        writer.account.count_ignored(&name);
+    } else {
+        writer.account.count_ignored(&format!("{}:{name}", String::from_utf8_lossy(record.category)));
+    }
+}
