@@ -3,8 +3,11 @@
 //! A probe tells what a socket was before a segment was processed. What it tells was therefore made by the segment before
 //! it, and its rows have that one's time, unless a sample or a change of the congestion state shows that it came later.
 
+use std::collections::VecDeque;
+
 use super::message::Message;
 use super::metrics::Metrics;
+use super::samples::{Counters, Waiting};
 use crate::event::{Event, Kind, Source, Vantage};
 use crate::writer::{EventWriter, Halt};
 
@@ -63,37 +66,23 @@ struct Acknowledged {
     beyond: Option<i64>,
 }
 
-struct Waiting {
-    time_ns: i64,
-    metrics: Metrics,
-    bytes_acked: Option<i64>,
-}
-
 /// What is known of a connection so far.
 pub struct Connection {
     blank: Event,
-    has: Has,
-    mss: Option<i64>,
-    metrics: Metrics,
+    pub(super) has: Has,
+    pub(super) mss: Option<i64>,
+    pub(super) metrics: Metrics,
     acknowledged: Option<Acknowledged>,
-    /// A sample whose predecessors the next probe tells.
-    waiting: Option<Waiting>,
-    sampled: Option<Counters>,
+    /// Samples, of which the next probe tells what they saw the result of.
+    pub(super) waiting: VecDeque<Waiting>,
+    pub(super) sampled: Option<Counters>,
     state: u8,
     state_since_ns: i64,
     timeouts: i64,
-    app_limited: bool,
-    blocked: [bool; 2],
-    bbr: Option<&'static str>,
-    initial_window: Option<i64>,
-}
-
-/// Of a sample what only grows.
-#[derive(Clone, Copy)]
-struct Counters {
-    limited_us: [Option<u64>; 2],
-    retransmissions: Option<i64>,
-    timeouts: Option<i64>,
+    pub(super) app_limited: bool,
+    pub(super) blocked: [bool; 2],
+    pub(super) bbr: Option<&'static str>,
+    pub(super) initial_window: Option<i64>,
 }
 
 impl Connection {
@@ -113,7 +102,7 @@ impl Connection {
             mss,
             metrics: Metrics::default(),
             acknowledged: None,
-            waiting: None,
+            waiting: VecDeque::new(),
             sampled: None,
             state: OPEN,
             state_since_ns: i64::MIN,
@@ -125,11 +114,11 @@ impl Connection {
         }
     }
 
-    fn row(&self, time_ns: i64, kind: Kind) -> Event {
+    pub(super) fn row(&self, time_ns: i64, kind: Kind) -> Event {
         Event { time_ns, kind, ..self.blank }
     }
 
-    fn learn(&mut self, time_ns: i64, now: &Metrics, writer: &mut EventWriter) -> Result<(), Halt> {
+    pub(super) fn learn(&mut self, time_ns: i64, now: &Metrics, writer: &mut EventWriter) -> Result<(), Halt> {
         match self.metrics.learn(now) {
             Some(news) => writer.push(news.fill(self.row(time_ns, Kind::Metrics))),
             None => Ok(()),
@@ -146,12 +135,14 @@ impl Connection {
         }
         let advance = self.advance(probe.snd_una);
         let mut at_ns = made_ns;
-        if let Some(sample) = self.waiting.take() {
-            if made_ns <= sample.time_ns {
-                // Nothing arrived between them: the sample saw what the segment before it had made.
+        for sample in std::mem::take(&mut self.waiting) {
+            if at_ns == made_ns && made_ns <= sample.time_ns {
+                // The first sample after a segment: what is new in it, that segment has made.
                 let Metrics { cwnd_bytes, ssthresh_bytes, srtt_ns, .. } = sample.metrics;
                 let made = Metrics { cwnd_bytes, ssthresh_bytes, srtt_ns, ..Metrics::default() };
                 self.learn(self.not_before_state(made_ns, sample.time_ns), &made, writer)?;
+            }
+            if made_ns <= sample.time_ns {
                 at_ns = sample.time_ns;
                 if let Some(acknowledged) = &mut self.acknowledged {
                     acknowledged.beyond = sample.bytes_acked.map(|bytes| bytes - acknowledged.bytes);
@@ -190,140 +181,32 @@ impl Connection {
         advance
     }
 
-    /// The socket was asked.
-    pub fn sample(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
-        self.settle(writer)?;
-        if !message.has_info() {
+    /// No probe will come any more: the last samples tell what the last segments acknowledged.
+    pub fn end(&mut self, writer: &mut EventWriter) -> Result<(), Halt> {
+        for sample in std::mem::take(&mut self.waiting) {
+            self.learn(sample.time_ns, &sample.metrics, writer)?;
+            self.catch_up(&sample, writer)?;
+        }
+        Ok(())
+    }
+
+    fn catch_up(&mut self, sample: &Waiting, writer: &mut EventWriter) -> Result<(), Halt> {
+        let Some(acknowledged) = &mut self.acknowledged else { return Ok(()) };
+        let (Some(kernels), Some(beyond)) = (sample.bytes_acked, acknowledged.beyond) else { return Ok(()) };
+        let advance = kernels - beyond - acknowledged.bytes;
+        if advance <= 0 {
             return Ok(());
         }
-        self.mss = message.mss().or(self.mss);
-        if self.sampled.is_none() {
-            self.parameters(time_ns, message, writer)?;
-        }
-        let acked = if self.has.probes { None } else { message.bytes_acked() };
-        if let (Some(now), Some(before)) = (acked, self.metrics.acked_bytes.or(Some(0)))
-            && now > before
-        {
-            let row = self.row(time_ns, Kind::PacketAcked);
-            writer.push(Event { size_bytes: Some(now - before), acked_bytes: Some(now), ..row })?;
-        }
-        let metrics = Metrics::of_sample(message, self.mss, acked);
-        self.waiting = Some(Waiting { time_ns, metrics, bytes_acked: message.bytes_acked() });
-        self.limits(time_ns, message, writer)?;
-        self.bbr(time_ns, message, writer)?;
-        self.count(time_ns, message, writer)
-    }
-
-    /// Whatever waits for a probe waits no more.
-    fn settle(&mut self, writer: &mut EventWriter) -> Result<(), Halt> {
-        let Some(sample) = self.waiting.take() else { return Ok(()) };
-        self.learn(sample.time_ns, &sample.metrics, writer)?;
-        let kernels = sample.bytes_acked;
-        if let Some(acknowledged) = &mut self.acknowledged
-            && let (Some(kernels), Some(beyond)) = (kernels, acknowledged.beyond)
-            && kernels - beyond > acknowledged.bytes
-        {
-            let advance = kernels - beyond - acknowledged.bytes;
-            acknowledged.bytes += advance;
-            acknowledged.una = acknowledged.una.wrapping_add(advance as u32);
-            let (una, bytes) = (acknowledged.una, acknowledged.bytes);
-            writer.push(Event {
-                packet_number: Some(i64::from(una)),
-                size_bytes: Some(advance),
-                acked_bytes: Some(bytes),
-                ..self.row(sample.time_ns, Kind::PacketAcked)
-            })?;
-            self.learn(sample.time_ns, &Metrics { acked_bytes: Some(bytes), ..Metrics::default() }, writer)?;
-        }
-        Ok(())
-    }
-
-    fn parameters(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
-        let detail = serde_json::json!({
-            "congestion_control": message.congestion_control,
-            "initial_window_packets": self.initial_window,
-            "mss_bytes": self.mss,
-        });
-        let (name, detail) = (writer.text("recovery"), writer.text(&detail.to_string()));
-        writer.push(Event { name, detail, ..self.row(time_ns, Kind::Parameters) })
-    }
-
-    fn limits(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
-        if let Some(limited) = message.app_limited().filter(|limited| *limited != self.app_limited) {
-            self.app_limited = limited;
-            let value = Some(f64::from(u8::from(limited)));
-            writer.push(Event { value, ..self.row(time_ns, Kind::AppLimited) })?;
-        }
-        let now = [message.receive_window_limited_us(), message.send_buffer_limited_us()];
-        let before = self.sampled.map_or([Some(0); 2], |sampled| sampled.limited_us);
-        let limits = [("receive_window", message.send_window()), ("send_buffer", message.send_buffer())];
-        for (number, (name, limit)) in limits.into_iter().enumerate() {
-            let grew = now[number] > before[number];
-            if grew && !self.blocked[number] {
-                let (name, detail) = (writer.text(name), writer.text("state"));
-                let value = limit.map(|bytes| bytes as f64);
-                writer.push(Event { name, detail, value, ..self.row(time_ns, Kind::Blocked) })?;
-            }
-            self.blocked[number] = grew;
-        }
-        Ok(())
-    }
-
-    /// BBR does not name its state, but each has gains of its own (`bbr_update_gains` of Linux).
-    fn bbr(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
-        const UNIT: u32 = 256;
-        let Some((pacing, window)) = message.bbr_gains else { return Ok(()) };
-        let state = match (pacing, window) {
-            (0, 0) => "bbr_startup", // before its first acknowledgement
-            (pacing, window) if window > 2 * UNIT => {
-                if pacing > UNIT {
-                    "bbr_startup"
-                } else {
-                    "bbr_drain"
-                }
-            }
-            (_, window) if window == 2 * UNIT => "bbr_probe_bandwidth",
-            (UNIT, UNIT) => "bbr_probe_rtt",
-            _ => {
-                writer.account.count_skipped("unknown gains of BBR");
-                return Ok(());
-            }
-        };
-        if self.bbr.replace(state) == Some(state) {
-            return Ok(());
-        }
-        let detail = writer.text(&format!("pacing gain {pacing}/{UNIT}, window gain {window}/{UNIT}"));
-        let name = writer.text(state);
-        writer.push(Event { name, detail, ..self.row(time_ns, Kind::State) })
-    }
-
-    /// What tracepoints tell one by one where there are some, as differences of counters.
-    fn count(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
-        let now = Counters {
-            limited_us: [message.receive_window_limited_us(), message.send_buffer_limited_us()],
-            retransmissions: message.retransmissions(),
-            timeouts: message.timeouts(),
-        };
-        let before = self.sampled.replace(now);
-        let grown =
-            |now: Option<i64>, before: Option<i64>| now.zip(before.or(Some(0))).map_or(0, |(now, before)| now - before);
-        if !self.has.states {
-            let timeouts = grown(now.timeouts, before.and_then(|before| before.timeouts));
-            if timeouts > 0 {
-                self.timeout(time_ns, message.backoff().unwrap_or(timeouts).max(1), writer)?;
-            }
-            if let Some(state) = message.congestion_state() {
-                self.enter(time_ns, state, writer)?;
-            }
-        }
-        if !self.has.retransmissions {
-            let again = grown(now.retransmissions, before.and_then(|before| before.retransmissions));
-            if again > 0 {
-                let value = Some(again as f64);
-                writer.push(Event { value, ..self.row(time_ns, Kind::PacketRetransmitted) })?;
-            }
-        }
-        Ok(())
+        acknowledged.bytes += advance;
+        acknowledged.una = acknowledged.una.wrapping_add(advance as u32);
+        let (una, bytes) = (acknowledged.una, acknowledged.bytes);
+        writer.push(Event {
+            packet_number: Some(i64::from(una)),
+            size_bytes: Some(advance),
+            acked_bytes: Some(bytes),
+            ..self.row(sample.time_ns, Kind::PacketAcked)
+        })?;
+        self.learn(sample.time_ns, &Metrics { acked_bytes: Some(bytes), ..Metrics::default() }, writer)
     }
 
     /// Congestion control entered a state.
@@ -337,12 +220,12 @@ impl Connection {
         self.enter(time_ns, state, writer)
     }
 
-    fn timeout(&mut self, time_ns: i64, count: i64, writer: &mut EventWriter) -> Result<(), Halt> {
+    pub(super) fn timeout(&mut self, time_ns: i64, count: i64, writer: &mut EventWriter) -> Result<(), Halt> {
         let name = writer.text("rto");
         writer.push(Event { name, value: Some(count as f64), ..self.row(time_ns, Kind::Pto) })
     }
 
-    fn enter(&mut self, time_ns: i64, state: u8, writer: &mut EventWriter) -> Result<(), Halt> {
+    pub(super) fn enter(&mut self, time_ns: i64, state: u8, writer: &mut EventWriter) -> Result<(), Halt> {
         self.state_since_ns = time_ns;
         if state == self.state {
             return Ok(());
@@ -409,16 +292,10 @@ impl Connection {
 
     /// The kernel has destroyed the socket.
     pub fn gone(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
-        if let Some(waiting) = &mut self.waiting {
-            waiting.bytes_acked = message.bytes_acked().or(waiting.bytes_acked);
-        }
-        self.settle(writer)?;
+        self.end(writer)?;
+        let bytes_acked = message.bytes_acked();
+        self.catch_up(&Waiting { time_ns, metrics: Metrics::default(), bytes_acked }, writer)?;
         if self.has.life { Ok(()) } else { self.milestone(time_ns, "closed", "destroyed", writer) }
-    }
-
-    /// Nothing more comes.
-    pub fn end(&mut self, writer: &mut EventWriter) -> Result<(), Halt> {
-        self.settle(writer)
     }
 
     fn milestone(&self, time_ns: i64, name: &str, detail: &str, writer: &mut EventWriter) -> Result<(), Halt> {

@@ -97,10 +97,16 @@ impl<'a> Message<'a> {
         self.word(16).filter(|mss| *mss > 0)
     }
 
-    /// Segments in flight as the kernel counts them: sent and not acknowledged, without those that arrived out of order
-    /// or count as lost, with those sent again.
-    pub fn in_flight(&self) -> Option<i64> {
-        Some(self.word(24)? - self.word(28)? - self.word(32)? + self.word(36)?)
+    /// Bytes in flight as the kernel counts segments: sent and not acknowledged, without those that arrived out of order
+    /// or count as lost, with those sent again. Where there are none of these three, to the byte.
+    pub fn in_flight_bytes(&self, mss: i64) -> Option<i64> {
+        let (sacked, lost, again) = (self.word(28)?, self.word(32)?, self.word(36)?);
+        let most = (self.word(24)? - sacked - lost + again) * mss;
+        let counts = (self.long(200), self.long(208), self.bytes_acked());
+        if let ((0, 0, 0), (Some(sent), Some(sent_again), Some(acked))) = ((sacked, lost, again), counts) {
+            return Some((sent as i64 - sent_again as i64 - acked).clamp(0, most.max(0)));
+        }
+        Some(most)
     }
 
     /// Smoothed round trip, µs.

@@ -34,7 +34,7 @@ impl Metrics {
     /// Those of a sample.
     pub fn of_sample(message: &Message, mss: Option<i64>, acked_bytes: Option<i64>) -> Self {
         Self {
-            in_flight_bytes: bytes(message.in_flight(), mss),
+            in_flight_bytes: mss.and_then(|mss| message.in_flight_bytes(mss)),
             rttvar_ns: ns(message.rttvar_us()),
             min_rtt_ns: ns(message.min_rtt_us()),
             pacing_bps: message.pacing_rate().map(|rate| rate.saturating_mul(BITS_PER_BYTE)),

@@ -4,6 +4,7 @@ mod connection;
 mod message;
 mod metrics;
 mod points;
+mod samples;
 mod sockets;
 
 use std::fs::File;
