@@ -20,6 +20,7 @@ class Lag:
     median_ns: int
     most_ns: int
 
+
 def lag_of(packets: Rows, joined: Joined, times_ns: Integers, *, forwards: bool) -> Lag | None:
     """How long packets took between the end and the link, by both clocks; None where no pair is known.
 

@@ -22,10 +22,10 @@ from longlook.normalise.sender import COLUMNS
 from longlook.normalise.skew import Lag, lag_of, skew_problems
 from longlook.normalise.spurious import agreement, by_number, find_spurious, received_of, sent_of
 from longlook.normalise.states import find_states
-from longlook.normalise.tracefiles import RawTrace, raw_traces
+from longlook.normalise.tracefiles import RawTrace, TraceVantage, raw_traces
 from longlook.timeline import Timeline
 
-Decode = Callable[[Path, str, Path], Mapping[str, Any]]
+Decode = Callable[[Path, TraceVantage, Path], Mapping[str, Any]]
 """Writes the rows of a trace from a vantage to a Parquet file, and says its account. InputError: it is no trace."""
 
 
@@ -115,7 +115,10 @@ class _Stage:
                 self._traced.append(traced)
         source["clock_from"] = "trace" if reference is not None else "link" if offset_ns is not None else "nothing"
         if offset_ns is None:
-            source["warnings"] = [*source.get("warnings", []), {"problem": "its clock could not be told: times are its own"}]
+            source["warnings"] = [
+                *source.get("warnings", []),
+                {"problem": "its clock could not be told: times are its own"},
+            ]
         self.parts.append(Part(decoded, offset_ns or 0, trace.vantage, places or [Place(None, False, "no connection")]))
 
     def _place(
