@@ -29,6 +29,6 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(EventKind.PACKET_SENT, EventKind.PACKET_LOST),
     measure=measure,
-    summary="Share of the packets that the server sent in the load which its QUIC stack declared lost (RFC 9002, 6.1), by "
-    "its own log. Needs `[capture]` of traces.",
+    summary="Share of the packets that the server sent in the load which its QUIC stack declared lost (RFC 9002, 6.1), "
+    "by its own log. Needs `[capture]` of traces.",
 )

@@ -34,6 +34,7 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(EventKind.METRICS,),
     measure=measure,
-    summary="Mean over the load of the smoothed round trip time as the server's stack or kernel estimates it (RFC 9002, "
-    "5.3; RFC 6298): with the least round trip time it tells the queue that the sender sees. Needs `[capture]` of traces.",
+    summary="Mean over the load of the smoothed round trip time as the server's stack or kernel estimates it "
+    "(RFC 9002, 5.3; RFC 6298): with the least one it tells the queue that the sender sees. Needs `[capture]` of "
+    "traces.",
 )
