@@ -1,15 +1,17 @@
 """The client of a trial: a program of its own, or one that is already warm. The trial treats both alike."""
 
 import json
-import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Protocol
 
 from longlook.lab.artefacts import write_json
+from longlook.lab.cpuquota import CpuQuota
 from longlook.lab.network import Side
 from longlook.lab.process import Process, start, stop
 from longlook.lab.proctable import cpu_of_tree
 from longlook.lab.session import Session, Sessions
+from longlook.lab.warmtraces import WarmTraces
 from longlook.stacks import ClientJob, Command
 
 
@@ -45,8 +47,17 @@ class PlainClient:
 
     session = False
 
-    def __init__(self, command: Command, env: dict[str, str], side: Side, folder: Path, job_file: Path) -> None:
+    def __init__(
+        self,
+        command: Command,
+        env: dict[str, str],
+        side: Side,
+        folder: Path,
+        job_file: Path,
+        quota: CpuQuota | None = None,
+    ) -> None:
         self._command, self._env, self._side, self._folder, self._job_file = command, env, side, folder, job_file
+        self._quota = quota
         self.process: Process | None = None
 
     def ready(self) -> bool:
@@ -56,14 +67,15 @@ class PlainClient:
     def begin(self, job: ClientJob) -> None:
         """Start it."""
         write_json(self._job_file, job.data())
-        self.process = start(
-            "client",
-            self._command.argv,
-            self._side.namespace,
-            self._env,
-            stdout_log=self._folder / "client.jsonl",
-            stderr_log=self._folder / "client.stderr",
-        )
+        with self._quota.inside() if self._quota else nullcontext():
+            self.process = start(
+                "client",
+                self._command.argv,
+                self._side.namespace,
+                self._env,
+                stdout_log=self._folder / "client.jsonl",
+                stderr_log=self._folder / "client.stderr",
+            )
 
     def done(self) -> bool:
         """Whether it has ended."""
@@ -88,8 +100,7 @@ class SessionClient:
         self._session, self._sessions, self._folder = session, sessions, folder
         self._cpu_before_s = 0.0
         self._finished = False
-        self._stderr_from = _size(session.stderr)
-        self._keys_from = _size(session.keylog)
+        self._traces = WarmTraces(session)
 
     @property
     def process(self) -> Process:
@@ -119,21 +130,7 @@ class SessionClient:
         self._finished = True
         cpu_s = max(0.0, cpu_of_tree(self.process.pid) - self._cpu_before_s) if self.process.exit is None else 0.0
         self.process.redirect(None)
-        _copy_from(self._session.stderr, self._stderr_from, self._folder / "client.stderr")
-        if self._session.keylog is not None:
-            _copy_from(self._session.keylog, self._keys_from, self._folder / "keys.log")
+        self._traces.keep(self._folder)
         if not trusted:
             self._sessions.drop(self._session)
         return cpu_s
-
-
-def _size(path: Path | None) -> int:
-    return path.stat().st_size if path is not None and path.exists() else 0
-
-
-def _copy_from(source: Path, offset: int, target: Path) -> None:
-    if not source.exists():
-        return
-    with source.open("rb") as whole, target.open("wb") as part:
-        whole.seek(offset)
-        shutil.copyfileobj(whole, part)
