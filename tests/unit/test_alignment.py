@@ -75,7 +75,7 @@ def test_a_million_packets_take_no_time() -> None:
 
     times = np.arange(1_000_000) * 100_000
     lost = np.random.default_rng(1).random(len(times)) < 0.00002
-    began = time.perf_counter()
+    began = time.process_time()
     pairs = align(Side(times, np.full(len(times), 1252)), Side(times[~lost] + 700, np.full((~lost).sum(), 1252)), LAGS)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
     assert np.count_nonzero(pairs != NULL) == (~lost).sum()

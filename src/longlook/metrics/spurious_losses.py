@@ -26,6 +26,6 @@ METRIC = Metric(
     needs=(EventKind.PACKET_LOST, EventKind.PACKET_RETRANSMITTED, EventKind.PACKET_SPURIOUS),
     measure=measure,
     summary="Share of the packets that the server declared lost, or as TCP sent again, in the load although the first "
-    "copy was delivered, by the link's log (declared in RFC 9002, 6.1; what reordering does to it: IMC 2017, section 5.2, "
-    "fig. 10). Needs `[capture]` of traces.",
+    "copy was delivered, by the link's log (declared in RFC 9002, 6.1; what reordering does to it: IMC 2017, section "
+    "5.2, fig. 10). Needs `[capture]` of traces.",
 )

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longlook.events import EVENT_SCHEMA, Events
+from longlook.events import EVENT_SCHEMA, EventKind, Events, among
 from longlook.normalise.flows import Place
 
 CONNECTION = "connection"
@@ -104,7 +104,9 @@ def _placed(table: pa.Table, part: Part) -> pa.Table:
         "flow": pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(names, pa.string())),
     }
     arrays = [columns[name] if name in columns else table[name] for name in EVENT_SCHEMA.names]
-    return pa.table(arrays, names=EVENT_SCHEMA.names).cast(EVENT_SCHEMA)
+    placed = pa.table(arrays, names=EVENT_SCHEMA.names).cast(EVENT_SCHEMA)
+    # What the decoder says of states has gone into the states of this stage.
+    return placed.filter(pc.invert(among(placed["kind"], [EventKind.STATE])))
 
 
 def _sorted(table: pa.Table) -> pa.Table:

@@ -24,7 +24,7 @@ class Lag:
 def lag_of(packets: Rows, joined: Joined, times_ns: Integers, *, forwards: bool) -> Lag | None:
     """How long packets took between the end and the link, by both clocks; None where no pair is known.
 
-    Packets with a short header alone count, where there are any: each is a datagram of its own, and no key is waited for.
+    Where there are any, only packets with a short header count: each is a datagram of its own and waits for no keys.
     """
     paired = joined.datagram != NULL
     short = paired & packets.matches("space", "1rtt")

@@ -155,6 +155,12 @@ def application_limited(sender: Sender, slow: Steps) -> Steps:
     return Steps.of_intervals(begins_ns[long], ends_ns[long], CODES[State.APPLICATION_LIMITED])
 
 
+def said_limited(sender: Sender) -> Steps:
+    """`application_limited` as the stack or the kernel says it in rows of kind app_limited."""
+    rows = sender.rows.kind(EventKind.APP_LIMITED)
+    return Steps.where(rows["time_ns"], rows.value() > 0, CODES[State.APPLICATION_LIMITED])
+
+
 def _used(sender: Sender, times_ns: Integers) -> Mask:
     """Whether the window was full within the last round trip."""
     full_ns, _ = full_moments(sender, Steps(np.array([sender.begin_ns]), np.array([CODES[State.SLOW_START]])))

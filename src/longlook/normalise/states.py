@@ -14,6 +14,7 @@ from longlook.normalise.flows import Place
 from longlook.normalise.rows import NULL, Rows
 from longlook.normalise.sender import Sender
 from longlook.normalise.steps import Steps, layered
+from longlook.normalise.tracefiles import TCP
 from longlook.states import State
 
 DERIVED = "derived"
@@ -74,21 +75,18 @@ def find_states(rows: Rows, source: str) -> StateRows:
     sender = Sender(rows)
     rule = _derived(sender)
     own = _own(sender)
-    if len(own.times_ns):
-        weak = np.isin(own.codes, _GROWTH)
-        strong = Steps(own.times_ns, np.where(weak, NULL, own.codes))
-        says_limited = (own.codes == rules.CODES[State.APPLICATION_LIMITED]).any()
-        layers = [
-            rule[Rule.TIMER],
-            rule[Rule.HANDSHAKE],
-            Layer(OWN, source, strong),
-            *([] if says_limited else [rule[Rule.UNUSED_WINDOW]]),
-            rule[Rule.CAP],
-            Layer(OWN, source, Steps(own.times_ns, np.where(weak, own.codes, NULL))),
-            rule[Rule.GROWTH],
-        ]
-        return _view(sender, layers)
-    return _view(sender, list(rule.values()))
+    said_limited = rules.said_limited(sender)
+    if not len(own.times_ns) and not len(said_limited.times_ns):
+        return _view(sender, list(rule.values()))
+    weak = np.isin(own.codes, _GROWTH)
+    strong = Layer(OWN, source, Steps(own.times_ns, np.where(weak, NULL, own.codes)))
+    says_limited = len(said_limited.times_ns) or (own.codes == rules.CODES[State.APPLICATION_LIMITED]).any()
+    limited = Layer(OWN, source, said_limited) if says_limited else rule[Rule.UNUSED_WINDOW]
+    growth = Layer(OWN, source, Steps(own.times_ns, np.where(weak, own.codes, NULL)))
+    if source == TCP:  # the kernel's window and threshold are the state; that they cross is no event of its own
+        growth = Layer(Rule.GROWTH, source, rule[Rule.GROWTH].steps)
+    layers = [rule[Rule.TIMER], rule[Rule.HANDSHAKE], strong, limited, rule[Rule.CAP], growth, rule[Rule.GROWTH]]
+    return _view(sender, layers)
 
 
 def derive_states(rows: Rows) -> StateRows:
@@ -115,7 +113,7 @@ def _derived(sender: Sender) -> dict[Rule, Layer]:
 
 def _own(sender: Sender) -> Steps:
     """What the stack says of its state; names that are none of ours say nothing."""
-    rows = sender.rows.kind(EventKind.CONGESTION_STATE)
+    rows = sender.rows.kind(EventKind.CONGESTION_STATE, EventKind.STATE)
     codes = np.array([*(rules.CODES.get(text, NULL) for text in rows.texts["name"]), NULL], np.int64)  # type: ignore[call-overload]
     return Steps(rows["time_ns"], codes[rows["name"]])
 
