@@ -5,12 +5,13 @@ BIN := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 export PYTHONDONTWRITEBYTECODE ?= 1
 
-.PHONY: help build ready demo test test-stacks lint bench clean
+.PHONY: help build ready demo test test-stacks lint bench fuzz clean
 help:
 	@echo "make demo    install what is missing, run the study 'demo', print its verdicts and the report's path"
 	@echo "make test    install what is missing, run every test"
 	@echo "make test-stacks  install every version of every stack, check all, draw the matrix"
 	@echo "make lint    formatting, lint and strict types of Python, Rust and Go"
+	@echo "make fuzz    run the fuzzers of the decoder and of inference, FUZZ_SECONDS (60) each"
 	@echo "make bench   measure speed and accuracy, write benches/results.json"
 
 .venv/packages: requirements.lock scripts/bootstrap
@@ -54,6 +55,9 @@ lint: build
 
 bench: ready
 	$(BIN)/python -m benches
+
+fuzz:
+	@fuzz/run
 
 clean:
 	rm -rf .venv target

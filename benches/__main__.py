@@ -10,6 +10,7 @@ from typing import Any
 
 from benches import overhead, virtual
 from benches.link import bench_link
+from benches.trace import bench_trace
 
 RESULTS = Path(__file__).with_name("results.json")
 
@@ -31,6 +32,7 @@ def main() -> int:
         "overhead_browser": lambda: overhead.measure("chromium", 10),
         "link": bench_link.measure,
         "virtual": virtual.measure,
+        "trace": bench_trace.measure,
     }.items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue

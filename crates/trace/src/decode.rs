@@ -12,7 +12,8 @@ use crate::walk::{Learned, Walk};
 use crate::writer::{self, Halt};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-const HINT: &str = "longlook-trace decode reads qlog (JSON, NDJSON, JSON-SEQ), also packed with gzip, and recordings of the kernel's TCP";
+const HINT: &str = "longlook-trace decode reads qlog (JSON, NDJSON, JSON-SEQ) and Chromium's netlog, also packed with gzip, \
+                    and recordings of the kernel's TCP";
 
 /// What to decode, and how.
 pub struct Task {
@@ -28,24 +29,32 @@ pub struct Task {
 
 /// Decodes a trace, recognised by its content.
 pub fn decode(task: &Task) -> Result<Account, Failure> {
-    let mut input = open(task)?;
+    let open = || Ok(Input::open(&task.input)?.limited(task.limit_bytes));
+    let mut input = open()?;
     input.more();
     if input.pending().starts_with(tcp::MAGIC) {
         return tcp::decode(&task.input, &task.output, task.limit_bytes);
     }
-    let container = match recognise(&mut input) {
-        Some(container) => container,
-        None => return Err(refuse(&task.input, &input)),
-    };
+    decode_text(&open, &task.input, &task.output, task.vantage)
+}
+
+/// Decodes a trace that is text, from wherever it is opened; `name` is for people. It may be opened several times.
+pub fn decode_text(
+    open: &dyn Fn() -> Result<Input, Failure>,
+    name: &Path,
+    output: &Path,
+    vantage: Vantage,
+) -> Result<Account, Failure> {
+    let mut input = open()?;
+    let Some(container) = recognise(&mut input) else { return Err(refuse(name, &input)) };
     let mut learned: Option<Learned> = None;
-    let account = writer::write(
-        &task.output,
+    writer::write(
+        output,
         || Account::new("qlog", container),
         |writer| {
-            let mut input = open(task)?;
+            let mut input = open()?;
             recognise(&mut input);
-            let again = Walk::new(&mut input, writer, task.vantage, learned.as_ref()).file()?;
-            match again {
+            match Walk::new(&mut input, writer, vantage, learned.as_ref()).file()? {
                 Some(seen) => {
                     learned = Some(seen);
                     Err(Halt::Learned)
@@ -53,12 +62,7 @@ pub fn decode(task: &Task) -> Result<Account, Failure> {
                 None => Ok(()),
             }
         },
-    )?;
-    Ok(account)
-}
-
-fn open(task: &Task) -> Result<Input, Failure> {
-    Ok(Input::open(&task.input)?.limited(task.limit_bytes))
+    )
 }
 
 /// The container, with what comes before its first object passed over.

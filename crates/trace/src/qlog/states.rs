@@ -2,8 +2,8 @@
 
 /// The state in our vocabulary, or `None` for a name that nobody has mapped yet.
 ///
-/// quic-go, quiche, netty and tquic write the qlog draft's names; quiche and netty add HyStart++'s
-/// `conservative_slow_start`; those with BBR write its phases with and without a prefix, and some their parts.
+/// quic-go, quiche, netty and tquic write the qlog draft's names; quiche and netty add
+/// `conservative_slow_start` (`HyStart++`); those with BBR write its phases with and without a prefix, and some their parts.
 #[must_use]
 pub fn state(own: &str) -> Option<&'static str> {
     let plain: String = own.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
