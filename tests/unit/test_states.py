@@ -11,7 +11,7 @@ from longlook.statetimes import times_in_states
 from tests.unit.event_data import events_of, row, table_of
 
 MS = 1_000_000
-RTT = {"srtt_ns": 40 * MS}
+RTT: dict[str, Any] = {"srtt_ns": 40 * MS}
 
 
 def metrics(ms: int, cwnd: int, flight: int, **more: Any) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def client_events() -> list[dict[str, Any]]:
     def packet(number: int) -> dict[str, Any]:
         late = 90 * MS if number in LATE else 10 * MS
         when = sent_ns(number) + 5 * US + late + 3 * US
-        columns = {"space": "1rtt", "packet_number": number, "size_bytes": SIZE}
+        columns: dict[str, Any] = {"space": "1rtt", "packet_number": number, "size_bytes": SIZE}
         return row(when, "packet_received", vantage="client", **columns)
 
     sent = row(50 * MS, "packet_sent", vantage="client", space="initial", packet_number=0, size_bytes=1200)
