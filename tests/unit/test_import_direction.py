@@ -34,7 +34,7 @@ LAYERS: list[tuple[str, set[str]]] = [
             "guestkernel",
         }
         | {"comparison", "bisection"}
-        | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff"},
+        | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff", "trialevents"},
     ),
     ("pipeline", {"pipeline", "conformance"}),
     ("command line", {"present", "cli", "terminal", "__main__"}),
