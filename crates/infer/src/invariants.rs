@@ -1,11 +1,11 @@
 //! Temporal invariants: what is true of every trace.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::log::Log;
 
 /// How two kinds of events stand to each other, in every trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// After each `a` a `b` comes, sooner or later.
@@ -17,7 +17,7 @@ pub enum Relation {
 }
 
 /// `a relation b`. `a` is `None` for the beginning of a trace: what always follows that occurs in every trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Invariant {
     /// How.
     pub relation: Relation,

@@ -13,12 +13,14 @@
 
 pub mod cli;
 pub mod coarsen;
+pub mod document;
 pub mod graph;
 pub mod invariants;
 pub mod log;
 pub mod machine;
 pub mod refine;
 pub mod search;
+pub mod table;
 pub mod verify;
 
 pub use invariants::{Invariant, Relation};
