@@ -19,6 +19,7 @@ pub mod invariants;
 pub mod log;
 pub mod machine;
 pub mod refine;
+pub mod rules;
 pub mod search;
 pub mod table;
 pub mod verify;
@@ -26,6 +27,8 @@ pub mod verify;
 pub use invariants::{Invariant, Relation};
 pub use log::{Event, Log, LogError, Trace};
 pub use machine::{Machine, State, Transition};
+
+use crate::rules::Rules;
 
 /// Infers a machine from a log.
 ///
@@ -35,7 +38,8 @@ pub fn infer(log: &Log) -> Result<Machine, LogError> {
     log.check()?;
     let invariants = invariants::mine(log);
     let mut partition = graph::Partition::by_kind(log);
-    refine::refine(&mut partition, &invariants);
-    let graph = coarsen::coarsen(&mut partition, &invariants);
-    Ok(machine::build(log, &partition, &graph, invariants))
+    let mut rules = Rules::new(&invariants, log.kinds.len());
+    refine::refine(&mut partition, &invariants, &mut rules);
+    let coarsest = coarsen::coarsen(&mut partition, &mut rules);
+    Ok(machine::build(log, &partition, &coarsest, invariants))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::coarsen::Coarsest;
 use crate::graph::{Graph, INITIAL, Partition, TERMINAL};
 use crate::invariants::Invariant;
 use crate::log::Log;
@@ -73,11 +74,14 @@ pub struct Machine {
     pub stays: Vec<Stay>,
     /// Trace by trace, transitions in order.
     pub steps: Vec<Step>,
+    /// Whether it is proven that no other merging of the split states has fewer.
+    pub smallest: bool,
 }
 
 /// The machine of a partition and its graph.
 #[must_use]
-pub fn build(log: &Log, partition: &Partition, graph: &Graph, invariants: Vec<Invariant>) -> Machine {
+pub fn build(log: &Log, partition: &Partition, coarsest: &Coarsest, invariants: Vec<Invariant>) -> Machine {
+    let graph = &coarsest.graph;
     let mut states: Vec<State> = (0..graph.kinds.len() as u32)
         .map(|state| State { kind: (state > TERMINAL).then(|| graph.kinds[state as usize]), visits: 0, time_ns: 0 })
         .collect();
@@ -112,6 +116,7 @@ pub fn build(log: &Log, partition: &Partition, graph: &Graph, invariants: Vec<In
         invariants,
         stays,
         steps: steps(partition, graph),
+        smallest: coarsest.smallest,
     }
 }
 
