@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use failure::Failure;
 
-use crate::{Log, document, infer, table, verify};
+use crate::{Log, Relation, document, infer_keeping, table, verify};
 
 /// Its options.
 #[derive(Args)]
 pub struct Options {
     /// An Arrow IPC stream with the columns trace, `time_ns` and name; `-` for standard input
     log: PathBuf,
+    /// Relations whose invariants are mined and kept
+    #[arg(long, value_enum, value_delimiter = ',', num_args = 0.., default_values_t = Relation::ALL)]
+    relations: Vec<Relation>,
     /// Write the machine here instead of to standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -25,7 +28,7 @@ pub struct Options {
 /// Of exit code 2 where the log is none, of 3 where a file cannot be written, of 1 where the proof fails.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let log = read(&options.log)?;
-    let machine = infer(&log).map_err(|error| Failure::usage(error.to_string()))?;
+    let machine = infer_keeping(&log, &options.relations).map_err(|error| Failure::usage(error.to_string()))?;
     let flaws = verify::flaws(&machine, &log);
     if let Some(flaw) = flaws.first() {
         let reason = format!("{} flaws in the machine, the first: {flaw:?}", flaws.len());

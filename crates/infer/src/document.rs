@@ -40,6 +40,7 @@ pub fn document(machine: &Machine) -> Value {
         "schema_version": SCHEMA_VERSION,
         "events": machine.events,
         "traces": machine.traces,
+        "relations": machine.relations,
         "smallest": machine.smallest,
         "states": states,
         "transitions": transitions,

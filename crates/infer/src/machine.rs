@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::coarsen::Coarsest;
 use crate::graph::{Graph, INITIAL, Partition, TERMINAL};
-use crate::invariants::Invariant;
+use crate::invariants::{Invariant, Relation};
 use crate::log::Log;
 
 /// A state. Numbers 0 and 1 are the beginning and the end of every trace.
@@ -68,6 +68,8 @@ pub struct Machine {
     pub states: Vec<State>,
     /// In order of `from` and `to`.
     pub transitions: Vec<Transition>,
+    /// The relations that were mined.
+    pub relations: Vec<Relation>,
     /// All that was mined, and is kept.
     pub invariants: Vec<Invariant>,
     /// Trace by trace, states in order.
@@ -80,7 +82,7 @@ pub struct Machine {
 
 /// The machine of a partition and its graph.
 #[must_use]
-pub fn build(log: &Log, partition: &Partition, coarsest: &Coarsest, invariants: Vec<Invariant>) -> Machine {
+pub fn build(log: &Log, partition: &Partition, coarsest: &Coarsest, relations: &[Relation], invariants: Vec<Invariant>) -> Machine {
     let graph = &coarsest.graph;
     let mut states: Vec<State> = (0..graph.kinds.len() as u32)
         .map(|state| State { kind: (state > TERMINAL).then(|| graph.kinds[state as usize]), visits: 0, time_ns: 0 })
@@ -113,6 +115,7 @@ pub fn build(log: &Log, partition: &Partition, coarsest: &Coarsest, invariants: 
         events: log.traces.iter().map(|trace| trace.events.len() as u64).sum(),
         states,
         transitions,
+        relations: relations.to_vec(),
         invariants,
         stays,
         steps: steps(partition, graph),

@@ -9,7 +9,8 @@
 Everything here is pure but `program`, which runs longlook-trace.
 """
 
+from longlook.infer.drawing import draw
 from longlook.infer.inference import MachineInference
 from longlook.infer.machine import Invariant, Machine, Relation, State, Transition
 
-__all__ = ["Invariant", "Machine", "MachineInference", "Relation", "State", "Transition"]
+__all__ = ["Invariant", "Machine", "MachineInference", "Relation", "State", "Transition", "draw"]

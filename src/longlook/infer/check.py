@@ -85,7 +85,8 @@ def _rejected(machine: Machine, log: _Log) -> Iterator[str]:
 
 
 def _wrongly_mined(machine: Machine, log: _Log) -> Iterator[str]:
-    true, named = set(_mine(log)), set(machine.invariants)
+    true = {invariant for invariant in _mine(log) if invariant.relation in machine.relations}
+    named = set(machine.invariants)
     for invariant in sorted(named - true, key=str):
         yield f"the traces do not say: {invariant}"
     for invariant in sorted(true - named, key=str):

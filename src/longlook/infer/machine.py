@@ -89,6 +89,8 @@ class Machine:
     invariants: tuple[Invariant, ...]
     stays: Stays
     steps: Steps
+    relations: tuple[Relation, ...]
+    """Those whose invariants were mined."""
     smallest: bool
     """Whether it is proven that no other merging of what was split has fewer states (docs/infer.md)."""
 
@@ -107,6 +109,7 @@ class Machine:
             "schema_version": SCHEMA_VERSION,
             "events": self.events,
             "traces": list(self.traces),
+            "relations": list(self.relations),
             "smallest": self.smallest,
             "states": [asdict(state) for state in self.states],
             "transitions": [
@@ -139,6 +142,7 @@ class Machine:
                 ),
                 stays=Stays(*_arrays(document["stays"], ("trace", "state", "visits", "time_ns"))),
                 steps=Steps(*_arrays(document["steps"], ("trace", "transition", "count"))),
+                relations=tuple(map(Relation, document["relations"])),
                 smallest=document["smallest"],
             )
         except (KeyError, TypeError, ValueError) as error:
