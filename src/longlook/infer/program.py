@@ -19,7 +19,7 @@ def infer(table: pa.Table, relations: Sequence[Relation]) -> Machine:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    command = [trace_program(), "infer", "-", "--relations", *relations]
+    command = [trace_program().path, "infer", "-", "--relations", *relations]
     done = subprocess.run(command, input=memoryview(sink.getvalue()), capture_output=True, check=False)
     if done.returncode == 0:
         return Machine.from_json(done.stdout)
