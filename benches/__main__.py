@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benches import overhead, virtual
+from benches.infer import bench_infer
 from benches.link import bench_link
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -31,6 +32,7 @@ def main() -> int:
         "overhead_browser": lambda: overhead.measure("chromium", 10),
         "link": bench_link.measure,
         "virtual": virtual.measure,
+        "infer": bench_infer.measure,
     }.items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue

@@ -9,8 +9,14 @@
 Everything here is pure but `program`, which runs longlook-trace.
 """
 
-from longlook.infer.drawing import draw
 from longlook.infer.inference import MachineInference
 from longlook.infer.machine import Invariant, Machine, Relation, State, Transition
 
 __all__ = ["Invariant", "Machine", "MachineInference", "Relation", "State", "Transition", "draw"]
+
+
+def draw(machine: Machine, title: str = "State machine") -> str:
+    """The machine as SVG, see `longlook.infer.drawing`: who only infers need not load what draws."""
+    from longlook.infer import drawing
+
+    return drawing.draw(machine, title)
