@@ -1,4 +1,4 @@
-"""Events per second from traces in Python to a proven machine, and Alergia of AALpy on the same traces in the same run."""
+"""Events per second from traces in Python to a proven machine; AALpy's Alergia on the same traces in the same run."""
 
 import json
 import resource

@@ -1,4 +1,4 @@
-"""A synthetic walk over eleven states, in traces of fifty events: that of the project's notes on Synoptic and Alergia."""
+"""A synthetic walk over eleven states, in traces of at most fifty events."""
 
 import random
 

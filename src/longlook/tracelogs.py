@@ -44,7 +44,7 @@ def read_log(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
         raise InputError(f"{path}: no events", _HINT)
     for name in ("trace", "time_ns"):
         if table[name].null_count:
-            row = table[name].is_null().index(True).as_py()  # noqa: FBT003
+            row = table[name].is_null().index(True).as_py()
             raise InputError(f"{path}: row {row + 1} has no {name}", _HINT)
     warnings = (
         [f"{path}: {len(skipped)} lines have not three columns, the first is line {skipped[0]}"] if skipped else []

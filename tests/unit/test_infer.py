@@ -1,6 +1,7 @@
 """Inference by the wheel's program, and its proof by code that shares nothing with it."""
 
 import dataclasses
+import itertools
 import json
 
 import numpy as np
@@ -127,7 +128,7 @@ def test_the_language_of_a_random_machine_is_recovered(seed: int) -> None:
             trace.append((here, at))
             here = str(random.choice(follows[here]))
         traces.append(trace)
-        taken |= {(one[0], other[0]) for one, other in zip(trace, trace[1:], strict=False)}
+        taken |= {(one[0], other[0]) for one, other in itertools.pairwise(trace)}
     machine = infer(traces)
     assert sorted(str(s.name) for s in machine.states if s.name) == names
     steps = {(machine.states[t.source].name, machine.states[t.target].name) for t in machine.transitions}

@@ -19,7 +19,7 @@ _TOLERANCE = 1e-9
 
 
 def flaws(machine: Machine, table: pa.Table) -> list[str]:
-    """What is wrong with the machine of the traces in a table (`traces.SCHEMA`), in words; nothing where all is right."""
+    """What is wrong with the machine of the traces in a table (`traces.SCHEMA`), in words; nothing if all is right."""
     log = _read(table)
     return [
         *_rejected(machine, log),

@@ -164,7 +164,7 @@ def _states(
                 float(sides[1].shares[:, number].mean()),
                 _standing(a is not None, b is not None, tests[number], level),
                 tests[number],
-            )  # fmt: skip
+            )
         )
     return tuple(found)
 
@@ -199,7 +199,7 @@ def _corrected(p: npt.NDArray[np.float64], method: str) -> list[Test]:
     return [Test(one, corrected, method) for one, corrected in zip(values, adjust(values, "holm"), strict=True)]
 
 
-def _standing(in_a: bool, in_b: bool, test: Test, level: float) -> Standing:  # noqa: FBT001
+def _standing(in_a: bool, in_b: bool, test: Test, level: float) -> Standing:
     if not in_b:
         return Standing.ONLY_A
     if not in_a:

@@ -48,7 +48,7 @@ def _key(difference: Difference) -> tuple[Line, ...]:
             Words("Black, with p:", INK), Words(f"differs significantly (level {difference.level:g}).", INK_SOFT),
             Words("Grey: no significant difference.", INK_SOFT),
         ),
-        (Words(f"Boxes: mean share of a trace's time. Arrows: share of the steps out of a state; {tested}.", INK_SOFT),),
+        (Words(f"Boxes: mean share of a trace's time. Arrows: share of steps out of a state; {tested}.", INK_SOFT),),
     )  # fmt: skip
 
 

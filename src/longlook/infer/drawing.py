@@ -30,7 +30,7 @@ def picture(machine: Machine, title: str) -> Picture:
             (
                 Words("Box:", INK),
                 Words(
-                    "a state, its share of all time (also as bar and shade), how often it was entered, and time in all.",
+                    "a state, its share of all time (also as bar and shade), how often it was entered, for how long.",
                     INK_SOFT,
                 ),
             ),

@@ -20,7 +20,7 @@ _OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Layout:
-    """Centres of the boxes; corners of each arrow from border to border, and the centre of its words; all from (0, 0)."""
+    """Centres of the boxes, corners of each arrow from border to border, the centre of its words; all from (0, 0)."""
 
     width: float
     height: float

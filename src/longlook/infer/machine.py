@@ -51,7 +51,7 @@ class State:
 
 @dataclass(frozen=True)
 class Transition:
-    """A step that some trace took: from and to are ids of states; probability is its share of all that leave `source`."""
+    """A step that some trace took, between ids of states; probability is its share of all that leave `source`."""
 
     source: int
     target: int

@@ -7,7 +7,7 @@ from math import hypot
 from longlook.infer.layout import Layout, Point, place
 from longlook.infer.lettering import text_width
 from longlook.infer.picture import BAR_PX, LINE_PX, PAD_PX, TEXT_PX, TITLE_PX, Arrow, Box, Line, Picture, line_width
-from longlook.report.colours import INK, INK_SOFT, PAPER
+from longlook.report.colours import INK, PAPER
 from longlook.report.theme import EXPORT_FONT
 
 _MARGIN = 24.0
@@ -54,7 +54,8 @@ def _box(box: Box, layout: Layout) -> Iterable[str]:
     dash = ' stroke-dasharray="6 4"' if box.dashed else ""
     yield (
         f'<g><title>{escape(box.tip)}</title><rect x="{_n(left)}" y="{_n(top)}" width="{_n(width)}" '
-        f'height="{_n(height)}" rx="7" fill="{box.fill}" stroke="{box.border}" stroke-width="{_n(box.border_px)}"{dash}/>'
+        f'height="{_n(height)}" rx="7" fill="{box.fill}" stroke="{box.border}" '
+        f'stroke-width="{_n(box.border_px)}"{dash}/>'
     )
     at = top + PAD_PX + TITLE_PX - 3
     for text in box.title:
@@ -85,7 +86,8 @@ def _arrow(arrow: Arrow, route: Sequence[Point]) -> str:
     side = -along[1] * head * 0.42, along[0] * head * 0.42
     line = _path([*route[:-1], (x - along[0] * head * 0.8, y - along[1] * head * 0.8)])
     dash = ' stroke-dasharray="6 4"' if arrow.dashed else ""
-    tip = f"M{_n(x)} {_n(y)}L{_n(neck[0] + side[0])} {_n(neck[1] + side[1])}L{_n(neck[0] - side[0])} {_n(neck[1] - side[1])}Z"
+    left, right = ((neck[0] + way * side[0], neck[1] + way * side[1]) for way in (1, -1))
+    tip = f"M{_n(x)} {_n(y)}L{_n(left[0])} {_n(left[1])}L{_n(right[0])} {_n(right[1])}Z"
     return (
         f'<g><title>{escape(arrow.tip)}</title><path d="{line}" fill="none" stroke="{arrow.colour}" '
         f'stroke-width="{_n(arrow.width_px)}"{dash}/><path d="{tip}" fill="{arrow.colour}"/></g>'
@@ -142,18 +144,14 @@ def _text(text: str, x: float, y: float, colour: str, size: float, *, bold: bool
     )
 
 
-def _weight(bold: bool) -> str:  # noqa: FBT001 - the one thing it is about
+def _weight(bold: bool) -> str:
     return ' font-weight="700"' if bold else ""
 
 
-def _anchor(middle: bool) -> str:  # noqa: FBT001
+def _anchor(middle: bool) -> str:
     return ' text-anchor="middle"' if middle else ""
 
 
 def _n(value: float) -> str:
     """A number with at most two decimals, written in one way."""
-    return (
-        f"{value:.2f}".rstrip("0").rstrip(".").replace("-0", "0")
-        if abs(value) < 0.005
-        else f"{value:.2f}".rstrip("0").rstrip(".")
-    )
+    return f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")  # + 0.0: no minus zero
