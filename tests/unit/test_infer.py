@@ -38,7 +38,7 @@ def test_times_visits_and_probabilities_are_those_of_the_traces(machine: Machine
     assert machine.time_ns == 160
     (first,) = [t for t in machine.transitions if t.source == START]
     assert (first.count, first.probability) == (2, 1.0)
-    assert machine.events == 7
+    assert machine.events == 9
 
 
 def test_invariants_are_mined(machine: Machine) -> None:

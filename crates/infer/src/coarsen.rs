@@ -76,7 +76,8 @@ fn bounds(fine: &Graph, into: &[u32], rules: &mut Rules, enough: u64) -> Vec<usi
                     break;
                 }
                 if apart.iter().all(|&other| {
-                    other != state && !rules.kept(View { graph: fine, merged: Some((state.max(other), state.min(other))) })
+                    other != state
+                        && !rules.kept(View { graph: fine, merged: Some((state.max(other), state.min(other))) })
                 }) {
                     apart.push(state);
                 }

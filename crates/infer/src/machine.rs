@@ -82,7 +82,13 @@ pub struct Machine {
 
 /// The machine of a partition and its graph.
 #[must_use]
-pub fn build(log: &Log, partition: &Partition, coarsest: &Coarsest, relations: &[Relation], invariants: Vec<Invariant>) -> Machine {
+pub fn build(
+    log: &Log,
+    partition: &Partition,
+    coarsest: &Coarsest,
+    relations: &[Relation],
+    invariants: Vec<Invariant>,
+) -> Machine {
     let graph = &coarsest.graph;
     let mut states: Vec<State> = (0..graph.kinds.len() as u32)
         .map(|state| State { kind: (state > TERMINAL).then(|| graph.kinds[state as usize]), visits: 0, time_ns: 0 })

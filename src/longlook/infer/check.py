@@ -154,6 +154,13 @@ def _reached(next_of: Sequence[Iterable[int]], begin: Iterable[int], without: se
 def _miscounted(machine: Machine, log: _Log) -> Iterator[str]:
     """Counts and times that are not those of the traces, or do not add up."""
     many, stays, steps = len(machine.states), machine.stays, machine.steps
+    for column, below in (
+        (stays.state, many), (stays.trace, len(machine.traces)),
+        (steps.trace, len(machine.traces)), (steps.transition, len(machine.transitions)),
+    ):  # fmt: skip
+        if len(column) and not 0 <= column.min() <= column.max() < below:
+            yield "stays or steps are of states, traces or transitions that are not there"
+            return
     names = {name: number for number, name in enumerate(log.kinds)}
     kind_of = np.array([names.get(state.name, -1) if state.name is not None else -1 for state in machine.states])
     numbers = {name: number for number, name in enumerate(log.traces)}

@@ -160,7 +160,7 @@ class Machine:
         """From the document as text; InputError where it is none."""
         try:
             document = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"not a machine: {error}", "name a file that longlook infer wrote") from error
         if not isinstance(document, dict):
             raise InputError("not a machine: the document is no object", "name a file that longlook infer wrote")

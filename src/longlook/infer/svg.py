@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from math import hypot
+from itertools import pairwise
+from math import dist, hypot
 
 from longlook.infer.layout import Layout, Point, place
 from longlook.infer.lettering import text_width
@@ -34,12 +35,13 @@ def svg(picture: Picture) -> str:
         f'<g transform="translate({_n(left)} {_n(top)})">',
         *(_arrow(arrow, route) for arrow, route in zip(picture.arrows, layout.routes, strict=True)),
         *(part for box in picture.boxes for part in _box(box, layout)),
-        *(part for arrow, anchor in zip(picture.arrows, layout.anchors, strict=True) for part in _label(arrow, anchor)),
+        *(_leader(*one) for one in zip(picture.arrows, layout.anchors, layout.routes, strict=True)),
+        *(part for one in zip(picture.arrows, layout.anchors, strict=True) for part in _label(*one)),
         "</g>",
         *_lines(picture.key, _MARGIN, foot),
         "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return "\n".join(filter(None, parts)) + "\n"
 
 
 def _box(box: Box, layout: Layout) -> Iterable[str]:
@@ -112,6 +114,24 @@ def _path(points: Sequence[Point]) -> str:
         )
     parts.append(f"L{_n(points[-1][0])} {_n(points[-1][1])}")
     return "".join(parts)
+
+
+def _leader(arrow: Arrow, anchor: Point, route: Sequence[Point]) -> str:
+    """A thin line from words that found no room on their arrow to its nearest point."""
+    near = min((_nearest(anchor, *ends) for ends in pairwise(route)), key=lambda point: dist(anchor, point))
+    width, height = arrow.label_px
+    if abs(near[0] - anchor[0]) <= width / 2 and abs(near[1] - anchor[1]) <= height / 2:
+        return ""
+    ends = f'x1="{_n(anchor[0])}" y1="{_n(anchor[1])}" x2="{_n(near[0])}" y2="{_n(near[1])}"'
+    return f'<line {ends} stroke="{arrow.colour}" stroke-width="0.8" stroke-dasharray="1.5 2.5"/>'
+
+
+def _nearest(point: Point, begin: Point, end: Point) -> Point:
+    """The point of a stretch that is nearest to another."""
+    dx, dy = end[0] - begin[0], end[1] - begin[1]
+    along = ((point[0] - begin[0]) * dx + (point[1] - begin[1]) * dy) / (dx * dx + dy * dy or 1.0)
+    along = min(1.0, max(0.0, along))
+    return begin[0] + along * dx, begin[1] + along * dy
 
 
 def _label(arrow: Arrow, anchor: Point) -> Iterable[str]:
