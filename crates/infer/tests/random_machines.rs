@@ -68,6 +68,26 @@ proptest! {
         prop_assert_eq!(verify::flaws(&machine, &log), vec![]);
     }
 
+    /// What `smallest` claims, against every way there is to join the states of the machine pairwise.
+    #[test]
+    fn no_two_states_can_be_one(words in words(3)) {
+        let log = log_of(3, &words);
+        let machine = infer(&log).expect("a log");
+        for one in 2..machine.states.len() as u32 {
+            for other in 2..one {
+                if machine.states[one as usize].kind == machine.states[other as usize].kind {
+                    let mut merged = machine.clone();
+                    for transition in &mut merged.transitions {
+                        for end in [&mut transition.from, &mut transition.to] {
+                            *end = if *end == one { other } else { *end };
+                        }
+                    }
+                    prop_assert!(!verify::flaws(&merged, &log).is_empty(), "{} and {} can be one", one, other);
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_same_traces_give_the_same_machine(words in words(5)) {
         let log = log_of(5, &words);
