@@ -64,7 +64,7 @@ def test_what_is_wrong_with_lines_is_told_and_nothing_is_lost(tmp_path: Path) ->
         ("trace,time_ns\nx,1\n", "event"),
         ("trace,time_ns,event\nx,soon,a\n", "soon"),
         ("trace,time_ns,event\n,1,a\n", "row 1 has no trace"),
-        ("", ""),
+        ("", "log.csv"),
     ],
 )
 def test_what_is_no_log_is_told(tmp_path: Path, text: str, word: str) -> None:

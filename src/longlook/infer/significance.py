@@ -73,4 +73,4 @@ def _distance(dealt: npt.NDArray[np.bool_], parts: Numbers, wholes: Numbers) -> 
 
 def fisher_p(taken_a: int, left_a: int, taken_b: int, left_b: int) -> float:
     """Fisher's exact test of counts, two-sided: it takes every step for independent, which those of a trace are not."""
-    return float(fisher_exact([[taken_a, left_a - taken_a], [taken_b, left_b - taken_b]]).pvalue)
+    return float(fisher_exact(np.array([[taken_a, left_a - taken_a], [taken_b, left_b - taken_b]])).pvalue)
