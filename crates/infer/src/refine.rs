@@ -17,6 +17,9 @@ use crate::search::violation;
 /// A path that breaks an invariant leads through a state whose events differ in what the invariant remembers at them: if
 /// all agreed along the path, the last step would be one that some trace took, and the trace would break the
 /// invariant. Such states are split, each at most once for an invariant and its parts, so this ends.
+///
+/// # Panics
+/// Where an invariant does not hold in every trace.
 pub fn refine(partition: &mut Partition, invariants: &[Invariant], rules: &mut Rules) {
     let mut memory = vec![false; partition.states.len()];
     loop {
