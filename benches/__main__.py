@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benches import overhead, virtual
+from benches.infer import bench_infer
 from benches.link import bench_link
 from benches.trace import bench_trace
 
@@ -33,6 +34,7 @@ def main() -> int:
         "link": bench_link.measure,
         "virtual": virtual.measure,
         "trace": bench_trace.measure,
+        "infer": bench_infer.measure,
     }.items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue

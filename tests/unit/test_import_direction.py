@@ -34,7 +34,8 @@ LAYERS: list[tuple[str, set[str]]] = [
             "guestkernel",
         }
         | {"comparison", "bisection"}
-        | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff", "trialevents"},
+        | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff", "trialevents"}
+        | {"tracesets", "tracelogs"},
     ),
     ("pipeline", {"pipeline", "conformance"}),
     ("command line", {"present", "cli", "terminal", "__main__"}),
@@ -44,6 +45,7 @@ LAYERS: list[tuple[str, set[str]]] = [
 PLUGIN_EFFECTS = {
     "stacks": {"installing", *(f"installing_{kind}" for kind in ("debian", "go", "packaged", "python", "rust"))},
     "workloads": {"content"},
+    "infer": {"traceprogram", "report"},  # infer/program.py runs the program; drawings have the report's colours
 }
 
 LIGHT = {"agent", "guest", "codec", "errors", "job", "model", "paths", "registry", "stacks", "lab"}

@@ -1,11 +1,13 @@
 //! Machines that are known, and what is inferred from their traces.
 
-use infer::{Event, Log, Machine, Relation, Trace, infer, verify};
+use infer::verify::Flaw;
+use infer::{Event, Invariant, Log, Machine, Relation, Trace, infer, infer_keeping, verify};
 
 fn log(kinds: &str, traces: &[&str]) -> Log {
     let names: Vec<String> = kinds.chars().map(String::from).collect();
     let kind = |c: char| kinds.find(c).expect("a kind") as u16;
     let trace = |text: &&str| Trace {
+        name: "xy".into(),
         events: text.chars().enumerate().map(|(at, c)| Event { kind: kind(c), time_ns: 10 * at as i64 }).collect(),
         end_ns: 10 * text.len() as i64,
     };
@@ -85,11 +87,56 @@ fn counts_probabilities_and_times_are_those_of_the_traces() {
 fn what_is_no_log_is_told() {
     let mut bad = log("ab", &["ab"]);
     bad.traces[0].events[1].time_ns = -1;
-    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace 0, event 1: time runs backwards");
+    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace xy, event 1: time runs backwards");
     bad.traces[0].events[1] = Event { kind: 9, time_ns: 10 };
-    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace 0, event 1: its kind has no name");
+    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace xy, event 1: its kind has no name");
     bad.traces[0].events.clear();
-    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace 0 has no event");
+    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace xy has no event");
     bad.traces.clear();
     assert_eq!(infer(&bad).unwrap_err().to_string(), "there is no trace to infer from");
+}
+
+#[test]
+fn the_verifier_finds_what_is_wrong() {
+    let log = log("xymsp", &["xmp", "yms", "xmmp", "ymms"]);
+    let machine = infer(&log).expect("a log");
+    let mut deaf = machine.clone();
+    deaf.transitions.remove(0);
+    assert!(verify::flaws(&deaf, &log).iter().any(|flaw| matches!(flaw, Flaw::Rejects(_))));
+    let mut silent = machine.clone();
+    let missing = silent.invariants.remove(0);
+    assert!(verify::flaws(&silent, &log).contains(&Flaw::Missing(missing)));
+    let mut lying = machine;
+    let untrue = Invariant { relation: Relation::NeverFollowedBy, a: Some(0), b: 2 };
+    lying.invariants.push(untrue);
+    let flaws = verify::flaws(&lying, &log);
+    assert!(flaws.contains(&Flaw::Untrue(untrue)) && flaws.contains(&Flaw::Breaks(untrue)));
+    // One state for each kind joins what came before m, and breaks what the traces say.
+    let mut coarse = infer_keeping(&log, &[]).expect("a log");
+    coarse.relations = Relation::ALL.to_vec();
+    coarse.invariants = infer(&log).expect("a log").invariants;
+    assert!(verify::flaws(&coarse, &log).iter().any(|flaw| matches!(flaw, Flaw::Breaks(_))));
+}
+
+#[test]
+fn no_relation_leaves_one_state_for_each_kind() {
+    let log = log("xymsp", &["xmp", "yms", "xmmp", "ymms"]);
+    let machine = infer_keeping(&log, &[]).expect("a log");
+    assert_eq!(machine.states.len(), 2 + 5);
+    assert!(machine.smallest && machine.invariants.is_empty());
+    assert!(verify::flaws(&machine, &log).is_empty());
+}
+
+#[test]
+fn steps_are_those_of_each_trace() {
+    let log = log("ab", &["aab", "ab"]);
+    let machine = infer(&log).expect("a log");
+    for trace in 0..2 {
+        let taken: u64 = machine.steps.iter().filter(|step| step.trace == trace).map(|step| step.count).sum();
+        assert_eq!(taken, log.traces[trace as usize].events.len() as u64 + 1);
+    }
+    for (number, transition) in machine.transitions.iter().enumerate() {
+        let steps = machine.steps.iter().filter(|step| step.transition == number as u32);
+        assert_eq!(steps.map(|step| step.count).sum::<u64>(), transition.count);
+    }
 }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 fn log_of(kinds: usize, words: &[Vec<u16>]) -> Log {
     let trace = |word: &Vec<u16>| Trace {
+        name: String::new(),
         events: word.iter().enumerate().map(|(at, &kind)| Event { kind, time_ns: at as i64 }).collect(),
         end_ns: word.len() as i64,
     };
@@ -65,6 +66,26 @@ proptest! {
         let log = log_of(4, &words);
         let machine = infer(&log).expect("a log");
         prop_assert_eq!(verify::flaws(&machine, &log), vec![]);
+    }
+
+    /// What `smallest` claims, against every way there is to join the states of the machine pairwise.
+    #[test]
+    fn no_two_states_can_be_one(words in words(3)) {
+        let log = log_of(3, &words);
+        let machine = infer(&log).expect("a log");
+        for one in 2..machine.states.len() as u32 {
+            for other in 2..one {
+                if machine.states[one as usize].kind == machine.states[other as usize].kind {
+                    let mut merged = machine.clone();
+                    for transition in &mut merged.transitions {
+                        for end in [&mut transition.from, &mut transition.to] {
+                            *end = if *end == one { other } else { *end };
+                        }
+                    }
+                    prop_assert!(!verify::flaws(&merged, &log).is_empty(), "{} and {} can be one", one, other);
+                }
+            }
+        }
     }
 
     #[test]

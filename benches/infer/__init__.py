@@ -1,0 +1,1 @@
+"""Speed of the inference of state machines, beside a peer."""
