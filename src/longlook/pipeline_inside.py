@@ -1,0 +1,110 @@
+"""From a run folder to pages about the inside of cells: which trials, what was read of them, and what they cost."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from longlook import registry
+from longlook.errors import InputError
+from longlook.events import Events
+from longlook.inside import Inside, look_inside
+from longlook.inside_rounds import Round, Wanted, choose_round, find_cells
+from longlook.inside_states import StateTimes, time_in_states
+from longlook.model import Outcome, Run, Trial
+from longlook.report.content import ReportContent
+from longlook.report.inside import CollectorCost, InsideContent, write_inside
+from longlook.store import TIMELINE, RunFolder
+from longlook.timeline import Timeline
+
+EVENTS = "events.parquet"
+STATES = "states.parquet"
+PROGRAMS = frozenset({"client", "server", "link"})
+"""Roles of `cpu_s` that are no tracers."""
+
+
+def write_inside_pages(
+    folder: RunFolder, content: ReportContent, wanted: Wanted, say: Callable[[str], None]
+) -> list[Path]:
+    """The pages of the cells that were asked for, in the order of the plan."""
+    trials = folder.plan.trials
+    better = {name: registry.get("metrics", name).better for name in content.study.metrics}
+    pages = []
+    for cell_id in find_cells(trials, wanted.cells):
+        chosen = (
+            choose_round(content.samples, content.study, better, cell_id)
+            if wanted.round is None
+            else Round(wanted.round, content.study.rounds)
+        )
+        say(f"inside {cell_id}: round {chosen.number + 1}")
+        own = [trial for trial in trials if trial.cell_id == cell_id]
+        pages.append(write_inside(folder.path / "report", _content(folder, content, own, chosen)))
+    return pages
+
+
+def _content(folder: RunFolder, content: ReportContent, trials: list[Trial], chosen: Round) -> InsideContent:
+    arms: dict[str, Inside] = {}
+    runs: dict[str, Run] = {}
+    absent = []
+    order = [arm.name for arm in content.study.arms]
+    of_round = [trial for trial in trials if trial.round == chosen.number]
+    if not of_round:
+        rounds = len({trial.round for trial in trials})
+        raise InputError(f"--round {chosen.number + 1}: cell {trials[0].cell_id} has {rounds} rounds", f"1 to {rounds}")
+    for trial in sorted(of_round, key=lambda trial: order.index(trial.arm)):
+        run = folder.result(trial.id)
+        if run is None or run.outcome is not Outcome.OK:
+            absent.append((trial.arm, "its trial has not run" if run is None else f"{run.outcome}: {run.reason}"))
+            continue
+        runs[trial.arm] = run
+        arms[trial.arm] = _look(folder.trials / trial.id)
+    if not arms:
+        reasons = "; ".join(f"{arm}: {reason}" for arm, reason in absent)
+        raise InputError(f"round {chosen.number + 1} of cell {trials[0].cell_id} has no good trial ({reasons})")
+    return InsideContent(
+        content=content,
+        cell_id=trials[0].cell_id,
+        cell=trials[0].cell,
+        round=chosen,
+        arms=arms,
+        runs=runs,
+        absent=absent,
+        states=_states(folder, content, trials[0].cell_id, chosen, arms),
+        costs=list(_costs(folder, trials, order)),
+    )
+
+
+def _look(trial: Path) -> Inside:
+    events = trial / EVENTS
+    return look_inside(Timeline.read(trial / TIMELINE), Events.read(events) if events.exists() else None)
+
+
+def _states(
+    folder: RunFolder, content: ReportContent, cell_id: str, chosen: Round, arms: Mapping[str, Inside]
+) -> StateTimes | None:
+    path = folder.path / STATES
+    if not path.exists():
+        return None
+    contrast = chosen.contrast or next(iter(content.study.contrasts), None)
+    analysis = content.study.analysis
+    return time_in_states(
+        pd.read_parquet(path),
+        cell_id,
+        [arm.name for arm in content.study.arms],
+        contrast,
+        vantage=str(next(iter(arms.values())).vantage),
+        confidence=analysis.confidence,
+        correction=analysis.correction,
+    )
+
+
+def _costs(folder: RunFolder, trials: list[Trial], order: list[str]) -> Iterator[CollectorCost]:
+    """Means over the trials of each arm of what its tracers used."""
+    spent: dict[tuple[str, str], list[float]] = {}
+    for trial in trials:
+        run = folder.result(trial.id)
+        for role, seconds in ({} if run is None else run.cpu_s).items():
+            if role not in PROGRAMS:
+                spent.setdefault((trial.arm, role), []).append(seconds)
+    for (arm, role), seconds in sorted(spent.items(), key=lambda item: (order.index(item[0][0]), item[0][1])):
+        yield CollectorCost(arm, role, sum(seconds) / len(seconds), len(seconds))
