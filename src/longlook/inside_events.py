@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -111,5 +112,6 @@ def _integers(column: pa.ChunkedArray) -> Integers:
     return values
 
 
-def _floats(column: pa.ChunkedArray) -> np.ndarray:
-    return column.combine_chunks().fill_null(1.0).to_numpy(zero_copy_only=False)
+def _floats(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    values: npt.NDArray[np.float64] = column.combine_chunks().fill_null(1.0).to_numpy(zero_copy_only=False)
+    return values

@@ -106,5 +106,5 @@ def _costs(folder: RunFolder, trials: list[Trial], order: list[str]) -> Iterator
         for role, seconds in ({} if run is None else run.cpu_s).items():
             if role not in PROGRAMS:
                 spent.setdefault((trial.arm, role), []).append(seconds)
-    for (arm, role), seconds in sorted(spent.items(), key=lambda item: (order.index(item[0][0]), item[0][1])):
-        yield CollectorCost(arm, role, sum(seconds) / len(seconds), len(seconds))
+    for (arm, role), each in sorted(spent.items(), key=lambda item: (order.index(item[0][0]), item[0][1])):
+        yield CollectorCost(arm, role, sum(each) / len(each), len(each))

@@ -69,7 +69,7 @@ async function start() {
     }
     drawOverview(overview, small, visible, whole, view, { bin: binOf(whole, arms, source.shortest_bin) });
     const bin = figure.querySelector(".bin");
-    if (bin) bin.textContent = `means over ${quantity(shared.bin * 1e6, "us")}`;
+    if (bin) bin.textContent = `means over ${shared.bin < 1 ? `${shared.bin * 1000}\u00a0ms` : `${shared.bin}\u00a0s`}`;
     const step = stepOf(span(), 100);
     status.textContent = `${clock(view.from, step)} – ${clock(view.to, step)}`;
     figure.dataset.from = view.from;

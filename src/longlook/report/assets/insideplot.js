@@ -165,7 +165,7 @@ function drawPanel(canvas, panel, arms, view, shared) {
   const x = (pixels) => GUTTER + pixels;
   timeGrid(context, view, inner, top, bottom, true);
   const [factor, name] = scaleOf(panel.unit, most);
-  const { step, found } = ticks(floor / factor, ceiling / factor, (bottom - top) / 34);
+  const { step, found } = ticks(floor / factor, ceiling / factor, (bottom - top) / 28);
   context.textAlign = "right";
   context.textBaseline = "middle";
   for (const value of found) {
@@ -178,7 +178,7 @@ function drawPanel(canvas, panel, arms, view, shared) {
     context.stroke();
     context.fillStyle = SOFT;
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-    context.fillText(`${value.toFixed(digits)}\u00a0${name}`, GUTTER - 7, place);
+    context.fillText(value === 0 ? "0" : `${value.toFixed(digits)}\u00a0${name}`, GUTTER - 7, place);
   }
   context.strokeStyle = RULE;
   context.strokeRect(GUTTER + 0.5, top + 0.5, inner - 1, bottom - top - 1);

@@ -5,7 +5,7 @@ from pathlib import Path
 from longlook.report.export import export_figure
 from longlook.report.inside.content import CollectorCost, InsideContent, Machine
 from longlook.report.inside.figure import inside_figure
-from longlook.report.inside.page import chosen_round, render_inside
+from longlook.report.inside.page import chosen_round, full_label, render_inside
 
 FOLDER = "inside"
 
@@ -22,5 +22,5 @@ def write_inside(report_dir: Path, inside: InsideContent) -> Path:
     page = inside_page(report_dir, inside.cell_id)
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(render_inside(inside), encoding="utf-8")
-    export_figure(page.parent, inside.cell_id, inside_figure(inside, chosen_round(inside)))
+    export_figure(page.parent, inside.cell_id, inside_figure(inside, full_label(inside.cell), chosen_round(inside)))
     return page

@@ -18,7 +18,7 @@ from longlook.inside import Inside
 from longlook.inside_events import Bands
 from longlook.inside_series import Integers, Marks, Series, share_out, thin_marks, thin_series
 
-VALUES_PER_PAGE = 1_500_000
+VALUES_PER_PAGE = 2_400_000
 """Of all series of all arms together; keeps the page below 10 MB."""
 
 MARKS_PER_PAGE = 200_000
@@ -29,7 +29,7 @@ ROUND_TRIP_SERIES = frozenset({"rtt", "srtt", "min_rtt"})
 
 @dataclass(frozen=True)
 class Packed:
-    """`arms` is the header, by arm; `blob` the numbers as base64; `cut` says in words what lost detail, by arm."""
+    """`arms` is the header, by arm; `blob` the numbers as base64; `cut` names the series that lost detail, by arm."""
 
     arms: Mapping[str, Mapping[str, Any]]
     blob: str
@@ -52,7 +52,7 @@ def pack(arms: Mapping[str, Inside], values_per_page: int = VALUES_PER_PAGE) -> 
             "marks": {name: _marks(chunks, found) for name, found in marks.items()},
             "bands": {name: _bands(chunks, found) for name, found in sorted(inside.bands.items())},
         }
-        cut[arm] = tuple(name for name, found in [*series.items(), *marks.items()] if found.bucket_ns)
+        cut[arm] = tuple(name for name, found in series.items() if found.bucket_ns)
     blob = zlib.compress(b"".join(chunks), 9)
     return Packed(headers, base64.b64encode(blob).decode("ascii"), cut)
 
@@ -67,7 +67,8 @@ def varint(values: npt.NDArray[np.uint64]) -> bytes:
     column = np.arange(groups)
     octets = (shifted & np.uint64(0x7F)).astype(np.uint8)
     octets[column < needed[:, None] - 1] |= 0x80
-    return octets[column < needed[:, None]].tobytes()
+    encoded: bytes = octets[column < needed[:, None]].tobytes()
+    return encoded
 
 
 def zigzag(values: Integers) -> npt.NDArray[np.uint64]:

@@ -10,7 +10,6 @@ from longlook.inside_series import Series, thin_marks, thin_series
 from longlook.report import colours
 from longlook.report.inside.content import InsideContent
 from longlook.report.inside.panels import LANES, PANELS, Line, Panel
-from longlook.report.layout import cell_label
 
 WIDTH_PX = 760
 VALUES = 2 * WIDTH_PX
@@ -25,19 +24,42 @@ RATE_BINS = 150
 SCALES = {"bytes": ((1e6, "MB"), (1e3, "KB"), (1.0, "B")), "us": ((1e9, "s"), (1e6, "ms")), "bit/s": ((1e6, "Mbit/s"),)}
 
 
-def inside_figure(inside: InsideContent, subtitle: str) -> Any:
+class Drawn:
+    """A chart whose rows stand beside it: Altair would check every one of them against its schema."""
+
+    def __init__(self) -> None:
+        self.chart: Any = None
+        self._datasets: dict[str, list[dict[str, Any]]] = {}
+
+    def rows(self, values: list[dict[str, Any]]) -> Any:
+        """A chart of some rows."""
+        name = f"rows{len(self._datasets)}"
+        self._datasets[name] = values
+        return alt.Chart(alt.NamedData(name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole as Vega-Lite."""
+        return {**self.chart.to_dict(), "datasets": self._datasets}
+
+
+def inside_figure(inside: InsideContent, title: str, subtitle: str) -> Drawn:
     """Lanes of each arm above panels of all arms, over one axis of time."""
+    drawn = Drawn()
     end_s = max(trial.duration_s for trial in inside.arms.values())
-    panels = [_panel(inside, panel, end_s) for panel in PANELS]
-    charts = [*(_lanes(inside, arm, end_s) for arm in inside.arms), *(panel for panel in panels if panel is not None)]
+    panels = [_panel(drawn, inside, panel, end_s) for panel in PANELS]
+    charts = [
+        *(_lanes(drawn, inside, arm, end_s) for arm in inside.arms),
+        *(panel for panel in panels if panel is not None),
+    ]
     states = [
         state
         for state in colours.STATE_COLOURS
         if any(state in t.bands["state"].name for t in inside.arms.values() if "state" in t.bands)
     ]
-    legend = [_state_legend(states)] if states else []
-    title = alt.TitleParams(f"{cell_label(inside.cell)}, from inside", subtitle=[subtitle])
-    return alt.vconcat(*legend, *charts, spacing=10, title=title).resolve_scale(color="independent")
+    legend = [_state_legend(drawn, states)] if states else []
+    heading = alt.TitleParams(f"{title}, from inside", subtitle=[subtitle])
+    drawn.chart = alt.vconcat(*legend, *charts, spacing=10, title=heading).resolve_scale(color="independent")
+    return drawn
 
 
 def _x(end_s: float, *, labelled: bool) -> Any:
@@ -50,7 +72,7 @@ def _x(end_s: float, *, labelled: bool) -> Any:
     )
 
 
-def _panel(inside: InsideContent, panel: Panel, end_s: float) -> Any:
+def _panel(drawn: Drawn, inside: InsideContent, panel: Panel, end_s: float) -> Any:
     rows = [
         (arm, line, *_points(line, trial))
         for arm, trial in inside.arms.items()
@@ -64,15 +86,13 @@ def _panel(inside: InsideContent, panel: Panel, end_s: float) -> Any:
     factor, unit = next((scale for scale in SCALES[panel.unit] if largest >= scale[0]), SCALES[panel.unit][-1])
     layers = []
     for arm, line, times, values in sorted(rows, key=lambda row: row[1].style != "points"):
-        data = alt.Data(
-            values=[
-                {"t": round(t, 6), "v": float(f"{v / factor:.6g}")}
-                for t, v in zip(times.tolist(), values.tolist(), strict=True)
-            ]
-        )
+        points = [
+            {"t": round(t, 6), "v": float(f"{v / factor:.6g}")}
+            for t, v in zip(times.tolist(), values.tolist(), strict=True)
+        ]
         y = alt.Y("v:Q", title=[panel.title, unit], axis=alt.Axis(domain=False, ticks=False, tickCount=4))
         layers.append(
-            _mark(alt.Chart(data), line, inside.colours[arm]).encode(
+            _mark(drawn.rows(points), line, inside.colours[arm]).encode(
                 x=_x(end_s, labelled=panel.name == _last(inside)), y=y
             )
         )
@@ -119,7 +139,7 @@ def _rate(series: Series, duration_s: float) -> tuple[Any, Any]:
     return edges[:-1], np.diff(so_far) * 8 / np.maximum(np.diff(edges), 1e-9)
 
 
-def _lanes(inside: InsideContent, arm: str, end_s: float) -> Any:
+def _lanes(drawn: Drawn, inside: InsideContent, arm: str, end_s: float) -> Any:
     """Rows of one arm: its states, limits and losses."""
     trial = inside.arms[arm]
     labels = [label for name, label, _ in LANES if name in trial.bands or name in trial.marks]
@@ -143,29 +163,27 @@ def _lanes(inside: InsideContent, arm: str, end_s: float) -> Any:
                 }
                 for i in longest.tolist()
             ]
-            chart = alt.Chart(alt.Data(values=rows)).mark_rect(height=11, clip=True)
+            chart = drawn.rows(rows).mark_rect(height=11, clip=True)
             layers.append(
                 chart.encode(x=_x(end_s, labelled=False), x2="to:Q", y=y, color=alt.Color("colour:N", scale=None))
             )
         elif name in trial.marks:
             times = thin_marks(trial.marks[name], MARKS).time_ns / 1e9
             rows = [{"t": round(time, 6), "lane": label} for time in times.tolist()]
-            chart = alt.Chart(alt.Data(values=rows)).mark_tick(
-                thickness=0.7, bandSize=9, color=colours.INK, opacity=1, clip=True
-            )
+            chart = drawn.rows(rows).mark_tick(thickness=0.7, bandSize=9, color=colours.INK, opacity=1, clip=True)
             layers.append(chart.encode(x=_x(end_s, labelled=False), y=y))
     if not layers:
-        layers.append(alt.Chart(alt.Data(values=[])).mark_tick().encode(x=_x(end_s, labelled=False), y=y))
+        layers.append(drawn.rows([]).mark_tick().encode(x=_x(end_s, labelled=False), y=y))
     return alt.layer(*layers).properties(width=WIDTH_PX, height=max(1, len(labels)) * 14)
 
 
-def _state_legend(states: list[str]) -> Any:
+def _state_legend(drawn: Drawn, states: list[str]) -> Any:
     rows = [
         {"x": index, "name": state.replace("_", " ").replace("bbr", "BBR"), "colour": colours.STATE_COLOURS[state]}
         for index, state in enumerate(states)
     ]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, max(6, len(states))], nice=False))
-    base = alt.Chart(alt.Data(values=rows)).encode(x=x)
+    base = drawn.rows(rows).encode(x=x)
     squares = base.mark_point(filled=True, shape="square", size=90, opacity=1).encode(
         color=alt.Color("colour:N", scale=None)
     )

@@ -12,7 +12,7 @@ from longlook.report.inside.content import InsideContent
 from longlook.report.inside.data import Packed, pack
 from longlook.report.inside.panels import LANES, PANELS, Panel
 from longlook.report.inside.states import difference_rows, time_rows
-from longlook.report.layout import cell_label
+from longlook.report.layout import SEPARATOR
 from longlook.report.page import embedded_json
 
 SHORTEST_BIN_PACKETS = 10
@@ -38,7 +38,7 @@ def render_inside(inside: InsideContent) -> str:
         inside=inside,
         content=inside.content,
         study=inside.content.study,
-        cell_label=cell_label(inside.cell),
+        cell_label=full_label(inside.cell),
         colours=inside.colours,
         panels=[(panel, [line for line in panel.lines if line.series in _lines(inside, panel)]) for panel in panels],
         lanes=[lane for lane in LANES if _has_lane(inside, lane[0])],
@@ -56,6 +56,11 @@ def render_inside(inside: InsideContent) -> str:
         js=Markup("".join(_asset(f"{name}.js") for name in ("insidedata", "insideplot", "inside"))),  # noqa: S704
         data=Markup(embedded_json(data)),  # noqa: S704 escaped by embedded_json
     )
+
+
+def full_label(cell: Mapping[str, str]) -> str:
+    """`loss 1% · size 10MB`."""
+    return SEPARATOR.join(f"{factor} {level}" for factor, level in cell.items()) or "The one cell"
 
 
 def chosen_round(inside: InsideContent) -> str:
@@ -83,7 +88,7 @@ def unseen(inside: InsideContent, packed: Packed) -> list[tuple[str, str]]:
         label = inside.content.short_label(arm)
         found += [(label, f"no {what}: {why}") for what, why in trial.missing]
         found += [(label, note) for note in trial.notes]
-        cut = {name: packed.arms[arm]["series"][name] for name in packed.cut[arm] if name in packed.arms[arm]["series"]}
+        cut = {name: packed.arms[arm]["series"][name] for name in packed.cut[arm]}
         if cut:
             widest = max(item["bucket"] for item in cut.values())
             values = sum(item["of"] for item in cut.values())
