@@ -65,7 +65,7 @@ fn traces(events: usize) -> Log {
             }
         }
         list[length - 1].kind = 9;
-        traces.push(Trace { end_ns: length as i64 * 1_000_000, events: list });
+        traces.push(Trace { name: format!("trace {}", traces.len()), end_ns: length as i64 * 1_000_000, events: list });
         left -= length;
     }
     Log { kinds: KINDS.map(String::from).to_vec(), traces }

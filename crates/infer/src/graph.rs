@@ -81,6 +81,10 @@ pub struct Graph {
     pub counts: BTreeMap<(u32, u32), u64>,
     /// Per state, where transitions lead, in order.
     pub next: Vec<Vec<u32>>,
+    /// Per state, where transitions come from, in order.
+    pub previous: Vec<Vec<u32>>,
+    /// Per kind, the states that transitions lead to, in order.
+    pub of_kind: Vec<Vec<u32>>,
 }
 
 impl Graph {
@@ -88,9 +92,33 @@ impl Graph {
     #[must_use]
     pub fn new(kinds: Vec<u16>, counts: BTreeMap<(u32, u32), u64>) -> Self {
         let mut next = vec![Vec::new(); kinds.len()];
+        let mut previous = vec![Vec::new(); kinds.len()];
         for &(from, to) in counts.keys() {
             next[from as usize].push(to);
+            previous[to as usize].push(from);
         }
-        Self { kinds, counts, next }
+        let many = kinds.iter().filter(|&&kind| kind != NO_KIND).max().map_or(0, |&kind| usize::from(kind) + 1);
+        let mut of_kind = vec![Vec::new(); many];
+        for (state, &kind) in kinds.iter().enumerate() {
+            if kind != NO_KIND && !previous[state].is_empty() {
+                of_kind[usize::from(kind)].push(state as u32);
+            }
+        }
+        Self { kinds, counts, next, previous, of_kind }
+    }
+
+    /// The counts with other numbers for the states; what falls together is added up.
+    pub fn counted(&self, number: impl Fn(u32) -> u32) -> BTreeMap<(u32, u32), u64> {
+        let mut counts = BTreeMap::new();
+        for (&(from, to), &count) in &self.counts {
+            *counts.entry((number(from), number(to))).or_default() += count;
+        }
+        counts
+    }
+
+    /// The graph with other numbers for the states; those that nothing leads to any more stay without transitions.
+    #[must_use]
+    pub fn renamed(&self, number: impl Fn(u32) -> u32) -> Self {
+        Self::new(self.kinds.clone(), self.counted(number))
     }
 }

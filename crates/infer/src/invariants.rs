@@ -1,12 +1,14 @@
 //! Temporal invariants: what is true of every trace.
 
-use serde::{Deserialize, Serialize};
+use clap::ValueEnum;
+use serde::Serialize;
 
 use crate::log::Log;
 
 /// How two kinds of events stand to each other, in every trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Relation {
     /// After each `a` a `b` comes, sooner or later.
     AlwaysFollowedBy,
@@ -16,8 +18,13 @@ pub enum Relation {
     AlwaysPrecedes,
 }
 
+impl Relation {
+    /// All three.
+    pub const ALL: [Self; 3] = [Self::AlwaysFollowedBy, Self::NeverFollowedBy, Self::AlwaysPrecedes];
+}
+
 /// `a relation b`. `a` is `None` for the beginning of a trace: what always follows that occurs in every trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Invariant {
     /// How.
     pub relation: Relation,

@@ -13,27 +13,42 @@
 
 pub mod cli;
 pub mod coarsen;
+pub mod document;
 pub mod graph;
 pub mod invariants;
 pub mod log;
 pub mod machine;
 pub mod refine;
+pub mod rules;
 pub mod search;
+pub mod table;
 pub mod verify;
 
 pub use invariants::{Invariant, Relation};
 pub use log::{Event, Log, LogError, Trace};
 pub use machine::{Machine, State, Transition};
 
-/// Infers a machine from a log.
+use crate::rules::Rules;
+
+/// Infers a machine from a log that keeps the invariants of all three relations.
 ///
 /// # Errors
 /// [`LogError`] where the log is no log: no traces, an event of an unknown kind, a time that runs backwards.
 pub fn infer(log: &Log) -> Result<Machine, LogError> {
+    infer_keeping(log, &Relation::ALL)
+}
+
+/// Infers a machine that keeps the invariants of some relations; of none, it has one state for each kind.
+///
+/// # Errors
+/// As [`infer`].
+pub fn infer_keeping(log: &Log, relations: &[Relation]) -> Result<Machine, LogError> {
     log.check()?;
-    let invariants = invariants::mine(log);
+    let mut invariants = invariants::mine(log);
+    invariants.retain(|invariant| relations.contains(&invariant.relation));
     let mut partition = graph::Partition::by_kind(log);
-    refine::refine(&mut partition, &invariants);
-    let graph = coarsen::coarsen(&mut partition, &invariants);
-    Ok(machine::build(log, &partition, &graph, invariants))
+    let mut rules = Rules::new(&invariants, log.kinds.len());
+    refine::refine(&mut partition, &invariants, &mut rules);
+    let coarsest = coarsen::coarsen(&mut partition, &mut rules);
+    Ok(machine::build(log, &partition, &coarsest, relations, invariants))
 }

@@ -1,9 +1,7 @@
 //! What is inferred from: traces of events, each the entry into a state of the program that was watched.
 
-use serde::{Deserialize, Serialize};
-
 /// One event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Which kind: an index into [`Log::kinds`].
     pub kind: u16,
@@ -12,8 +10,10 @@ pub struct Event {
 }
 
 /// The events of one run in order of time. The last one lasts until `end_ns`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
+    /// What it is called.
+    pub name: String,
     /// What happened.
     pub events: Vec<Event>,
     /// When the watching ended.
@@ -21,7 +21,7 @@ pub struct Trace {
 }
 
 /// Traces over one set of kinds of events.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
     /// Names of the kinds, at most [`MOST_KINDS`].
     pub kinds: Vec<String>,
@@ -38,11 +38,11 @@ pub enum LogError {
     /// There is no trace.
     NoTraces,
     /// A trace has no event.
-    EmptyTrace(usize),
+    EmptyTrace(String),
     /// An event's kind is not among the names.
-    UnknownKind(usize, usize),
+    UnknownKind(String, usize),
     /// An event is earlier than the one before it, or the trace ends before it.
-    Backwards(usize, usize),
+    Backwards(String, usize),
     /// There are more kinds than [`MOST_KINDS`].
     TooManyKinds(usize),
 }
@@ -70,22 +70,22 @@ impl Log {
         if self.traces.is_empty() {
             return Err(LogError::NoTraces);
         }
-        for (number, trace) in self.traces.iter().enumerate() {
+        for trace in &self.traces {
             if trace.events.is_empty() {
-                return Err(LogError::EmptyTrace(number));
+                return Err(LogError::EmptyTrace(trace.name.clone()));
             }
             let mut last_ns = i64::MIN;
             for (place, event) in trace.events.iter().enumerate() {
                 if usize::from(event.kind) >= self.kinds.len() {
-                    return Err(LogError::UnknownKind(number, place));
+                    return Err(LogError::UnknownKind(trace.name.clone(), place));
                 }
                 if event.time_ns < last_ns {
-                    return Err(LogError::Backwards(number, place));
+                    return Err(LogError::Backwards(trace.name.clone(), place));
                 }
                 last_ns = event.time_ns;
             }
             if trace.end_ns < last_ns {
-                return Err(LogError::Backwards(number, trace.events.len()));
+                return Err(LogError::Backwards(trace.name.clone(), trace.events.len()));
             }
         }
         Ok(())

@@ -1,13 +1,14 @@
 //! The machine that comes out: states with their visits and times, transitions with their probabilities.
 
-use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
+use crate::coarsen::Coarsest;
 use crate::graph::{Graph, INITIAL, Partition, TERMINAL};
-use crate::invariants::Invariant;
+use crate::invariants::{Invariant, Relation};
 use crate::log::Log;
 
 /// A state. Numbers 0 and 1 are the beginning and the end of every trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// The kind of its events; `None` for the beginning and the end.
     pub kind: Option<u16>,
@@ -18,7 +19,7 @@ pub struct State {
 }
 
 /// A transition that some trace took.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Transition {
     /// State that was left.
     pub from: u32,
@@ -31,7 +32,7 @@ pub struct Transition {
 }
 
 /// What one trace spent in one state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stay {
     /// Index of the trace.
     pub trace: u32,
@@ -43,28 +44,46 @@ pub struct Stay {
     pub time_ns: u64,
 }
 
+/// How often one trace took one transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Index of the trace.
+    pub trace: u32,
+    /// Index of the transition.
+    pub transition: u32,
+    /// How often.
+    pub count: u64,
+}
+
 /// A state machine with what it was inferred from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// Names of kinds.
     pub kinds: Vec<String>,
-    /// How many traces.
-    pub traces: u64,
+    /// Names of traces.
+    pub traces: Vec<String>,
     /// How many events.
     pub events: u64,
     /// By number.
     pub states: Vec<State>,
     /// In order of `from` and `to`.
     pub transitions: Vec<Transition>,
+    /// The relations that were mined.
+    pub relations: Vec<Relation>,
     /// All that was mined, and is kept.
     pub invariants: Vec<Invariant>,
     /// Trace by trace, states in order.
     pub stays: Vec<Stay>,
+    /// Trace by trace, transitions in order.
+    pub steps: Vec<Step>,
+    /// Whether it is proven that no other merging of the split states has fewer.
+    pub smallest: bool,
 }
 
 /// The machine of a partition and its graph.
 #[must_use]
-pub fn build(log: &Log, partition: &Partition, graph: &Graph, invariants: Vec<Invariant>) -> Machine {
+pub fn build(log: &Log, partition: &Partition, coarsest: &Coarsest, relations: &[Relation], invariants: Vec<Invariant>) -> Machine {
+    let graph = &coarsest.graph;
     let mut states: Vec<State> = (0..graph.kinds.len() as u32)
         .map(|state| State { kind: (state > TERMINAL).then(|| graph.kinds[state as usize]), visits: 0, time_ns: 0 })
         .collect();
@@ -92,13 +111,36 @@ pub fn build(log: &Log, partition: &Partition, graph: &Graph, invariants: Vec<In
     }
     Machine {
         kinds: log.kinds.clone(),
-        traces: log.traces.len() as u64,
+        traces: log.traces.iter().map(|trace| trace.name.clone()).collect(),
         events: log.traces.iter().map(|trace| trace.events.len() as u64).sum(),
         states,
         transitions,
+        relations: relations.to_vec(),
         invariants,
         stays,
+        steps: steps(partition, graph),
+        smallest: coarsest.smallest,
     }
+}
+
+/// The partition's places are gone through once more, and each step counted for its trace.
+fn steps(partition: &Partition, graph: &Graph) -> Vec<Step> {
+    let number_of: HashMap<(u32, u32), u32> = graph.counts.keys().copied().zip(0..).collect();
+    let mut found = Vec::new();
+    let mut counts = vec![0_u64; graph.counts.len()];
+    let mut trace = 0;
+    for pair in partition.states.windows(2) {
+        if pair[0] != TERMINAL {
+            counts[number_of[&(pair[0], pair[1])] as usize] += 1;
+        }
+        if pair[1] == TERMINAL {
+            for (transition, count) in counts.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+                found.push(Step { trace, transition: transition as u32, count: std::mem::take(count) });
+            }
+            trace += 1;
+        }
+    }
+    found
 }
 
 /// Which state each event of a trace led into is known, and that it lasted until the next event.

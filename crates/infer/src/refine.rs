@@ -5,8 +5,11 @@
 //! state per event. Here a state is split by what the invariant itself remembers of the past, one bit: at the end of
 //! that the invariant is kept by construction, and what was split needlessly is merged again afterwards.
 
+use std::collections::BTreeSet;
+
 use crate::graph::{INITIAL, NO_KIND, Partition, TERMINAL};
 use crate::invariants::{Invariant, Relation};
+use crate::rules::{self, Rules};
 use crate::search::violation;
 
 /// Splits states until none of the invariants, which hold in every trace, is broken by a path of the graph.
@@ -14,17 +17,17 @@ use crate::search::violation;
 /// A path that breaks an invariant leads through a state whose events differ in what the invariant remembers at them: if
 /// all agreed along the path, the last step would be one that some trace took, and the trace would break the
 /// invariant. Such states are split, each at most once for an invariant and its parts, so this ends.
-pub fn refine(partition: &mut Partition, invariants: &[Invariant]) {
-    let mut open: Vec<Invariant> = invariants.to_vec();
+pub fn refine(partition: &mut Partition, invariants: &[Invariant], rules: &mut Rules) {
     let mut memory = vec![false; partition.states.len()];
-    while !open.is_empty() {
+    loop {
         let graph = partition.graph();
-        // A split never makes a new path over kinds, so an invariant that is kept stays kept.
-        let mut broken = Vec::new();
+        let broken: BTreeSet<_> = rules.broken(&graph).into_iter().collect();
+        if broken.is_empty() {
+            return;
+        }
         let mut touched = vec![false; graph.kinds.len()];
-        for invariant in open {
+        for &invariant in invariants.iter().filter(|invariant| broken.contains(&rules::question(**invariant))) {
             let Some(path) = violation(&graph, invariant) else { continue };
-            broken.push(invariant);
             // A path through a state that was split in this round may be gone: it is looked for in the next one.
             if !path.iter().any(|&state| touched[state as usize]) {
                 for state in split(partition, invariant, &path, &mut memory) {
@@ -32,7 +35,7 @@ pub fn refine(partition: &mut Partition, invariants: &[Invariant]) {
                 }
             }
         }
-        open = broken;
+        assert!(touched.contains(&true), "an invariant is broken on no path");
     }
 }
 

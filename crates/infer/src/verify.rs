@@ -1,4 +1,7 @@
-//! Proof of a machine by other means than those that made it: it accepts every trace, and keeps every invariant.
+//! Proof of a machine by other means than those that made it: it accepts every trace, names every invariant that holds in
+//! them and no other, and keeps each. (`longlook.infer.check` proves the same again from the written machine alone.)
+
+use std::collections::BTreeSet;
 
 use crate::invariants::{Invariant, Relation};
 use crate::log::{Log, Trace};
@@ -14,8 +17,10 @@ pub enum Flaw {
     Rejects(usize),
     /// A path of it breaks an invariant.
     Breaks(Invariant),
-    /// An invariant that it claims does not hold in a trace.
-    Untrue(Invariant, usize),
+    /// An invariant that it claims does not hold in the traces.
+    Untrue(Invariant),
+    /// An invariant that holds in the traces is not among those that it claims.
+    Missing(Invariant),
 }
 
 /// Every flaw of a machine against the log it was inferred from; none, if the inference is right.
@@ -29,14 +34,12 @@ pub fn flaws(machine: &Machine, log: &Log) -> Vec<Flaw> {
         .filter(|(_, trace)| !accepts(machine, &next, trace))
         .map(|(number, _)| Flaw::Rejects(number))
         .collect();
-    for &invariant in &machine.invariants {
-        if let Some(trace) = log.traces.iter().position(|trace| !holds(invariant, trace)) {
-            found.push(Flaw::Untrue(invariant, trace));
-        }
-        if breaks(machine, &next, invariant) {
-            found.push(Flaw::Breaks(invariant));
-        }
-    }
+    let claimed: BTreeSet<Invariant> = machine.invariants.iter().copied().collect();
+    let mut holding = holding(log);
+    holding.retain(|invariant| machine.relations.contains(&invariant.relation));
+    found.extend(claimed.difference(&holding).map(|&invariant| Flaw::Untrue(invariant)));
+    found.extend(holding.difference(&claimed).map(|&invariant| Flaw::Missing(invariant)));
+    found.extend(claimed.into_iter().filter(|&invariant| breaks(machine, &next, invariant)).map(Flaw::Breaks));
     found
 }
 
@@ -76,21 +79,77 @@ fn run(machine: &Machine, next: &[Vec<usize>], kinds: impl Iterator<Item = u16>)
     here.iter().any(|&state| next[state].contains(&TERMINAL))
 }
 
-fn holds(invariant: Invariant, trace: &Trace) -> bool {
-    let kinds: Vec<u16> = trace.events.iter().map(|event| event.kind).collect();
-    match (invariant.relation, invariant.a) {
-        (Relation::AlwaysFollowedBy, None) => kinds.contains(&invariant.b),
-        (Relation::AlwaysFollowedBy, Some(a)) => {
-            kinds.iter().rposition(|&kind| kind == a).is_none_or(|last| kinds[last + 1..].contains(&invariant.b))
+/// Every invariant that holds, by definition: each event is asked what has been before it and what comes behind it.
+fn holding(log: &Log) -> BTreeSet<Invariant> {
+    let kinds = log.kinds.len();
+    let words = kinds.div_ceil(64);
+    let mut known = Known { present: vec![false; kinds], ..Known::default() };
+    for table in [&mut known.followed, &mut known.preceded, &mut known.always] {
+        *table = vec![u64::MAX; (kinds + 1) * words];
+    }
+    known.ever_followed = vec![0; kinds * words];
+    for trace in &log.traces {
+        let mut seen = vec![0_u64; words];
+        for event in &trace.events {
+            let row = usize::from(event.kind) * words;
+            known.present[usize::from(event.kind)] = true;
+            for (word, &bits) in seen.iter().enumerate() {
+                known.preceded[row + word] &= bits;
+            }
+            seen[usize::from(event.kind) / 64] |= 1 << (event.kind % 64);
         }
-        (Relation::NeverFollowedBy, None) => !kinds.contains(&invariant.b),
-        (Relation::NeverFollowedBy, Some(a)) => {
-            kinds.iter().position(|&kind| kind == a).is_none_or(|first| !kinds[first + 1..].contains(&invariant.b))
+        for (word, bits) in seen.iter().enumerate() {
+            known.always[word] &= bits;
         }
-        (Relation::AlwaysPrecedes, a) => kinds
-            .iter()
-            .position(|&kind| kind == invariant.b)
-            .is_none_or(|first| a.is_none_or(|a| kinds[..first].contains(&a))),
+        seen.fill(0);
+        for event in trace.events.iter().rev() {
+            let row = usize::from(event.kind) * words;
+            for (word, &bits) in seen.iter().enumerate() {
+                known.followed[row + word] &= bits;
+                known.ever_followed[row + word] |= bits;
+            }
+            seen[usize::from(event.kind) / 64] |= 1 << (event.kind % 64);
+        }
+    }
+    known.invariants(words)
+}
+
+/// Sets of kinds, one behind the other: per kind, those that came behind all or any of its events, and before all; and
+/// those of every trace.
+#[derive(Default)]
+struct Known {
+    present: Vec<bool>,
+    followed: Vec<u64>,
+    ever_followed: Vec<u64>,
+    preceded: Vec<u64>,
+    always: Vec<u64>,
+}
+
+impl Known {
+    fn invariants(&self, words: usize) -> BTreeSet<Invariant> {
+        let has = |sets: &[u64], of: usize, kind: usize| sets[of * words + kind / 64] >> (kind % 64) & 1 == 1;
+        let present: Vec<usize> = (0..self.present.len()).filter(|&kind| self.present[kind]).collect();
+        let mut found = BTreeSet::new();
+        for &b in &present {
+            let mut add = |relation, a: Option<usize>, b: usize| {
+                found.insert(Invariant { relation, a: a.map(|a| a as u16), b: b as u16 });
+            };
+            if has(&self.always, 0, b) {
+                add(Relation::AlwaysFollowedBy, None, b);
+            }
+            for &a in &present {
+                if has(&self.followed, a, b) {
+                    add(Relation::AlwaysFollowedBy, Some(a), b);
+                }
+                if !has(&self.ever_followed, a, b) {
+                    add(Relation::NeverFollowedBy, Some(a), b);
+                }
+                if a != b && has(&self.preceded, b, a) {
+                    add(Relation::AlwaysPrecedes, Some(a), b);
+                }
+            }
+        }
+        found
     }
 }
 

@@ -6,6 +6,7 @@ fn log(kinds: &str, traces: &[&str]) -> Log {
     let names: Vec<String> = kinds.chars().map(String::from).collect();
     let kind = |c: char| kinds.find(c).expect("a kind") as u16;
     let trace = |text: &&str| Trace {
+        name: "xy".into(),
         events: text.chars().enumerate().map(|(at, c)| Event { kind: kind(c), time_ns: 10 * at as i64 }).collect(),
         end_ns: 10 * text.len() as i64,
     };
@@ -85,11 +86,11 @@ fn counts_probabilities_and_times_are_those_of_the_traces() {
 fn what_is_no_log_is_told() {
     let mut bad = log("ab", &["ab"]);
     bad.traces[0].events[1].time_ns = -1;
-    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace 0, event 1: time runs backwards");
+    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace xy, event 1: time runs backwards");
     bad.traces[0].events[1] = Event { kind: 9, time_ns: 10 };
-    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace 0, event 1: its kind has no name");
+    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace xy, event 1: its kind has no name");
     bad.traces[0].events.clear();
-    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace 0 has no event");
+    assert_eq!(infer(&bad).unwrap_err().to_string(), "trace xy has no event");
     bad.traces.clear();
     assert_eq!(infer(&bad).unwrap_err().to_string(), "there is no trace to infer from");
 }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 fn log_of(kinds: usize, words: &[Vec<u16>]) -> Log {
     let trace = |word: &Vec<u16>| Trace {
+        name: String::new(),
         events: word.iter().enumerate().map(|(at, &kind)| Event { kind, time_ns: at as i64 }).collect(),
         end_ns: word.len() as i64,
     };
