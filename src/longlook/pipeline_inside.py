@@ -6,14 +6,19 @@ from pathlib import Path
 import pandas as pd
 
 from longlook import registry
-from longlook.errors import InputError
+from longlook.errors import InputError, LonglookError
 from longlook.events import Events
+from longlook.infer import Machine as StateMachine
+from longlook.infer import MachineInference, draw
+from longlook.infer.diff import diff
+from longlook.infer.diffdrawing import draw_diff
 from longlook.inside import Inside, look_inside
+from longlook.inside_machines import COLUMNS, state_traces
 from longlook.inside_rounds import Round, Wanted, choose_round, find_cells
 from longlook.inside_states import StateTimes, time_in_states
 from longlook.model import Outcome, Run, Trial
 from longlook.report.content import ReportContent
-from longlook.report.inside import CollectorCost, InsideContent, write_inside
+from longlook.report.inside import CollectorCost, InsideContent, Machine, write_inside
 from longlook.store import TIMELINE, RunFolder
 from longlook.timeline import Timeline
 
@@ -61,6 +66,7 @@ def _content(folder: RunFolder, content: ReportContent, trials: list[Trial], cho
     if not arms:
         reasons = "; ".join(f"{arm}: {reason}" for arm, reason in absent)
         raise InputError(f"round {chosen.number + 1} of cell {trials[0].cell_id} has no good trial ({reasons})")
+    machines, remarks = _machines(folder, content, trials, chosen, arms)
     return InsideContent(
         content=content,
         cell_id=trials[0].cell_id,
@@ -69,7 +75,9 @@ def _content(folder: RunFolder, content: ReportContent, trials: list[Trial], cho
         arms=arms,
         runs=runs,
         absent=absent,
+        remarks=remarks,
         states=_states(folder, content, trials[0].cell_id, chosen, arms),
+        machines=machines,
         costs=list(_costs(folder, trials, order)),
     )
 
@@ -96,6 +104,31 @@ def _states(
         confidence=analysis.confidence,
         correction=analysis.correction,
     )
+
+
+def _machines(
+    folder: RunFolder, content: ReportContent, trials: list[Trial], chosen: Round, arms: Mapping[str, Inside]
+) -> tuple[list[Machine], list[tuple[str, str]]]:
+    """Each arm's machine over all rounds of the cell, and how those of the contrast's two arms differ."""
+    found: dict[str, StateMachine] = {}
+    remarks: list[tuple[str, str]] = []
+    for arm, inside in arms.items():
+        own = [(trial.id, folder.trials / trial.id / EVENTS) for trial in trials if trial.arm == arm]
+        known = ((trial_id, Events.read(path, COLUMNS)) for trial_id, path in own if path.exists())
+        if not (traces := state_traces(known, inside.vantage)):
+            continue
+        try:
+            found[arm] = MachineInference().fit(traces).machine_
+        except LonglookError as error:
+            remarks.append((arm, f"no state machine: {error.message}"))
+    names = {arm: content.short_label(arm) for arm in found}
+    machines = [Machine(names[arm], draw(machine, names[arm])) for arm, machine in found.items()]
+    contrast = chosen.contrast or next(iter(content.study.contrasts), None)
+    if contrast is not None and {contrast.baseline, contrast.contender} <= found.keys():
+        a, b = contrast.baseline, contrast.contender
+        both = diff(found[a], found[b], names[a], names[b], content.study.analysis.alpha)
+        machines.append(Machine(f"{names[a]} and {names[b]} as one", draw_diff(both)))
+    return machines, remarks
 
 
 def _costs(folder: RunFolder, trials: list[Trial], order: list[str]) -> Iterator[CollectorCost]:

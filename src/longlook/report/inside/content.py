@@ -40,6 +40,7 @@ class InsideContent:
     arms: Mapping[str, Inside]
     runs: Mapping[str, Run]  # of the same arms
     absent: Sequence[tuple[str, str]] = ()
+    remarks: Sequence[tuple[str, str]] = ()  # arm, what else is not here and why
     states: StateTimes | None = None
     machines: Sequence[Machine] = ()
     costs: Sequence[CollectorCost] = ()

@@ -84,6 +84,7 @@ def chosen_round(inside: InsideContent) -> str:
 def unseen(inside: InsideContent, packed: Packed) -> list[tuple[str, str]]:
     """What is not shown, and why: arms, traces, and detail that the page's size costs."""
     found = [(inside.content.short_label(arm), f"not shown: {reason}") for arm, reason in inside.absent]
+    found += [(inside.content.short_label(arm), text) for arm, text in inside.remarks]
     for arm, trial in inside.arms.items():
         label = inside.content.short_label(arm)
         found += [(label, f"no {what}: {why}") for what, why in trial.missing]
