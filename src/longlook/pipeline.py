@@ -17,7 +17,7 @@ from longlook.claims import judge
 from longlook.engines import Engine
 from longlook.engines.choice import make_engine
 from longlook.errors import InputError
-from longlook.execute import Executor, Progress, Provisions, Tally, endpoints, prepare_contents
+from longlook.execute import Executor, Progress, Provisions, Tally, endpoints, prepare_contents, records_tcp
 from longlook.fingerprint import Fingerprint, fingerprint
 from longlook.guestkernel import kernel_program
 from longlook.hostfacts import host_facts
@@ -36,6 +36,7 @@ from longlook.stats import arm_levels, estimate, estimates_table
 from longlook.store import RunFolder, write_json
 from longlook.study_catalogue import installed
 from longlook.study_releases import Release, releases
+from longlook.traceprogram import trace_program
 from longlook.traces_store import lay
 from longlook.trialcache import TrialCache
 from longlook.verification import Checked, Verification
@@ -131,7 +132,10 @@ def _traces(plan: Plan) -> Iterator[str]:
 def provide(plan: Plan, say: Callable[[str], None]) -> Provisions:
     """Install, generate and sign what the plan's trials need."""
     programs = {(end.stack, end.version): install(f"{end.stack}@{end.version}", say) for end in endpoints(plan)}
-    return Provisions(programs, prepare_contents(plan), tls.identity(), link_program())
+    recorded = any(records_tcp(trial) for trial in plan.trials)
+    return Provisions(
+        programs, prepare_contents(plan), tls.identity(), link_program(), trace_program() if recorded else None
+    )
 
 
 def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None) -> Result:
@@ -234,6 +238,7 @@ def _manifest(
         "programs": {
             **{f"{name}@{version}": program.digest for (name, version), program in provisions.programs.items()},
             "link": provisions.link.digest,
+            **({"trace": provisions.trace.digest} if provisions.trace else {}),
         },
         "releases": codec.encode(releases(study, installed())),
         "host": host_facts(),

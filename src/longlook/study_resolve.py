@@ -8,7 +8,7 @@ from longlook.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, 
 from longlook.stacks import Knob, Stack
 from longlook.study_catalogue import Catalogue
 from longlook.study_errors import SettingError, allowed
-from longlook.study_settings import ARM_CONDITIONS, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
+from longlook.study_settings import ARM_CONDITIONS, NO_CPU_LIMIT, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
 
 Cell = Mapping[str, Level]
 """Factor name → level."""
@@ -29,6 +29,7 @@ class Circumstances:
     link: Link | None
     engine: str | None
     tcp: Mapping[str, Scalar]  # `Trial.tcp`
+    client_cpu_share: float | None
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,13 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar]) -> Circumsta
     differs = any(key in arm.settings for key in ARM_CONDITIONS)
     engine = own.get("engine")
     kernel_tcp = {} if str(own["protocol"]) in QUIC_PROTOCOLS else tcp.parameters(own)
-    return Circumstances(network.link(own) if differs else None, None if engine is None else str(engine), kernel_tcp)
+    client_cpu = own.get("client_cpu", NO_CPU_LIMIT)
+    return Circumstances(
+        link=network.link(own) if differs else None,
+        engine=None if engine is None else str(engine),
+        tcp=kernel_tcp,
+        client_cpu_share=None if client_cpu == NO_CPU_LIMIT else float(units.parse_share(client_cpu)),
+    )
 
 
 def resolve_contestant(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> Contestant:

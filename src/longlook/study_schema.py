@@ -94,6 +94,8 @@ class CaptureTable(Table):
 
     qlog: bool = False
     keylog: bool = False
+    tcp: bool = False
+    netlog: bool = False
 
 
 class FigureTable(Table):

@@ -5,6 +5,7 @@ are one condition: same cell, same seed, same trial.
 """
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 
 from longlook import network, tcp, units
 from longlook.model import ConnectionState, Scalar
@@ -28,6 +29,7 @@ ENDPOINT_KEYS = (
     *tcp.SETTINGS,
     "server",
     "client",
+    "client_cpu",
     "engine",
 )
 ARM_CONDITIONS = ("network.access_delay", "network.up.access_delay", "network.down.access_delay")
@@ -36,6 +38,10 @@ ARM_CONDITIONS = ("network.access_delay", "network.up.access_delay", "network.do
 ENGINES = ("virtual", "live")
 KNOB_PREFIXES = ("server_knobs.", "client_knobs.")
 WORKLOAD_PREFIX = "workload."
+
+NO_CPU_LIMIT = "off"
+LEAST_CPU_SHARE = Fraction(1, 100)
+"""Of a CPU; less would let the client stand still for longer than any round trip here (`lab.cpuquota`)."""
 
 
 def endpoint_setting(key: str, value: object) -> Scalar:
@@ -48,6 +54,8 @@ def endpoint_setting(key: str, value: object) -> Scalar:
         raise SettingError(key, f"unknown key; {allowed(key, (*ENDPOINT_KEYS, *(p + 'NAME' for p in KNOB_PREFIXES)))}")
     if key == tcp.PRESET or key in tcp.SETTINGS:
         return tcp.tcp_setting(key, value)
+    if key == "client_cpu":
+        return _cpu(value)
     if not isinstance(value, str) or not value:
         raise SettingError(key, "must be a text")
     choices: Mapping[str, tuple[str, ...]] = {
@@ -58,6 +66,20 @@ def endpoint_setting(key: str, value: object) -> Scalar:
     if key in choices and value not in choices[key]:
         raise SettingError(key, allowed(value, choices[key]))
     return value
+
+
+def _cpu(value: object) -> Scalar:
+    if value == NO_CPU_LIMIT:
+        return NO_CPU_LIMIT
+    try:
+        share = units.parse_share(value)
+    except units.UnitError as error:
+        raise SettingError("client_cpu", f"{error}; or {NO_CPU_LIMIT!r}") from error
+    if share < LEAST_CPU_SHARE:
+        raise SettingError(
+            "client_cpu", f"must be at least {units.print_share(LEAST_CPU_SHARE)} of a CPU, or {NO_CPU_LIMIT!r}"
+        )
+    return units.print_share(share)
 
 
 def network_setting(key: str, value: object) -> Scalar:

@@ -26,6 +26,12 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
             f"study {study.id} asks for {', '.join(real)}, which virtual time does not have: CPU costs no time there",
             "use --engine live, or leave them out of the study's metrics",
         )
+    if limited := [trial for trial in virtual if trial.client_cpu_share is not None]:
+        raise InputError(
+            f"arm {limited[0].arm} limits its client to {limited[0].client_cpu_share:.0%} of a CPU, which virtual time "
+            "cannot do: CPU costs no time there",
+            'use --engine live, or set client_cpu = "off"',
+        )
     if fast := [trial for trial in virtual if _fastest_bps(trial) > FASTEST_BPS]:
         rate = _fastest_bps(fast[0]) / 1e6
         raise InputError(

@@ -2,10 +2,12 @@
 
 import json
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Protocol
 
 from longlook.lab.artefacts import write_json
+from longlook.lab.cpuquota import CpuQuota
 from longlook.lab.network import Side
 from longlook.lab.process import Process, start, stop
 from longlook.lab.proctable import cpu_of_tree
@@ -45,8 +47,17 @@ class PlainClient:
 
     session = False
 
-    def __init__(self, command: Command, env: dict[str, str], side: Side, folder: Path, job_file: Path) -> None:
+    def __init__(
+        self,
+        command: Command,
+        env: dict[str, str],
+        side: Side,
+        folder: Path,
+        job_file: Path,
+        quota: CpuQuota | None = None,
+    ) -> None:
         self._command, self._env, self._side, self._folder, self._job_file = command, env, side, folder, job_file
+        self._quota = quota
         self.process: Process | None = None
 
     def ready(self) -> bool:
@@ -56,14 +67,15 @@ class PlainClient:
     def begin(self, job: ClientJob) -> None:
         """Start it."""
         write_json(self._job_file, job.data())
-        self.process = start(
-            "client",
-            self._command.argv,
-            self._side.namespace,
-            self._env,
-            stdout_log=self._folder / "client.jsonl",
-            stderr_log=self._folder / "client.stderr",
-        )
+        with self._quota.inside() if self._quota else nullcontext():
+            self.process = start(
+                "client",
+                self._command.argv,
+                self._side.namespace,
+                self._env,
+                stdout_log=self._folder / "client.jsonl",
+                stderr_log=self._folder / "client.stderr",
+            )
 
     def done(self) -> bool:
         """Whether it has ended."""

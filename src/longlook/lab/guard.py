@@ -1,5 +1,6 @@
 """The validity guard: what disturbed a measurement so much that its number cannot be trusted. Pure."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,8 +28,13 @@ class Thresholds:
     other_share: float = 0.25  # … and others more than this …
     cpu_interval_s: float = 0.2  # … over at least this long
     dropped: int = 0  # packets lost outside the link
-    udp_errors: int = 0  # datagrams the kernel threw away for want of buffer
+    udp_errors: float = 0  # datagrams the kernel threw away for want of buffer
     ring_drops: int = 0  # packets the router never saw
+
+
+def limits(*, limited_client: bool) -> Thresholds:
+    """Those of a trial. What a client with a share of a CPU has no time to read is its own loss, as a phone's is."""
+    return Thresholds(udp_errors=math.inf) if limited_client else Thresholds()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from longlook import paths
+from longlook.lab import cpuquota
 
 _PREFIX = "longlook-"
 _DEAD = ("Z", "X")
@@ -36,6 +37,7 @@ class Record:
     def close(self) -> None:
         """Remove the scratch folder, then the record."""
         _remove_scratch(self)
+        cpuquota.clear(self.marker)
         self.path.unlink(missing_ok=True)
 
 
@@ -64,6 +66,7 @@ def clear_leftovers() -> list[str]:
             continue
         if _remove_scratch(record):
             removed.append(record.scratch)
+        cpuquota.clear(record.marker)
         path.unlink(missing_ok=True)
     return removed
 

@@ -1,6 +1,7 @@
 """Everything one trial needs up and running: network, router, server, client. Closing it ends all of it."""
 
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from longlook import registry
 from longlook.errors import InputError
 from longlook.job import Job
 from longlook.lab.clients import Client, PlainClient, SessionClient
+from longlook.lab.cpuquota import CpuQuota
 from longlook.lab.judge import Evidence, Stopped, succeeded
 from longlook.lab.namespace import Namespace
 from longlook.lab.network import CLIENT, SERVER, SERVER_ADDRESS, Side
@@ -18,6 +20,7 @@ from longlook.lab.process import Process, start, stop, watch
 from longlook.lab.router import Router
 from longlook.lab.session import Sessions
 from longlook.lab.surroundings import Surroundings
+from longlook.lab.tcptrace import TcpRecorder
 from longlook.lab.timing import Timing
 from longlook.stacks import ClientJob, ServerJob, Stack
 
@@ -49,6 +52,8 @@ class Remains:
     link: Evidence
     summary: dict[str, Any]  # the router's
     cpu_s: dict[str, float]
+    throttling: dict[str, float]  # of a client with a share of a CPU
+    collectors: Mapping[str, str]  # as in Run
 
 
 class Rig:
@@ -62,6 +67,10 @@ class Rig:
         # A warm client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end = replace(SERVER, router_device=f"rs{serial}")
         self._link_options = LINK_OPTIONS_IN_GUEST if timing.virtual else link_options_on_host()
+        self._serial = serial
+        self._quota: CpuQuota | None = None
+        self._throttled_before: dict[str, float] = {}
+        self._recorder: TcpRecorder | None = None
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
@@ -89,11 +98,17 @@ class Rig:
         self._undo.callback(self.router.process.close)
         self.server = self._start_server()
         self._undo.callback(self.server.close)
+        if (program := self._job.programs.get("trace")) is not None:
+            self._recorder = TcpRecorder(
+                program, SERVER_PORT, self.client_side, self.server_side, self._surroundings, self._folder
+            )
+            self._undo.callback(self._recorder.process.close)
 
     def processes(self) -> list[Process]:
         """All that run now."""
         client = [] if self.client.process is None else [self.client.process]
-        return [self.server, self.router.process, *client]
+        recorder = [] if self._recorder is None else [self._recorder.process]
+        return [self.server, self.router.process, *client, *recorder]
 
     def await_ready(self) -> Stopped | None:
         """Wait until the client may begin; else say what did not come up. MachineError where the router cannot run."""
@@ -111,6 +126,7 @@ class Rig:
     def begin(self) -> None:
         """Let the client go."""
         trial, content = self._job.trial, self._job.content
+        self._throttled_before = self._throttled()
         self.client.begin(
             ClientJob(
                 protocol=trial.protocol,
@@ -136,6 +152,7 @@ class Rig:
         client_cpu_s = self.client.finish(trusted=trusted)
         stop(self.server, [self.router.process])
         summary = self.router.finish(drain=trusted)
+        collectors = self._recorder.finish() if self._recorder is not None else {}
         return Remains(
             client=client_evidence,
             server=replace(server_evidence, lines=tuple(self.server.lines)),
@@ -145,12 +162,21 @@ class Rig:
                 "client": client_cpu_s,
                 "server": _cpu_s(self.server),
                 "link": _cpu_s(self.router.process),
+                **({"tracer": _cpu_s(self._recorder.process)} if self._recorder is not None else {}),
+            },
+            collectors=collectors,
+            throttling={
+                name: value - self._throttled_before.get(name, 0.0) for name, value in self._throttled().items()
             },
         )
 
+    def _throttled(self) -> dict[str, float]:
+        return {} if self._quota is None else self._quota.throttled()
+
     def _settled(self) -> bool:
         ended = self.server.exit is not None or self.router.process.exit is not None or self.client.done()
-        return ended or (self.router.ready and self._server_ready() and self.client.ready())
+        recorded = self._recorder is None or self._recorder.settled()
+        return ended or (self.router.ready and self._server_ready() and self.client.ready() and recorded)
 
     def _server_ready(self) -> bool:
         return bool(self.server.events("ready"))
@@ -160,16 +186,26 @@ class Rig:
         stack: Stack = registry.get("stacks", trial.client.stack)
         program = self._job.programs["client"]
         if stack.session_command is not None:
-            session = self._sessions.get(stack, program, self._job.identity, keylog=trial.capture.keylog)
+            session = self._sessions.get(
+                stack,
+                program,
+                self._job.identity,
+                keylog=trial.capture.keylog,
+                cpu_share=trial.client_cpu_share,
+            )
+            self._quota = session.quota
             return SessionClient(session, self._sessions, self._folder), session.side, session.router
         if stack.client_command is None:
             raise InputError(f"stack {stack.name} has no client", "see: longlook stacks list")
+        if trial.client_cpu_share is not None:
+            self._quota = CpuQuota(self._surroundings.marker, f"trial-{self._serial}", trial.client_cpu_share)
+            self._undo.callback(self._quota.close)
         network = self._undo.enter_context(Namespace())
         side = self._undo.enter_context(Side(CLIENT, network, self._path))
         job_file = self._folder / "client.json"
         command = stack.client_command(program, str(job_file))
         env = self._surroundings.environment(self._captures("client"), command.env)
-        return PlainClient(command, env, side, self._folder, job_file), side, network
+        return PlainClient(command, env, side, self._folder, job_file, self._quota), side, network
 
     def _start_server(self) -> Process:
         trial = self._job.trial

@@ -1,10 +1,11 @@
 """Session clients: started once, warm between trials, each in a client namespace of its own that lasts as long."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.job import Identity, Program
+from longlook.lab.cpuquota import CpuQuota
 from longlook.lab.namespace import Namespace
 from longlook.lab.network import CLIENT, Side
 from longlook.lab.process import Process, start, stop
@@ -21,14 +22,18 @@ class Session:
     side: Side
     stderr: Path
     keylog: Path | None
+    quota: CpuQuota | None
     ready: bool = False
 
 
-Key = tuple[str, str, str, bool]
+Key = tuple[str, str, str, bool, float | None]
 
 
 class Sessions:
-    """All session clients of a laboratory by what they depend on: stack, program, identity, whether keys are logged."""
+    """All session clients of a laboratory by what they depend on.
+
+    That is stack, program, identity, whether keys are logged, and the share of a CPU.
+    """
 
     def __init__(self, surroundings: Surroundings, path: str) -> None:
         self._surroundings = surroundings
@@ -36,15 +41,17 @@ class Sessions:
         self._open: dict[Key, Session] = {}
         self._started = 0
 
-    def get(self, stack: Stack, program: Program, identity: Identity, *, keylog: bool) -> Session:
+    def get(
+        self, stack: Stack, program: Program, identity: Identity, *, keylog: bool, cpu_share: float | None = None
+    ) -> Session:
         """The warm client, or a new one that is yet to become ready."""
-        key = (stack.name, program.path, identity.spki_sha256, keylog)
+        key = (stack.name, program.path, identity.spki_sha256, keylog, cpu_share)
         session = self._open.get(key)
         if session is not None and not session.process.has_ended():
             return session
         if session is not None:
             self.drop(session)
-        self._open[key] = session = self._start(stack, program, identity, keylog=keylog)
+        self._open[key] = session = self._start(stack, program, identity, keylog=keylog, cpu_share=cpu_share)
         return session
 
     def drop(self, session: Session) -> None:
@@ -54,6 +61,8 @@ class Sessions:
         session.process.close()
         session.side.close()
         session.router.close()
+        if session.quota is not None:
+            session.quota.close()
 
     def processes(self) -> list[Process]:
         """The processes of all sessions."""
@@ -68,7 +77,9 @@ class Sessions:
         for session in list(self._open.values()):
             self.drop(session)
 
-    def _start(self, stack: Stack, program: Program, identity: Identity, *, keylog: bool) -> Session:
+    def _start(
+        self, stack: Stack, program: Program, identity: Identity, *, keylog: bool, cpu_share: float | None
+    ) -> Session:
         if stack.session_command is None:
             raise ValueError(f"{stack.name} has no session client")
         self._started += 1
@@ -78,16 +89,24 @@ class Sessions:
         own = {"HOME": str(folder), "TMPDIR": str(folder), **({"SSLKEYLOGFILE": str(keys)} if keys else {})}
         command = stack.session_command(program, identity)
         with ExitStack() as undo:
+            quota = (
+                None
+                if cpu_share is None
+                else CpuQuota(self._surroundings.marker, f"session-{self._started}", cpu_share)
+            )
+            if quota is not None:
+                undo.callback(quota.close)
             router = undo.enter_context(Namespace())
             side = undo.enter_context(Side(CLIENT, router, self._path))
-            process = start(
-                "client",
-                command.argv,
-                side.namespace,
-                self._surroundings.environment(own, command.env),
-                stdout_log=None,
-                stderr_log=folder / "stderr",
-                with_stdin=True,
-            )
+            with quota.inside() if quota else nullcontext():
+                process = start(
+                    "client",
+                    command.argv,
+                    side.namespace,
+                    self._surroundings.environment(own, command.env),
+                    stdout_log=None,
+                    stderr_log=folder / "stderr",
+                    with_stdin=True,
+                )
             undo.pop_all()
-        return Session(process, router, side, folder / "stderr", keys)
+        return Session(process, router, side, folder / "stderr", keys, quota)

@@ -59,7 +59,7 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
         remains = rig.take_down(trusted=measured.stopped is Stopped.CLIENT_ENDED)
         session = rig.client.session
     own_cpu_s = sum(remains.cpu_s.values()) / (os.cpu_count() or 1)
-    observed = guard.observe(measured.before, measured.after, remains.summary, own_cpu_s)
+    observed = guard.observe(measured.before, measured.after, remains.summary, own_cpu_s) | remains.throttling
     judgement = _judge(job, measured, remains, observed, session=session)
     if judgement.outcome is not Outcome.OK:
         artefacts.raise_if_full(folder)
@@ -81,6 +81,7 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
         programs={role: program.digest for role, program in job.programs.items()},
         artefacts=artefacts.digests(folder),
         cpu_s={} if timing.virtual else remains.cpu_s,  # a guest's CPUs cost no time, so it cannot count it
+        collectors=remains.collectors,
         link={name: remains.summary[name] for name in ("up", "down") if name in remains.summary},
         guard=observed,
     )
@@ -153,7 +154,7 @@ def _judge(
         return Judgement(
             Outcome.INVALID, f"the link emulator left no summary: {remains.link.errors()}", "see link.stderr"
         )
-    found = guard.findings(observed)
+    found = guard.findings(observed, guard.limits(limited_client=job.trial.client_cpu_share is not None))
     if found:
         return Judgement(Outcome.INVALID, "; ".join(item.reason for item in found), found[0].hint)
     return judgement
