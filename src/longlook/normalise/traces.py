@@ -1,7 +1,7 @@
 """A trial's traces → one file of events: decoded, put on the trial's clock, joined with its link, and their states."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,11 @@ from longlook.model import SCHEMA_VERSION, Run, Trial, Vantage
 from longlook.normalise.datagrams import RECEIVED_BY, SENT_BY, Datagrams, LinkPackets
 from longlook.normalise.eventmerge import CONNECTION, Part, write_merged
 from longlook.normalise.flows import Place, Places
-from longlook.normalise.packetjoin import Joined, join
+from longlook.normalise.packetjoin import Joined, join, resolution_ns
 from longlook.normalise.rows import Rows
 from longlook.normalise.sender import COLUMNS
-from longlook.normalise.skew import Lag, lag_of, resolution_ns, skew_problems
-from longlook.normalise.spurious import Received, Sent, agreement, find_spurious, received_of, sent_of
+from longlook.normalise.skew import Lag, lag_of, skew_problems
+from longlook.normalise.spurious import agreement, by_number, find_spurious, received_of, sent_of
 from longlook.normalise.states import find_states
 from longlook.normalise.tracefiles import RawTrace, raw_traces
 from longlook.timeline import Timeline
@@ -47,6 +47,7 @@ class _Joins:
     sent_rows: Rows
     sent: Joined
     sent_datagrams: Datagrams
+    sent_lag: Lag | None
     received_rows: Rows
 
 
@@ -153,22 +154,13 @@ class _Stage:
     def _join(self, vantage: str, place: Place, rows: Rows, note: dict[str, Any]) -> _Joins:
         assert place.flow is not None
         sent_rows = rows.kind(EventKind.PACKET_SENT)
-        received_rows = rows.kind(EventKind.PACKET_RECEIVED)
         end = Vantage(vantage)
         out = self._link.datagrams(place.flow, SENT_BY[end], priming=place.priming)
         sent = join(sent_rows, out, out.arrival_ns, forwards=True)
-        back = self._link.datagrams(place.flow, RECEIVED_BY[end], priming=place.priming)
-        back = back.take(np.flatnonzero(back.delivered))
-        back = back.take(np.argsort(back.departure_ns, kind="stable"))
-        received = join(received_rows, back, back.departure_ns, forwards=False)
-        sent_lag = lag_of(sent_rows, sent, out.arrival_ns, forwards=True)
-        received_lag = lag_of(received_rows, received, back.departure_ns, forwards=False)
-        resolution = resolution_ns(rows["time_ns"])
-        note["resolution_ns"] = resolution
-        note["sent"] = _join_note(sent_rows, out, sent, sent_lag)
-        note["received"] = _join_note(received_rows, back, received, received_lag)
-        note["skew"] = skew_problems(sent_lag, received_lag, resolution)
-        return _Joins(sent_rows, sent, out, received_rows)
+        note["resolution_ns"] = resolution_ns(rows["time_ns"])
+        lag = lag_of(sent_rows, sent, out.arrival_ns, forwards=True)
+        note["sent"] = _join_note(sent_rows, out, sent, lag)
+        return _Joins(sent_rows, sent, out, lag, rows.kind(EventKind.PACKET_RECEIVED))
 
     def finish(self) -> list[pa.Table]:
         """Rows that only several records together give: states, and losses that were none."""
@@ -177,24 +169,42 @@ class _Stage:
             states = find_states(traced.rows, traced.trace.source)
             tables.append(states.table(traced.trace.vantage, traced.place))
             if traced.joins is not None:
-                tables.append(self._losses(traced, traced.joins))
+                peer = self._peer(traced)
+                self._check_clock(traced, traced.joins, peer)
+                tables.append(self._losses(traced, traced.joins, peer))
         return tables
 
-    def _losses(self, traced: _Traced, joins: _Joins) -> pa.Table:
+    def _check_clock(self, traced: _Traced, joins: _Joins, peer: _Joins | None) -> None:
+        """Note how long packets took from the link to this end, and what cannot be if the clocks agree."""
+        rows, flow = joins.received_rows, traced.place.flow
+        if peer is not None:
+            came, departure_ns = peer.sent_datagrams, peer.sent_datagrams.departure_ns
+            received = by_number(rows, sent_of(peer.sent_rows, peer.sent))
+        else:
+            assert flow is not None
+            end = Vantage(traced.trace.vantage)
+            came = self._link.datagrams(flow, RECEIVED_BY[end], priming=traced.place.priming).in_order_of_departure()
+            departure_ns = came.departure_ns
+            received = join(rows, came, departure_ns, forwards=False)
+        lag = lag_of(rows, received, departure_ns, forwards=False)
+        traced.note["received"] = _join_note(rows, came, received, lag)
+        traced.note["skew"] = skew_problems(joins.sent_lag, lag, traced.note["resolution_ns"])
+
+    def _losses(self, traced: _Traced, joins: _Joins, peer: _Joins | None) -> pa.Table:
         sent = sent_of(joins.sent_rows, joins.sent)
-        received = self._peer(traced)
+        received = None if peer is None else received_of(peer.received_rows)
         lost = traced.rows.kind(EventKind.PACKET_LOST)
         found = find_spurious(traced.trace.vantage, traced.place, lost, sent, joins.sent_datagrams, received)
         traced.note["losses"] = found.counts
         traced.note["peer"] = None if received is None else agreement(sent, joins.sent_datagrams, received)
         return found.table
 
-    def _peer(self, traced: _Traced) -> Received | None:
-        """What the other end's trace of the same connection received."""
+    def _peer(self, traced: _Traced) -> _Joins | None:
+        """The other end's trace of the same connection."""
         for other in self._traced:
             same = (other.place.flow, other.place.priming) == (traced.place.flow, traced.place.priming)
             if same and other.trace.vantage != traced.trace.vantage and other.joins is not None:
-                return received_of(other.joins.received_rows)
+                return other.joins
         return None
 
 
@@ -203,7 +213,7 @@ def _join_note(rows: Rows, datagrams: Datagrams, joined: Joined, lag: Lag | None
         "packets": len(rows),
         "datagrams": len(datagrams),
         "joined_share": joined.share,
-        "lag": None if lag is None else lag.as_metadata(),
+        "lag": None if lag is None else asdict(lag),
     }
 
 
