@@ -54,8 +54,11 @@ def look_inside(timeline: Timeline, events: Events | None) -> Inside:
         bands |= endpoint_bands(events, vantage, known, start_ns)
         missing += _absent(series, bands)
     else:
-        why = "the trial captured no trace" if events is None else f"no trace of the {vantage} was read"
+        why = (
+            "the trial captured no trace" if events is None else f"no trace of the {vantage}’s connection could be read"
+        )
         missing.append(("congestion window, bytes in flight, round trip times, states, declared losses", why))
+    missing += [] if events is None else _unread(events)
     if "acked" not in series and (acked := acknowledged_at_link(packets, direction, flow, start_ns)) is not None:
         series["acked"] = acked
         notes.append("bytes acknowledged are those whose acknowledgements left the link")
@@ -94,6 +97,16 @@ def _flow_of(events: Events, vantage: Vantage, flow: str | None) -> str | None:
     if flow in counts:
         return flow
     return max(counts, key=lambda name: (counts[name], name)) if counts else None
+
+
+def _unread(events: Events) -> list[tuple[str, str]]:
+    """Traces that are there but could not be read, with the reason."""
+    sources = events.metadata.get("sources", {})
+    return [
+        (f"rows of {name}", f"it {str(account['error']).rpartition(f'{name} ')[2]}")
+        for name, account in sorted(sources.items())
+        if account.get("error")
+    ]
 
 
 _NEEDED = {

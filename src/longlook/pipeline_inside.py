@@ -75,7 +75,7 @@ def _content(folder: RunFolder, content: ReportContent, trials: list[Trial], cho
         arms=arms,
         runs=runs,
         absent=absent,
-        remarks=remarks,
+        remarks=[*_unrecorded(runs), *remarks],
         states=_states(folder, content, trials[0].cell_id, chosen, arms),
         machines=machines,
         costs=list(_costs(folder, trials, order)),
@@ -104,6 +104,14 @@ def _states(
         confidence=analysis.confidence,
         correction=analysis.correction,
     )
+
+
+def _unrecorded(runs: Mapping[str, Run]) -> Iterator[tuple[str, str]]:
+    """Collectors that did not work, and why."""
+    for arm, run in runs.items():
+        for collector, why in sorted(run.collectors.items()):
+            if why:
+                yield arm, f"{collector.replace('_', ' ')} not recorded: {why}"
 
 
 def _machines(
