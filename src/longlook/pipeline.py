@@ -29,6 +29,7 @@ from longlook.network_varying import traces_of
 from longlook.pipeline_inside import write_inside_pages
 from longlook.plan import make_plan
 from longlook.report import MetricFacts, ReportContent, write_report
+from longlook.report.inside import inside_pages
 from longlook.samples import samples_table
 from longlook.setup import install
 from longlook.shortage import name_shortages
@@ -168,7 +169,7 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
         releases={arm: codec.decode(Release, release) for arm, release in folder.manifest.get("releases", {}).items()},
     )
     pages = write_inside_pages(folder, content, inside, observer.say) if inside is not None else []
-    report = write_report(folder.path / "report", content)
+    report = write_report(folder.path / "report", replace(content, inside=inside_pages(folder.path / "report")))
     outcomes = Counter(entry.run.outcome for entry in measured)
     return Result(folder.path, study, estimates, claims, report, outcomes, verification, found, tuple(pages))
 

@@ -9,12 +9,17 @@ from longlook.report.inside.page import chosen_round, full_label, render_inside
 
 FOLDER = "inside"
 
-__all__ = ["FOLDER", "CollectorCost", "InsideContent", "Machine", "inside_page", "write_inside"]
+__all__ = ["FOLDER", "CollectorCost", "InsideContent", "Machine", "inside_page", "inside_pages", "write_inside"]
 
 
 def inside_page(report_dir: Path, cell_id: str) -> Path:
     """Where the page of a cell is, or would be."""
     return report_dir / FOLDER / f"{cell_id}.html"
+
+
+def inside_pages(report_dir: Path) -> frozenset[str]:
+    """Ids of the cells that have a page."""
+    return frozenset(page.stem for page in (report_dir / FOLDER).glob("*.html"))
 
 
 def write_inside(report_dir: Path, inside: InsideContent) -> Path:
