@@ -14,6 +14,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     (
         "pure",
         {"codec", "units", "paths", "registry", "job", "timeline", "study", "plan", "samples", "claims"}
+        | {"events", "states", "statetimes"}
         | {"network", "traces", "presets", "linkschema"}
         | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"}
         | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader", "inside"}

@@ -117,10 +117,11 @@ impl<'a> Cursor<'a> {
         self.expect(b'"', Bad::Shape)?;
         let start = self.at;
         loop {
+            let rest = self.bytes.get(self.at..).ok_or(Bad::Cut)?;
+            self.at += rest.iter().take_while(|byte| !IS_END[usize::from(**byte)]).count();
             match self.bytes.get(self.at) {
                 Some(b'"') => break,
-                Some(b'\\') => self.at += 2,
-                Some(_) => self.at += 1,
+                Some(_) => self.at += 2,
                 None => return Err(Bad::Cut),
             }
         }
@@ -161,26 +162,46 @@ impl<'a> Cursor<'a> {
     fn skip_nested(&mut self) -> Result<(), Bad> {
         let mut depth = 0_usize;
         loop {
+            let plain = self.bytes[self.at..].iter().take_while(|byte| !IS_STRUCTURE[usize::from(**byte)]).count();
+            self.at += plain;
             match self.bytes.get(self.at) {
                 Some(b'"') => {
                     self.string()?;
                     continue;
                 }
                 Some(b'{' | b'[') => depth += 1,
-                Some(b'}' | b']') => {
+                Some(_) => {
                     depth -= 1;
                     if depth == 0 {
                         self.at += 1;
                         return Ok(());
                     }
                 }
-                Some(_) => {}
                 None => return Err(Bad::Cut),
             }
             self.at += 1;
         }
     }
 }
+
+/// Whether a byte opens or closes something.
+static IS_STRUCTURE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < 5 {
+        table[b"\"{}[]"[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// Whether a byte ends a string, or escapes what follows it.
+static IS_END: [bool; 256] = {
+    let mut table = [false; 256];
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table
+};
 
 /// What a string means: its escapes resolved, and what is no UTF-8 replaced.
 #[must_use]

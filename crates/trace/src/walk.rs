@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use crate::event::Vantage;
 use crate::input::{Input, RECORD_MARK, is_between};
+use crate::netlog::Netlog;
 use crate::qlog::Qlog;
 use crate::qlog::header::{Header, Members};
 use crate::values::{Value, measure};
@@ -37,6 +38,7 @@ pub struct Walk<'a> {
     input: &'a mut Input,
     writer: &'a mut EventWriter,
     qlog: Qlog,
+    netlog: Option<Netlog>,
     known: Option<&'a Learned>,
     /// What this pass saw, and the headers it read events with.
     seen: Learned,
@@ -56,6 +58,7 @@ impl<'a> Walk<'a> {
             input,
             writer,
             qlog: Qlog::new(vantage),
+            netlog: None,
             known,
             seen: Learned::default(),
             used: Vec::new(),
@@ -100,6 +103,16 @@ impl<'a> Walk<'a> {
                 walk.is_document = true;
                 walk.writer.account.container = "document";
                 walk.elements(Self::trace)
+            }
+            "constants" => {
+                let constants = walk.small()?;
+                walk.netlog = Netlog::new(&constants, walk.writer);
+                Ok(())
+            }
+            "events" if walk.netlog.is_some() => {
+                walk.is_document = true;
+                walk.writer.account.container = "document";
+                walk.elements(Self::element)
             }
             _ => {
                 let value = walk.small()?;
@@ -149,7 +162,11 @@ impl<'a> Walk<'a> {
         match measure(self.input) {
             Value::Whole(0) => Err(Stop::Malformed),
             Value::Whole(length) => {
-                self.qlog.event(&self.input.pending()[..length], place, self.writer)?;
+                let bytes = &self.input.pending()[..length];
+                match &mut self.netlog {
+                    Some(netlog) => netlog.event(bytes, place, self.writer)?,
+                    None => self.qlog.event(bytes, place, self.writer)?,
+                }
                 self.input.consume(length);
                 Ok(())
             }
@@ -240,25 +257,43 @@ impl<'a> Walk<'a> {
             self.writer.account.warn(1, 0, "the file has no header");
             self.qlog.event(first.as_bytes(), (1, 0), self.writer)?;
         }
-        let end = if self.writer.account.container == "json-seq" { RECORD_MARK } else { b'\n' };
+        let marked = self.writer.account.container == "json-seq" && self.next_is_marked();
+        let end = if marked { RECORD_MARK } else { b'\n' };
         while self.input.skip_space().is_some() {
             let place = self.input.place();
             let Some(length) = self.record_length(end) else {
                 self.too_long(place);
                 continue;
             };
-            let record = &self.input.pending()[..length];
-            let blank = record.iter().rev().take_while(|byte| is_between(**byte)).count();
-            if self.input.ended() && length == self.input.pending().len() && !is_complete(&record[..length - blank]) {
+            let whole = &self.input.pending()[..length];
+            let blank = whole.iter().rev().take_while(|byte| is_between(**byte)).count();
+            let last = self.input.ended() && length == self.input.pending().len();
+            let record = &self.input.pending()[..length - blank];
+            if last && !is_complete(record) {
                 self.writer.account.count_skipped("cut off at the end of the file");
                 self.cut("the file ends within an event");
+            } else if memchr::memchr(b'\n', record).is_some() && !is_complete(record) {
+                // Marks are missing, or a record is broken: lines tell where the next one begins.
+                for line in record.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+                    self.qlog.event(line, place, self.writer)?;
+                }
             } else {
-                self.qlog.event(&self.input.pending()[..length - blank], place, self.writer)?;
+                self.qlog.event(record, place, self.writer)?;
             }
             self.input.consume(length);
         }
         self.account_of_input();
         Ok(())
+    }
+
+    /// Whether a record mark comes next: some files have one before their header only.
+    fn next_is_marked(&mut self) -> bool {
+        loop {
+            let next = self.input.pending().iter().find(|byte| !byte.is_ascii_whitespace());
+            if next.is_some() || !self.input.more() {
+                return next == Some(&RECORD_MARK);
+            }
+        }
     }
 
     /// Bytes of the pending record, without the byte that ends it; `None` when it was too long, and is consumed.

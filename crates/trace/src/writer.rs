@@ -24,6 +24,8 @@ use crate::texts::Texts;
 /// Rows of a row group, and of one half of the window in which events are put in order.
 const GROUP_ROWS: usize = 1 << 16;
 const RUN_ROWS: usize = 4 * GROUP_ROWS;
+/// Rows that are turned into columns at a time: few enough to stay in a processor's cache while each column is made.
+const BATCH_ROWS: usize = 1 << 12;
 
 /// Why writing stopped.
 #[derive(Debug)]
@@ -106,8 +108,8 @@ impl EventWriter {
             account,
             texts: Texts::default(),
             order,
-            older: Vec::new(),
-            newer: Vec::new(),
+            older: Vec::with_capacity(GROUP_ROWS),
+            newer: Vec::with_capacity(GROUP_ROWS),
             newer_is_ordered: true,
             written_ns: i64::MIN,
             table: Table::create(output)?,
@@ -226,8 +228,10 @@ impl Table {
         if self.values.len() < texts.len() {
             self.values = Arc::new(texts.array());
         }
-        let batch = batch::batch(&self.schema, events, &self.values).map_err(ParquetError::from)?;
-        self.parquet.write(&batch)?;
+        for events in events.chunks(BATCH_ROWS) {
+            let batch = batch::batch(&self.schema, events, &self.values).map_err(ParquetError::from)?;
+            self.parquet.write(&batch)?;
+        }
         Ok(())
     }
 

@@ -1,32 +1,29 @@
 //! qlog events → rows.
 
 pub mod clock;
-pub mod connection;
 pub mod header;
+pub mod metrics;
 pub mod names;
 pub mod packet;
+pub mod quirks;
 pub mod rare;
 pub mod record;
 pub mod recovery;
-pub mod sent;
 pub mod states;
 pub mod traffic;
 
 use std::collections::HashMap;
 
-use crate::event::{Event, Kind, Source, Vantage};
-use crate::json::{Bad, Cursor};
+use crate::event::{Source, Vantage};
+use crate::json::{self, Bad, Cursor};
 use crate::qlog::clock::Clock;
-use crate::qlog::connection::Connection;
 use crate::qlog::header::{Header, Members};
+use crate::qlog::metrics::Metrics;
 use crate::qlog::names::What;
+use crate::qlog::quirks::Quirks;
 use crate::qlog::record::Record;
+use crate::rows::{At, Rows};
 use crate::writer::{EventWriter, Halt};
-
-const MOST_CONNECTIONS: usize = 1 << 16;
-/// quinn writes round trips in seconds. Its first one is the configured guess, 333 ms unless set, so a first
-/// `smoothed_rtt` of less than this says that the unit is seconds.
-const LONGEST_FIRST_RTT_S: &[u8] = b"10";
 
 /// Why an event gives no rows.
 #[derive(Debug)]
@@ -55,20 +52,12 @@ impl From<Halt> for Refusal {
 pub struct Qlog {
     header: Header,
     clock: Clock,
-    vantage: Vantage,
-    /// Of every trace of the file, as the account has them.
-    connections: Vec<Connection>,
+    quirks: Quirks,
+    rows: Rows,
+    /// The senders' numbers as last said, by connection.
+    metrics: Vec<Metrics>,
     groups: HashMap<Vec<u8>, usize>,
     ungrouped: Option<usize>,
-    /// Power of ten from the producer's unit of round trips to nanoseconds, once it is known.
-    rtt_power: Option<i32>,
-}
-
-/// Where rows of one event go: time and connection.
-#[derive(Clone, Copy)]
-struct At {
-    time_ns: i64,
-    connection: usize,
 }
 
 impl Qlog {
@@ -78,12 +67,12 @@ impl Qlog {
         let header = Header::new(&Members::new(), &Members::new());
         Self {
             clock: Clock::new(&header, None),
+            quirks: Quirks::of(None),
             header,
-            vantage,
-            connections: Vec::new(),
+            rows: Rows::new(Source::Qlog, vantage),
+            metrics: Vec::new(),
             groups: HashMap::new(),
             ungrouped: None,
-            rtt_power: None,
         }
     }
 
@@ -96,14 +85,14 @@ impl Qlog {
             account.clock = header.clock;
         }
         if header.vantage != Vantage::Unknown {
-            self.vantage = header.vantage;
+            self.rows.vantage = header.vantage;
         }
         if account.connections.is_empty() {
-            account.vantage = self.vantage.as_str().into();
+            account.vantage = self.rows.vantage.as_str().into();
         }
         self.clock = Clock::new(&header, self.clock.reference_unix_ns());
         account.reference_unix_ns = self.clock.reference_unix_ns();
-        self.rtt_power = (header.producer.as_deref() != Some("quinn")).then_some(6);
+        self.quirks = Quirks::of(header.producer.as_deref());
         self.groups.clear();
         self.ungrouped = None;
         self.header = header;
@@ -112,7 +101,10 @@ impl Qlog {
     /// Reads one event, and counts what became of it.
     pub fn event(&mut self, bytes: &[u8], place: (u64, u64), writer: &mut EventWriter) -> Result<(), Halt> {
         let mut cursor = Cursor::new(bytes);
-        let read = Record::read(&mut cursor, &self.header.fields);
+        let read = Record::read(&mut cursor, &self.header.fields).and_then(|record| match cursor.peek() {
+            Ok(_) => Err(Bad::Syntax),
+            Err(_) => Ok(record),
+        });
         let record = match read {
             Ok(record) => record,
             Err(bad) => {
@@ -121,7 +113,7 @@ impl Qlog {
                 return Ok(());
             }
         };
-        match self.rows(&record, writer) {
+        match self.understand(&record, writer) {
             Ok(time_ns) => writer.account.count_read(time_ns),
             Err(Refusal::Ignore) => count_ignored(&record, writer),
             Err(Refusal::Skip(reason)) => {
@@ -134,7 +126,7 @@ impl Qlog {
         Ok(())
     }
 
-    fn rows(&mut self, record: &Record, writer: &mut EventWriter) -> Result<i64, Refusal> {
+    fn understand(&mut self, record: &Record, writer: &mut EventWriter) -> Result<i64, Refusal> {
         if record.name.is_empty() {
             return Err(Refusal::Skip("no name"));
         }
@@ -173,32 +165,16 @@ impl Qlog {
         if let Some(known) = known {
             return Ok(known);
         }
-        let index = self.connections.len();
-        if index == MOST_CONNECTIONS {
-            return Err(Refusal::Skip("too many connections in one file"));
-        }
-        self.connections.push(Connection::default());
-        let id = match group {
+        let id = group.map(|group| json::text(group).into_owned()).or_else(|| self.header.connection_id.clone());
+        let begun = self.rows.begin(id, writer).ok_or(Refusal::Skip("too many connections in one file"))?;
+        self.metrics.push(Metrics::default());
+        match group {
             Some(group) => {
-                self.groups.insert(group.to_vec(), index);
-                Some(crate::json::text(group).into_owned())
+                self.groups.insert(group.to_vec(), begun);
             }
-            None => {
-                self.ungrouped = Some(index);
-                self.header.connection_id.clone()
-            }
-        };
-        let entry = crate::account::Connection { connection_id: id, ..Default::default() };
-        writer.account.connections.resize_with(index, Default::default);
-        writer.account.connections.push(entry);
-        Ok(index)
-    }
-
-    fn row(&self, at: At, kind: Kind) -> Event {
-        let mut event = Event::new(at.time_ns, self.vantage, Source::Qlog, kind);
-        event.connection = at.connection as u32;
-        event.flow = self.connections[at.connection].flow;
-        event
+            None => self.ungrouped = Some(begun),
+        }
+        Ok(begun)
     }
 }
 

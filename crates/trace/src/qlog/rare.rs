@@ -4,12 +4,13 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 
-use crate::event::{Kind, Space, Vantage};
+use crate::event::{Kind, Space};
 use crate::json::Bad;
 use crate::qlog::header::number;
 use crate::qlog::names::What;
 use crate::qlog::record::Record;
-use crate::qlog::{At, Qlog, Refusal};
+use crate::qlog::{Qlog, Refusal};
+use crate::rows::{At, Blocked};
 use crate::writer::EventWriter;
 
 type Members = Map<String, Value>;
@@ -38,36 +39,15 @@ impl Qlog {
             What::Alpn => {
                 let chosen = data.get("chosen_alpn").ok_or(Refusal::Ignore)?;
                 let name = chosen.get("string_value").unwrap_or(chosen).as_str().ok_or(Refusal::Ignore)?.to_owned();
-                self.milestone_once(at, "alpn", Some(&name), writer)
+                Ok(self.rows.milestone_once(at, "alpn", Some(&name), writer)?)
             }
-            What::Ecn if text("new") == Some("capable") => self.milestone_once(at, "ecn_capable", None, writer),
+            What::Ecn if text("new") == Some("capable") => {
+                Ok(self.rows.milestone_once(at, "ecn_capable", None, writer)?)
+            }
             What::Mtu => self.mtu(at, &data, writer),
             What::DataBlocked | What::StreamBlocked => self.blocked(at, what, &data, writer),
             _ => Err(Refusal::Ignore),
         }
-    }
-
-    /// A milestone; the same one never has a second row.
-    pub(super) fn milestone_once(
-        &mut self,
-        at: At,
-        name: &'static str,
-        detail: Option<&str>,
-        writer: &mut EventWriter,
-    ) -> Result<(), Refusal> {
-        let passed = &mut self.connections[at.connection].passed;
-        if passed.contains(&name) {
-            return Ok(());
-        }
-        passed.push(name);
-        self.milestone(at, name, detail, writer)
-    }
-
-    fn milestone(&self, at: At, name: &str, detail: Option<&str>, writer: &mut EventWriter) -> Result<(), Refusal> {
-        let mut row = self.row(at, Kind::Milestone);
-        row.name = writer.text(name);
-        row.detail = detail.filter(|detail| !detail.is_empty()).and_then(|detail| writer.text(detail));
-        Ok(writer.push(row)?)
     }
 
     fn parameters(
@@ -79,7 +59,7 @@ impl Qlog {
     ) -> Result<(), Refusal> {
         let owner = ["owner", "initiator"].iter().find_map(|key| data.remove(*key));
         let name = name.or(owner.as_ref().and_then(Value::as_str));
-        let mut row = self.row(at, Kind::Parameters);
+        let mut row = self.rows.row(at, Kind::Parameters);
         row.name = name.and_then(|name| writer.text(name));
         // Members of a `serde_json::Map` stand in the order of their keys.
         row.detail = writer.text(&Value::Object(data).to_string());
@@ -90,22 +70,21 @@ impl Qlog {
     fn started(&mut self, at: At, data: &Members, writer: &mut EventWriter) -> Result<(), Refusal> {
         let own = endpoint(data.get("local")).or_else(|| old_endpoint(data, "src"));
         let other = endpoint(data.get("remote")).or_else(|| old_endpoint(data, "dst"));
-        if let (Some(own), Some(other), false) = (own, other, self.vantage == Vantage::Unknown) {
-            let (client, server) = if self.vantage == Vantage::Client { (own, other) } else { (other, own) };
-            self.connections[at.connection].flow = writer.text(&format!("udp {client} {server}"));
-            let entry = &mut writer.account.connections[at.connection];
-            (entry.client, entry.server) = (Some(client), Some(server));
+        if let (Some(own), Some(other)) = (own, other) {
+            self.rows.set_ends(at.connection, own, other, writer);
         }
-        self.milestone_once(at, "started", None, writer)
+        Ok(self.rows.milestone_once(at, "started", None, writer)?)
     }
 
     fn connection_state(&mut self, at: At, new: &str, writer: &mut EventWriter) -> Result<(), Refusal> {
         match new {
-            "attempted" => self.milestone_once(at, "started", None, writer),
-            "handshake_complete" | "handshake_completed" => self.milestone_once(at, "complete", None, writer),
-            "handshake_confirmed" | "confirmed" => self.milestone_once(at, "confirmed", Some(new), writer),
-            "closing" | "draining" => self.milestone_once(at, "closing", Some(new), writer),
-            "closed" => self.milestone_once(at, "closed", None, writer),
+            "attempted" => Ok(self.rows.milestone_once(at, "started", None, writer)?),
+            "handshake_complete" | "handshake_completed" => {
+                Ok(self.rows.milestone_once(at, "complete", None, writer)?)
+            }
+            "handshake_confirmed" | "confirmed" => Ok(self.rows.milestone_once(at, "confirmed", Some(new), writer)?),
+            "closing" | "draining" => Ok(self.rows.milestone_once(at, "closing", Some(new), writer)?),
+            "closed" => Ok(self.rows.milestone_once(at, "closed", None, writer)?),
             _ => Err(Refusal::Ignore),
         }
     }
@@ -123,7 +102,8 @@ impl Qlog {
         words.extend(record.trigger.map(|trigger| crate::json::text(trigger).into_owned()));
         words.retain(|word| !word.is_empty());
         let idle = words.iter().any(|word| matches!(word.as_str(), "idle_timeout" | "timeout" | "IdleTimeout"));
-        self.milestone_once(at, if idle { "idle_timeout" } else { "closed" }, Some(&words.join(" ")), writer)
+        let name = if idle { "idle_timeout" } else { "closed" };
+        Ok(self.rows.milestone_once(at, name, Some(&words.join(" ")), writer)?)
     }
 
     fn key_updated(
@@ -138,7 +118,7 @@ impl Qlog {
         let trigger = text("trigger").or(record.trigger.and_then(|trigger| std::str::from_utf8(trigger).ok()));
         let phase = ["key_phase", "generation"].iter().find_map(|key| number(data.get(*key)?, 0));
         if key.contains("handshake") {
-            return self.milestone_once(at, "handshake_keys", None, writer);
+            return Ok(self.rows.milestone_once(at, "handshake_keys", None, writer)?);
         }
         if !key.contains("1rtt") {
             return Err(Refusal::Ignore);
@@ -146,17 +126,9 @@ impl Qlog {
         let updated = phase.is_some_and(|phase| phase > 0)
             || matches!(trigger, Some("remote_update" | "local_update" | "key_update"));
         if !updated {
-            return self.milestone_once(at, "application_keys", None, writer);
+            return Ok(self.rows.milestone_once(at, "application_keys", None, writer)?);
         }
-        // Both ends' keys change in one update, and each may be told.
-        let [client, server, told] = &mut self.connections[at.connection].key_updates;
-        let count = if key.starts_with("client") { client } else { server };
-        *count += 1;
-        if *count > *told {
-            *told = *count;
-            return self.milestone(at, "key_update", trigger, writer);
-        }
-        Ok(())
+        Ok(self.rows.key_updated(at, key.starts_with("client"), trigger, writer)?)
     }
 
     /// Keys of a space are discarded in pairs; the first says it. Old 1-RTT keys are discarded after every update.
@@ -167,12 +139,10 @@ impl Qlog {
             "handshake_secret" => ("handshake keys_discarded", Space::Handshake),
             _ => return Err(Refusal::Ignore),
         };
-        let passed = &mut self.connections[at.connection].passed;
-        if passed.contains(&once) {
+        if !self.rows.pass(at, once) {
             return Ok(());
         }
-        passed.push(once);
-        let mut row = self.row(at, Kind::Milestone);
+        let mut row = self.rows.row(at, Kind::Milestone);
         row.name = writer.text("keys_discarded");
         row.space = Some(space);
         Ok(writer.push(row)?)
@@ -180,7 +150,7 @@ impl Qlog {
 
     fn mtu(&self, at: At, data: &Members, writer: &mut EventWriter) -> Result<(), Refusal> {
         let bytes = ["new", "mtu"].iter().find_map(|key| number(data.get(*key)?, 0)).ok_or(Refusal::Ignore)?;
-        let mut row = self.row(at, Kind::Milestone);
+        let mut row = self.rows.row(at, Kind::Milestone);
         row.name = writer.text("mtu");
         row.value = Some(bytes as f64);
         Ok(writer.push(row)?)
@@ -190,11 +160,9 @@ impl Qlog {
         if data.get("new").and_then(Value::as_str) != Some("blocked") {
             return Err(Refusal::Ignore);
         }
-        let mut row = self.row(at, Kind::Blocked);
-        row.name = writer.text(if what == What::DataBlocked { "connection" } else { "stream" });
-        row.detail = writer.text("state");
-        row.stream = data.get("stream_id").and_then(|stream| number(stream, 0));
-        Ok(writer.push(row)?)
+        let name = if what == What::DataBlocked { "connection" } else { "stream" };
+        let stream = data.get("stream_id").and_then(|stream| number(stream, 0));
+        Ok(self.rows.blocked(at, Blocked { name, stream, limit: None }, "state", writer)?)
     }
 }
 

@@ -4,8 +4,9 @@ use crate::event::{Kind, Space};
 use crate::json::Cursor;
 use crate::qlog::packet::{self, Frame, Packet};
 use crate::qlog::record::Record;
-use crate::qlog::sent;
-use crate::qlog::{At, Qlog, Refusal};
+use crate::qlog::{Qlog, Refusal};
+use crate::rows::{At, Blocked};
+use crate::sent;
 use crate::writer::EventWriter;
 
 impl Qlog {
@@ -14,12 +15,12 @@ impl Qlog {
         let space = packet.space();
         self.packet_row(at, Kind::PacketSent, &packet, writer)?;
         if let (Some(space), Some(number)) = (space, packet.number) {
-            if let Some(sent) = self.connections[at.connection].sent(space) {
+            if let Some(sent) = self.rows.connections[at.connection].sent(space) {
                 sent.send(number, packet.size_bytes, space == Space::ZeroRtt);
             }
         }
         if space == Some(Space::Retry) {
-            self.milestone_once(at, "retry", None, writer)?;
+            self.rows.milestone_once(at, "retry", None, writer)?;
         }
         self.frames(at, &packet, "frame_sent", writer)
     }
@@ -28,15 +29,15 @@ impl Qlog {
         let packet = Packet::read(record.data)?;
         self.packet_row(at, Kind::PacketReceived, &packet, writer)?;
         match packet.space() {
-            Some(Space::Retry) => self.milestone_once(at, "retry", None, writer)?,
-            Some(Space::ZeroRtt) => self.milestone_once(at, "early_data_accepted", None, writer)?,
+            Some(Space::Retry) => self.rows.milestone_once(at, "retry", None, writer)?,
+            Some(Space::ZeroRtt) => self.rows.milestone_once(at, "early_data_accepted", None, writer)?,
             _ => {}
         }
         self.frames(at, &packet, "frame_received", writer)
     }
 
     fn packet_row(&self, at: At, kind: Kind, packet: &Packet, writer: &mut EventWriter) -> Result<(), Refusal> {
-        let mut row = self.row(at, kind);
+        let mut row = self.rows.row(at, kind);
         row.space = packet.space();
         row.packet_number = packet.number;
         row.size_bytes = packet.size_bytes;
@@ -51,7 +52,7 @@ impl Qlog {
         packet::frames(packet.frames, |frame| {
             match frame {
                 Frame::Ack(ranges) if received => {
-                    let connection = &mut self.connections[at.connection];
+                    let connection = &mut self.rows.connections[at.connection];
                     if let Some(sent) = space.and_then(|space| connection.sent(space)) {
                         packet::ranges(ranges, |low, high| sent.acknowledge(low, high, |packet| acked.push(packet)))?;
                     }
@@ -61,57 +62,38 @@ impl Qlog {
             }
             Ok(())
         })?;
-        self.acked_rows(at, space, acked, writer)?;
+        self.acked(at, space, acked, writer)?;
         for frame in others {
             self.frame(at, frame, way, writer)?;
         }
         Ok(())
     }
 
-    fn acked_rows(
+    fn acked(
         &mut self,
         at: At,
         space: Option<Space>,
-        mut acked: Vec<sent::Packet>,
+        acked: Vec<sent::Packet>,
         writer: &mut EventWriter,
     ) -> Result<(), Refusal> {
-        let connection = &mut self.connections[at.connection];
-        if !acked.is_empty() && connection.metrics.pto_count.is_none() {
-            connection.probes = 0;
+        if !acked.is_empty() && self.metrics[at.connection].pto_count.is_none() {
+            self.rows.connections[at.connection].probes = 0;
         }
-        acked.sort_unstable_by_key(|packet| packet.number);
-        for packet in acked {
-            if packet.zero_rtt {
-                self.milestone_once(at, "early_data_accepted", None, writer)?;
-            }
-            let connection = &mut self.connections[at.connection];
-            connection.acked_bytes = connection.acked_bytes.saturating_add(packet.size_bytes.unwrap_or(0));
-            let acked_bytes = connection.acked_bytes;
-            let mut row = self.row(at, Kind::PacketAcked);
-            row.space = if packet.zero_rtt { Some(Space::ZeroRtt) } else { space };
-            row.packet_number = Some(packet.number);
-            row.size_bytes = packet.size_bytes;
-            row.acked_bytes = Some(acked_bytes);
-            writer.push(row)?;
-        }
-        Ok(())
+        Ok(self.rows.acked(at, space, acked, writer)?)
     }
 
     fn frame(&mut self, at: At, frame: Frame, way: &str, writer: &mut EventWriter) -> Result<(), Refusal> {
         let (name, stream, limit) = match frame {
             Frame::Ack(_) => return Ok(()),
-            Frame::HandshakeDone => return self.milestone_once(at, "confirmed", Some("handshake_done frame"), writer),
+            Frame::HandshakeDone => {
+                return Ok(self.rows.milestone_once(at, "confirmed", Some("handshake_done frame"), writer)?);
+            }
             Frame::DataBlocked(limit) => ("connection", None, limit),
             Frame::StreamDataBlocked(stream, limit) => ("stream", stream, limit),
             Frame::StreamsBlocked(true, limit) => ("streams_bidi", None, limit),
             Frame::StreamsBlocked(false, limit) => ("streams_uni", None, limit),
         };
-        let mut row = self.row(at, Kind::Blocked);
-        row.name = writer.text(name);
-        row.detail = writer.text(way);
-        row.stream = stream;
-        row.value = limit.map(|limit| limit as f64);
-        Ok(writer.push(row)?)
+        Ok(self.rows.blocked(at, Blocked { name, stream, limit }, way, writer)?)
     }
 
     /// An event of its own for acknowledgements; those that ACK frames told already give no second row.
@@ -130,28 +112,28 @@ impl Qlog {
         })?;
         let space = space.unwrap_or(Space::OneRtt);
         let mut acked = Vec::new();
-        if let Some(sent) = self.connections[at.connection].sent(space) {
+        if let Some(sent) = self.rows.connections[at.connection].sent(space) {
             packet::ranges(numbers, |low, high| sent.acknowledge(low, high, |packet| acked.push(packet)))?;
         }
-        self.acked_rows(at, Some(space), acked, writer)
+        self.acked(at, Some(space), acked, writer)
     }
 
     pub(super) fn packet_lost(&mut self, at: At, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
         let packet = Packet::read(record.data)?;
-        let mut row = self.row(at, Kind::PacketLost);
+        let mut row = self.rows.row(at, Kind::PacketLost);
         row.space = packet.space();
         row.packet_number = packet.number;
-        let sent = row.space.and_then(|space| self.connections[at.connection].sent(space));
+        let sent = row.space.and_then(|space| self.rows.connections[at.connection].sent(space));
         let known = sent.and_then(|sent| sent.packet(packet.number?));
         row.size_bytes = packet.size_bytes.or(known.and_then(|known| known.size_bytes));
         let trigger = packet.trigger.or(record.trigger).filter(|trigger| !trigger.is_empty());
-        row.name = trigger.and_then(|trigger| writer.text(lost_by(&crate::json::text(trigger))));
+        row.name = trigger.and_then(|trigger| writer.text(&lost_by(&crate::json::text(trigger))));
         Ok(writer.push(row)?)
     }
 
     pub(super) fn packet_dropped(&mut self, at: At, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
         let packet = Packet::read(record.data)?;
-        let mut row = self.row(at, Kind::PacketDiscarded);
+        let mut row = self.rows.row(at, Kind::PacketDiscarded);
         row.space = packet.space();
         row.packet_number = packet.number;
         row.size_bytes = packet.size_bytes;
@@ -160,11 +142,12 @@ impl Qlog {
     }
 }
 
-/// The draft's names, and older ones for the same.
-fn lost_by(trigger: &str) -> &str {
-    match trigger {
-        "pto_expired" => "pto",
-        "packet_threshold" => "reordering_threshold",
-        other => other,
+/// The draft's names, for older ones too.
+fn lost_by(trigger: &str) -> String {
+    let trigger = trigger.to_ascii_lowercase();
+    match trigger.as_str() {
+        "pto_expired" => "pto".into(),
+        "packet_threshold" => "reordering_threshold".into(),
+        _ => trigger,
     }
 }

@@ -69,7 +69,8 @@ impl Sockets {
     fn of_namespace(self) -> Self {
         let mut kept = Self::default();
         for socket in self.all.into_iter().filter(|socket| socket.asked) {
-            *kept.entry(socket.cookie, socket.ends) = socket;
+            let (cookie, ends) = (socket.cookie, socket.ends);
+            *kept.entry(cookie, ends) = socket;
         }
         kept
     }

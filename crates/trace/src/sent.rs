@@ -35,6 +35,9 @@ pub struct Sent {
 impl Sent {
     /// A packet was sent.
     pub fn send(&mut self, number: i64, size_bytes: Option<i64>, zero_rtt: bool) {
+        if !(0..1 << 62).contains(&number) {
+            return;
+        }
         let size = size_bytes.and_then(|size| u32::try_from(size).ok()).filter(|size| *size < ZERO_RTT);
         let packet = match size {
             Some(size) => size | if zero_rtt { ZERO_RTT } else { 0 },

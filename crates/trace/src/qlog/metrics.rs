@@ -1,42 +1,9 @@
-//! What is remembered of one connection while its events are read.
+//! The numbers of a sender, of which every event says only what changed.
 
 use crate::decimal::scaled;
-use crate::event::{Event, Space, Text};
+use crate::event::Event;
 use crate::json::{Bad, Cursor};
-use crate::qlog::sent::Sent;
-
-/// What is remembered of one connection.
-#[derive(Default)]
-pub struct Connection {
-    /// Client and server.
-    pub flow: Option<Text>,
-    /// Sent packets of the three number spaces.
-    pub sent: [Sent; 3],
-    /// Bytes the peer has acknowledged so far.
-    pub acked_bytes: i64,
-    /// The sender's numbers, as last said.
-    pub metrics: Metrics,
-    /// Packets that the stack had counted as lost.
-    pub lost_packets: i64,
-    /// Consecutive probe timeouts as told by rows.
-    pub probes: i64,
-    /// Milestones that are passed once.
-    pub passed: Vec<&'static str>,
-    /// Key updates of the client's and the server's keys, and how many of them have a row.
-    pub key_updates: [u32; 3],
-}
-
-impl Connection {
-    /// The sent packets of a space; 0-RTT and 1-RTT packets share theirs.
-    pub fn sent(&mut self, space: Space) -> Option<&mut Sent> {
-        match space {
-            Space::Initial => self.sent.get_mut(0),
-            Space::Handshake => self.sent.get_mut(1),
-            Space::ZeroRtt | Space::OneRtt => self.sent.get_mut(2),
-            Space::Retry | Space::VersionNegotiation => None,
-        }
-    }
-}
+use crate::qlog::quirks::Quirks;
 
 /// The numbers of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,11 +24,12 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Takes over what an event says; `rtt_power` is the power of ten from its unit of round trips to nanoseconds.
-    pub fn update(&mut self, data: &[u8], rtt_power: i32) -> Result<(), Bad> {
+    /// Takes over what an event says.
+    pub fn update(&mut self, data: &[u8], quirks: &mut Quirks) -> Result<(), Bad> {
         if data.is_empty() {
             return Err(Bad::Shape);
         }
+        let rtt_power = quirks.rtt_power(data);
         Cursor::new(data).object(|key, cursor| {
             match key {
                 b"congestion_window" | b"cwnd" | b"current_cwnd" => self.cwnd_bytes = scaled(cursor.scalar()?, 0),
@@ -71,7 +39,9 @@ impl Metrics {
                 b"rtt_variance" | b"rttvar" => self.rttvar_ns = scaled(cursor.scalar()?, rtt_power),
                 b"min_rtt" => self.min_rtt_ns = scaled(cursor.scalar()?, rtt_power),
                 b"latest_rtt" => self.latest_rtt_ns = scaled(cursor.scalar()?, rtt_power),
-                b"pacing_rate" => self.pacing_bps = scaled(cursor.scalar()?, 0),
+                b"pacing_rate" => {
+                    self.pacing_bps = scaled(cursor.scalar()?, 0).and_then(|rate| rate.checked_mul(quirks.pacing_bits));
+                }
                 b"pto_count" => self.pto_count = scaled(cursor.scalar()?, 0),
                 b"cf_app_limited" | b"app_limited" => {
                     self.app_limited = match cursor.scalar()? {
