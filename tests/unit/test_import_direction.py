@@ -34,6 +34,7 @@ LAYERS: list[tuple[str, set[str]]] = [
             "guestkernel",
         }
         | {"comparison", "bisection"}
+        | {"tracesets", "tracelogs"}
         | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff"},
     ),
     ("pipeline", {"pipeline", "conformance"}),
@@ -44,6 +45,7 @@ LAYERS: list[tuple[str, set[str]]] = [
 PLUGIN_EFFECTS = {
     "stacks": {"installing", *(f"installing_{kind}" for kind in ("debian", "go", "packaged", "python", "rust"))},
     "workloads": {"content"},
+    "infer": {"traceprogram", "report"},  # infer/program.py runs the program; drawings have the report's colours
 }
 
 LIGHT = {"agent", "guest", "codec", "errors", "job", "model", "paths", "registry", "stacks", "lab"}

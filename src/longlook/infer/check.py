@@ -185,7 +185,10 @@ def _miscounted(machine: Machine, log: _Log) -> Iterator[str]:
     shares = np.array([t.probability for t in machine.transitions])
     if not np.allclose(shares, counts / leaving[sources], rtol=0, atol=_TOLERANCE):
         yield "probabilities are not the shares of the counts"
-    totals = [(_sums(stays.state, column, many), name) for column, name in ((stays.visits, "visits"), (stays.time_ns, "time_ns"))]
+    totals = [
+        (_sums(stays.state, column, many), name)
+        for column, name in ((stays.visits, "visits"), (stays.time_ns, "time_ns"))
+    ]
     for total, name in totals:
         said = np.array([getattr(state, name) for state in machine.states[END + 1 :]], dtype=np.int64)
         if not np.array_equal(total[END + 1 :], said):

@@ -153,10 +153,17 @@ def _states(
         assert one is not None  # noqa: S101 - a pair has one at least
         found.append(
             StatePair(
-                number, one.role, one.name, a.id if a else None, b.id if b else None,
-                sides[0].visits.get(number, 0), sides[1].visits.get(number, 0),
-                float(sides[0].shares[:, number].mean()), float(sides[1].shares[:, number].mean()),
-                _standing(a is not None, b is not None, tests[number], level), tests[number],
+                number,
+                one.role,
+                one.name,
+                a.id if a else None,
+                b.id if b else None,
+                sides[0].visits.get(number, 0),
+                sides[1].visits.get(number, 0),
+                float(sides[0].shares[:, number].mean()),
+                float(sides[1].shares[:, number].mean()),
+                _standing(a is not None, b is not None, tests[number], level),
+                tests[number],
             )  # fmt: skip
         )
     return tuple(found)

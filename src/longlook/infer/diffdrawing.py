@@ -23,8 +23,14 @@ def picture(difference: Difference, title: str) -> Picture:
     return Picture(
         title,
         (
-            (Words("A", BASELINE, bold=True), Words(f"{difference.title_a}, {counted(difference.traces_a, 'trace')}", INK_SOFT)),
-            (Words("B", CONTENDER, bold=True), Words(f"{difference.title_b}, {counted(difference.traces_b, 'trace')}", INK_SOFT)),
+            (
+                Words("A", BASELINE, bold=True),
+                Words(f"{difference.title_a}, {counted(difference.traces_a, 'trace')}", INK_SOFT),
+            ),
+            (
+                Words("B", CONTENDER, bold=True),
+                Words(f"{difference.title_b}, {counted(difference.traces_b, 'trace')}", INK_SOFT),
+            ),
         ),
         tuple(_box(state, difference) for state in difference.states),
         tuple(_arrow(transition, difference) for transition in difference.transitions),
@@ -82,7 +88,9 @@ def _arrow(transition: TransitionPair, difference: Difference) -> Arrow:
     if differs or (transition.standing in _ONLY and _significant(transition.test, difference)):
         lines.append(_p(transition.test))
     most = max(max(one.count_a, one.count_b) for one in difference.transitions)
-    ends = [difference.states[end].name or difference.states[end].role for end in (transition.source, transition.target)]
+    ends = [
+        difference.states[end].name or difference.states[end].role for end in (transition.source, transition.target)
+    ]
     return Arrow(
         transition.source,
         transition.target,

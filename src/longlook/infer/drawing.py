@@ -29,7 +29,10 @@ def picture(machine: Machine, title: str) -> Picture:
         (
             (
                 Words("Box:", INK),
-                Words("a state, its share of all time (also as bar and shade), how often it was entered, and time in all.", INK_SOFT),
+                Words(
+                    "a state, its share of all time (also as bar and shade), how often it was entered, and time in all.",
+                    INK_SOFT,
+                ),
             ),
             (
                 Words("Arrow:", INK),
@@ -42,7 +45,10 @@ def picture(machine: Machine, title: str) -> Picture:
 def summary(machine: Machine) -> str:
     """Of how much the machine was made, and what it keeps."""
     states = counted(len(machine.states) - END - 1, "state")
-    parts = [states, f"{counted(len(machine.traces), 'trace')}, {counted(machine.events, 'event')}, {duration(machine.time_ns)}"]
+    parts = [
+        states,
+        f"{counted(len(machine.traces), 'trace')}, {counted(machine.events, 'event')}, {duration(machine.time_ns)}",
+    ]
     parts.append(f"keeps {counted(len(machine.invariants), 'temporal invariant')}")
     return " · ".join(parts)
 
@@ -75,7 +81,9 @@ def _box(machine: Machine, state: State) -> Box:
 
 
 def _arrow(machine: Machine, transition: Transition) -> Arrow:
-    ends = [machine.states[state].name or machine.states[state].role for state in (transition.source, transition.target)]
+    ends = [
+        machine.states[state].name or machine.states[state].role for state in (transition.source, transition.target)
+    ]
     most = max(t.count for t in machine.transitions)
     return Arrow(
         transition.source,

@@ -99,10 +99,15 @@ def _path(points: Sequence[Point]) -> str:
         lengths = [hypot(corner[0] - end[0], corner[1] - end[1]) for end in (before, after)]
         radius = min(_CORNER, lengths[0] / 2, lengths[1] / 2)
         ends = [
-            (corner[0] + (end[0] - corner[0]) * radius / (length or 1), corner[1] + (end[1] - corner[1]) * radius / (length or 1))
+            (
+                corner[0] + (end[0] - corner[0]) * radius / (length or 1),
+                corner[1] + (end[1] - corner[1]) * radius / (length or 1),
+            )
             for end, length in zip((before, after), lengths, strict=True)
         ]
-        parts.append(f"L{_n(ends[0][0])} {_n(ends[0][1])}Q{_n(corner[0])} {_n(corner[1])} {_n(ends[1][0])} {_n(ends[1][1])}")
+        parts.append(
+            f"L{_n(ends[0][0])} {_n(ends[0][1])}Q{_n(corner[0])} {_n(corner[1])} {_n(ends[1][0])} {_n(ends[1][1])}"
+        )
     parts.append(f"L{_n(points[-1][0])} {_n(points[-1][1])}")
     return "".join(parts)
 
@@ -147,4 +152,8 @@ def _anchor(middle: bool) -> str:  # noqa: FBT001
 
 def _n(value: float) -> str:
     """A number with at most two decimals, written in one way."""
-    return f"{value:.2f}".rstrip("0").rstrip(".").replace("-0", "0") if abs(value) < 0.005 else f"{value:.2f}".rstrip("0").rstrip(".")
+    return (
+        f"{value:.2f}".rstrip("0").rstrip(".").replace("-0", "0")
+        if abs(value) < 0.005
+        else f"{value:.2f}".rstrip("0").rstrip(".")
+    )
