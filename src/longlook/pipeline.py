@@ -150,6 +150,7 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
         folder.write_manifest({**folder.manifest, "results": codec.encode(found)})
     samples = samples_table(study, [(entry.trial, entry.run, entry.values) for entry in measured])
     samples.to_parquet(folder.path / "samples.parquet", index=False)
+    _write_states(folder, measured)
     attempts = [(entry.trial, entry.run) for entry in measured]
     estimates = name_shortages(estimate(samples, study), study, attempts, folder.manifest["engine"])
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
@@ -250,6 +251,15 @@ def _manifest(
 def _metric_facts(study: Study) -> dict[str, MetricFacts]:
     metrics = {name: registry.get("metrics", name) for name in study.metrics}
     return {name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()}
+
+
+def _write_states(folder: RunFolder, measured: list[Measured]) -> None:
+    """`states.parquet`: times in states of every trial that captured traces; no file where none did."""
+    frames = [entry.states for entry in measured if entry.states is not None and len(entry.states)]
+    path = folder.path / "states.parquet"
+    path.unlink(missing_ok=True)
+    if frames:
+        pd.concat(frames, ignore_index=True).to_parquet(path, index=False)
 
 
 def _goodput(measured: list[Measured]) -> pd.DataFrame | None:

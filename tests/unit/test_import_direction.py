@@ -35,7 +35,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         }
         | {"comparison", "bisection"}
         | {"tracesets", "tracelogs"}
-        | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff"},
+        | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff", "trialevents"},
     ),
     ("pipeline", {"pipeline", "conformance"}),
     ("command line", {"present", "cli", "terminal", "__main__"}),
