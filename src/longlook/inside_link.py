@@ -11,6 +11,9 @@ from longlook.timeline import Kind, Timeline
 
 _WRAP = np.uint32
 
+_DROPPED_AT_QUEUE = ["queue", "aqm"]
+"""Reasons of drops that saw the queue; a packet that was lost before it says nothing of it."""
+
 
 def link_series(timeline: Timeline, direction: str, start_ns: int) -> dict[str, Series]:
     """`passed` and `delivered`, bytes so far, and `queue`, bytes, where the link has a queue.
@@ -55,7 +58,12 @@ def acknowledged_at_link(packets: pa.Table, direction: str, flow: str | None, st
 
 def _queue(packets: pa.Table, start_ns: int) -> Series | None:
     """Bytes that each packet found before it, and 0 from when the last of them was sent and none had followed."""
-    known = packets.filter(pc.and_(pc.is_valid(packets["queue_bytes"]), pc.is_valid(packets["arrival_ns"])))
+    seen = pc.or_(
+        pc.not_equal(packets["kind"].cast(pa.string()), str(Kind.PACKET_DROPPED)),
+        pc.is_in(packets["name"].cast(pa.string()), value_set=pa.array(_DROPPED_AT_QUEUE)),
+    )
+    there = pc.and_(pc.is_valid(packets["queue_bytes"]), pc.is_valid(packets["arrival_ns"]))
+    known = packets.filter(pc.and_(seen, there))
     if known.num_rows == 0:
         return None
     order = np.argsort(_integers(known["arrival_ns"]), kind="stable")

@@ -91,12 +91,15 @@ def traced(
             rows.append({"time_s": now_s, "kind": "state", "name": state, "source": source})
     at = np.concatenate(times)
     return (
-        _timeline(at, np.concatenate(lost), np.concatenate(queues), duration_s, rtt_s, flow, start_ns),
+        link_timeline(at, np.concatenate(lost), np.concatenate(queues), duration_s, rtt_s, flow, start_ns, rate_bps),
         _events(rows, flow, start_ns),
     )
 
 
-def _timeline(at_s: Any, lost: Any, queue: Any, duration_s: float, rtt_s: float, flow: str, start_ns: int) -> Timeline:
+def link_timeline(
+    at_s: Any, lost: Any, queue: Any, duration_s: float, rtt_s: float, flow: str, start_ns: int, rate_bps: float
+) -> Timeline:
+    """Packets that left the link at times since the load's start, or were lost before its queue, as it logs them."""
     count = len(at_s)
     left_ns = (at_s * 1e9).astype(np.int64) + start_ns
     sequence = np.cumsum(np.full(count, PAYLOAD_BYTES)) % 2**32
@@ -111,9 +114,10 @@ def _timeline(at_s: Any, lost: Any, queue: Any, duration_s: float, rtt_s: float,
         "size_bytes": [PACKET_BYTES] * count,
         "payload_bytes": [PAYLOAD_BYTES] * count,
         "transport_sequence": sequence,
-        "queue_bytes": queue.astype(np.int64),
+        "queue_bytes": np.where(lost, 0, queue).astype(np.int64),
+        "name": np.where(lost, "loss", None).tolist(),
         "arrival_ns": left_ns - int(rtt_s * 5e8),
-        "value": queue * 0.0 + 1e-4,
+        "value": queue * 8 / rate_bps,
     }
     ends = {
         "time_ns": [start_ns, start_ns + int(duration_s * 1e9)],

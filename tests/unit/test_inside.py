@@ -16,7 +16,7 @@ from longlook.model import Better, Contrast
 from longlook.plan import make_plan
 from longlook.study import find_study
 from longlook.timeline import Kind, Timeline
-from tests.support.inside_data import PACKET_BYTES, PAYLOAD_BYTES, QUIC_FLOW, TCP_FLOW, traced
+from tests.support.inside_data import PACKET_BYTES, PAYLOAD_BYTES, QUIC_FLOW, TCP_FLOW, link_timeline, traced
 from tests.support.report_data import small_content
 
 CONTRAST = Contrast("quic vs tcp", "tcp", "quic", "page_load_time")
@@ -59,6 +59,16 @@ def test_the_senders_own_figures_are_taken_from_its_trace(trial: tuple[Timeline,
     assert states.source[:2] == ("derived", "qlog")
     assert np.array_equal(states.start_ns[1:], states.end_ns[:-1])
     assert inside.missing == ()
+
+
+def test_the_queue_is_what_packets_found_and_empty_once_the_last_was_sent() -> None:
+    # Packets arrive 10 ms before they leave; the second is lost at random, having met no queue, while the first waits.
+    left_s, lost = np.array([0.1, 0.2, 0.3, 2.0]), np.array([False, True, False, False])
+    found = np.array([3000.0, 0.0, 6000.0, 0.0])
+    timeline = link_timeline(left_s, lost, found, 3.0, 0.02, QUIC_FLOW, 0, rate_bps=1e5)
+    queue = look_inside(timeline, None).series["queue"]
+    assert queue.value.tolist() == [3000, 6000, 0]
+    assert (queue.time_ns / 1e9).tolist() == pytest.approx([0.09, 0.29, 0.29 + 6000 * 8 / 1e5])
 
 
 def test_without_a_trace_the_page_says_what_is_missing_and_why(trial: tuple[Timeline, Events]) -> None:
