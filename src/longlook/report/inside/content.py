@@ -48,6 +48,7 @@ class InsideContent:
     @property
     def colours(self) -> dict[str, str]:
         """A colour for each arm."""
+        names = [arm.name for arm in self.content.study.arms]
         contrast = self.round.contrast or next(iter(self.content.study.contrasts), None)
         pair = (None, None) if contrast is None else (contrast.baseline, contrast.contender)
-        return colours.arm_colours([arm.name for arm in self.content.study.arms], *pair)
+        return colours.arm_colours(list(dict.fromkeys([*names, *self.arms])), *pair)
