@@ -163,16 +163,23 @@ def calibrate(
 def report(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
     markdown: Annotated[bool, typer.Option(help="Print the verdicts and claims as Markdown tables.")] = False,
+    inside: Annotated[
+        list[str] | None, typer.Option(metavar="CELL", help="Also draw what happened inside this cell, or all.")
+    ] = None,
+    round_number: Annotated[
+        int | None, typer.Option("--round", min=1, help="Of --inside; default: the round with the median effect.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a run's report again from its raw artefacts."""
     from longlook import pipeline
+    from longlook.inside_rounds import wanted
     from longlook.present import Shower
     from longlook.store import RunFolder
 
     shower = Shower(as_json=as_json, as_markdown=markdown)
     with shower, RunFolder.open(run_folder) as folder:
-        result = pipeline.analyse(folder, shower.observer())
+        result = pipeline.analyse(folder, shower.observer(), wanted(inside or (), round_number))
     shower.conclude(result)
 
 

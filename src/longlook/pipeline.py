@@ -21,12 +21,15 @@ from longlook.execute import Executor, Progress, Provisions, Tally, endpoints, p
 from longlook.fingerprint import Fingerprint, fingerprint
 from longlook.guestkernel import kernel_program
 from longlook.hostfacts import host_facts
+from longlook.inside_rounds import Wanted
 from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
 from longlook.model import TREND, ClaimResult, Estimate, Outcome, Plan, Study, Trial
 from longlook.network_varying import traces_of
+from longlook.pipeline_inside import write_inside_pages
 from longlook.plan import make_plan
 from longlook.report import MetricFacts, ReportContent, write_report
+from longlook.report.inside import inside_pages
 from longlook.samples import samples_table
 from longlook.setup import install
 from longlook.shortage import name_shortages
@@ -68,6 +71,7 @@ class Result:
     outcomes: Mapping[Outcome, int]  # of every attempt
     verification: Verification | None = None  # of this session or an earlier one
     fingerprint: Fingerprint | None = None  # of the exact trials
+    inside: tuple[Path, ...] = ()  # pages about the inside of cells
 
 
 def run_study(
@@ -135,8 +139,8 @@ def provide(plan: Plan, say: Callable[[str], None]) -> Provisions:
     )
 
 
-def analyse(folder: RunFolder, observer: Observer) -> Result:
-    """Every stage after the engine: normalise, measure, estimate, judge, report."""
+def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None) -> Result:
+    """Every stage after the engine: normalise, measure, estimate, judge, report; and the inside of some cells."""
     study = folder.study
     measured = measure_all(folder, study, observer.measuring)
     if not measured:
@@ -165,9 +169,10 @@ def analyse(folder: RunFolder, observer: Observer) -> Result:
         levels=arm_levels(samples, study) if study.figure.kind == TREND else (),
         releases={arm: codec.decode(Release, release) for arm, release in folder.manifest.get("releases", {}).items()},
     )
-    report = write_report(folder.path / "report", content)
+    pages = write_inside_pages(folder, content, inside, observer.say) if inside is not None else []
+    report = write_report(folder.path / "report", replace(content, inside=inside_pages(folder.path / "report")))
     outcomes = Counter(entry.run.outcome for entry in measured)
-    return Result(folder.path, study, estimates, claims, report, outcomes, verification, found)
+    return Result(folder.path, study, estimates, claims, report, outcomes, verification, found, tuple(pages))
 
 
 def _verify(

@@ -86,6 +86,7 @@ class Shower:
                 event="result",
                 run=str(result.path),
                 report=str(result.report),
+                inside=[str(page) for page in result.inside],
                 results=codec.encode(result.fingerprint),
                 outcomes={str(outcome): count for outcome, count in result.outcomes.items()},
                 estimates=codec.encode(result.estimates),
@@ -115,6 +116,8 @@ class Shower:
         if result.fingerprint is not None:
             exact = result.fingerprint
             self._console.print(f"exact: {exact.trials} trials, results {exact.digest[:16]}", markup=False)
+        for page in result.inside:
+            self._console.print(f"inside: {page}", soft_wrap=True, markup=False)
         self._console.print(f"report: {result.report}", soft_wrap=True, markup=False)
 
     def _say(self, text: str) -> None:

@@ -17,7 +17,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         | {"events", "states", "statetimes"}
         | {"network", "traces", "presets", "linkschema"}
         | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"}
-        | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader"}
+        | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader", "inside"}
         | {"linktool", "tcp"},
     ),
     (

@@ -1,6 +1,8 @@
 """The diverging palette of the heatmaps. Red and blue of this kind stay apart for deuteranopes and protanopes
 (ColorBrewer's RdBu); symbols and signed numbers repeat what colour says."""
 
+from collections.abc import Sequence
+
 from longlook.model import Verdict
 
 CLIP_PCT = 100.0
@@ -18,12 +20,40 @@ INK_SOFT = "#5f5c57"
 PAPER = "#ffffff"
 RULE = "#d9d6d0"
 
+OTHER_ARMS = ("#23764b", "#8f6a00", "#6b4fa0", "#0f7c85", "#a8508a", "#5f5c57")
+"""Arms beside a contrast's two, in this order, from the start again where there are more."""
+
+STATE_COLOURS = {
+    "init": "#d5d1ca",
+    "slow_start": "#7fbf7b",
+    "congestion_avoidance": "#a6c8e4",
+    "congestion_avoidance_maxed": "#4c86b8",
+    "application_limited": "#f1e6c8",
+    "recovery": "#f2a65e",
+    "loss_probe": "#c77cc4",
+    "timeout": "#a51d2d",
+    "bbr_startup": "#3f9b58",
+    "bbr_drain": "#8d7cc3",
+    "bbr_probe_bandwidth": "#6fb3b8",
+    "bbr_probe_rtt": "#e0c33c",
+}
+"""States of a sender (longlook.states); growth is green, avoidance blue, loss orange to red."""
+
 RESULT_COLOURS = {
     "reproduced": "#23764b",
     "contradicted": "#a1340f",
     "inconclusive": "#8a6d00",
     "not testable": "#77736d",
 }
+
+
+def arm_colours(arms: Sequence[str], baseline: str | None, contender: str | None) -> dict[str, str]:
+    """A colour for each arm: blue the baseline, red the contender, as everywhere; the others' are their own."""
+    known = {baseline: BASELINE, contender: CONTENDER}
+    others = (arm for arm in arms if arm not in known)
+    return {arm: known.get(arm, "") for arm in arms} | {
+        arm: OTHER_ARMS[index % len(OTHER_ARMS)] for index, arm in enumerate(others)
+    }
 
 
 def cell_colour(effect_pct: float | None, verdict: Verdict) -> str:

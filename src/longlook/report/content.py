@@ -28,6 +28,7 @@ class ReportContent:
     value, unit, outcome, reason and a column `factor.NAME` per factor. `goodput` has the columns trial_id, arm,
     cell_id, round, time_s, mbps, or is None where no link log was kept. `manifest` is manifest.json. `verification` is
     there when the trials were run again. `levels` and `releases`, by arm, are there where the figure is a trend.
+    `inside` are the ids of cells that have a page about their inside beside the report.
     """
 
     study: Study
@@ -40,6 +41,7 @@ class ReportContent:
     verification: Verification | None = None
     levels: Sequence[ArmLevel] = ()
     releases: Mapping[str, Release] = field(default_factory=dict)
+    inside: frozenset[str] = frozenset()
 
     def arms_beside(self, contrast: Contrast) -> list[str]:
         """Arms that are shown with a contrast: all, or of a family, where every contrast has its own, the two."""

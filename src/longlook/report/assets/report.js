@@ -118,6 +118,13 @@
     document.documentElement.dataset.ready = "true";
   }
 
+  // Opened from disk, the page knows its run folder, which commands name.
+  if (location.protocol === "file:") {
+    const run = decodeURIComponent(location.pathname).replace(/\/[^/]*\/[^/]*$/, "");
+    const quoted = /^[\w./+-]+$/.test(run) ? run : `'${run.replaceAll("'", "'\\''")}'`;
+    document.querySelectorAll("[data-run]").forEach((place) => { place.textContent = quoted; });
+  }
+
   document.querySelectorAll(".heatmap").forEach((table) => table.addEventListener("keydown", move));
   window.addEventListener("hashchange", fromAddress);
   start();

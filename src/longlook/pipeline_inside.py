@@ -1,0 +1,150 @@
+"""From a run folder to pages about the inside of cells: which trials, what was read of them, and what they cost."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from longlook import registry
+from longlook.errors import InputError, LonglookError
+from longlook.events import Events
+from longlook.infer import Machine as StateMachine
+from longlook.infer import MachineInference, draw
+from longlook.infer.diff import diff
+from longlook.infer.diffdrawing import draw_diff
+from longlook.inside import Inside, look_inside
+from longlook.inside_machines import COLUMNS, state_traces
+from longlook.inside_rounds import Round, Wanted, choose_round, find_cells
+from longlook.inside_states import StateTimes, time_in_states
+from longlook.model import Outcome, Run, Trial
+from longlook.report.content import ReportContent
+from longlook.report.inside import CollectorCost, InsideContent, Machine, write_inside
+from longlook.store import EVENTS, TIMELINE, RunFolder
+from longlook.timeline import Timeline
+
+STATES = "states.parquet"
+PROGRAMS = frozenset({"client", "server", "link"})
+"""Roles of `cpu_s` that are no tracers."""
+
+
+def write_inside_pages(
+    folder: RunFolder, content: ReportContent, wanted: Wanted, say: Callable[[str], None]
+) -> list[Path]:
+    """The pages of the cells that were asked for, in the order of the plan."""
+    trials = folder.plan.trials
+    better = {name: registry.get("metrics", name).better for name in content.study.metrics}
+    pages = []
+    for cell_id in find_cells(trials, wanted.cells):
+        chosen = (
+            choose_round(content.samples, content.study, better, cell_id)
+            if wanted.round is None
+            else Round(wanted.round, content.study.rounds)
+        )
+        say(f"inside {cell_id}: round {chosen.number + 1}")
+        own = [trial for trial in trials if trial.cell_id == cell_id]
+        pages.append(write_inside(folder.path / "report", _content(folder, content, own, chosen)))
+    return pages
+
+
+def _content(folder: RunFolder, content: ReportContent, trials: list[Trial], chosen: Round) -> InsideContent:
+    arms: dict[str, Inside] = {}
+    runs: dict[str, Run] = {}
+    absent = []
+    order = [arm.name for arm in content.study.arms]
+    of_round = [trial for trial in trials if trial.round == chosen.number]
+    if not of_round:
+        rounds = len({trial.round for trial in trials})
+        raise InputError(f"--round {chosen.number + 1}: cell {trials[0].cell_id} has {rounds} rounds", f"1 to {rounds}")
+    for trial in sorted(of_round, key=lambda trial: order.index(trial.arm)):
+        run = folder.result(trial.id)
+        if run is None or run.outcome is not Outcome.OK:
+            absent.append((trial.arm, "its trial has not run" if run is None else f"{run.outcome}: {run.reason}"))
+            continue
+        runs[trial.arm] = run
+        arms[trial.arm] = _look(folder.trials / trial.id)
+    if not arms:
+        reasons = "; ".join(f"{arm}: {reason}" for arm, reason in absent)
+        raise InputError(f"round {chosen.number + 1} of cell {trials[0].cell_id} has no good trial ({reasons})")
+    machines, remarks = _machines(folder, content, trials, chosen, arms)
+    return InsideContent(
+        content=content,
+        cell_id=trials[0].cell_id,
+        cell=trials[0].cell,
+        round=chosen,
+        arms=arms,
+        runs=runs,
+        absent=absent,
+        remarks=[*_unrecorded(runs), *remarks],
+        states=_states(folder, content, trials[0].cell_id, chosen, arms),
+        machines=machines,
+        costs=list(_costs(folder, trials, order)),
+    )
+
+
+def _look(trial: Path) -> Inside:
+    events = trial / EVENTS
+    return look_inside(Timeline.read(trial / TIMELINE), Events.read(events) if events.exists() else None)
+
+
+def _states(
+    folder: RunFolder, content: ReportContent, cell_id: str, chosen: Round, arms: Mapping[str, Inside]
+) -> StateTimes | None:
+    path = folder.path / STATES
+    if not path.exists():
+        return None
+    contrast = chosen.contrast or next(iter(content.study.contrasts), None)
+    analysis = content.study.analysis
+    return time_in_states(
+        pd.read_parquet(path),
+        cell_id,
+        [arm.name for arm in content.study.arms],
+        contrast,
+        vantage=str(next(iter(arms.values())).vantage),
+        confidence=analysis.confidence,
+        correction=analysis.correction,
+    )
+
+
+def _unrecorded(runs: Mapping[str, Run]) -> Iterator[tuple[str, str]]:
+    """Collectors that did not work, and why."""
+    for arm, run in runs.items():
+        for collector, why in sorted(run.collectors.items()):
+            if why:
+                yield arm, f"{collector.replace('_', ' ')} not recorded: {why}"
+
+
+def _machines(
+    folder: RunFolder, content: ReportContent, trials: list[Trial], chosen: Round, arms: Mapping[str, Inside]
+) -> tuple[list[Machine], list[tuple[str, str]]]:
+    """Each arm's machine over all rounds of the cell, and how those of the contrast's two arms differ."""
+    found: dict[str, StateMachine] = {}
+    remarks: list[tuple[str, str]] = []
+    for arm, inside in arms.items():
+        own = [(trial.id, folder.trials / trial.id / EVENTS) for trial in trials if trial.arm == arm]
+        known = ((trial_id, Events.read(path, COLUMNS)) for trial_id, path in own if path.exists())
+        if not (traces := state_traces(known, inside.vantage)):
+            continue
+        try:
+            found[arm] = MachineInference().fit(traces).machine_
+        except LonglookError as error:
+            remarks.append((arm, f"no state machine: {error.message}"))
+    names = {arm: content.short_label(arm) for arm in found}
+    machines = [Machine(names[arm], draw(machine, names[arm])) for arm, machine in found.items()]
+    contrast = chosen.contrast or next(iter(content.study.contrasts), None)
+    if contrast is not None and {contrast.baseline, contrast.contender} <= found.keys():
+        a, b = contrast.baseline, contrast.contender
+        both = diff(found[a], found[b], names[a], names[b], content.study.analysis.alpha)
+        machines.append(Machine(f"{names[a]} and {names[b]} as one", draw_diff(both)))
+    return machines, remarks
+
+
+def _costs(folder: RunFolder, trials: list[Trial], order: list[str]) -> Iterator[CollectorCost]:
+    """Means over the trials of each arm of what its tracers used."""
+    spent: dict[tuple[str, str], list[float]] = {}
+    for trial in trials:
+        run = folder.result(trial.id)
+        for role, seconds in ({} if run is None else run.cpu_s).items():
+            if role not in PROGRAMS:
+                spent.setdefault((trial.arm, role), []).append(seconds)
+    for (arm, role), each in sorted(spent.items(), key=lambda item: (order.index(item[0][0]), item[0][1])):
+        yield CollectorCost(arm, role, sum(each) / len(each), len(each))

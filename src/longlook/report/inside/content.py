@@ -1,0 +1,54 @@
+"""What the pages about the inside of cells are made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from longlook.inside import Inside
+from longlook.inside_rounds import Round
+from longlook.inside_states import StateTimes
+from longlook.model import Run
+from longlook.report import colours
+from longlook.report.content import ReportContent
+
+
+@dataclass(frozen=True)
+class CollectorCost:
+    """CPU seconds of one tracer in the trials of an arm: the mean over rounds, beside the endpoints' own."""
+
+    arm: str
+    collector: str
+    cpu_s: float
+    trials: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A state machine that was inferred from an arm's rounds, or what two of them differ in; `svg` is its drawing."""
+
+    title: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class InsideContent:
+    """One cell. `arms` are those whose trial of the round went well; `absent` says why others are not shown."""
+
+    content: ReportContent
+    cell_id: str
+    cell: Mapping[str, str]
+    round: Round
+    arms: Mapping[str, Inside]
+    runs: Mapping[str, Run]  # of the same arms
+    absent: Sequence[tuple[str, str]] = ()
+    remarks: Sequence[tuple[str, str]] = ()  # arm, what else is not here and why
+    states: StateTimes | None = None
+    machines: Sequence[Machine] = ()
+    costs: Sequence[CollectorCost] = ()
+
+    @property
+    def colours(self) -> dict[str, str]:
+        """A colour for each arm."""
+        names = [arm.name for arm in self.content.study.arms]
+        contrast = self.round.contrast or next(iter(self.content.study.contrasts), None)
+        pair = (None, None) if contrast is None else (contrast.baseline, contrast.contender)
+        return colours.arm_colours(list(dict.fromkeys([*names, *self.arms])), *pair)

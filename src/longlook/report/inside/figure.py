@@ -1,0 +1,191 @@
+"""The same timeline as a still figure for papers: the whole load, an Altair chart in the look of the others."""
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from longlook.inside import Inside
+from longlook.inside_series import Series, thin_marks, thin_series
+from longlook.report import colours
+from longlook.report.inside.content import InsideContent
+from longlook.report.inside.panels import LANES, PANELS, Line, Panel
+
+WIDTH_PX = 760
+VALUES = 2 * WIDTH_PX
+"""Of each series, thinned as on the page; the file is drawn at twice the pixels."""
+
+MARKS = WIDTH_PX
+BANDS = 1_500
+"""Shorter stretches of a state than the figure can show are left out from there on, the longest kept."""
+
+BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+RATE_BINS = 150
+SCALES = {"bytes": ((1e6, "MB"), (1e3, "KB"), (1.0, "B")), "us": ((1e9, "s"), (1e6, "ms")), "bit/s": ((1e6, "Mbit/s"),)}
+
+
+class Drawn:
+    """A chart whose rows stand beside it: Altair would check every one of them against its schema."""
+
+    def __init__(self) -> None:
+        self.chart: Any = None
+        self._datasets: dict[str, list[dict[str, Any]]] = {}
+
+    def rows(self, values: list[dict[str, Any]]) -> Any:
+        """A chart of some rows."""
+        name = f"rows{len(self._datasets)}"
+        self._datasets[name] = values
+        return alt.Chart(alt.NamedData(name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole as Vega-Lite."""
+        return {**self.chart.to_dict(), "datasets": self._datasets}
+
+
+def inside_figure(inside: InsideContent, title: str, subtitle: str) -> Drawn:
+    """Lanes of each arm above panels of all arms, over one axis of time."""
+    drawn = Drawn()
+    end_s = max(trial.duration_s for trial in inside.arms.values())
+    panels = [_panel(drawn, inside, panel, end_s) for panel in PANELS]
+    charts = [
+        *(_lanes(drawn, inside, arm, end_s) for arm in inside.arms),
+        *(panel for panel in panels if panel is not None),
+    ]
+    states = [
+        state
+        for state in colours.STATE_COLOURS
+        if any(state in t.bands["state"].name for t in inside.arms.values() if "state" in t.bands)
+    ]
+    legend = [_state_legend(drawn, states)] if states else []
+    heading = alt.TitleParams(f"{title}, from inside", subtitle=[subtitle])
+    drawn.chart = alt.vconcat(*legend, *charts, spacing=10, title=heading).resolve_scale(color="independent")
+    return drawn
+
+
+def _x(end_s: float, *, labelled: bool) -> Any:
+    axis = alt.Axis(grid=True, tickCount=8, labels=labelled, ticks=labelled, domain=labelled)
+    return alt.X(
+        "t:Q",
+        title="time since the first request, s" if labelled else None,
+        axis=axis,
+        scale=alt.Scale(domain=[0, end_s], nice=False),
+    )
+
+
+def _panel(drawn: Drawn, inside: InsideContent, panel: Panel, end_s: float) -> Any:
+    rows = [
+        (arm, line, *_points(line, trial))
+        for arm, trial in inside.arms.items()
+        for line in panel.lines
+        if line.series in trial.series
+    ]
+    rows = [row for row in rows if len(row[2])]
+    if not rows:
+        return None
+    largest = max(float(np.max(values)) for *_, values in rows)
+    factor, unit = next((scale for scale in SCALES[panel.unit] if largest >= scale[0]), SCALES[panel.unit][-1])
+    layers = []
+    for arm, line, times, values in sorted(rows, key=lambda row: row[1].style != "points"):
+        points = [
+            {"t": round(t, 6), "v": float(f"{v / factor:.6g}")}
+            for t, v in zip(times.tolist(), values.tolist(), strict=True)
+        ]
+        y = alt.Y("v:Q", title=[panel.title, unit], axis=alt.Axis(domain=False, ticks=False, tickCount=4))
+        layers.append(
+            _mark(drawn.rows(points), line, inside.colours[arm]).encode(
+                x=_x(end_s, labelled=panel.name == _last(inside)), y=y
+            )
+        )
+    return alt.layer(*layers).properties(width=WIDTH_PX, height=round(panel.height * 0.7))
+
+
+def _last(inside: InsideContent) -> str:
+    return [
+        panel.name
+        for panel in PANELS
+        if any(line.series in trial.series for line in panel.lines for trial in inside.arms.values())
+    ][-1]
+
+
+def _mark(chart: Any, line: Line, colour: str) -> Any:
+    if line.style == "points":
+        return chart.mark_point(filled=True, size=3, opacity=1, color=_pale(colour), shape="square")
+    dash = [4, 3] if line.style == "dash" else [1, 0]
+    width = {"step": 1.3, "rate": 1.2}.get(line.style, 0.8)
+    return chart.mark_line(interpolate="step-after", strokeWidth=width, strokeDash=dash, color=colour)
+
+
+def _pale(colour: str) -> str:
+    """A colour mixed with paper: what is transparent would change the order of a PDF's parts."""
+    parts = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
+    return "#" + "".join(f"{round(255 - (255 - part) * 0.4):02x}" for part in parts)
+
+
+def _points(line: Line, trial: Inside) -> tuple[Any, Any]:
+    series = trial.series[line.series]
+    if line.style == "rate":
+        return _rate(series, trial.duration_s)
+    thin = thin_series(series, VALUES)
+    within = (thin.time_ns >= 0) & (thin.time_ns <= trial.duration_s * 1e9)
+    return thin.time_ns[within] / 1e9, thin.value[within].astype(np.float64)
+
+
+def _rate(series: Series, duration_s: float) -> tuple[Any, Any]:
+    """Bit/s over bins of one width."""
+    bin_s = next((width for width in BINS_S if duration_s / width <= RATE_BINS), duration_s / RATE_BINS)
+    edges = np.append(np.arange(0.0, duration_s, bin_s), duration_s)
+    place = np.searchsorted(series.time_ns, edges * 1e9, side="right") - 1
+    so_far = np.where(place >= 0, series.value[np.maximum(place, 0)], 0)
+    return edges[:-1], np.diff(so_far) * 8 / np.maximum(np.diff(edges), 1e-9)
+
+
+def _lanes(drawn: Drawn, inside: InsideContent, arm: str, end_s: float) -> Any:
+    """Rows of one arm: its states, limits and losses."""
+    trial = inside.arms[arm]
+    labels = [label for name, label, _ in LANES if name in trial.bands or name in trial.marks]
+    y = alt.Y(
+        "lane:N",
+        title=inside.content.short_label(arm),
+        scale=alt.Scale(domain=labels or ["none"]),
+        axis=alt.Axis(domain=False, ticks=False, titleColor=inside.colours[arm]),
+    )
+    layers = []
+    for name, label, _ in LANES:
+        if name in trial.bands:
+            bands = trial.bands[name]
+            longest = np.sort(np.argsort(bands.end_ns - bands.start_ns, kind="stable")[::-1][:BANDS])
+            rows = [
+                {
+                    "t": round(bands.start_ns[i] / 1e9, 6),
+                    "to": round(bands.end_ns[i] / 1e9, 6),
+                    "lane": label,
+                    "colour": colours.STATE_COLOURS.get(bands.name[i], "#8d8881"),
+                }
+                for i in longest.tolist()
+            ]
+            chart = drawn.rows(rows).mark_rect(height=11, clip=True)
+            layers.append(
+                chart.encode(x=_x(end_s, labelled=False), x2="to:Q", y=y, color=alt.Color("colour:N", scale=None))
+            )
+        elif name in trial.marks:
+            times = thin_marks(trial.marks[name], MARKS).time_ns / 1e9
+            rows = [{"t": round(time, 6), "lane": label} for time in times.tolist()]
+            chart = drawn.rows(rows).mark_tick(thickness=0.7, bandSize=9, color=colours.INK, opacity=1, clip=True)
+            layers.append(chart.encode(x=_x(end_s, labelled=False), y=y))
+    if not layers:
+        layers.append(drawn.rows([]).mark_tick().encode(x=_x(end_s, labelled=False), y=y))
+    return alt.layer(*layers).properties(width=WIDTH_PX, height=max(1, len(labels)) * 14)
+
+
+def _state_legend(drawn: Drawn, states: list[str]) -> Any:
+    rows = [
+        {"x": index, "name": state.replace("_", " ").replace("bbr", "BBR"), "colour": colours.STATE_COLOURS[state]}
+        for index, state in enumerate(states)
+    ]
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, max(6, len(states))], nice=False))
+    base = drawn.rows(rows).encode(x=x)
+    squares = base.mark_point(filled=True, shape="square", size=90, opacity=1).encode(
+        color=alt.Color("colour:N", scale=None)
+    )
+    names = base.mark_text(align="left", dx=9, fontSize=10, color=colours.INK_SOFT).encode(text="name:N")
+    return alt.layer(squares, names).properties(width=WIDTH_PX, height=14)

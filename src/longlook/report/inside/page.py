@@ -1,0 +1,183 @@
+"""The page about the inside of one cell: figure, states, machines and costs, in one file that opens from disk."""
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from longlook.report import colours, wording
+from longlook.report.inside.content import InsideContent
+from longlook.report.inside.data import Packed, pack
+from longlook.report.inside.panels import LANES, PANELS, Panel
+from longlook.report.inside.states import difference_rows, time_rows
+from longlook.report.layout import SEPARATOR
+from longlook.report.page import embedded_json
+
+SHORTEST_BIN_PACKETS = 10
+"""Throughput is never averaged over fewer packets than this takes at the load's mean rate."""
+
+PACKET_BYTES = 1500
+
+
+def render_inside(inside: InsideContent) -> str:
+    """The page as one HTML text that refers to nothing but the report that it belongs to."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("longlook.report", "assets"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    packed = pack(inside.arms)
+    panels = [panel for panel in PANELS if any(_lines(inside, panel))]
+    data = _data(inside, packed, panels)
+    states = () if inside.states is None else inside.states.times
+    return environment.get_template("inside.html.j2").render(
+        inside=inside,
+        content=inside.content,
+        study=inside.content.study,
+        cell_label=full_label(inside.cell),
+        colours=inside.colours,
+        panels=[(panel, [line for line in panel.lines if line.series in _lines(inside, panel)]) for panel in panels],
+        lanes=[lane for lane in LANES if _has_lane(inside, lane[0])],
+        states_seen=_states_seen(inside),
+        state_colours=colours.STATE_COLOURS,
+        chosen=chosen_round(inside),
+        unseen=unseen(inside, packed),
+        time_rows=time_rows(inside),
+        difference_rows=difference_rows(inside),
+        has_states=bool(states),
+        stacks=_stacks(inside),
+        costs=_cost_rows(inside),
+        wording=wording,
+        css=Markup(_asset("report.css") + _asset("inside.css")),  # noqa: S704 our own files
+        js=Markup("".join(_asset(f"{name}.js") for name in ("insidedata", "insideplot", "inside"))),  # noqa: S704
+        data=Markup(embedded_json(data)),  # noqa: S704 escaped by embedded_json
+    )
+
+
+def full_label(cell: Mapping[str, str]) -> str:
+    """`loss 1% · size 10MB`."""
+    return SEPARATOR.join(f"{factor} {level}" for factor, level in cell.items()) or "The one cell"
+
+
+def chosen_round(inside: InsideContent) -> str:
+    """Which round is shown, and why."""
+    chosen = inside.round
+    number = f"Round {chosen.number + 1}"
+    if chosen.contrast is None:
+        return f"{number} of {inside.content.study.rounds}."
+    content = inside.content
+    arms = f"{content.short_label(chosen.contrast.contender)} against {content.short_label(chosen.contrast.baseline)}"
+    metric = wording.inner(content.facts(chosen.contrast.metric).label)
+    effect = wording.effect(chosen.effect_pct)
+    if chosen.of == 1:
+        return f"{number}, the only one with a value on both arms: {effect} on {metric}, {arms}."
+    return (
+        f"{number}: its effect of {effect} on {metric}, {arms}, is the median of {chosen.of} rounds"
+        f"{'' if chosen.of % 2 else ' (the lower of the two in the middle)'}."
+    )
+
+
+def unseen(inside: InsideContent, packed: Packed) -> list[tuple[str, str]]:
+    """What is not shown, and why: arms, traces, and detail that the page's size costs."""
+    found = [(inside.content.short_label(arm), f"not shown: {reason}") for arm, reason in inside.absent]
+    found += [(inside.content.short_label(arm), text) for arm, text in inside.remarks]
+    for arm, trial in inside.arms.items():
+        label = inside.content.short_label(arm)
+        found += [(label, f"no {what}: {why}") for what, why in trial.missing]
+        found += [(label, note) for note in trial.notes]
+        cut = {name: packed.arms[arm]["series"][name] for name in packed.cut[arm]}
+        if cut:
+            widest = max(item["bucket"] for item in cut.values())
+            values = sum(item["of"] for item in cut.values())
+            kept = sum(item["n"] for item in cut.values())
+            found.append(
+                (
+                    label,
+                    f"{kept:,} of {values:,} values of {len(cut)} series are on this page: of every "
+                    f"{wording.quantity(widest, 's')} at most, the first, least, greatest and last. Nothing narrower "
+                    "can be seen here; the trial's own files hold all.",
+                )
+            )
+    return found
+
+
+def _data(inside: InsideContent, packed: Packed, panels: Sequence[Panel]) -> dict[str, Any]:
+    """What the page's script draws."""
+    arms = [
+        {"name": arm, "label": inside.content.short_label(arm), "colour": inside.colours[arm], **packed.arms[arm]}
+        for arm in inside.arms
+    ]
+    return {
+        "arms": arms,
+        "blob": packed.blob,
+        "end": max((trial.duration_s for trial in inside.arms.values()), default=1.0) * 1.01,
+        "shortest_bin": _shortest_bin_s(inside),
+        "panels": [
+            {
+                "name": panel.name,
+                "title": panel.title,
+                "unit": panel.unit,
+                "height": panel.height,
+                "lines": [{"series": line.series, "style": line.style} for line in panel.lines],
+            }
+            for panel in panels
+        ],
+        "lanes": [[name, label] for name, label, _ in LANES],
+        "state_colours": colours.STATE_COLOURS,
+    }
+
+
+def _shortest_bin_s(inside: InsideContent) -> float:
+    rates = [
+        float(trial.series["passed"].value[-1]) / trial.duration_s
+        for trial in inside.arms.values()
+        if "passed" in trial.series and trial.duration_s > 0
+    ]
+    return SHORTEST_BIN_PACKETS * PACKET_BYTES / max(rates) if rates and max(rates) > 0 else 0.01
+
+
+def _lines(inside: InsideContent, panel: Panel) -> set[str]:
+    """The series of a panel that at least one arm has."""
+    wanted = {line.series for line in panel.lines}
+    return {name for trial in inside.arms.values() for name in trial.series if name in wanted}
+
+
+def _has_lane(inside: InsideContent, name: str) -> bool:
+    return any(name in trial.bands or name in trial.marks for trial in inside.arms.values())
+
+
+def _states_seen(inside: InsideContent) -> list[str]:
+    bands = [trial.bands["state"].name for trial in inside.arms.values() if "state" in trial.bands]
+    rows = () if inside.states is None else inside.states.times
+    seen = {name for names in bands for name in names} | {row.state for row in rows}
+    return [name for name in colours.STATE_COLOURS if name in seen]
+
+
+def _stacks(inside: InsideContent) -> list[tuple[str, list[tuple[str, float]]]]:
+    """Mean shares of time by arm, for a bar of each."""
+    if inside.states is None:
+        return []
+    shares: dict[str, list[tuple[str, float]]] = {}
+    for row in inside.states.times:
+        shares.setdefault(row.arm, []).append((row.state, row.share_pct))
+    return list(shares.items())
+
+
+def _cost_rows(inside: InsideContent) -> list[Mapping[str, str]]:
+    return [
+        {
+            "arm": inside.content.short_label(cost.arm),
+            "collector": cost.collector.replace("_", " "),
+            "cpu": wording.quantity(cost.cpu_s, "s"),
+            "trials": str(cost.trials),
+        }
+        for cost in inside.costs
+    ]
+
+
+def _asset(name: str) -> str:
+    return files("longlook.report").joinpath("assets", name).read_text(encoding="utf-8")
