@@ -145,7 +145,8 @@ def analyse(folder: RunFolder, observer: Observer) -> Result:
     attempts = [(entry.trial, entry.run) for entry in measured]
     estimates = name_shortages(estimate(samples, study), study, attempts, folder.manifest["engine"])
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
-    claims = judge(study.claims, estimates, study)
+    levels = arm_levels(samples, study)
+    claims = judge(study.claims, estimates, study, levels)
     write_json(folder.path / "claims.json", codec.encode(claims))
     verification = load_verification(folder)
     content = ReportContent(
@@ -157,7 +158,7 @@ def analyse(folder: RunFolder, observer: Observer) -> Result:
         metrics=_metric_facts(study),
         goodput=_goodput(measured),
         verification=verification,
-        levels=arm_levels(samples, study) if study.figure.kind == TREND else (),
+        levels=levels if study.figure.kind == TREND else (),
         releases={arm: codec.decode(Release, release) for arm, release in folder.manifest.get("releases", {}).items()},
     )
     report = write_report(folder.path / "report", content)
