@@ -28,6 +28,7 @@ class Provisions:
     contents: dict[str, Content]
     identity: Identity
     link: Program
+    trace: Program | None = None  # records the kernel's TCP where that is wanted
     traces: Mapping[str, str] = field(default_factory=dict)  # digest → file in the run folder
 
 
@@ -157,6 +158,11 @@ def in_parallel(work: Iterable[T], run: Callable[[T], None], jobs: int, interrup
             raise
 
 
+def records_tcp(trial: Trial) -> bool:
+    """Whether there is a TCP of the kernel in it, and its recording is wanted."""
+    return trial.capture.tcp and trial.congestion_control is not None
+
+
 def make_job(trial: Trial, attempt: int, folder: str, provisions: Provisions) -> Job:
     """The order to run a trial once."""
     return Job(
@@ -167,6 +173,7 @@ def make_job(trial: Trial, attempt: int, folder: str, provisions: Provisions) ->
             "server": provisions.programs[trial.server.stack, trial.server.version],
             "client": provisions.programs[trial.client.stack, trial.client.version],
             "link": provisions.link,
+            **({"trace": provisions.trace} if provisions.trace and records_tcp(trial) else {}),
         },
         content=provisions.contents[workload_key(trial.workload)],
         identity=provisions.identity,

@@ -186,6 +186,8 @@ class Capture:
 
     qlog: bool = False
     keylog: bool = False
+    tcp: bool = False  # the kernel's TCP at both ends, by a recorder (docs/capture.md)
+    netlog: bool = False  # a browser's own log of its network stack
 
 
 @dataclass(frozen=True)
@@ -276,6 +278,7 @@ class Run:
     cpu_s: Mapping[str, float]  # role → user + system CPU seconds of the process tree
     link: Mapping[str, Mapping[str, int]]  # direction → counters of the router's summary
     guard: Mapping[str, float]  # validity observations: late_share, max_gap_ms, steal_share, …
+    collectors: Mapping[str, str] = field(default_factory=dict)  # collector → "" if it worked, else why it did not
     exact: bool = False  # in virtual time with programs that repeat: the same trial gives the same bytes
 
 

@@ -17,10 +17,12 @@ from longlook.claims import judge
 from longlook.engines import Engine
 from longlook.engines.choice import make_engine
 from longlook.errors import InputError
-from longlook.execute import Executor, Progress, Provisions, Tally, endpoints, prepare_contents
+from longlook.execute import Executor, Progress, Provisions, Tally, endpoints, prepare_contents, records_tcp
 from longlook.fingerprint import Fingerprint, fingerprint
 from longlook.guestkernel import kernel_program
 from longlook.hostfacts import host_facts
+from longlook.installing import file_digest
+from longlook.job import Program
 from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
 from longlook.model import TREND, ClaimResult, Estimate, Outcome, Plan, Study, Trial
@@ -34,6 +36,7 @@ from longlook.stats import arm_levels, estimate, estimates_table
 from longlook.store import RunFolder, write_json
 from longlook.study_catalogue import installed
 from longlook.study_releases import Release, releases
+from longlook.traceprogram import trace_program
 from longlook.traces_store import lay
 from longlook.trialcache import TrialCache
 from longlook.verification import Checked, Verification
@@ -128,7 +131,15 @@ def _traces(plan: Plan) -> Iterator[str]:
 def provide(plan: Plan, say: Callable[[str], None]) -> Provisions:
     """Install, generate and sign what the plan's trials need."""
     programs = {(end.stack, end.version): install(f"{end.stack}@{end.version}", say) for end in endpoints(plan)}
-    return Provisions(programs, prepare_contents(plan), tls.identity(), link_program())
+    recorded = any(records_tcp(trial) for trial in plan.trials)
+    return Provisions(
+        programs, prepare_contents(plan), tls.identity(), link_program(), _trace_program() if recorded else None
+    )
+
+
+def _trace_program() -> Program:
+    path = trace_program()
+    return Program(str(path), file_digest(path))
 
 
 def analyse(folder: RunFolder, observer: Observer) -> Result:
@@ -231,6 +242,7 @@ def _manifest(
         "programs": {
             **{f"{name}@{version}": program.digest for (name, version), program in provisions.programs.items()},
             "link": provisions.link.digest,
+            **({"trace": provisions.trace.digest} if provisions.trace else {}),
         },
         "releases": codec.encode(releases(study, installed())),
         "host": host_facts(),

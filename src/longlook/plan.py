@@ -7,10 +7,11 @@ machine and version of Python, and what is added to a study does not disturb the
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from longlook import codec
 from longlook.errors import InputError
-from longlook.model import Level, Plan, Scalar, Study, Trial
+from longlook.model import Capture, Level, Plan, Scalar, Study, Trial
 from longlook.registry import nearest
 from longlook.study_catalogue import Catalogue, installed
 from longlook.study_cells import cell_id, cells, labels_of
@@ -83,7 +84,7 @@ class _Block:
         seed = _rank(study.seed, "link", number, self.key)
         seen: dict[str, int] = {}
         trials = []
-        capture = codec.content_hash(study.capture)
+        capture = codec.content_hash(_kept(study.capture))
         for arm, contestant, how, (contestant_hash, *stated) in self._contestants:
             identity = codec.content_hash(
                 [self._conditions_hash, contestant_hash, seed, study.timeout_s, capture, *stated]
@@ -121,6 +122,12 @@ def _stated(how: Circumstances) -> list[str]:
     """What tells a trial from one in ordinary circumstances, which has nothing to tell."""
     stated = (("link", how.link), ("engine", how.engine), ("tcp", how.tcp), ("client_cpu", how.client_cpu_share))
     return [codec.content_hash([name, value]) for name, value in stated if value]
+
+
+def _kept(capture: Capture) -> dict[str, bool]:
+    """What is captured, for a trial's identity; what came later counts only where it is on, so that ids stay."""
+    first = {"qlog", "keylog"}
+    return {name: wanted for name, wanted in asdict(capture).items() if wanted or name in first}
 
 
 def _sets(cell: Mapping[str, Level]) -> dict[str, Scalar]:

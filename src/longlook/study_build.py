@@ -64,7 +64,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
             correction=table.analysis.correction,
             min_rounds=table.analysis.min_rounds,
         ),
-        capture=Capture(table.capture.qlog, table.capture.keylog),
+        capture=Capture(**table.capture.model_dump()),
         figure=Figure(figure.columns, tuple(figure.rows), figure.kind) if figure else _plain_figure(factors),
         source=table.source,
         notes=table.notes,

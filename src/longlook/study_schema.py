@@ -105,6 +105,8 @@ class CaptureTable(Table):
 
     qlog: bool = False
     keylog: bool = False
+    tcp: bool = False
+    netlog: bool = False
 
 
 class FigureTable(Table):

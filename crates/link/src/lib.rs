@@ -2,7 +2,6 @@
 //!
 //! Standard output carries JSON lines only (docs/link-formats.md); what is for people goes to standard error.
 
-mod clock;
 mod counters;
 mod edit;
 mod flows;

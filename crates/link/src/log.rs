@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
-use crate::clock::Anchor;
 use crate::record::{RECORD_BYTES, Record};
+use clock::Anchor;
 use failure::Failure;
 
 /// How a log begins; the digit is the version.

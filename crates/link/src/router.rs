@@ -8,7 +8,6 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::signalfd::SignalFd;
 use serde_json::{Value, json};
 
-use crate::clock::monotonic_ns;
 use crate::counters::Guard;
 use crate::flows::Flows;
 use crate::lane::{Lane, Shared};
@@ -19,6 +18,7 @@ use crate::signals::{self, Request};
 use crate::spin::{Pauses, SpinBudget};
 use crate::sys::{Events, epoll_wait};
 use crate::translator::Translator;
+use clock::monotonic_ns;
 use failure::Failure;
 
 /// Packets of one direction that are handled before the other has its turn.

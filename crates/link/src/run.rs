@@ -8,13 +8,13 @@ use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::prctl::set_timerslack;
 use serde_json::{Value, json};
 
-use crate::clock::{Anchor, process_cpu_ns};
 use crate::counters::verdicts;
 use crate::log::Log;
 use crate::ports::{PacketPort, Port, TunPort};
 use crate::router::Router;
 use crate::spin::SpinBudget;
 use crate::{signals, sys};
+use clock::{Anchor, process_cpu_ns};
 use failure::{Failure, say};
 
 const FIFO_PRIORITY: i32 = 50;

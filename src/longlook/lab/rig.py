@@ -1,6 +1,7 @@
 """Everything one trial needs up and running: network, router, server, client. Closing it ends all of it."""
 
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from longlook.lab.process import Process, start, stop, watch
 from longlook.lab.router import Router
 from longlook.lab.session import Sessions
 from longlook.lab.surroundings import Surroundings
+from longlook.lab.tcptrace import TcpRecorder
 from longlook.lab.timing import Timing
 from longlook.stacks import ClientJob, ServerJob, Stack
 
@@ -51,6 +53,7 @@ class Remains:
     summary: dict[str, Any]  # the router's
     cpu_s: dict[str, float]
     throttling: dict[str, float]  # of a client with a share of a CPU
+    collectors: Mapping[str, str]  # as in Run
 
 
 class Rig:
@@ -67,6 +70,7 @@ class Rig:
         self._serial = serial
         self._quota: CpuQuota | None = None
         self._throttled_before: dict[str, float] = {}
+        self._recorder: TcpRecorder | None = None
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
@@ -94,11 +98,17 @@ class Rig:
         self._undo.callback(self.router.process.close)
         self.server = self._start_server()
         self._undo.callback(self.server.close)
+        if (program := self._job.programs.get("trace")) is not None:
+            self._recorder = TcpRecorder(
+                program, SERVER_PORT, self.client_side, self.server_side, self._surroundings, self._folder
+            )
+            self._undo.callback(self._recorder.process.close)
 
     def processes(self) -> list[Process]:
         """All that run now."""
         client = [] if self.client.process is None else [self.client.process]
-        return [self.server, self.router.process, *client]
+        recorder = [] if self._recorder is None else [self._recorder.process]
+        return [self.server, self.router.process, *client, *recorder]
 
     def await_ready(self) -> Stopped | None:
         """Wait until the client may begin; else say what did not come up. MachineError where the router cannot run."""
@@ -142,6 +152,7 @@ class Rig:
         client_cpu_s = self.client.finish(trusted=trusted)
         stop(self.server, [self.router.process])
         summary = self.router.finish(drain=trusted)
+        collectors = self._recorder.finish() if self._recorder is not None else {}
         return Remains(
             client=client_evidence,
             server=replace(server_evidence, lines=tuple(self.server.lines)),
@@ -151,7 +162,9 @@ class Rig:
                 "client": client_cpu_s,
                 "server": _cpu_s(self.server),
                 "link": _cpu_s(self.router.process),
+                **({"tracer": _cpu_s(self._recorder.process)} if self._recorder is not None else {}),
             },
+            collectors=collectors,
             throttling={
                 name: value - self._throttled_before.get(name, 0.0) for name, value in self._throttled().items()
             },
@@ -162,7 +175,8 @@ class Rig:
 
     def _settled(self) -> bool:
         ended = self.server.exit is not None or self.router.process.exit is not None or self.client.done()
-        return ended or (self.router.ready and self._server_ready() and self.client.ready())
+        recorded = self._recorder is None or self._recorder.settled()
+        return ended or (self.router.ready and self._server_ready() and self.client.ready() and recorded)
 
     def _server_ready(self) -> bool:
         return bool(self.server.events("ready"))

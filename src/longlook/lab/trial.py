@@ -81,6 +81,7 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
         programs={role: program.digest for role, program in job.programs.items()},
         artefacts=artefacts.digests(folder),
         cpu_s={} if timing.virtual else remains.cpu_s,  # a guest's CPUs cost no time, so it cannot count it
+        collectors=remains.collectors,
         link={name: remains.summary[name] for name in ("up", "down") if name in remains.summary},
         guard=observed,
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from longlook.model import SCHEMA_VERSION, Run, Trial
+from longlook.model import SCHEMA_VERSION, Run, Trial, Vantage
 from longlook.normalise.endpoint import Connection, Row, read_endpoints
 from longlook.normalise.lines import Account
 from longlook.normalise.linklog import read_link_log
@@ -63,4 +63,5 @@ def _cpu_rows(run: Run) -> list[Row]:
     return [
         {"time_ns": ended_ns, "kind": Kind.CPU_USED, "vantage": role, "priming": False, "value": seconds}
         for role, seconds in sorted(run.cpu_s.items())
+        if role in set(Vantage)
     ]

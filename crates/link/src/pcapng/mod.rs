@@ -124,10 +124,10 @@ mod tests {
     use pcap_file::pcapng::{Block, PcapNgReader};
 
     use super::*;
-    use crate::clock::Anchor;
     use crate::log::Log;
     use crate::quic;
     use crate::record::{EDIT_CE, NO_FLOW, NO_STAGE, QUEUED};
+    use clock::Anchor;
 
     const UNIX_NS: u64 = 1_700_000_000_123_456_789;
     const MS: u64 = 1_000_000;

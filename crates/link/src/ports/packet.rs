@@ -7,7 +7,7 @@ use nix::net::if_::if_nametoindex;
 
 use super::ring::Ring;
 use super::{FRAME_BYTES, Port, Received};
-use crate::clock::Anchor;
+use clock::Anchor;
 use failure::Failure;
 
 const ETHERNET_BYTES: usize = 14;

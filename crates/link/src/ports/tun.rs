@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 use super::{FRAME_BYTES, Port, Received};
-use crate::clock::monotonic_ns;
+use clock::monotonic_ns;
 use failure::Failure;
 
 /// See the module. Packets carry no kernel stamp, so their arrival is when they were read.

@@ -14,8 +14,8 @@ use serde_json::json;
 use super::schedule::{self, Packet};
 use super::socket::{enlarge_buffers, set_option};
 use super::{STAMP_BYTES, UDP_IP_BYTES, failed};
-use crate::clock::{monotonic_ns, unix_ns};
 use crate::sys;
+use clock::{monotonic_ns, unix_ns};
 use failure::{Failure, say};
 
 /// The first packet waits for its time like all others.

@@ -10,7 +10,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use serde_json::json;
 
 use super::failed;
-use crate::clock::monotonic_ns;
+use clock::monotonic_ns;
 use failure::{Failure, say};
 
 const CHUNK_BYTES: usize = 256 * 1024;

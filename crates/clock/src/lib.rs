@@ -1,4 +1,4 @@
-//! The clocks of the machine.
+//! The clocks of the machine, as every program of ours reads them.
 
 use nix::time::{ClockId, clock_gettime};
 
@@ -9,16 +9,19 @@ fn read(clock: ClockId) -> u64 {
 }
 
 /// `CLOCK_MONOTONIC`.
+#[must_use]
 pub fn monotonic_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
 /// `CLOCK_REALTIME`.
+#[must_use]
 pub fn unix_ns() -> u64 {
     read(ClockId::CLOCK_REALTIME)
 }
 
 /// CPU time of this process, all threads.
+#[must_use]
 pub fn process_cpu_ns() -> u64 {
     read(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
@@ -26,12 +29,15 @@ pub fn process_cpu_ns() -> u64 {
 /// One moment on two clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Anchor {
+    /// `CLOCK_MONOTONIC`.
     pub monotonic_ns: u64,
+    /// `CLOCK_REALTIME`.
     pub unix_ns: u64,
 }
 
 impl Anchor {
     /// Reads both clocks; of five tries the one that was interrupted least.
+    #[must_use]
     pub fn read() -> Self {
         let attempt = || {
             let before = monotonic_ns();
@@ -45,6 +51,7 @@ impl Anchor {
     }
 
     /// A stamp of the wall clock on the monotonic clock.
+    #[must_use]
     pub fn to_monotonic(self, unix_ns: u64) -> u64 {
         let since_ns = unix_ns.wrapping_sub(self.unix_ns) as i64;
         self.monotonic_ns.saturating_add_signed(since_ns)

@@ -1,0 +1,101 @@
+//! One event as it stands in the file: its parts, not yet understood.
+
+use crate::json::{Bad, Cursor};
+
+/// A part of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// Its time, in the trace's format.
+    Time,
+    /// Since the reference.
+    RelativeTime,
+    /// Since the event before.
+    DeltaTime,
+    /// Category and name in one.
+    Name,
+    /// The category alone.
+    Category,
+    /// The name without its category.
+    Event,
+    /// What brought it about, where that stands beside the data.
+    Trigger,
+    /// What the event says.
+    Data,
+    /// Which connection it belongs to.
+    Group,
+    /// Something else.
+    Other,
+}
+
+impl Field {
+    /// By its key.
+    #[must_use]
+    pub fn of(key: &[u8]) -> Self {
+        match key {
+            b"time" => Self::Time,
+            b"name" => Self::Name,
+            b"data" => Self::Data,
+            b"group_id" | b"group" => Self::Group,
+            b"relative_time" => Self::RelativeTime,
+            b"delta_time" => Self::DeltaTime,
+            b"category" => Self::Category,
+            b"event" | b"event_type" | b"type" => Self::Event,
+            b"trigger" => Self::Trigger,
+            _ if key.iter().any(u8::is_ascii_uppercase) => Self::of(&key.to_ascii_lowercase()),
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The parts of one event; texts as they are written.
+#[derive(Clone, Copy, Default)]
+pub struct Record<'a> {
+    /// Time, in whichever format.
+    pub time: Option<&'a [u8]>,
+    /// `category:event`, or only the event.
+    pub name: &'a [u8],
+    /// Where the name is without one.
+    pub category: &'a [u8],
+    /// What brought it about.
+    pub trigger: Option<&'a [u8]>,
+    /// Which connection it belongs to.
+    pub group: Option<&'a [u8]>,
+    /// What it says: one JSON value, or nothing.
+    pub data: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// Reads an event, which is an object or, by `fields`, an array.
+    pub fn read(cursor: &mut Cursor<'a>, fields: &[Field]) -> Result<Self, Bad> {
+        let mut record = Self::default();
+        if cursor.peek()? == b'[' {
+            cursor.array(|place, cursor| record.part(fields.get(place).copied().unwrap_or(Field::Other), cursor))?;
+        } else {
+            cursor.object(|key, cursor| record.part(Field::of(key), cursor))?;
+        }
+        Ok(record)
+    }
+
+    fn part(&mut self, field: Field, cursor: &mut Cursor<'a>) -> Result<(), Bad> {
+        match field {
+            Field::Time | Field::RelativeTime | Field::DeltaTime => self.time = Some(cursor.scalar()?),
+            Field::Name | Field::Event => self.name = cursor.scalar()?,
+            Field::Category => self.category = cursor.scalar()?,
+            Field::Data => self.data = cursor.skip()?,
+            Field::Trigger => self.trigger = scalar_or_nothing(cursor)?,
+            Field::Group => self.group = scalar_or_nothing(cursor)?,
+            Field::Other => {
+                cursor.skip()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn scalar_or_nothing<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a [u8]>, Bad> {
+    if matches!(cursor.peek()?, b'{' | b'[') {
+        cursor.skip()?;
+        return Ok(None);
+    }
+    cursor.scalar().map(Some)
+}

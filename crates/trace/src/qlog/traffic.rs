@@ -1,0 +1,170 @@
+//! Packets: sent, received, acknowledged, lost, dropped.
+
+use crate::event::{Kind, Space};
+use crate::json::Cursor;
+use crate::qlog::packet::{self, Frame, Packet};
+use crate::qlog::record::Record;
+use crate::qlog::sent;
+use crate::qlog::{At, Qlog, Refusal};
+use crate::writer::EventWriter;
+
+impl Qlog {
+    pub(super) fn packet_sent(&mut self, at: At, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
+        let packet = Packet::read(record.data)?;
+        let space = packet.space();
+        self.packet_row(at, Kind::PacketSent, &packet, writer)?;
+        if let (Some(space), Some(number)) = (space, packet.number) {
+            if let Some(sent) = self.connections[at.connection].sent(space) {
+                sent.send(number, packet.size_bytes, space == Space::ZeroRtt);
+            }
+        }
+        if space == Some(Space::Retry) {
+            self.milestone_once(at, "retry", None, writer)?;
+        }
+        self.frames(at, &packet, "frame_sent", writer)
+    }
+
+    pub(super) fn packet_received(&mut self, at: At, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
+        let packet = Packet::read(record.data)?;
+        self.packet_row(at, Kind::PacketReceived, &packet, writer)?;
+        match packet.space() {
+            Some(Space::Retry) => self.milestone_once(at, "retry", None, writer)?,
+            Some(Space::ZeroRtt) => self.milestone_once(at, "early_data_accepted", None, writer)?,
+            _ => {}
+        }
+        self.frames(at, &packet, "frame_received", writer)
+    }
+
+    fn packet_row(&self, at: At, kind: Kind, packet: &Packet, writer: &mut EventWriter) -> Result<(), Refusal> {
+        let mut row = self.row(at, kind);
+        row.space = packet.space();
+        row.packet_number = packet.number;
+        row.size_bytes = packet.size_bytes;
+        Ok(writer.push(row)?)
+    }
+
+    fn frames(&mut self, at: At, packet: &Packet, way: &str, writer: &mut EventWriter) -> Result<(), Refusal> {
+        let space = packet.space();
+        let received = way == "frame_received";
+        let mut acked = Vec::new();
+        let mut others: Vec<Frame> = Vec::new();
+        packet::frames(packet.frames, |frame| {
+            match frame {
+                Frame::Ack(ranges) if received => {
+                    let connection = &mut self.connections[at.connection];
+                    if let Some(sent) = space.and_then(|space| connection.sent(space)) {
+                        packet::ranges(ranges, |low, high| sent.acknowledge(low, high, |packet| acked.push(packet)))?;
+                    }
+                }
+                Frame::Ack(_) => {}
+                other => others.push(other),
+            }
+            Ok(())
+        })?;
+        self.acked_rows(at, space, acked, writer)?;
+        for frame in others {
+            self.frame(at, frame, way, writer)?;
+        }
+        Ok(())
+    }
+
+    fn acked_rows(
+        &mut self,
+        at: At,
+        space: Option<Space>,
+        mut acked: Vec<sent::Packet>,
+        writer: &mut EventWriter,
+    ) -> Result<(), Refusal> {
+        let connection = &mut self.connections[at.connection];
+        if !acked.is_empty() && connection.metrics.pto_count.is_none() {
+            connection.probes = 0;
+        }
+        acked.sort_unstable_by_key(|packet| packet.number);
+        for packet in acked {
+            if packet.zero_rtt {
+                self.milestone_once(at, "early_data_accepted", None, writer)?;
+            }
+            let connection = &mut self.connections[at.connection];
+            connection.acked_bytes = connection.acked_bytes.saturating_add(packet.size_bytes.unwrap_or(0));
+            let acked_bytes = connection.acked_bytes;
+            let mut row = self.row(at, Kind::PacketAcked);
+            row.space = if packet.zero_rtt { Some(Space::ZeroRtt) } else { space };
+            row.packet_number = Some(packet.number);
+            row.size_bytes = packet.size_bytes;
+            row.acked_bytes = Some(acked_bytes);
+            writer.push(row)?;
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, at: At, frame: Frame, way: &str, writer: &mut EventWriter) -> Result<(), Refusal> {
+        let (name, stream, limit) = match frame {
+            Frame::Ack(_) => return Ok(()),
+            Frame::HandshakeDone => return self.milestone_once(at, "confirmed", Some("handshake_done frame"), writer),
+            Frame::DataBlocked(limit) => ("connection", None, limit),
+            Frame::StreamDataBlocked(stream, limit) => ("stream", stream, limit),
+            Frame::StreamsBlocked(true, limit) => ("streams_bidi", None, limit),
+            Frame::StreamsBlocked(false, limit) => ("streams_uni", None, limit),
+        };
+        let mut row = self.row(at, Kind::Blocked);
+        row.name = writer.text(name);
+        row.detail = writer.text(way);
+        row.stream = stream;
+        row.value = limit.map(|limit| limit as f64);
+        Ok(writer.push(row)?)
+    }
+
+    /// An event of its own for acknowledgements; those that ACK frames told already give no second row.
+    pub(super) fn packets_acked(&mut self, at: At, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
+        let mut space = None;
+        let mut numbers: &[u8] = b"";
+        Cursor::new(record.data).object(|key, cursor| {
+            match key {
+                b"packet_number_space" | b"packet_type" => space = packet::space(cursor.scalar()?),
+                b"packet_numbers" | b"acked_ranges" => numbers = cursor.skip()?,
+                _ => {
+                    cursor.skip()?;
+                }
+            }
+            Ok(())
+        })?;
+        let space = space.unwrap_or(Space::OneRtt);
+        let mut acked = Vec::new();
+        if let Some(sent) = self.connections[at.connection].sent(space) {
+            packet::ranges(numbers, |low, high| sent.acknowledge(low, high, |packet| acked.push(packet)))?;
+        }
+        self.acked_rows(at, Some(space), acked, writer)
+    }
+
+    pub(super) fn packet_lost(&mut self, at: At, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
+        let packet = Packet::read(record.data)?;
+        let mut row = self.row(at, Kind::PacketLost);
+        row.space = packet.space();
+        row.packet_number = packet.number;
+        let sent = row.space.and_then(|space| self.connections[at.connection].sent(space));
+        let known = sent.and_then(|sent| sent.packet(packet.number?));
+        row.size_bytes = packet.size_bytes.or(known.and_then(|known| known.size_bytes));
+        let trigger = packet.trigger.or(record.trigger).filter(|trigger| !trigger.is_empty());
+        row.name = trigger.and_then(|trigger| writer.text(lost_by(&crate::json::text(trigger))));
+        Ok(writer.push(row)?)
+    }
+
+    pub(super) fn packet_dropped(&mut self, at: At, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
+        let packet = Packet::read(record.data)?;
+        let mut row = self.row(at, Kind::PacketDiscarded);
+        row.space = packet.space();
+        row.packet_number = packet.number;
+        row.size_bytes = packet.size_bytes;
+        row.name = packet.trigger.or(record.trigger).and_then(|trigger| writer.text(&crate::json::text(trigger)));
+        Ok(writer.push(row)?)
+    }
+}
+
+/// The draft's names, and older ones for the same.
+fn lost_by(trigger: &str) -> &str {
+    match trigger {
+        "pto_expired" => "pto",
+        "packet_threshold" => "reordering_threshold",
+        other => other,
+    }
+}

@@ -1,0 +1,289 @@
+//! The grammar of a file: one document with traces, or a header and a sequence of events; read event by event.
+
+use failure::Failure;
+use serde_json::Value as Json;
+
+use crate::event::Vantage;
+use crate::input::{Input, RECORD_MARK, is_between};
+use crate::qlog::Qlog;
+use crate::qlog::header::{Header, Members};
+use crate::values::{Value, measure};
+use crate::writer::{EventWriter, Halt};
+
+/// What a document says of its traces. It may say it after their events, so that it is known only in a second pass.
+#[derive(Default)]
+pub struct Learned {
+    file: Members,
+    traces: Vec<Members>,
+}
+
+/// Why a document is not read on.
+enum Stop {
+    /// The file ends here.
+    Cut,
+    /// It is no JSON here.
+    Malformed,
+    Halt(Halt),
+}
+
+impl From<Halt> for Stop {
+    fn from(halt: Halt) -> Self {
+        Self::Halt(halt)
+    }
+}
+
+/// One pass over one file.
+pub struct Walk<'a> {
+    input: &'a mut Input,
+    writer: &'a mut EventWriter,
+    qlog: Qlog,
+    known: Option<&'a Learned>,
+    /// What this pass saw, and the headers it read events with.
+    seen: Learned,
+    used: Vec<Header>,
+    is_document: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// Before a pass; `known` is what an earlier pass learned.
+    pub fn new(
+        input: &'a mut Input,
+        writer: &'a mut EventWriter,
+        vantage: Vantage,
+        known: Option<&'a Learned>,
+    ) -> Self {
+        Self {
+            input,
+            writer,
+            qlog: Qlog::new(vantage),
+            known,
+            seen: Learned::default(),
+            used: Vec::new(),
+            is_document: false,
+        }
+    }
+
+    /// Reads the file, whose first pending byte begins an object; what it learned, if the file has to be read again.
+    pub fn file(mut self) -> Result<Option<Learned>, Halt> {
+        match self.top() {
+            Ok(()) if self.is_document => {}
+            Ok(()) => return self.sequence().map(|()| None),
+            Err(Stop::Cut) => self.cut("the file ends within it"),
+            Err(Stop::Malformed) => self.cut("not JSON from here on; the rest is not read"),
+            Err(Stop::Halt(halt)) => return Err(halt),
+        }
+        self.account_of_input();
+        let changed = |(trace, used): (&Members, &Header)| Header::new(&self.seen.file, trace) != *used;
+        let again = self.known.is_none() && self.seen.traces.iter().zip(&self.used).any(changed);
+        Ok(again.then_some(self.seen))
+    }
+
+    fn cut(&mut self, problem: &str) {
+        let (line, offset) = self.input.place();
+        self.writer.account.truncated = true;
+        self.writer.account.warn(line, offset, problem);
+    }
+
+    fn account_of_input(&mut self) {
+        let (line, offset) = self.input.place();
+        let account = &mut self.writer.account;
+        account.bytes = offset;
+        if let Some(reason) = self.input.cut() {
+            account.truncated = true;
+            account.warn(line, offset, format!("the file is cut: {reason}"));
+        }
+    }
+
+    fn top(&mut self) -> Result<(), Stop> {
+        self.members(|walk, key| match key {
+            "traces" => {
+                walk.is_document = true;
+                walk.writer.account.container = "document";
+                walk.elements(Self::trace)
+            }
+            _ => {
+                let value = walk.small()?;
+                walk.seen.file.insert(key.to_owned(), value);
+                Ok(())
+            }
+        })
+    }
+
+    fn trace(&mut self) -> Result<(), Stop> {
+        if self.input.skip_space() != Some(b'{') {
+            return self.small().map(|_| self.writer.account.count_skipped("a trace that is no object"));
+        }
+        let index = self.seen.traces.len();
+        self.seen.traces.push(Members::new());
+        let done = self.members(|walk, key| match key {
+            "events" => {
+                let header = walk.header(index);
+                walk.qlog.begin(header.clone(), walk.writer);
+                walk.used.push(header);
+                walk.elements(Self::element)
+            }
+            _ => {
+                let value = walk.small()?;
+                walk.seen.traces[index].insert(key.to_owned(), value);
+                Ok(())
+            }
+        });
+        if self.used.len() == index {
+            let header = self.header(index);
+            self.used.push(header);
+            if done.is_ok() {
+                self.writer.account.count_skipped("a trace without events");
+            }
+        }
+        done
+    }
+
+    fn header(&self, index: usize) -> Header {
+        let learned = self.known.unwrap_or(&self.seen);
+        let trace = learned.traces.get(index).unwrap_or(&self.seen.traces[index]);
+        Header::new(&learned.file, trace)
+    }
+
+    fn element(&mut self) -> Result<(), Stop> {
+        let place = self.input.place();
+        match measure(self.input) {
+            Value::Whole(0) => Err(Stop::Malformed),
+            Value::Whole(length) => {
+                self.qlog.event(&self.input.pending()[..length], place, self.writer)?;
+                self.input.consume(length);
+                Ok(())
+            }
+            Value::TooLong => {
+                self.too_long(place);
+                Ok(())
+            }
+            Value::Cut => {
+                self.writer.account.count_skipped("cut off at the end of the file");
+                Err(Stop::Cut)
+            }
+        }
+    }
+
+    fn too_long(&mut self, place: (u64, u64)) {
+        self.writer.account.count_skipped("longer than 16 MiB");
+        self.writer.account.warn(place.0, place.1, "an event longer than 16 MiB is skipped");
+    }
+
+    /// A value that is no event; one too long to keep is null.
+    fn small(&mut self) -> Result<Json, Stop> {
+        self.input.skip_space().ok_or(Stop::Cut)?;
+        match measure(self.input) {
+            Value::Whole(0) => Err(Stop::Malformed),
+            Value::Whole(length) => {
+                let value = serde_json::from_slice(&self.input.pending()[..length]).unwrap_or_default();
+                self.input.consume(length);
+                Ok(value)
+            }
+            Value::TooLong => Ok(Json::Null),
+            Value::Cut => Err(Stop::Cut),
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> Result<(), Stop> {
+        match self.input.skip_space() {
+            Some(next) if next == byte => {
+                self.input.consume(1);
+                Ok(())
+            }
+            Some(_) => Err(Stop::Malformed),
+            None => Err(Stop::Cut),
+        }
+    }
+
+    fn members(&mut self, mut each: impl FnMut(&mut Self, &str) -> Result<(), Stop>) -> Result<(), Stop> {
+        self.take(b'{')?;
+        loop {
+            match self.input.skip_space().ok_or(Stop::Cut)? {
+                b'}' => return self.take(b'}'),
+                b',' => self.take(b',')?,
+                b'"' => {
+                    let Json::String(key) = self.small()? else { return Err(Stop::Malformed) };
+                    self.take(b':')?;
+                    self.input.skip_space().ok_or(Stop::Cut)?;
+                    each(self, &key)?;
+                }
+                _ => return Err(Stop::Malformed),
+            }
+        }
+    }
+
+    fn elements(&mut self, mut each: impl FnMut(&mut Self) -> Result<(), Stop>) -> Result<(), Stop> {
+        if self.input.skip_space() != Some(b'[') {
+            return self.small().map(|_| self.writer.account.count_skipped("no array where one must be"));
+        }
+        self.take(b'[')?;
+        loop {
+            match self.input.skip_space().ok_or(Stop::Cut)? {
+                b']' => return self.take(b']'),
+                b',' => self.take(b',')?,
+                _ => each(self)?,
+            }
+        }
+    }
+
+    /// The first object was the header of a sequence, or its first event.
+    fn sequence(&mut self) -> Result<(), Halt> {
+        let says = |key: &str| self.seen.file.contains_key(key);
+        if !["qlog_version", "qlog_format", "file_schema", "trace"].into_iter().any(says) && !says("name") {
+            let hint = "longlook-trace decode reads qlog, and Chromium's netlog";
+            return Err(Failure::usage("the file is JSON, but neither a qlog nor an event of one").hint(hint).into());
+        }
+        let trace = self.seen.file.get("trace").and_then(Json::as_object).cloned().unwrap_or_default();
+        self.qlog.begin(Header::new(&self.seen.file, &trace), self.writer);
+        if self.seen.file.contains_key("time") && self.seen.file.contains_key("name") {
+            let first = Json::Object(std::mem::take(&mut self.seen.file)).to_string();
+            self.writer.account.warn(1, 0, "the file has no header");
+            self.qlog.event(first.as_bytes(), (1, 0), self.writer)?;
+        }
+        let end = if self.writer.account.container == "json-seq" { RECORD_MARK } else { b'\n' };
+        while self.input.skip_space().is_some() {
+            let place = self.input.place();
+            let Some(length) = self.record_length(end) else {
+                self.too_long(place);
+                continue;
+            };
+            let record = &self.input.pending()[..length];
+            let blank = record.iter().rev().take_while(|byte| is_between(**byte)).count();
+            if self.input.ended() && length == self.input.pending().len() && !is_complete(&record[..length - blank]) {
+                self.writer.account.count_skipped("cut off at the end of the file");
+                self.cut("the file ends within an event");
+            } else {
+                self.qlog.event(&self.input.pending()[..length - blank], place, self.writer)?;
+            }
+            self.input.consume(length);
+        }
+        self.account_of_input();
+        Ok(())
+    }
+
+    /// Bytes of the pending record, without the byte that ends it; `None` when it was too long, and is consumed.
+    fn record_length(&mut self, end: u8) -> Option<usize> {
+        let mut scanned = 0;
+        let mut kept = true;
+        loop {
+            let pending = self.input.pending();
+            let found = memchr::memchr(end, &pending[scanned..]).map(|at| scanned + at);
+            let length = found.unwrap_or(pending.len());
+            if length > crate::input::LONGEST_BYTES || !kept {
+                kept = false;
+                self.input.consume(length);
+                scanned = 0;
+            } else {
+                scanned = length;
+            }
+            if found.is_some() || !self.input.more() {
+                return kept.then_some(scanned);
+            }
+        }
+    }
+}
+
+fn is_complete(record: &[u8]) -> bool {
+    let mut cursor = crate::json::Cursor::new(record);
+    cursor.skip().is_ok() && cursor.position() == record.len()
+}

@@ -1,0 +1,17 @@
+"""Where `longlook-trace` (records, decodes, infers) is: beside this Python, or where LONGLOOK_TRACE points."""
+
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+from longlook.errors import MachineError
+
+
+@cache
+def trace_program() -> Path:
+    """The `longlook-trace` binary of this installation; MachineError when there is none."""
+    path = Path(os.environ.get("LONGLOOK_TRACE") or Path(sys.executable).parent / "longlook-trace").absolute()
+    if not path.is_file():
+        raise MachineError(f"the program for traces {path} is missing", "make build")
+    return path
