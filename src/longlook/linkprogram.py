@@ -1,4 +1,4 @@
-"""Where the router is: beside this Python, or wherever LONGLOOK_LINK points."""
+"""Where the programs of the wheel are: beside this Python, or wherever LONGLOOK_LINK and its like point."""
 
 import hashlib
 import json
@@ -15,11 +15,16 @@ from longlook.job import Program
 @cache
 def link_program() -> Program:
     """The `longlook-link` binary of this installation; MachineError when there is none."""
-    path = Path(os.environ.get("LONGLOOK_LINK") or Path(sys.executable).parent / "longlook-link").absolute()
+    return wheel_program("longlook-link", "LONGLOOK_LINK", "the link emulator")
+
+
+def wheel_program(name: str, variable: str, what: str) -> Program:
+    """The binary `name`, or what the environment's `variable` names; MachineError about `what` when it is not there."""
+    path = Path(os.environ.get(variable) or Path(sys.executable).parent / name).absolute()
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except FileNotFoundError as error:
-        raise MachineError(f"the link emulator {path} is missing", "make build") from error
+        raise MachineError(f"{what} {path} is missing", "make build") from error
     return Program(str(path), digest)
 
 

@@ -74,6 +74,7 @@ SCHEMA = pa.schema(
         pa.field("ecn", pa.int8()),  # codepoint with which it left, else with which it arrived
         pa.field("quic", pa.dictionary(pa.int8(), pa.string())),  # form of the header: initial, handshake, short, …
         pa.field("connection_id", pa.dictionary(pa.int32(), pa.string())),  # its first 8 bytes, of the destination
+        pa.field("sequence", pa.int64()),  # the packet's number in its direction, in order of arrival, from 0
     ]
 )
 

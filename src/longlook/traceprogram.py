@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 """Where `longlook-trace` (records, decodes, infers) is: beside this Python, or where LONGLOOK_TRACE points."""
 
 import os
@@ -15,3 +16,17 @@ def trace_program() -> Path:
     if not path.is_file():
         raise MachineError(f"the program for traces {path} is missing", "make build")
     return path
+=======
+"""Where the recorder and decoder of traces is: beside this Python, or wherever LONGLOOK_TRACE points."""
+
+from functools import cache
+
+from longlook.job import Program
+from longlook.linkprogram import wheel_program
+
+
+@cache
+def trace_program() -> Program:
+    """The `longlook-trace` binary of this installation; MachineError when there is none."""
+    return wheel_program("longlook-trace", "LONGLOOK_TRACE", "the decoder of traces")
+>>>>>>> normalise

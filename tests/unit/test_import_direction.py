@@ -23,7 +23,16 @@ LAYERS: list[tuple[str, set[str]]] = [
     (
         "effects",
         {"store", "tls", "content", "installing", "setup", "lab", "agent", "engines", "execute", "measure", "report"}
-        | {"cachefolder", "hostfacts", "linkprogram", "traceprogram", "doctor", "executors", "guestkernel"}
+        | {
+            "cachefolder",
+            "hostfacts",
+            "linkprogram",
+            "traceprogram",
+            "tracedecoding",
+            "doctor",
+            "executors",
+            "guestkernel",
+        }
         | {"comparison", "bisection", "export"}
         | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff"},
     ),

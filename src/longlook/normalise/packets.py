@@ -67,6 +67,7 @@ def table_of_packets(log: LinkLog, started_unix_ns: int, connections: Sequence[C
         "arrival_ns": pa.array(arrival_ns),
         "due_ns": pa.array(due_ns, mask=records["due_ns"] == 0),
         "value": pa.array(wait_s, mask=~waits),
+        "sequence": pa.array(records["sequence"].astype(np.int64)),
         **(_since_version_2(records, is_tcp) if log.column("edits") is not None else {}),
     }
     return table_of_columns(columns, count)

@@ -1,0 +1,69 @@
+"""Rows of events as numpy arrays of one length: what rules and joins work on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+NULL = -1
+"""Stands for null in every column of integers but times; columns of floats have NaN."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some columns of some rows; texts are codes into `texts[column]`, NULL where there is none."""
+
+    columns: Mapping[str, npt.NDArray[np.generic]]
+    texts: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def of(cls, table: pa.Table, names: Sequence[str]) -> "Rows":
+        """Columns of a table."""
+        arrays: dict[str, npt.NDArray[np.generic]] = {}
+        texts: dict[str, Sequence[str]] = {}
+        for name in names:
+            column = table[name]
+            if pa.types.is_dictionary(column.type):
+                joined = column.unify_dictionaries().combine_chunks()
+                texts[name] = joined.dictionary.to_pylist()
+                arrays[name] = joined.indices.fill_null(NULL).to_numpy(zero_copy_only=False).astype(np.int32)
+            elif pa.types.is_floating(column.type):
+                arrays[name] = column.to_numpy()
+            else:
+                arrays[name] = column.fill_null(NULL).to_numpy()
+        return cls(arrays, texts)
+
+    def __len__(self) -> int:
+        """How many rows."""
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, name: str) -> Integers:
+        """A column of integers or codes, shape (rows,)."""
+        return self.columns[name]  # type: ignore[return-value]
+
+    def value(self) -> npt.NDArray[np.float64]:
+        """The column `value`, shape (rows,), NaN for null."""
+        return self.columns["value"]  # type: ignore[return-value]
+
+    def take(self, chosen: Mask | Integers) -> "Rows":
+        """Some of the rows."""
+        return Rows({name: array[chosen] for name, array in self.columns.items()}, self.texts)
+
+    def matches(self, column: str, *values: str) -> Mask:
+        """Where a column of texts holds one of some values."""
+        wanted = [code for code, text in enumerate(self.texts[column]) if text in values]
+        return np.isin(self[column], wanted)
+
+    def kind(self, *kinds: str) -> "Rows":
+        """The rows of some kinds."""
+        return self.take(self.matches("kind", *kinds))
+
+    def text(self, column: str, index: int) -> str | None:
+        """The text of one row."""
+        code = int(self[column][index])
+        return None if code == NULL else self.texts[column][code]
