@@ -49,6 +49,11 @@ class Datagrams:
         arrays = (self.arrival_ns[chosen], self.departure_ns[chosen], self.size_bytes[chosen])
         return Datagrams(*arrays, self.forms, self.form[chosen], self.sequence[chosen])
 
+    def in_order_of_departure(self) -> "Datagrams":
+        """Those that left the link, as the other end gets them."""
+        left = np.flatnonzero(self.delivered)
+        return self.take(left[np.argsort(self.departure_ns[left], kind="stable")])
+
     def is_form(self, *forms: str) -> Mask:
         """Which begin with a header of one of some forms."""
         return np.isin(self.form, [code for code, text in enumerate(self.forms) if text in forms])

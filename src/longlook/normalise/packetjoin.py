@@ -17,7 +17,9 @@ LONGEST_LAG_NS = 250_000_000
 """A packet that left an end reaches the link within this, whatever waits in the end's own queues."""
 SLACK_NS = 50_000_000
 """By which a trace's clock may be off and still be told from a gap."""
-_COALESCED_NS = 2_000_000  # packets of one datagram are logged within this
+_SENT_TOGETHER_NS = 200_000  # packets of one datagram are logged within this as they are sent,
+_RECEIVED_TOGETHER_NS = 5_000_000  # and within this as they are received: keys for the later may come of the earlier
+_COARSEST_NS = 1_000_000_000
 _LOOK_AHEAD = 8
 _SAMPLE = 2_000
 
@@ -42,7 +44,8 @@ def join(packets: Rows, datagrams: Datagrams, times_ns: Integers, *, forwards: b
     if not len(packets) or not len(datagrams):
         return Joined(np.full(len(packets), NULL, np.int64), 0.0 if len(packets) else None)
     spaces = [_FORMS.get(space, space) for space in packets.texts["space"]]
-    matcher = _Handshake(packets, datagrams, spaces)
+    together_ns = max(resolution_ns(packets["time_ns"]), _SENT_TOGETHER_NS) if forwards else _RECEIVED_TOGETHER_NS
+    matcher = _Handshake(packets, datagrams, spaces, together_ns)
     at, other = matcher.walk()
     pairs = matcher.pairs
     rest = slice(at, len(packets)), slice(other, len(datagrams))
@@ -69,7 +72,8 @@ def _offset(sizes: Integers, payloads: Integers) -> int:
 class _Handshake:
     """Walks both records one by one as far as there are long headers."""
 
-    def __init__(self, packets: Rows, datagrams: Datagrams, spaces: list[str | None]) -> None:
+    def __init__(self, packets: Rows, datagrams: Datagrams, spaces: list[str | None], together_ns: int) -> None:
+        self._together_ns = together_ns
         self.pairs = np.full(len(packets), NULL, np.int64)
         self._datagrams = datagrams
         self._packets = packets
@@ -111,7 +115,7 @@ class _Handshake:
             self._spaces[at] != SHORT
             and at + 1 < min(len(self._packets), len(self._spaces))
             and total + int(size_bytes[at + 1]) <= payload
-            and int(self._packets["time_ns"][at + 1]) - began_ns <= _COALESCED_NS
+            and int(self._packets["time_ns"][at + 1]) - began_ns <= self._together_ns
             and not self._stands_alone(at + 1, other + 1, total + int(size_bytes[at + 1]) == payload)
         ):
             at += 1
@@ -125,6 +129,15 @@ class _Handshake:
             return False
         alike = self._forms[other] == self._spaces[at]
         return alike and int(self._datagrams.size_bytes[other]) == int(self._packets["size_bytes"][at])
+
+
+def resolution_ns(times_ns: Integers) -> int:
+    """The largest power of ten that divides every time from the first one on: how finely a trace is stamped."""
+    since = np.diff(times_ns)
+    step = _COARSEST_NS
+    while step > 1 and (since % step).any():
+        step //= 10
+    return step if since.any() else 1
 
 
 def _last(mask: Mask) -> int:

@@ -1,7 +1,6 @@
 """Whether an end's clock agrees with the link's: nothing arrives before it was sent. Pure."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +9,6 @@ from longlook.normalise.rows import NULL, Integers, Rows
 
 TOLERANCE_NS = 20_000
 """By which a stamp may be wrong beyond its own resolution: it is taken some instructions before or after the deed."""
-_COARSEST_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -22,28 +20,19 @@ class Lag:
     median_ns: int
     most_ns: int
 
-    def as_metadata(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
-
 def lag_of(packets: Rows, joined: Joined, times_ns: Integers, *, forwards: bool) -> Lag | None:
-    """How long packets took between the end and the link, by both clocks; None where no pair is known."""
-    paired = np.flatnonzero(joined.datagram != NULL)
+    """How long packets took between the end and the link, by both clocks; None where no pair is known.
+
+    Packets with a short header alone count, where there are any: each is a datagram of its own, and none waits for keys.
+    """
+    paired = joined.datagram != NULL
+    short = paired & packets.matches("space", "1rtt")
+    paired = np.flatnonzero(short if short.any() else paired)
     if not len(paired):
         return None
     lag_ns = times_ns[joined.datagram[paired]] - packets["time_ns"][paired]
     lag_ns = lag_ns if forwards else -lag_ns
     return Lag(len(paired), int(lag_ns.min()), int(np.median(lag_ns)), int(lag_ns.max()))
-
-
-def resolution_ns(times_ns: Integers) -> int:
-    """The largest power of ten that divides every time from the first one on: how finely a trace is stamped."""
-    since = np.diff(times_ns)
-    step = _COARSEST_NS
-    while step > 1 and (since % step).any():
-        step //= 10
-    return step if since.any() else 1
 
 
 def skew_problems(sent: Lag | None, received: Lag | None, resolution: int) -> list[str]:

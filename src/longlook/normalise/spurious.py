@@ -68,6 +68,14 @@ def received_of(rows: Rows) -> Received:
     return Received(keys[first], rows["time_ns"][first])
 
 
+def by_number(received: Rows, sent: Sent) -> Joined:
+    """Received packets ↔ the datagrams that the other end sent them in."""
+    known, position = _look_up(keys_of(received), sent.keys)
+    datagram = np.full(len(received), NULL, np.int64)
+    datagram[known] = sent.datagram[position[known]]
+    return Joined(datagram, float(np.mean(datagram != NULL)) if len(received) else None)
+
+
 def find_spurious(
     vantage: str, place: Place, lost: Rows, sent: Sent, datagrams: Datagrams, received: Received | None
 ) -> Losses:
