@@ -1,5 +1,6 @@
 """A trial's packet log as pcapng, with the TLS secrets of its connections where they were kept."""
 
+import json
 import struct
 from pathlib import Path
 
@@ -11,9 +12,9 @@ _TLS_KEY_LOG = 0x544C534B
 """draft-ietf-opsawg-pcapng, Decryption Secrets Block: secrets in the format of NSS's key log."""
 
 
-def write(log: Path, keys: Path | None, out: Path) -> None:
-    """Write a capture file of a packet log. InputError where the log is none, or names no file that can be written."""
-    ask_link("pcapng", str(log), str(out))
+def write(log: Path, keys: Path | None, out: Path) -> int:
+    """Write a capture file of a packet log; how many packets it has. InputError where the log is none."""
+    said = json.loads(ask_link("pcapng", str(log), str(out)).splitlines()[-1])
     if keys is not None and (secrets := keys.read_bytes()):
         capture = out.read_bytes()
         kind, length_bytes = struct.unpack_from("<II", capture)
@@ -21,6 +22,7 @@ def write(log: Path, keys: Path | None, out: Path) -> None:
             raise InputError(f"{out}: the capture does not begin with a section", "build again: make build")
         # Secrets stand before the packets that they open.
         out.write_bytes(capture[:length_bytes] + _secrets_block(secrets) + capture[length_bytes:])
+    return int(said["packets"])
 
 
 def _secrets_block(secrets: bytes) -> bytes:

@@ -89,11 +89,10 @@ def header(trace: Trace) -> dict[str, Any]:
     return {
         "file_schema": FILE_SCHEMA,
         "serialization_format": SERIALIZATION,
-        "title": f"{trace.vantage}'s end of {trace.flow or 'a connection'}",
-        **({"code_version": trace.producer} if trace.producer else {}),
+        "title": trace.producer or OWN,
         "trace": {
             "event_schemas": list(EVENT_SCHEMAS),
-            "vantage_point": {"type": kind, **({"name": trace.producer} if trace.producer else {})},
+            "vantage_point": {"type": kind},
             "common_fields": common,
         },
     }

@@ -16,7 +16,7 @@ OWN = "longlook"
 """Category of events that the drafts have no name for, and prefix of such fields."""
 
 Row = Mapping[str, Any]
-Member = tuple[str, str]  # key, JSON text
+Member = tuple[str, str]  # key and JSON text; without a key, members as they were logged
 
 _PACKET_TYPES = {
     "initial": "initial",
@@ -158,16 +158,16 @@ def _milestone(row: Row) -> _Made | None:
 
 
 def _parameters(row: Row) -> _Made | None:
-    """Parameters as they were logged; ours, where their text is none that the draft's event could give back."""
+    """Parameters as they were logged, member for member; only ours where that is not all that the row says."""
+    if any(row[name] is not None for name in COLUMNS if name not in ("name", "detail")):
+        return None
     try:
         known = json.loads(row["detail"] or "")
     except ValueError:
         return None
-    if not isinstance(known, dict) or any(key == "initiator" or key.startswith(OWN) for key in known):
+    if not isinstance(known, dict) or "initiator" in known:
         return None
-    if _json(known) != row["detail"] or list(known) != sorted(known):
-        return None
-    members = [(key, _json(value)) for key, value in known.items()]
+    members: list[Member] = [] if not known else [("", row["detail"].strip()[1:-1])]
     if row["name"] == "recovery":
         return "recovery_parameters_set", members, ("name", "detail")
     if row["name"] in ("local", "remote"):
@@ -209,4 +209,4 @@ def _json(value: object) -> str:
 
 
 def _object(members: list[Member]) -> str:
-    return "{" + ",".join(f'"{key}":{text}' for key, text in members) + "}"
+    return "{" + ",".join(f'"{key}":{text}' if key else text for key, text in members) + "}"
