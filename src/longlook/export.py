@@ -126,34 +126,28 @@ def _producer(said: Mapping[str, Any], end: str) -> str | None:
 
 
 def _of_trace(table: pa.Table, account: Mapping[str, Any]) -> _Source:
-    """Connections of a trace become flows: where it does not name its addresses, its own id stands for them."""
+    """Rows get the flow of their connection, also those from before its addresses were said."""
     said = account.get("connections", [])
-    names = [_flow(connection, number, account) for number, connection in enumerate(said)]
-    if "connection" in table.column_names and names:
-        numbers = table["connection"].combine_chunks()
-        known = pa.DictionaryArray.from_arrays(numbers.cast(pa.int32()), pa.array(names, pa.string()))
-        own = table["flow"].cast(pa.string())
-        flow = pc.coalesce(own, pa.chunked_array([known.cast(pa.string())])) if len(said) > 1 else own
+    names = [_flow(connection, account, several=len(said) > 1) for connection in said]
+    if any(names):
+        numbers = table["connection"].combine_chunks().cast(pa.int32())
+        known = pa.DictionaryArray.from_arrays(numbers, pa.array(names, pa.string())).cast(pa.string())
+        flow = pc.coalesce(table["flow"].cast(pa.string()), pa.chunked_array([known]))
         table = table.set_column(table.column_names.index("flow"), EVENT_SCHEMA.field("flow"), _encoded(flow))
-    facts = {}
-    vantages = set(table["vantage"].cast(pa.string()).unique().to_pylist())
-    for number, connection in enumerate(said):
-        known_flows = {names[number], *([None] if len(said) == 1 else [])}
-        for flow_name in known_flows:
-            for end in vantages:
-                facts[end, flow_name] = {
-                    "connection_id": connection.get("connection_id"),
-                    "producer": account.get("producer"),
-                    "reference_unix_ns": account.get("reference_unix_ns"),
-                }
+    shared = {name: account.get(name) for name in ("producer", "reference_unix_ns")}
+    facts = {
+        (end, name): {**shared, "connection_id": connection.get("connection_id")}
+        for name, connection in zip(names, said, strict=True)
+        for end in table["vantage"].cast(pa.string()).unique().to_pylist()
+    }
     return _Source(table, facts, account)
 
 
-def _flow(connection: Mapping[str, Any], number: int, account: Mapping[str, Any]) -> str:
+def _flow(connection: Mapping[str, Any], account: Mapping[str, Any], *, several: bool) -> str | None:
     if connection.get("client") and connection.get("server"):
         protocol = "tcp" if account.get("format") == "tcp" else "udp"
         return f"{protocol} {connection['client']} {connection['server']}"
-    return str(connection.get("connection_id") or f"connection-{number}")
+    return str(connection.get("connection_id") or "unknown") if several else None
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
