@@ -1,26 +1,32 @@
 """The stages between raw artefacts and samples, trial by trial and on all processors: normalise, then measure."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from longlook import registry
+from longlook.events import Events
 from longlook.measurecache import MeasureCache
 from longlook.metrics import Metric
 from longlook.metrics.goodput import goodput_timeline
 from longlook.model import Outcome, Run, Study, Trial
 from longlook.normalise import normalise_trial
-from longlook.store import TIMELINE, RunFolder
+from longlook.statetimes import EVENT_COLUMNS, times_in_states
+from longlook.store import EVENTS, TIMELINE, RunFolder
 from longlook.timeline import Timeline
+from longlook.trialevents import needs_events, write_events
 
 GOODPUT_BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Widths of a bin of goodput over time; the first that needs no more than GOODPUT_MOST_BINS is taken."""
 GOODPUT_MOST_BINS = 60
+
+STATE_COLUMNS = ("vantage", "flow", "state", "source", "time_s", "share", "visits")
 
 
 @dataclass(frozen=True)
@@ -31,10 +37,14 @@ class Measured:
     run: Run
     values: dict[str, float | None]
     goodput: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, time_s, mbps
+    states: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of STATE_COLUMNS
 
 
 def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], None]) -> list[Measured]:
-    """Every attempt of every trial in the order of the plan. Writes `timeline.parquet` beside each good attempt."""
+    """Every attempt of every trial in the order of the plan.
+
+    Writes `timeline.parquet` beside each good attempt, and `events.parquet` where it captured traces.
+    """
     cache = MeasureCache(study.metrics)
     attempts = [(trial, path, run) for trial in folder.plan.trials for path, run in folder.attempts(trial.id)]
     work = [_Work(path, trial, run, study.metrics, cache.key(path, trial, run)) for trial, path, run in attempts]
@@ -63,7 +73,7 @@ def _known(work: _Work, cache: MeasureCache) -> Measured | None:
     data = None if work.key is None else cache.fetch(work.key, work.path)
     if data is None:
         return None
-    return Measured(work.trial, work.run, data["values"], _goodput_frame(work.trial, data["goodput"]))
+    return _measured(work, data)
 
 
 def _map(work: list[_Work]) -> Iterator[Measured]:
@@ -79,11 +89,30 @@ def _measure(work: _Work) -> Measured:
     timeline = normalise_trial(work.path, work.trial, work.run)
     (work.path / TIMELINE).unlink(missing_ok=True)  # it may be the cache's too
     timeline.write(work.path / TIMELINE)
-    values = {name: metric.measure(timeline) for name, metric in _metrics(work.metrics)}
-    goodput = _goodput(timeline)
+    traced = write_events(work.path, work.trial, work.run, timeline, work.path / EVENTS)
+    if traced and needs_events(work.metrics):
+        timeline = timeline.with_events(Events.read(work.path / EVENTS))
+    data = {
+        "values": {name: metric.measure(timeline) for name, metric in _metrics(work.metrics)},
+        "goodput": _goodput(timeline),
+        "states": _states(timeline, work.path / EVENTS) if traced else None,
+    }
     if work.key is not None:
-        MeasureCache(work.metrics).keep(work.key, work.path, {"values": values, "goodput": goodput})
-    return Measured(work.trial, work.run, values, _goodput_frame(work.trial, goodput))
+        made = [TIMELINE, EVENTS] if traced else [TIMELINE]
+        MeasureCache(work.metrics).keep(work.key, work.path, data, made)
+    return _measured(work, data)
+
+
+def _measured(work: _Work, data: Mapping[str, Any]) -> Measured:
+    goodput, states = (_frame(work.trial, data[name]) for name in ("goodput", "states"))
+    return Measured(work.trial, work.run, data["values"], goodput, states)
+
+
+def _states(timeline: Timeline, events: Path) -> dict[str, list[Any]]:
+    """Times in states within the load, as columns."""
+    found = times_in_states(Events.read(events, EVENT_COLUMNS), timeline.load_window_ns())
+    rows = [{**asdict(each), "time_s": each.time_ns / 1e9} for each in found]
+    return {name: [row[name] for row in rows] for name in STATE_COLUMNS}
 
 
 def _goodput(timeline: Timeline) -> dict[str, list[float]] | None:
@@ -96,10 +125,11 @@ def _goodput(timeline: Timeline) -> dict[str, list[float]] | None:
     return {"time_s": table["t_s"].to_pylist(), "mbps": table["goodput_mbps"].to_pylist()}
 
 
-def _goodput_frame(trial: Trial, columns: dict[str, list[float]] | None) -> pd.DataFrame | None:
+def _frame(trial: Trial, columns: Mapping[str, list[Any]] | None) -> pd.DataFrame | None:
+    """Columns of a trial with what says which trial it is."""
     if columns is None:
         return None
-    frame = pd.DataFrame({name: pd.Series(values, dtype=float) for name, values in columns.items()})
+    frame = pd.DataFrame({name: pd.Series(values, dtype=None if values else float) for name, values in columns.items()})
     return frame.assign(trial_id=trial.id, arm=trial.arm, cell_id=trial.cell_id, round=trial.round)
 
 

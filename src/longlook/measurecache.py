@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -13,11 +14,16 @@ from longlook import codec, registry
 from longlook.entries import Entries
 from longlook.installing import file_digest
 from longlook.model import Run, Trial
+from longlook.normalise.tracefiles import raw_traces
 from longlook.store import TIMELINE
+from longlook.traceprogram import trace_program
 from longlook.trialcache import cache_root
 
 _DATA = "measured.json"
-_CODE = ("normalise", "metrics", "timeline.py", "measure.py", "measurecache.py")
+_CODE = (
+    *("normalise", "metrics", "timeline.py", "measure.py", "measurecache.py"),
+    *("events.py", "states.py", "statetimes.py", "tracedecoding.py", "trialevents.py"),
+)
 _LIBRARIES = ("numpy", "pyarrow", "pandas")
 
 
@@ -35,19 +41,22 @@ class MeasureCache:
                 return None
         except OSError:
             return None
-        made_of = [_code_digest(), self._metrics, codec.encode(trial), codec.encode(run)]
+        decoder = trace_program().digest if raw_traces(path) else None
+        made_of = [_code_digest(), decoder, self._metrics, codec.encode(trial), codec.encode(run)]
         return codec.content_hash(made_of, 64)
 
     def fetch(self, key: str, path: Path) -> Any | None:
-        """The data kept under a key, with the timeline laid into the trial's folder; None where there is none."""
-        data = self._entries.read(key, lambda folder: json.loads((folder / _DATA).read_text()))
-        missing = [] if (path / TIMELINE).exists() else [TIMELINE]
-        return data if data is not None and self._entries.lay(key, missing, path) else None
+        """The data kept under a key, with the tables laid into the trial's folder; None where there is none."""
+        found = self._entries.read(key, lambda folder: json.loads((folder / _DATA).read_text()))
+        if found is None:
+            return None
+        missing = [name for name in found["made"] if not (path / name).exists()]
+        return found["data"] if self._entries.lay(key, missing, path) else None
 
-    def keep(self, key: str, path: Path, data: Any) -> None:
-        """Store plain data and the timeline of a trial's folder; where that cannot be, it is measured again."""
+    def keep(self, key: str, path: Path, data: Any, made: Sequence[str] = (TIMELINE,)) -> None:
+        """Store plain data and the tables of a trial's folder; where that cannot be, it is measured again."""
         with suppress(OSError):
-            self._entries.keep(key, path, [TIMELINE], {_DATA: json.dumps(data)})
+            self._entries.keep(key, path, made, {_DATA: json.dumps({"data": data, "made": list(made)})})
 
 
 def measured_root() -> Path:

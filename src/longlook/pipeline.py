@@ -21,8 +21,6 @@ from longlook.execute import Executor, Progress, Provisions, Tally, endpoints, p
 from longlook.fingerprint import Fingerprint, fingerprint
 from longlook.guestkernel import kernel_program
 from longlook.hostfacts import host_facts
-from longlook.installing import file_digest
-from longlook.job import Program
 from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
 from longlook.model import TREND, ClaimResult, Estimate, Outcome, Plan, Study, Trial
@@ -133,13 +131,8 @@ def provide(plan: Plan, say: Callable[[str], None]) -> Provisions:
     programs = {(end.stack, end.version): install(f"{end.stack}@{end.version}", say) for end in endpoints(plan)}
     recorded = any(records_tcp(trial) for trial in plan.trials)
     return Provisions(
-        programs, prepare_contents(plan), tls.identity(), link_program(), _trace_program() if recorded else None
+        programs, prepare_contents(plan), tls.identity(), link_program(), trace_program() if recorded else None
     )
-
-
-def _trace_program() -> Program:
-    path = trace_program()
-    return Program(str(path), file_digest(path))
 
 
 def analyse(folder: RunFolder, observer: Observer) -> Result:
@@ -153,6 +146,7 @@ def analyse(folder: RunFolder, observer: Observer) -> Result:
         folder.write_manifest({**folder.manifest, "results": codec.encode(found)})
     samples = samples_table(study, [(entry.trial, entry.run, entry.values) for entry in measured])
     samples.to_parquet(folder.path / "samples.parquet", index=False)
+    _write_states(folder, measured)
     attempts = [(entry.trial, entry.run) for entry in measured]
     estimates = name_shortages(estimate(samples, study), study, attempts, folder.manifest["engine"])
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
@@ -253,6 +247,15 @@ def _manifest(
 def _metric_facts(study: Study) -> dict[str, MetricFacts]:
     metrics = {name: registry.get("metrics", name) for name in study.metrics}
     return {name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()}
+
+
+def _write_states(folder: RunFolder, measured: list[Measured]) -> None:
+    """`states.parquet`: times in states of every trial that captured traces; no file where none did."""
+    frames = [entry.states for entry in measured if entry.states is not None and len(entry.states)]
+    path = folder.path / "states.parquet"
+    path.unlink(missing_ok=True)
+    if frames:
+        pd.concat(frames, ignore_index=True).to_parquet(path, index=False)
 
 
 def _goodput(measured: list[Measured]) -> pd.DataFrame | None:

@@ -17,7 +17,8 @@ from longlook.errors import InputError, MachineError
 from longlook.model import SCHEMA_VERSION, Plan, Run, Study, Trial
 
 TIMELINE = "timeline.parquet"
-"""Of a trial's folder: made from the rest, and made again when it is missing."""
+EVENTS = "events.parquet"
+"""Of a trial's folder: made from the rest, and made again when they are missing. Events are of trials with traces."""
 
 FREE_BYTES_NEEDED = 200 * 1024 * 1024
 """Below this much free space no trial is started."""

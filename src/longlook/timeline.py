@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from longlook.errors import InputError
+from longlook.events import Events
 
 
 class Kind(StrEnum):
@@ -86,6 +87,8 @@ class Timeline:
     """Rows in order of time. `table` has the columns of SCHEMA; a column that says nothing of a kind is null there."""
 
     table: pa.Table
+    events: Events | None = None
+    """What traces say, where the trial has any and it was asked for."""
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -95,7 +98,12 @@ class Timeline:
 
     def with_metadata(self, metadata: Mapping[str, Any]) -> "Timeline":
         """The same rows with other metadata."""
-        return Timeline(self.table.replace_schema_metadata({_METADATA_KEY: json.dumps(metadata, sort_keys=True)}))
+        table = self.table.replace_schema_metadata({_METADATA_KEY: json.dumps(metadata, sort_keys=True)})
+        return Timeline(table, self.events)
+
+    def with_events(self, events: Events) -> "Timeline":
+        """The same rows beside the events of the trial's traces."""
+        return Timeline(self.table, events)
 
     def select(
         self, kind: str | Sequence[str], vantage: str | None = None, *, priming: bool | None = False
@@ -132,6 +140,15 @@ class Timeline:
         packets = self.select(kinds, "link")
         inside = pc.and_(pc.greater_equal(packets["time_ns"], first_ns), pc.less_equal(packets["time_ns"], last_ns))
         return packets.filter(pc.and_(inside, _is_in(packets["direction"], [direction])))
+
+    def events_in_load(self, kinds: Sequence[str], vantage: str) -> pa.Table | None:
+        """Events of some kinds at one end inside the load window; None where no trace of that end tells of a load."""
+        window = self.load_window_ns()
+        if self.events is None or window is None or vantage not in {end for _, end in self.events.senders()}:
+            return None
+        rows = self.events.select(kinds, vantage)
+        inside = pc.and_(pc.greater_equal(rows["time_ns"], window[0]), pc.less_equal(rows["time_ns"], window[1]))
+        return rows.filter(inside)
 
     def write(self, path: Path) -> None:
         """Save as Parquet."""

@@ -14,8 +14,8 @@ from longlook.errors import InputError
 from longlook.execute import Provisions, in_parallel, make_job
 from longlook.installing import file_digest
 from longlook.model import Outcome, Run, Trial
-from longlook.normalise import normalise_trial
-from longlook.store import TIMELINE, RunFolder, write_json
+from longlook.store import EVENTS, TIMELINE, RunFolder, write_json
+from longlook.trialevents import full_timeline
 from longlook.verification import Checked, Imprint, Repeat, Verification, check, differences
 
 RESULT = "verification.json"
@@ -37,11 +37,11 @@ def imprint(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> Imp
     files = {
         str(path.relative_to(folder)): file_digest(path)
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != TIMELINE
+        if path.is_file() and path.name not in (TIMELINE, EVENTS)
     }
     if run.outcome is not Outcome.OK:
         return Imprint(run.outcome, files, None, {}, None)
-    timeline = normalise_trial(folder, trial, run)
+    timeline = full_timeline(folder, trial, run, metrics)
     values = {name: registry.get("metrics", name).measure(timeline) for name in {*metrics, _LOAD}}
     samples = {name: values[name] for name in metrics}
     return Imprint(run.outcome, files, timeline.digest(), samples, values[_LOAD])

@@ -57,7 +57,9 @@ def test_random_gaps_on_either_side_are_found(data: st.DataObject) -> None:
     lags_ns = random.integers(500, 40_000, count)
     missing = np.zeros(count, np.bool_)
     missing[random.choice(count, data.draw(st.integers(0, 3)), replace=False)] = True
-    lost, unlogged = (missing, np.zeros_like(missing)) if data.draw(st.booleans()) else (np.zeros_like(missing), missing)
+    lost, unlogged = (
+        (missing, np.zeros_like(missing)) if data.draw(st.booleans()) else (np.zeros_like(missing), missing)
+    )
     first = Side(times[~unlogged], sizes[~unlogged])
     second = Side((times + lags_ns)[~lost], sizes[~lost])
     pairs = align(first, second, LAGS)

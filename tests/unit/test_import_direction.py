@@ -33,8 +33,8 @@ LAYERS: list[tuple[str, set[str]]] = [
             "executors",
             "guestkernel",
         }
-        | {"comparison", "bisection", "export"}
-        | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff"},
+        | {"comparison", "export", "bisection"}
+        | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff", "trialevents"},
     ),
     ("pipeline", {"pipeline", "conformance"}),
     ("command line", {"present", "cli", "terminal", "__main__"}),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from longlook import registry
+from longlook.events import EventKind
 from longlook.metrics import Metric
 from longlook.metrics.goodput import goodput_timeline
 from longlook.model import Better
@@ -203,7 +204,7 @@ def test_every_metric_is_well_formed(name: str) -> None:
     assert metric.name == name == name.lower()
     assert metric.label and metric.unit and metric.summary.endswith(".")
     assert metric.better in Better
-    assert metric.needs and set(metric.needs) <= set(Kind)
+    assert metric.needs and set(metric.needs) <= {*Kind, *EventKind}
 
 
 def test_the_document_lists_every_metric_as_it_says_of_itself() -> None:

@@ -65,7 +65,7 @@ class Target:
 
 
 def arguments(target: Target, profile: str, *, early_data: bool) -> list[str]:
-    """All flags, ending in the page that the browser starts with."""
+    """All flags, ending in the page that the browser starts with. NETLOGDIR takes a log of its network, a file each."""
     address = f"[{target.address}]" if ":" in target.address else target.address
     return [
         "--headless=new",
@@ -80,8 +80,14 @@ def arguments(target: Target, profile: str, *, early_data: bool) -> list[str]:
         "--enable-quic",
         f"--origin-to-force-quic-on={target.host('h3')}:{target.port}",
         *([] if early_data else _without_early_data()),
+        *_netlog("browser" if early_data else "browser-without-early-data"),
         "about:blank",
     ]
+
+
+def _netlog(name: str) -> list[str]:
+    folder = os.environ.get("NETLOGDIR")
+    return [f"--log-net-log={folder}/{name}.json"] if folder else []
 
 
 def _without_early_data() -> list[str]:

@@ -1,6 +1,7 @@
 """The one server that the browser talks to, and the preferences of its profile."""
 
 import json
+import os
 from dataclasses import dataclass
 
 HTTPS_PORT = 443
@@ -54,6 +55,7 @@ def preferences(target: Target) -> str:
         "network.http.http3.alt-svc-mapping-for-testing": f'{target.host("h3")};h3=":{target.port}"',
         "network.http.http3.disable_when_third_party_roots_found": False,  # the authority is ours
         "network.http.http3.enable": True,
+        "network.http.http3.enable_qlog": bool(os.environ.get("QLOGDIR")),  # they go to its temporary folder
         "network.proxy.type": 0,
     }
     return "".join(f'user_pref("{name}", {json.dumps(value)});\n' for name, value in sorted(entries.items()))

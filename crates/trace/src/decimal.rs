@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn what_is_no_number_or_too_large_is_none() {
-        for text in [&b""[..], b"-", b".", b"1.2.3", b"null", b"1e", b"18446744073709551615", b"1e400", b"NaN", b".5e"] {
+        for text in [&b""[..], b"-", b".", b"1.2.3", b"null", b"1e", b"18446744073709551615", b"1e400", b"NaN", b".5e"]
+        {
             assert_eq!(scaled(text, 0), None, "{}", String::from_utf8_lossy(text));
         }
         assert_eq!(scaled(b"1e-400", 6), Some(0));

@@ -7,11 +7,12 @@ use failure::Failure;
 use crate::account::Account;
 use crate::event::Vantage;
 use crate::input::{Input, RECORD_MARK};
+use crate::tcp;
 use crate::walk::{Learned, Walk};
 use crate::writer::{self, Halt};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-const HINT: &str = "longlook-trace decode reads qlog (JSON, NDJSON, JSON-SEQ), also packed with gzip";
+const HINT: &str = "longlook-trace decode reads qlog (JSON, NDJSON, JSON-SEQ), also packed with gzip, and recordings of the kernel's TCP";
 
 /// What to decode, and how.
 pub struct Task {
@@ -28,23 +29,31 @@ pub struct Task {
 /// Decodes a trace, recognised by its content.
 pub fn decode(task: &Task) -> Result<Account, Failure> {
     let mut input = open(task)?;
+    input.more();
+    if input.pending().starts_with(tcp::MAGIC) {
+        return tcp::decode(&task.input, &task.output, task.limit_bytes);
+    }
     let container = match recognise(&mut input) {
         Some(container) => container,
         None => return Err(refuse(&task.input, &input)),
     };
     let mut learned: Option<Learned> = None;
-    let account = writer::write(&task.output, || Account::new("qlog", container), |writer| {
-        let mut input = open(task)?;
-        recognise(&mut input);
-        let again = Walk::new(&mut input, writer, task.vantage, learned.as_ref()).file()?;
-        match again {
-            Some(seen) => {
-                learned = Some(seen);
-                Err(Halt::Learned)
+    let account = writer::write(
+        &task.output,
+        || Account::new("qlog", container),
+        |writer| {
+            let mut input = open(task)?;
+            recognise(&mut input);
+            let again = Walk::new(&mut input, writer, task.vantage, learned.as_ref()).file()?;
+            match again {
+                Some(seen) => {
+                    learned = Some(seen);
+                    Err(Halt::Learned)
+                }
+                None => Ok(()),
             }
-            None => Ok(()),
-        }
-    })?;
+        },
+    )?;
     Ok(account)
 }
 

@@ -11,6 +11,7 @@ pub mod json;
 pub mod qlog;
 pub mod rfc3339;
 pub mod spill;
+pub mod tcp;
 pub mod texts;
 pub mod values;
 pub mod walk;

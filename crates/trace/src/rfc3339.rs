@@ -15,7 +15,10 @@ pub fn unix_ns(text: &str) -> Option<i64> {
     let (hour, minute) = (number(parts.next()?)?, number(parts.next()?)?);
     let second_ns = scaled(parts.next()?.as_bytes(), 9)?;
     let sensible = (1..=12).contains(&month) && (1..=31).contains(&day) && (0..=24).contains(&hour);
-    if !sensible || !(0..=9999).contains(&year) || !(0..60).contains(&minute) || !(0..=60_999_999_999).contains(&second_ns)
+    if !sensible
+        || !(0..=9999).contains(&year)
+        || !(0..60).contains(&minute)
+        || !(0..=60_999_999_999).contains(&second_ns)
     {
         return None;
     }
@@ -58,7 +61,9 @@ mod tests {
 
     #[test]
     fn other_texts_are_none() {
-        for text in ["", "unknown", "2026-11-21", "2026-13-01T00:00:00Z", "2026-11-21T02:41Z", "2026-11-21T02:41:30", "+:T:-"] {
+        for text in
+            ["", "unknown", "2026-11-21", "2026-13-01T00:00:00Z", "2026-11-21T02:41Z", "2026-11-21T02:41:30", "+:T:-"]
+        {
             assert_eq!(unix_ns(text), None, "{text}");
         }
     }

@@ -1,7 +1,6 @@
 """The client of a trial: a program of its own, or one that is already warm. The trial treats both alike."""
 
 import json
-import shutil
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +11,7 @@ from longlook.lab.network import Side
 from longlook.lab.process import Process, start, stop
 from longlook.lab.proctable import cpu_of_tree
 from longlook.lab.session import Session, Sessions
+from longlook.lab.warmtraces import WarmTraces
 from longlook.stacks import ClientJob, Command
 
 
@@ -100,8 +100,7 @@ class SessionClient:
         self._session, self._sessions, self._folder = session, sessions, folder
         self._cpu_before_s = 0.0
         self._finished = False
-        self._stderr_from = _size(session.stderr)
-        self._keys_from = _size(session.keylog)
+        self._traces = WarmTraces(session)
 
     @property
     def process(self) -> Process:
@@ -131,21 +130,7 @@ class SessionClient:
         self._finished = True
         cpu_s = max(0.0, cpu_of_tree(self.process.pid) - self._cpu_before_s) if self.process.exit is None else 0.0
         self.process.redirect(None)
-        _copy_from(self._session.stderr, self._stderr_from, self._folder / "client.stderr")
-        if self._session.keylog is not None:
-            _copy_from(self._session.keylog, self._keys_from, self._folder / "keys.log")
+        self._traces.keep(self._folder)
         if not trusted:
             self._sessions.drop(self._session)
         return cpu_s
-
-
-def _size(path: Path | None) -> int:
-    return path.stat().st_size if path is not None and path.exists() else 0
-
-
-def _copy_from(source: Path, offset: int, target: Path) -> None:
-    if not source.exists():
-        return
-    with source.open("rb") as whole, target.open("wb") as part:
-        whole.seek(offset)
-        shutil.copyfileobj(whole, part)

@@ -190,7 +190,7 @@ class Rig:
                 stack,
                 program,
                 self._job.identity,
-                keylog=trial.capture.keylog,
+                capture=trial.capture,
                 cpu_share=trial.client_cpu_share,
             )
             self._quota = session.quota

@@ -1,7 +1,7 @@
 """Session clients: started once, warm between trials, each in a client namespace of its own that lasts as long."""
 
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.job import Identity, Program
@@ -10,6 +10,7 @@ from longlook.lab.namespace import Namespace
 from longlook.lab.network import CLIENT, Side
 from longlook.lab.process import Process, start, stop
 from longlook.lab.surroundings import Surroundings
+from longlook.model import Capture
 from longlook.stacks import Stack
 
 
@@ -20,19 +21,22 @@ class Session:
     process: Process
     router: Namespace
     side: Side
+    folder: Path  # its scratch: traces of its connections are somewhere in it
     stderr: Path
     keylog: Path | None
+    netlogs: Path  # where a browser puts its netlogs
+    capture: Capture
     quota: CpuQuota | None
     ready: bool = False
 
 
-Key = tuple[str, str, str, bool, float | None]
+Key = tuple[str, str, str, Capture, float | None]
 
 
 class Sessions:
     """All session clients of a laboratory by what they depend on.
 
-    That is stack, program, identity, whether keys are logged, and the share of a CPU.
+    That is stack, program, identity, what it is to keep, and the share of a CPU.
     """
 
     def __init__(self, surroundings: Surroundings, path: str) -> None:
@@ -42,16 +46,17 @@ class Sessions:
         self._started = 0
 
     def get(
-        self, stack: Stack, program: Program, identity: Identity, *, keylog: bool, cpu_share: float | None = None
+        self, stack: Stack, program: Program, identity: Identity, *, capture: Capture, cpu_share: float | None = None
     ) -> Session:
         """The warm client, or a new one that is yet to become ready."""
-        key = (stack.name, program.path, identity.spki_sha256, keylog, cpu_share)
+        capture = replace(capture, tcp=False)  # nothing of the client's
+        key = (stack.name, program.path, identity.spki_sha256, capture, cpu_share)
         session = self._open.get(key)
         if session is not None and not session.process.has_ended():
             return session
         if session is not None:
             self.drop(session)
-        self._open[key] = session = self._start(stack, program, identity, keylog=keylog, cpu_share=cpu_share)
+        self._open[key] = session = self._start(stack, program, identity, capture=capture, cpu_share=cpu_share)
         return session
 
     def drop(self, session: Session) -> None:
@@ -78,15 +83,20 @@ class Sessions:
             self.drop(session)
 
     def _start(
-        self, stack: Stack, program: Program, identity: Identity, *, keylog: bool, cpu_share: float | None
+        self, stack: Stack, program: Program, identity: Identity, *, capture: Capture, cpu_share: float | None
     ) -> Session:
         if stack.session_command is None:
             raise ValueError(f"{stack.name} has no session client")
         self._started += 1
         folder = self._surroundings.scratch / f"session-{self._started}"
         folder.mkdir()
-        keys = folder / "keys.log" if keylog else None
+        keys = folder / "keys.log" if capture.keylog else None
+        netlogs, qlogs = folder / "netlog", folder / "qlog"
         own = {"HOME": str(folder), "TMPDIR": str(folder), **({"SSLKEYLOGFILE": str(keys)} if keys else {})}
+        for wanted, name, place in ((capture.netlog, "NETLOGDIR", netlogs), (capture.qlog, "QLOGDIR", qlogs)):
+            if wanted:
+                place.mkdir()
+                own[name] = str(place)
         command = stack.session_command(program, identity)
         with ExitStack() as undo:
             quota = (
@@ -109,4 +119,4 @@ class Sessions:
                     with_stdin=True,
                 )
             undo.pop_all()
-        return Session(process, router, side, folder / "stderr", keys, quota)
+        return Session(process, router, side, folder, folder / "stderr", keys, netlogs, capture, quota)

@@ -14,8 +14,10 @@ RECEIVED_BY = {Vantage.CLIENT: "down", Vantage.SERVER: "up"}
 
 SHORT = "short"
 _KINDS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED, Kind.PACKET_QUEUED)
-_COLUMNS = ("time_ns", "kind", "flow", "direction", "payload_bytes", "transport_sequence", "arrival_ns", "detail")
-_COLUMNS += ("quic", "connection_id", "sequence")
+_COLUMNS = (
+    *("time_ns", "kind", "flow", "direction", "payload_bytes", "transport_sequence", "arrival_ns", "detail"),
+    *("quic", "connection_id", "sequence"),
+)
 _DAMAGED = "a bit flipped"
 
 
@@ -42,7 +44,8 @@ class Datagrams:
     @property
     def delivered(self) -> Mask:
         """Which left the link undamaged."""
-        return self.departure_ns != NULL
+        left: Mask = self.departure_ns != NULL
+        return left
 
     def take(self, chosen: Mask | Integers) -> "Datagrams":
         """Some of them, or all in another order."""

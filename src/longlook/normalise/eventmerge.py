@@ -34,7 +34,9 @@ def write_merged(parts: Sequence[Part], extra: Sequence[pa.Table], out: Path, me
     """
     streams: list[Iterator[pa.Table]] = [_batches(part) for part in parts]
     streams += [iter([_sorted(table)]) for table in extra if table.num_rows]
-    schema = EVENT_SCHEMA.with_metadata(Events(EVENT_SCHEMA.empty_table()).with_metadata(metadata).table.schema.metadata)
+    schema = EVENT_SCHEMA.with_metadata(
+        Events(EVENT_SCHEMA.empty_table()).with_metadata(metadata).table.schema.metadata
+    )
     with pq.ParquetWriter(out, schema, compression="zstd", compression_level=1) as writer:
         for table in _merged(streams):
             writer.write_table(table.cast(EVENT_SCHEMA), row_group_size=65_536)

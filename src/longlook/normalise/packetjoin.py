@@ -43,7 +43,7 @@ def join(packets: Rows, datagrams: Datagrams, times_ns: Integers, *, forwards: b
     """
     if not len(packets) or not len(datagrams):
         return Joined(np.full(len(packets), NULL, np.int64), 0.0 if len(packets) else None)
-    spaces = [_FORMS.get(space, space) for space in packets.texts["space"]]
+    spaces: list[str | None] = [_FORMS.get(space, space) for space in packets.texts["space"]]
     together_ns = max(resolution_ns(packets["time_ns"]), _SENT_TOGETHER_NS) if forwards else _RECEIVED_TOGETHER_NS
     matcher = _Handshake(packets, datagrams, spaces, together_ns)
     at, other = matcher.walk()
@@ -82,7 +82,9 @@ class _Handshake:
         self._end = _last(~is_short & (packets["space"] != NULL)) + 1
         self._end_datagrams = _last(known & ~datagrams.is_form(SHORT)) + 1
         look = _LOOK_AHEAD + 1
-        self._spaces = [spaces[code] if code != NULL else None for code in packets["space"][: self._end + look].tolist()]
+        self._spaces = [
+            spaces[code] if code != NULL else None for code in packets["space"][: self._end + look].tolist()
+        ]
         self._forms = [
             datagrams.forms[code] if code != NULL else None
             for code in datagrams.form[: max(self._end, self._end_datagrams) + look].tolist()

@@ -10,8 +10,10 @@ from longlook.events import EventKind
 from longlook.normalise.rows import NULL, Integers, Mask, Rows
 from longlook.normalise.spurious import NUMBER_SPACES
 
-COLUMNS = ("time_ns", "kind", "space", "packet_number", "size_bytes", "name", "detail", "value", "cwnd_bytes")
-COLUMNS += ("ssthresh_bytes", "in_flight_bytes", "srtt_ns", "latest_rtt_ns", "min_rtt_ns", "pacing_bps", "acked_bytes")
+COLUMNS = (
+    *("time_ns", "kind", "space", "packet_number", "size_bytes", "name", "detail", "value"),
+    *("cwnd_bytes", "ssthresh_bytes", "in_flight_bytes", "srtt_ns", "latest_rtt_ns"),
+)
 
 APPLICATION = NUMBER_SPACES["1rtt"]
 UNKNOWN_RTT_NS = 333_000_000
@@ -66,7 +68,8 @@ class Sender:
         """Which rows concern packets of the application's number space, or packets of no known space."""
         codes = [code for code, text in enumerate(self.rows.texts["space"]) if NUMBER_SPACES.get(text) == APPLICATION]
         space = self.rows["space"]
-        return np.isin(space, codes) | (space == NULL)
+        chosen: Mask = np.isin(space, codes) | (space == NULL)
+        return chosen
 
     @cached_property
     def highest_sent(self) -> Integers:

@@ -20,10 +20,11 @@ class Lag:
     median_ns: int
     most_ns: int
 
+
 def lag_of(packets: Rows, joined: Joined, times_ns: Integers, *, forwards: bool) -> Lag | None:
     """How long packets took between the end and the link, by both clocks; None where no pair is known.
 
-    Packets with a short header alone count, where there are any: each is a datagram of its own, and none waits for keys.
+    Packets with a short header alone count, where there are any: each is a datagram of its own, and no key is waited for.
     """
     paired = joined.datagram != NULL
     short = paired & packets.matches("space", "1rtt")

@@ -100,7 +100,7 @@ def find_spurious(
         "source": "link" if not by_peer.any() else np.where(by_link[spurious], "link", "derived").tolist(),
         "kind": EventKind.PACKET_SPURIOUS.value,
         "name": np.where(by_link[spurious], "link", "peer").tolist(),
-        "space": [lost.text("space", index) for index in spurious],
+        "space": [lost.text("space", index) for index in spurious.tolist()],
         "packet_number": lost["packet_number"][spurious],
         "size_bytes": pa.array(lost["size_bytes"][spurious], mask=lost["size_bytes"][spurious] == NULL),
         "value": (arrived_ns[spurious] - lost_ns[spurious]) / _NS_PER_S,
@@ -109,7 +109,7 @@ def find_spurious(
     counts = {
         "declared": declared,
         "spurious": len(spurious),
-        "unresolved": declared - int(np.count_nonzero((joined | by_peer))),
+        "unresolved": declared - int(np.count_nonzero(joined | by_peer)),
         **_undeclared(sent, datagrams, np.unique(keys), counted_only=bool((keys == NULL).any())),
     }
     return Losses(event_table(vantage, place, len(spurious), columns), counts)

@@ -69,7 +69,8 @@ def _mtu_probes(sender: Sender, lost: Integers) -> Mask:
     sizes = sender.rows["size_bytes"]
     acked = sender.rows.matches("kind", EventKind.PACKET_ACKED) & sender.application_packets
     largest = np.maximum.accumulate(np.where(acked, sizes, NULL))[lost]
-    return (largest != NULL) & (sizes[lost] > largest)
+    larger: Mask = (largest != NULL) & (sizes[lost] > largest)
+    return larger
 
 
 def slow_start(sender: Sender, recovery: tuple[Integers, Integers]) -> Steps:
@@ -81,23 +82,19 @@ def slow_start(sender: Sender, recovery: tuple[Integers, Integers]) -> Steps:
     if (metrics["ssthresh_bytes"] != NULL).any():
         threshold = metrics["ssthresh_bytes"]
         slow = (threshold == NULL) | (metrics["cwnd_bytes"] < threshold)
-        codes = np.where(slow, start, avoidance)
-        return Steps(np.append(begin, metrics["time_ns"]), np.append([start], codes))
-    times_ns, codes = [sender.begin_ns], [start]
+        return Steps(np.append(begin, metrics["time_ns"]), np.append([start], np.where(slow, start, avoidance)))
+    found = [(sender.begin_ns, start)]
     left_ns = _stopped_growing(sender, int(recovery[0][0]) if len(recovery[0]) else None)
     if left_ns is not None:
-        times_ns.append(left_ns)
-        codes.append(avoidance)
-    for time_ns, slow in _thresholds(metrics["time_ns"], metrics["cwnd_bytes"], recovery):
-        times_ns.append(time_ns)
-        codes.append(start if slow else avoidance)
-    order = np.argsort(times_ns, kind="stable")
-    return Steps(np.array(times_ns, np.int64)[order], np.array(codes, np.int64)[order])
+        found.append((left_ns, avoidance))
+    thresholds = _thresholds(metrics["time_ns"], metrics["cwnd_bytes"], recovery)
+    found += [(time_ns, start if slow else avoidance) for time_ns, slow in thresholds]
+    found.sort(key=lambda each: each[0])
+    times, codes = zip(*found, strict=True)
+    return Steps(np.array(times, np.int64), np.array(codes, np.int64))
 
 
-def _thresholds(
-    times_ns: Integers, windows: Integers, recovery: tuple[Integers, Integers]
-) -> list[tuple[int, bool]]:
+def _thresholds(times_ns: Integers, windows: Integers, recovery: tuple[Integers, Integers]) -> list[tuple[int, bool]]:
     """When slow start ends (False) and begins again (True), from the losses and the windows alone.
 
     A loss ends it. A window that collapses, after persistent congestion, begins it again up to half of what it was.

@@ -72,23 +72,23 @@ def find_states(rows: Rows, source: str) -> StateRows:
     says nothing of its states, rules find all of them.
     """
     sender = Sender(rows)
-    layers = _derived(sender)
+    rule = _derived(sender)
     own = _own(sender)
     if len(own.times_ns):
         weak = np.isin(own.codes, _GROWTH)
         strong = Steps(own.times_ns, np.where(weak, NULL, own.codes))
         says_limited = (own.codes == rules.CODES[State.APPLICATION_LIMITED]).any()
         layers = [
-            layers[Rule.TIMER],
-            layers[Rule.HANDSHAKE],
+            rule[Rule.TIMER],
+            rule[Rule.HANDSHAKE],
             Layer(OWN, source, strong),
-            *([] if says_limited else [layers[Rule.UNUSED_WINDOW]]),
-            layers[Rule.CAP],
+            *([] if says_limited else [rule[Rule.UNUSED_WINDOW]]),
+            rule[Rule.CAP],
             Layer(OWN, source, Steps(own.times_ns, np.where(weak, own.codes, NULL))),
-            layers[Rule.GROWTH],
+            rule[Rule.GROWTH],
         ]
         return _view(sender, layers)
-    return _view(sender, list(layers.values()))
+    return _view(sender, list(rule.values()))
 
 
 def derive_states(rows: Rows) -> StateRows:

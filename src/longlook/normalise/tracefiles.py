@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from longlook.model import Vantage
+TraceVantage = Literal["client", "server"]
 
 QLOG, TCP, NETLOG = "qlog", "tcp", "netlog"
-_ENDS = (Vantage.CLIENT, Vantage.SERVER)
+_ENDS: tuple[TraceVantage, ...] = ("client", "server")
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class RawTrace:
     path: Path
     name: str
     source: str
-    vantage: str
+    vantage: TraceVantage
 
     @property
     def transport(self) -> str:
@@ -26,11 +27,9 @@ class RawTrace:
 
 def raw_traces(folder: Path) -> list[RawTrace]:
     """Every trace below a trial's folder, in a stable order; empty files too."""
-    found = []
+    found: list[tuple[Path, str, TraceVantage]] = []
     for end in _ENDS:
         found += [(path, QLOG, end) for path in sorted((folder / "qlog" / end).rglob("*")) if path.is_file()]
     found += [(folder / "tcp" / f"{end}.tcptrace", TCP, end) for end in _ENDS]
-    found += [(folder / "netlog.json", NETLOG, Vantage.CLIENT)]
-    return [
-        RawTrace(path, str(path.relative_to(folder)), source, str(end)) for path, source, end in found if path.exists()
-    ]
+    found += [(folder / "netlog.json", NETLOG, "client")]
+    return [RawTrace(path, str(path.relative_to(folder)), source, end) for path, source, end in found if path.exists()]

@@ -22,10 +22,10 @@ from longlook.normalise.sender import COLUMNS
 from longlook.normalise.skew import Lag, lag_of, skew_problems
 from longlook.normalise.spurious import agreement, by_number, find_spurious, received_of, sent_of
 from longlook.normalise.states import find_states
-from longlook.normalise.tracefiles import RawTrace, raw_traces
+from longlook.normalise.tracefiles import RawTrace, TraceVantage, raw_traces
 from longlook.timeline import Timeline
 
-Decode = Callable[[Path, str, Path], Mapping[str, Any]]
+Decode = Callable[[Path, TraceVantage, Path], Mapping[str, Any]]
 """Writes the rows of a trace from a vantage to a Parquet file, and says its account. InputError: it is no trace."""
 
 
@@ -49,6 +49,7 @@ class _Joins:
     sent_datagrams: Datagrams
     sent_lag: Lag | None
     received_rows: Rows
+    received_datagrams: Datagrams
 
 
 def normalise_traces(
@@ -115,7 +116,10 @@ class _Stage:
                 self._traced.append(traced)
         source["clock_from"] = "trace" if reference is not None else "link" if offset_ns is not None else "nothing"
         if offset_ns is None:
-            source["warnings"] = [*source.get("warnings", []), {"problem": "its clock could not be told: times are its own"}]
+            source["warnings"] = [
+                *source.get("warnings", []),
+                {"problem": "its clock could not be told: times are its own"},
+            ]
         self.parts.append(Part(decoded, offset_ns or 0, trace.vantage, places or [Place(None, False, "no connection")]))
 
     def _place(
@@ -131,7 +135,7 @@ class _Stage:
                 offset_ns = self._anchor(trace, place, rows)
             rows = _shifted(rows, offset_ns or 0)
             if trace.transport == "udp":
-                joins = self._join(trace.vantage, place, rows, note)
+                joins = self._join(trace.vantage, place.flow, place, rows, note)
         else:
             rows = _shifted(rows, offset_ns or 0)
         return _Traced(trace, place, rows, joins, note), offset_ns
@@ -151,16 +155,16 @@ class _Stage:
         times_ns = datagrams.arrival_ns if sent else np.sort(datagrams.departure_ns[datagrams.delivered])
         return int(times_ns[0] - rows["time_ns"][packets[0]]) if len(times_ns) else None
 
-    def _join(self, vantage: str, place: Place, rows: Rows, note: dict[str, Any]) -> _Joins:
-        assert place.flow is not None
+    def _join(self, vantage: str, flow: str, place: Place, rows: Rows, note: dict[str, Any]) -> _Joins:
         sent_rows = rows.kind(EventKind.PACKET_SENT)
         end = Vantage(vantage)
-        out = self._link.datagrams(place.flow, SENT_BY[end], priming=place.priming)
+        out = self._link.datagrams(flow, SENT_BY[end], priming=place.priming)
         sent = join(sent_rows, out, out.arrival_ns, forwards=True)
         note["resolution_ns"] = resolution_ns(rows["time_ns"])
         lag = lag_of(sent_rows, sent, out.arrival_ns, forwards=True)
         note["sent"] = _join_note(sent_rows, out, sent, lag)
-        return _Joins(sent_rows, sent, out, lag, rows.kind(EventKind.PACKET_RECEIVED))
+        back = self._link.datagrams(flow, RECEIVED_BY[end], priming=place.priming)
+        return _Joins(sent_rows, sent, out, lag, rows.kind(EventKind.PACKET_RECEIVED), back)
 
     def finish(self) -> list[pa.Table]:
         """Rows that only several records together give: states, and losses that were none."""
@@ -176,14 +180,12 @@ class _Stage:
 
     def _check_clock(self, traced: _Traced, joins: _Joins, peer: _Joins | None) -> None:
         """Note how long packets took from the link to this end, and what cannot be if the clocks agree."""
-        rows, flow = joins.received_rows, traced.place.flow
+        rows = joins.received_rows
         if peer is not None:
             came, departure_ns = peer.sent_datagrams, peer.sent_datagrams.departure_ns
             received = by_number(rows, sent_of(peer.sent_rows, peer.sent))
         else:
-            assert flow is not None
-            end = Vantage(traced.trace.vantage)
-            came = self._link.datagrams(flow, RECEIVED_BY[end], priming=traced.place.priming).in_order_of_departure()
+            came = joins.received_datagrams.in_order_of_departure()
             departure_ns = came.departure_ns
             received = join(rows, came, departure_ns, forwards=False)
         lag = lag_of(rows, received, departure_ns, forwards=False)

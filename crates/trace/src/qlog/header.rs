@@ -72,7 +72,8 @@ impl Header {
             _ if fields.contains(&Field::DeltaTime) => TimeFormat::Delta,
             _ => TimeFormat::Unsaid,
         };
-        let connection_id = ["ODCID", "group_id", "group_ids", "dcid"].into_iter().find_map(|key| hexadecimal(of_common(key)));
+        let connection_id =
+            ["ODCID", "group_id", "group_ids", "dcid"].into_iter().find_map(|key| hexadecimal(of_common(key)));
         Self {
             vantage: vantage(trace.get("vantage_point")),
             schema: schema(file, trace),

@@ -15,7 +15,13 @@ use crate::writer::EventWriter;
 type Members = Map<String, Value>;
 
 impl Qlog {
-    pub(super) fn rare(&mut self, at: At, what: What, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
+    pub(super) fn rare(
+        &mut self,
+        at: At,
+        what: What,
+        record: &Record,
+        writer: &mut EventWriter,
+    ) -> Result<(), Refusal> {
         let data: Members = serde_json::from_slice(record.data).map_err(|_| Bad::Shape)?;
         let text = |key: &str| data.get(key).and_then(Value::as_str);
         match what {
@@ -106,17 +112,27 @@ impl Qlog {
 
     fn closed(&mut self, at: At, data: &Members, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
         let mut words = Vec::new();
-        for key in ["owner", "initiator", "connection_error", "application_error", "connection_code", "application_code"] {
+        for key in
+            ["owner", "initiator", "connection_error", "application_error", "connection_code", "application_code"]
+        {
             words.extend(data.get(key).map(word));
         }
-        words.extend(["error_code", "internal_code", "trigger", "reason"].iter().filter_map(|key| data.get(*key)).map(word));
+        words.extend(
+            ["error_code", "internal_code", "trigger", "reason"].iter().filter_map(|key| data.get(*key)).map(word),
+        );
         words.extend(record.trigger.map(|trigger| crate::json::text(trigger).into_owned()));
         words.retain(|word| !word.is_empty());
         let idle = words.iter().any(|word| matches!(word.as_str(), "idle_timeout" | "timeout" | "IdleTimeout"));
         self.milestone_once(at, if idle { "idle_timeout" } else { "closed" }, Some(&words.join(" ")), writer)
     }
 
-    fn key_updated(&mut self, at: At, data: &Members, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
+    fn key_updated(
+        &mut self,
+        at: At,
+        data: &Members,
+        record: &Record,
+        writer: &mut EventWriter,
+    ) -> Result<(), Refusal> {
         let text = |key: &str| data.get(key).and_then(Value::as_str);
         let key = text("key_type").or(text("type")).ok_or(Refusal::Skip("a key without a type"))?;
         let trigger = text("trigger").or(record.trigger.and_then(|trigger| std::str::from_utf8(trigger).ok()));

@@ -78,7 +78,12 @@ impl Qlog {
         Ok(writer.push(row)?)
     }
 
-    pub(super) fn congestion_state(&mut self, at: At, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
+    pub(super) fn congestion_state(
+        &mut self,
+        at: At,
+        record: &Record,
+        writer: &mut EventWriter,
+    ) -> Result<(), Refusal> {
         let mut new = None;
         Cursor::new(record.data).object(|key, cursor| {
             if key == b"new" || key == b"state" {

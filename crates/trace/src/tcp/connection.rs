@@ -1,0 +1,428 @@
+//! One connection of the kernel's TCP → events.
+//!
+//! A probe tells what a socket was before a segment was processed. What it tells was therefore made by the segment before
+//! it, and its rows have that one's time, unless a sample or a change of the congestion state shows that it came later.
+
+use super::message::Message;
+use super::metrics::Metrics;
+use crate::event::{Event, Kind, Source, Vantage};
+use crate::writer::{EventWriter, Halt};
+
+const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
+const OPEN: u8 = 0;
+const DISORDER: u8 = 1;
+const CWR: u8 = 2;
+const RECOVERY: u8 = 3;
+const LOSS: u8 = 4;
+
+const ESTABLISHED: u64 = 1;
+const SYN_SENT: u64 = 2;
+const SYN_RECEIVED: u64 = 3;
+const FIN_WAIT_1: u64 = 4;
+const TIME_WAIT: u64 = 6;
+const CLOSE: u64 = 7;
+const LAST_ACK: u64 = 9;
+const NEW_SYN_RECEIVED: u64 = 12;
+
+/// What the recording has; what it lacks is found less exactly from samples.
+#[derive(Debug, Clone, Copy)]
+pub struct Has {
+    /// Every segment that arrives.
+    pub probes: bool,
+    /// Every change of the congestion state.
+    pub states: bool,
+    /// Every retransmission.
+    pub retransmissions: bool,
+    /// Every step of the connection's life.
+    pub life: bool,
+}
+
+/// A probe's values.
+#[derive(Debug, Clone, Copy)]
+pub struct Probe {
+    /// When the segment arrived.
+    pub time_ns: i64,
+    /// When the one before it did; None for the first.
+    pub since_ns: Option<i64>,
+    /// Sequence number of the next new byte.
+    pub snd_nxt: u32,
+    /// Of the oldest byte that is not acknowledged.
+    pub snd_una: u32,
+    /// Segments.
+    pub cwnd: i64,
+    /// Segments.
+    pub ssthresh: i64,
+    /// µs.
+    pub srtt_us: i64,
+}
+
+struct Acknowledged {
+    una: u32,
+    bytes: i64,
+    /// What the kernel counts beside it: it counts a client's SYN too.
+    beyond: Option<i64>,
+}
+
+struct Waiting {
+    time_ns: i64,
+    metrics: Metrics,
+    bytes_acked: Option<i64>,
+}
+
+/// What is known of a connection so far.
+pub struct Connection {
+    blank: Event,
+    has: Has,
+    mss: Option<i64>,
+    metrics: Metrics,
+    acknowledged: Option<Acknowledged>,
+    /// A sample whose predecessors the next probe tells.
+    waiting: Option<Waiting>,
+    sampled: Option<Counters>,
+    state: u8,
+    state_since_ns: i64,
+    timeouts: i64,
+    app_limited: bool,
+    blocked: [bool; 2],
+    bbr: Option<&'static str>,
+    initial_window: Option<i64>,
+}
+
+/// Of a sample what only grows.
+#[derive(Clone, Copy)]
+struct Counters {
+    limited_us: [Option<u64>; 2],
+    retransmissions: Option<i64>,
+    timeouts: Option<i64>,
+}
+
+impl Connection {
+    /// One of which nothing has happened yet.
+    pub fn new(
+        number: u32,
+        vantage: Vantage,
+        flow: &str,
+        mss: Option<i64>,
+        has: Has,
+        writer: &mut EventWriter,
+    ) -> Self {
+        let blank = Event::new(0, vantage, Source::Tcp, Kind::Metrics);
+        Self {
+            blank: Event { connection: number, flow: writer.text(flow), ..blank },
+            has,
+            mss,
+            metrics: Metrics::default(),
+            acknowledged: None,
+            waiting: None,
+            sampled: None,
+            state: OPEN,
+            state_since_ns: i64::MIN,
+            timeouts: 0,
+            app_limited: false,
+            blocked: [false; 2],
+            bbr: None,
+            initial_window: None,
+        }
+    }
+
+    fn row(&self, time_ns: i64, kind: Kind) -> Event {
+        Event { time_ns, kind, ..self.blank }
+    }
+
+    fn learn(&mut self, time_ns: i64, now: &Metrics, writer: &mut EventWriter) -> Result<(), Halt> {
+        match self.metrics.learn(now) {
+            Some(news) => writer.push(news.fill(self.row(time_ns, Kind::Metrics))),
+            None => Ok(()),
+        }
+    }
+
+    /// A segment arrived.
+    pub fn probe(&mut self, probe: &Probe, writer: &mut EventWriter) -> Result<(), Halt> {
+        let made_ns = probe.since_ns.unwrap_or(probe.time_ns);
+        self.initial_window = self.initial_window.or(Some(probe.cwnd));
+        let mut window = Metrics::of_window(Some(probe.cwnd), Some(probe.ssthresh), Some(probe.srtt_us), self.mss);
+        if self.state == OPEN {
+            window.in_flight_bytes = Some(i64::from(probe.snd_nxt.wrapping_sub(probe.snd_una)));
+        }
+        let advance = self.advance(probe.snd_una);
+        let mut at_ns = made_ns;
+        if let Some(sample) = self.waiting.take() {
+            if made_ns <= sample.time_ns {
+                // Nothing arrived between them: the sample saw what the segment before it had made.
+                let Metrics { cwnd_bytes, ssthresh_bytes, srtt_ns, .. } = sample.metrics;
+                let made = Metrics { cwnd_bytes, ssthresh_bytes, srtt_ns, ..Metrics::default() };
+                self.learn(self.not_before_state(made_ns, sample.time_ns), &made, writer)?;
+                at_ns = sample.time_ns;
+                if let Some(acknowledged) = &mut self.acknowledged {
+                    acknowledged.beyond = sample.bytes_acked.map(|bytes| bytes - acknowledged.bytes);
+                }
+            }
+            self.learn(sample.time_ns, &sample.metrics, writer)?;
+        }
+        if advance > 0 {
+            window.acked_bytes = self.acknowledged.as_ref().map(|acknowledged| acknowledged.bytes);
+            writer.push(Event {
+                packet_number: Some(i64::from(probe.snd_una)),
+                size_bytes: Some(advance),
+                acked_bytes: window.acked_bytes,
+                ..self.row(made_ns, Kind::PacketAcked)
+            })?;
+        }
+        self.learn(self.not_before_state(at_ns, probe.time_ns), &window, writer)
+    }
+
+    /// The later of a time and the last change of the congestion state, where that lies before another.
+    fn not_before_state(&self, time_ns: i64, before_ns: i64) -> i64 {
+        if self.state_since_ns <= before_ns { time_ns.max(self.state_since_ns) } else { time_ns }
+    }
+
+    /// How many bytes are newly acknowledged.
+    fn advance(&mut self, una: u32) -> i64 {
+        let Some(acknowledged) = &mut self.acknowledged else {
+            self.acknowledged = Some(Acknowledged { una, bytes: 0, beyond: None });
+            return 0;
+        };
+        let advance = i64::from(una.wrapping_sub(acknowledged.una) as i32);
+        if advance > 0 {
+            acknowledged.una = una;
+            acknowledged.bytes += advance;
+        }
+        advance
+    }
+
+    /// The socket was asked.
+    pub fn sample(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
+        self.settle(writer)?;
+        if !message.has_info() {
+            return Ok(());
+        }
+        self.mss = message.mss().or(self.mss);
+        if self.sampled.is_none() {
+            self.parameters(time_ns, message, writer)?;
+        }
+        let acked = if self.has.probes { None } else { message.bytes_acked() };
+        if let (Some(now), Some(before)) = (acked, self.metrics.acked_bytes.or(Some(0)))
+            && now > before
+        {
+            let row = self.row(time_ns, Kind::PacketAcked);
+            writer.push(Event { size_bytes: Some(now - before), acked_bytes: Some(now), ..row })?;
+        }
+        let metrics = Metrics::of_sample(message, self.mss, acked);
+        self.waiting = Some(Waiting { time_ns, metrics, bytes_acked: message.bytes_acked() });
+        self.limits(time_ns, message, writer)?;
+        self.bbr(time_ns, message, writer)?;
+        self.count(time_ns, message, writer)
+    }
+
+    /// Whatever waits for a probe waits no more.
+    fn settle(&mut self, writer: &mut EventWriter) -> Result<(), Halt> {
+        let Some(sample) = self.waiting.take() else { return Ok(()) };
+        self.learn(sample.time_ns, &sample.metrics, writer)?;
+        let kernels = sample.bytes_acked;
+        if let Some(acknowledged) = &mut self.acknowledged
+            && let (Some(kernels), Some(beyond)) = (kernels, acknowledged.beyond)
+            && kernels - beyond > acknowledged.bytes
+        {
+            let advance = kernels - beyond - acknowledged.bytes;
+            acknowledged.bytes += advance;
+            acknowledged.una = acknowledged.una.wrapping_add(advance as u32);
+            let (una, bytes) = (acknowledged.una, acknowledged.bytes);
+            writer.push(Event {
+                packet_number: Some(i64::from(una)),
+                size_bytes: Some(advance),
+                acked_bytes: Some(bytes),
+                ..self.row(sample.time_ns, Kind::PacketAcked)
+            })?;
+            self.learn(sample.time_ns, &Metrics { acked_bytes: Some(bytes), ..Metrics::default() }, writer)?;
+        }
+        Ok(())
+    }
+
+    fn parameters(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
+        let detail = serde_json::json!({
+            "congestion_control": message.congestion_control,
+            "initial_window_packets": self.initial_window,
+            "mss_bytes": self.mss,
+        });
+        let (name, detail) = (writer.text("recovery"), writer.text(&detail.to_string()));
+        writer.push(Event { name, detail, ..self.row(time_ns, Kind::Parameters) })
+    }
+
+    fn limits(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
+        if let Some(limited) = message.app_limited().filter(|limited| *limited != self.app_limited) {
+            self.app_limited = limited;
+            let value = Some(f64::from(u8::from(limited)));
+            writer.push(Event { value, ..self.row(time_ns, Kind::AppLimited) })?;
+        }
+        let now = [message.receive_window_limited_us(), message.send_buffer_limited_us()];
+        let before = self.sampled.map_or([Some(0); 2], |sampled| sampled.limited_us);
+        let limits = [("receive_window", message.send_window()), ("send_buffer", message.send_buffer())];
+        for (number, (name, limit)) in limits.into_iter().enumerate() {
+            let grew = now[number] > before[number];
+            if grew && !self.blocked[number] {
+                let (name, detail) = (writer.text(name), writer.text("state"));
+                let value = limit.map(|bytes| bytes as f64);
+                writer.push(Event { name, detail, value, ..self.row(time_ns, Kind::Blocked) })?;
+            }
+            self.blocked[number] = grew;
+        }
+        Ok(())
+    }
+
+    /// BBR does not name its state, but each has gains of its own (`bbr_update_gains` of Linux).
+    fn bbr(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
+        const UNIT: u32 = 256;
+        let Some((pacing, window)) = message.bbr_gains else { return Ok(()) };
+        let state = match (pacing, window) {
+            (0, 0) => "bbr_startup", // before its first acknowledgement
+            (pacing, window) if window > 2 * UNIT => {
+                if pacing > UNIT {
+                    "bbr_startup"
+                } else {
+                    "bbr_drain"
+                }
+            }
+            (_, window) if window == 2 * UNIT => "bbr_probe_bandwidth",
+            (UNIT, UNIT) => "bbr_probe_rtt",
+            _ => {
+                writer.account.count_skipped("unknown gains of BBR");
+                return Ok(());
+            }
+        };
+        if self.bbr.replace(state) == Some(state) {
+            return Ok(());
+        }
+        let detail = writer.text(&format!("pacing gain {pacing}/{UNIT}, window gain {window}/{UNIT}"));
+        let name = writer.text(state);
+        writer.push(Event { name, detail, ..self.row(time_ns, Kind::State) })
+    }
+
+    /// What tracepoints tell one by one where there are some, as differences of counters.
+    fn count(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
+        let now = Counters {
+            limited_us: [message.receive_window_limited_us(), message.send_buffer_limited_us()],
+            retransmissions: message.retransmissions(),
+            timeouts: message.timeouts(),
+        };
+        let before = self.sampled.replace(now);
+        let grown =
+            |now: Option<i64>, before: Option<i64>| now.zip(before.or(Some(0))).map_or(0, |(now, before)| now - before);
+        if !self.has.states {
+            let timeouts = grown(now.timeouts, before.and_then(|before| before.timeouts));
+            if timeouts > 0 {
+                self.timeout(time_ns, message.backoff().unwrap_or(timeouts).max(1), writer)?;
+            }
+            if let Some(state) = message.congestion_state() {
+                self.enter(time_ns, state, writer)?;
+            }
+        }
+        if !self.has.retransmissions {
+            let again = grown(now.retransmissions, before.and_then(|before| before.retransmissions));
+            if again > 0 {
+                let value = Some(again as f64);
+                writer.push(Event { value, ..self.row(time_ns, Kind::PacketRetransmitted) })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Congestion control entered a state.
+    pub fn congestion(&mut self, time_ns: i64, state: u8, writer: &mut EventWriter) -> Result<(), Halt> {
+        if state == LOSS {
+            self.timeouts += 1;
+            self.timeout(time_ns, self.timeouts, writer)?;
+        } else {
+            self.timeouts = 0;
+        }
+        self.enter(time_ns, state, writer)
+    }
+
+    fn timeout(&mut self, time_ns: i64, count: i64, writer: &mut EventWriter) -> Result<(), Halt> {
+        let name = writer.text("rto");
+        writer.push(Event { name, value: Some(count as f64), ..self.row(time_ns, Kind::Pto) })
+    }
+
+    fn enter(&mut self, time_ns: i64, state: u8, writer: &mut EventWriter) -> Result<(), Halt> {
+        self.state_since_ns = time_ns;
+        if state == self.state {
+            return Ok(());
+        }
+        self.state = state;
+        let name = match state {
+            OPEN | DISORDER => self.growth(),
+            CWR | RECOVERY => Some("recovery"),
+            LOSS => Some("timeout"),
+            _ => None,
+        };
+        let name = name.and_then(|name| writer.text(name));
+        let detail = STATES.get(usize::from(state)).and_then(|own| writer.text(own));
+        writer.push(Event { name, detail, ..self.row(time_ns, Kind::CongestionState) })
+    }
+
+    /// How the window grows while nothing is lost, as far as the last known figures tell.
+    fn growth(&self) -> Option<&'static str> {
+        if self.bbr.is_some() {
+            return self.bbr;
+        }
+        let cwnd = self.metrics.cwnd_bytes?;
+        let slow = self.metrics.ssthresh_bytes.is_none_or(|threshold| cwnd < threshold);
+        Some(if slow { "slow_start" } else { "congestion_avoidance" })
+    }
+
+    /// A segment was sent again. It says nothing of which; the link's log does.
+    pub fn retransmission(&mut self, time_ns: i64, socket: u64, writer: &mut EventWriter) -> Result<(), Halt> {
+        writer.push(self.row(time_ns, Kind::PacketRetransmitted))?;
+        let lost = match self.state {
+            RECOVERY => "fast_retransmit",
+            LOSS => "rto",
+            _ => {
+                // Outside of both, an established connection sends again only to probe for the loss of its last segment.
+                if !matches!(socket, SYN_SENT | SYN_RECEIVED | NEW_SYN_RECEIVED) {
+                    let name = writer.text("tlp");
+                    writer.push(Event { name, value: Some(1.0), ..self.row(time_ns, Kind::Pto) })?;
+                }
+                return Ok(());
+            }
+        };
+        let name = writer.text(lost);
+        writer.push(Event { name, value: Some(1.0), ..self.row(time_ns, Kind::PacketLost) })
+    }
+
+    /// The connection went on to another state of its life.
+    pub fn life(&mut self, time_ns: i64, old: u64, new: u64, writer: &mut EventWriter) -> Result<(), Halt> {
+        match new {
+            SYN_SENT => self.milestone(time_ns, "started", "SYN sent", writer),
+            ESTABLISHED if matches!(old, SYN_SENT | SYN_RECEIVED) => {
+                self.milestone(time_ns, "started", "TCP established", writer)
+            }
+            FIN_WAIT_1 | LAST_ACK => self.milestone(time_ns, "closing", "FIN sent", writer),
+            TIME_WAIT => self.milestone(time_ns, "closed", "TIME-WAIT", writer),
+            CLOSE if old != TIME_WAIT => self.milestone(time_ns, "closed", "CLOSED", writer),
+            _ => Ok(()),
+        }
+    }
+
+    /// The other end broke the connection.
+    pub fn reset(&mut self, time_ns: i64, writer: &mut EventWriter) -> Result<(), Halt> {
+        self.milestone(time_ns, "closing", "reset received", writer)
+    }
+
+    /// The kernel has destroyed the socket.
+    pub fn gone(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.bytes_acked = message.bytes_acked().or(waiting.bytes_acked);
+        }
+        self.settle(writer)?;
+        if self.has.life { Ok(()) } else { self.milestone(time_ns, "closed", "destroyed", writer) }
+    }
+
+    /// Nothing more comes.
+    pub fn end(&mut self, writer: &mut EventWriter) -> Result<(), Halt> {
+        self.settle(writer)
+    }
+
+    fn milestone(&self, time_ns: i64, name: &str, detail: &str, writer: &mut EventWriter) -> Result<(), Halt> {
+        let (name, detail) = (writer.text(name), writer.text(detail));
+        writer.push(Event { name, detail, ..self.row(time_ns, Kind::Milestone) })
+    }
+}

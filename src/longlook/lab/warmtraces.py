@@ -1,0 +1,82 @@
+"""What a warm client writes while it works for one trial, taken out of files that cover all its trials.
+
+Standard error and TLS secrets are cut where the files ended when the trial began; traces of connections (qlog) are
+those that are new; a browser's netlog is cut at whole events. Chromium writes it 15 events at a time, so a trial's last
+few stand in the next one's file: events tell their time, by which a decoder sorts them out.
+"""
+
+import shutil
+from pathlib import Path
+
+from longlook.lab.session import Session
+
+NETLOG = "netlog.json"
+_EVENTS = b'"events": [\n'
+_HEADER_BYTES = 4 << 20
+
+
+class WarmTraces:
+    """Made when a trial begins; `keep` when it is over."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._ends = {file: _size(file) for file in self._growing()}
+        self._old = set(self._connections())
+
+    def keep(self, folder: Path) -> None:
+        """Copy the trial's part of everything into its folder."""
+        session = self._session
+        _copy_from(session.stderr, self._ends.get(session.stderr, 0), folder / "client.stderr")
+        if session.keylog is not None:
+            _copy_from(session.keylog, self._ends.get(session.keylog, 0), folder / "keys.log")
+        if session.capture.netlog and (netlogs := self._netlogs()):
+            grown = {file: _size(file) - self._ends.get(file, 0) for file in netlogs}
+            used = max(netlogs, key=lambda file: grown[file])
+            cut_netlog(used, self._ends.get(used, 0), folder / NETLOG)
+        if session.capture.qlog:
+            target = folder / "qlog" / "client"
+            target.mkdir(parents=True, exist_ok=True)
+            for file in self._connections():
+                if file not in self._old:
+                    shutil.copyfile(file, target / file.name)
+
+    def _growing(self) -> list[Path]:
+        named = [self._session.stderr, self._session.keylog, *self._netlogs()]
+        return [file for file in named if file is not None]
+
+    def _netlogs(self) -> list[Path]:
+        return sorted(self._session.netlogs.glob("*.json"))
+
+    def _connections(self) -> list[Path]:
+        return sorted(self._session.folder.rglob("*.qlog")) + sorted(self._session.folder.rglob("*.sqlog"))
+
+
+def cut_netlog(source: Path, begin: int, target: Path) -> None:
+    """Write a netlog of its own: the constants of the whole, and the events from a place in the file to its end.
+
+    `begin` may lie in the middle of an event, which then counts; an event without its end is left out. Nothing is
+    written where the file has no events yet.
+    """
+    with source.open("rb") as whole:
+        head, found, _ = whole.read(_HEADER_BYTES).partition(_EVENTS)
+        if not found:
+            return
+        first = len(head) + len(found)
+        whole.seek(first)
+        skipped = whole.read(max(0, begin - first))
+        whole.seek(first + skipped.rfind(b"\n") + 1)
+        complete, _, _ = whole.read().rpartition(b"\n")
+    events = complete.rstrip(b",\n")
+    target.write_bytes(head + found + events + b"\n]}\n")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _copy_from(source: Path, offset: int, target: Path) -> None:
+    if not source.exists():
+        return
+    with source.open("rb") as whole, target.open("wb") as part:
+        whole.seek(offset)
+        shutil.copyfileobj(whole, part)
