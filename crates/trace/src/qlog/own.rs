@@ -213,9 +213,7 @@ fn new(row: &mut Event, event: &[u8], said: &[u8], writer: &mut EventWriter) {
 /// Parameters stand as they were logged, behind whose they are.
 fn parameters(mut row: Event, data: &[u8], writer: &mut EventWriter) -> Result<Event, Bad> {
     let mut rest = data;
-    for (front, owner) in
-        [(&br#"{"initiator":"local""#[..], "local"), (&br#"{"initiator":"remote""#[..], "remote")]
-    {
+    for (front, owner) in [(&br#"{"initiator":"local""#[..], "local"), (&br#"{"initiator":"remote""#[..], "remote")] {
         if let Some(behind) = data.strip_prefix(front) {
             row.name = writer.text(owner);
             rest = behind.strip_prefix(b",").unwrap_or(behind);
