@@ -104,7 +104,9 @@ def table_of(rows: list[dict[str, Any]]) -> pa.Table:
 @given(rows=st.lists(ROWS, min_size=1, max_size=60))
 def test_reading_a_file_back_gives_the_very_rows(rows: list[dict[str, Any]], tmp_path: Path) -> None:
     table = table_of(sorted(rows, key=lambda row: row["time_ns"]))
-    facts = {("server", "udp 10.8.0.1:40000 10.8.0.2:443"): {"reference_unix_ns": 1_700_000_000_123_456_789}}
+    facts: dict[tuple[str, str | None], dict[str, Any]] = {
+        ("server", "udp 10.8.0.1:40000 10.8.0.2:443"): {"reference_unix_ns": 1_700_000_000_123_456_789}
+    }
     (trace,) = export_qlog.split(table, facts)
     path = tmp_path / "out.sqlog"
     assert export_qlog.write(trace, path) == len(rows)

@@ -1,5 +1,6 @@
 """Metrics of the server's window and states, on events written by hand."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def load(tmp_path: Path) -> Timeline:
     return normalise_trial(tmp_path, data.TRIAL, data.run())
 
 
-def measured(load: Timeline, rows: list[tuple[float, dict[str, Any]]]) -> dict[str, float | None]:
+def measured(load: Timeline, rows: Sequence[tuple[float, dict[str, Any]]]) -> dict[str, float | None]:
     """Rows at milliseconds since the load began."""
     first_ns, last_ns = load.load_window_ns() or (0, 0)
     assert last_ns - first_ns == 100 * MS

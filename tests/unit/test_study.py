@@ -338,7 +338,7 @@ PAGE = (Path(study_module.__file__).parents[2] / "docs" / "studies.md").read_tex
 
 
 def test_every_key_of_the_format_is_documented() -> None:
-    tables = [StudyTable, *Table.__subclasses__()]
+    tables: list[type[Table]] = [StudyTable, *Table.__subclasses__()]
     keys = {field.alias or name for table in tables for name, field in table.model_fields.items()}
     keys |= {key.split(".")[-1] for key in network.SETTINGS} | set(ENDPOINT_KEYS)
     assert [key for key in sorted(keys) if f"`{key}`" not in PAGE and f"[{key}" not in PAGE] == []
