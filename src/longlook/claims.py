@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from longlook.model import Claim, ClaimResult, Estimate, Study, Verdict
+from longlook.model import ArmLevel, Claim, ClaimResult, Estimate, Expected, Study, Verdict
 
 REPRODUCED = "reproduced"
 CONTRADICTED = "contradicted"
@@ -10,9 +10,56 @@ INCONCLUSIVE = "inconclusive"
 NOT_TESTABLE = "not testable"
 
 
-def judge(claims: Sequence[Claim], estimates: Sequence[Estimate], study: Study) -> list[ClaimResult]:
-    """One result per claim, in their order. Judged is the direction; whether the size agrees is said in `reason`."""
-    return [_judge(claim, estimates, study) for claim in claims]
+def judge(
+    claims: Sequence[Claim], estimates: Sequence[Estimate], study: Study, levels: Sequence[ArmLevel] = ()
+) -> list[ClaimResult]:
+    """One result per claim, in their order. Of an effect the direction is judged; whether its size agrees is said too.
+
+    `levels` are those of the arms and metrics that claims about levels speak of.
+    """
+    return [_judge_any(claim, estimates, study, levels) for claim in claims]
+
+
+def _judge_any(claim: Claim, estimates: Sequence[Estimate], study: Study, levels: Sequence[ArmLevel]) -> ClaimResult:
+    if claim.untestable is not None:
+        return ClaimResult(claim, None, NOT_TESTABLE, claim.untestable)
+    if claim.expected is not None:
+        return _judge_level(claim, claim.expected, study, levels)
+    return _judge(claim, estimates, study)
+
+
+def _judge_level(claim: Claim, expected: Expected, study: Study, levels: Sequence[ArmLevel]) -> ClaimResult:
+    """Where our interval of the arm's median lies: within the bounds, outside of them, or across one."""
+    found = [level for level in levels if (level.arm, level.metric) == (expected.arm, expected.metric)]
+    found = [level for level in found if all(level.cell.get(name) == label for name, label in claim.cell.items())]
+    if len(found) != 1:
+        reason = f"the claim's cell names {len(found)} cells of this study" if found else "this cell was not run"
+        return ClaimResult(claim, None, NOT_TESTABLE, reason)
+    (level,) = found
+    if level.median is None:
+        reason = f"no trial of {expected.arm} has {expected.metric}: nothing that was kept says it"
+        return ClaimResult(claim, None, NOT_TESTABLE, reason, level)
+    if level.n < study.analysis.min_rounds:
+        reason = f"{level.n} rounds, at least {study.analysis.min_rounds} are needed (median {level.median:.4g})"
+        return ClaimResult(claim, None, NOT_TESTABLE, reason, level)
+    low = level.median if level.low is None else level.low
+    high = level.median if level.high is None else level.high
+    at_least = float("-inf") if expected.at_least is None else expected.at_least
+    at_most = float("inf") if expected.at_most is None else expected.at_most
+    if low >= at_least and high <= at_most:
+        result = REPRODUCED
+    else:
+        result = CONTRADICTED if high < at_least or low > at_most else INCONCLUSIVE
+    ours = f"ours {level.median:.4g} ({low:.4g} … {high:.4g}) {level.unit}".rstrip()
+    return ClaimResult(claim, None, result, f"published {_published(expected)}, {ours}", level)
+
+
+def _published(expected: Expected) -> str:
+    bounds = [
+        f"{sign} {bound:g}" for sign, bound in (("≥", expected.at_least), ("≤", expected.at_most)) if bound is not None
+    ]
+    said = " and ".join(bounds)
+    return said if expected.published is None else f"{expected.published:g}, taken as {said}"
 
 
 def _judge(claim: Claim, estimates: Sequence[Estimate], study: Study) -> ClaimResult:
@@ -24,7 +71,7 @@ def _judge(claim: Claim, estimates: Sequence[Estimate], study: Study) -> ClaimRe
     (estimate,) = matching
     if estimate.effect_pct is None or estimate.n_pairs < max(2, study.analysis.min_rounds):
         return ClaimResult(claim, estimate, NOT_TESTABLE, estimate.reason or "no effect could be computed")
-    if claim.significant and not claim.effect_pct:
+    if claim.significant and not claim.effect_pct and claim.direction is None:
         return ClaimResult(claim, estimate, NOT_TESTABLE, "the source states a difference but not its direction")
     judge_kind = _judge_difference if claim.significant else _judge_no_difference
     result, reason = judge_kind(claim, estimate, study)
@@ -37,7 +84,7 @@ def _covers(claim: Claim, estimate: Estimate) -> bool:
 
 
 def _judge_difference(claim: Claim, estimate: Estimate, _study: Study) -> tuple[str, str]:
-    published = Verdict.BETTER if (claim.effect_pct or 0) > 0 else Verdict.WORSE
+    published = claim.direction or (Verdict.BETTER if (claim.effect_pct or 0) > 0 else Verdict.WORSE)
     if estimate.verdict is Verdict.INCONCLUSIVE:
         return INCONCLUSIVE, f"published {published}, ours cannot tell"
     result = REPRODUCED if estimate.verdict is published else CONTRADICTED

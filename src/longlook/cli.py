@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from longlook import cli_checks, cli_compare, cli_infer, cli_link, cli_setup, cli_stacks, codec
+from longlook import cli_checks, cli_compare, cli_infer, cli_link, cli_setup, cli_stacks, cli_trace, codec
 from longlook.errors import InputError, InterruptedByUserError, LonglookError, MachineError
 from longlook.model import Outcome
 from longlook.terminal import console, print_json
@@ -22,6 +22,7 @@ app = typer.Typer(
 study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
 app.add_typer(cli_link.link_app, name="link")
+app.add_typer(cli_trace.trace_app, name="trace")
 app.add_typer(cli_checks.cache_app, name="cache")
 app.add_typer(cli_stacks.stacks_app, name="stacks")
 app.command("diff-runs")(cli_checks.diff_runs)

@@ -1,10 +1,8 @@
 """`longlook link`: arguments to calls; no logic of its own, but for telling a command from a subcommand."""
 
-import json
 import os
 import secrets
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +11,7 @@ import typer
 from rich.table import Table
 from typer.core import TyperGroup
 
-from longlook.errors import InputError, InterruptedByUserError, MachineError
+from longlook.errors import InputError, InterruptedByUserError
 from longlook.terminal import console, print_json
 
 COMMAND = "longlook.link.command"
@@ -134,7 +132,9 @@ def link(
 @link_app.command()
 def describe() -> None:
     """Print every stage with its parameters, units and bounds as JSON."""
-    sys.stdout.write(_ask("describe"))
+    from longlook.linkprogram import ask_link
+
+    sys.stdout.write(ask_link("describe"))
 
 
 @link_app.command()
@@ -164,20 +164,9 @@ def export(
     out: Annotated[Path, typer.Argument(metavar="OUT.pcapng")],
 ) -> None:
     """Write a packet log as pcapng, for Wireshark: headers, with each packet's fate as its comment."""
-    _ask("pcapng", str(log), str(out))
+    from longlook.linkprogram import ask_link
 
-
-def _ask(*arguments: str) -> str:
-    """What the router program prints; its own words where it fails."""
-    from longlook.linkprogram import link_program
-
-    done = subprocess.run([link_program().path, *arguments], capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return done.stdout
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    said = json.loads(lines[-1]) if lines else {"reason": done.stderr.strip(), "hint": None}
-    kind = InputError if done.returncode in (1, 2) else MachineError
-    raise kind(str(said.get("reason")), said.get("hint"))
+    ask_link("pcapng", str(log), str(out))
 
 
 def _split(args: list[str]) -> tuple[list[str], list[str] | None]:

@@ -137,11 +137,23 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A published effect for one cell, in our sign: + % means the contender is better.
+class Expected:
+    """A published level of one arm's metric, and between which bounds ours would be the same finding."""
 
-    `effect_pct` is None where the source says "not significant" without a number. A value at or beyond
-    ±`clipped_at_pct` in the source is a bound, not a point. `uncertainty_pct` is the reading error in points.
+    arm: str
+    metric: str
+    published: float | None = None  # in the metric's unit; None: the source gives no number
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a source published for one cell: an effect in our sign, + % means the contender is better; or a level.
+
+    `effect_pct` is None where the source says "not significant" without a number, and where it says only which arm is
+    better: then `direction` has that. A value at or beyond ±`clipped_at_pct` in the source is a bound, not a point.
+    `uncertainty_pct` is the reading error in points. Of a level, which speaks of one arm, `contrast` is empty.
     """
 
     id: str
@@ -152,6 +164,9 @@ class Claim:
     significant: bool
     uncertainty_pct: float = 0.0
     clipped_at_pct: float | None = None
+    direction: Verdict | None = None  # better | worse, where the source gives no number
+    expected: Expected | None = None
+    untestable: str | None = None  # why no trial of this study can test it
 
 
 @dataclass(frozen=True)
@@ -317,9 +332,10 @@ class ArmLevel:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A published claim beside our estimate."""
+    """A published claim beside our estimate, or beside our level of the arm that it speaks of."""
 
     claim: Claim
     estimate: Estimate | None
     result: str  # reproduced | contradicted | inconclusive | not testable
     reason: str
+    level: ArmLevel | None = None

@@ -154,7 +154,8 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
     attempts = [(entry.trial, entry.run) for entry in measured]
     estimates = name_shortages(estimate(samples, study), study, attempts, folder.manifest["engine"])
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
-    claims = judge(study.claims, estimates, study)
+    levels = arm_levels(samples, study)
+    claims = judge(study.claims, estimates, study, levels)
     write_json(folder.path / "claims.json", codec.encode(claims))
     verification = load_verification(folder)
     content = ReportContent(
@@ -166,7 +167,7 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
         metrics=_metric_facts(study),
         goodput=_goodput(measured),
         verification=verification,
-        levels=arm_levels(samples, study) if study.figure.kind == TREND else (),
+        levels=levels if study.figure.kind == TREND else (),
         releases={arm: codec.decode(Release, release) for arm, release in folder.manifest.get("releases", {}).items()},
     )
     pages = write_inside_pages(folder, content, inside, observer.say) if inside is not None else []

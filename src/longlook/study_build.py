@@ -5,10 +5,21 @@ from itertools import pairwise
 from typing import Any
 
 from longlook import network
-from longlook.model import Analysis, Arm, Capture, Claim, Contrast, Factor, Figure, Level, Scalar, Study
+from longlook.model import (
+    Analysis,
+    Arm,
+    Capture,
+    Contrast,
+    Factor,
+    Figure,
+    Level,
+    Scalar,
+    Study,
+)
 from longlook.study_catalogue import Catalogue
+from longlook.study_claims import claims
 from longlook.study_errors import Problems, SettingError, allowed, flatten
-from longlook.study_schema import ClaimTable, ContrastTable, FactorTable, StudyTable
+from longlook.study_schema import ContrastTable, FactorTable, StudyTable
 from longlook.study_settings import (
     ARM_CONDITIONS,
     ENDPOINT_KEYS,
@@ -45,7 +56,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
         retries_when_invalid=table.retries_when_invalid,
         metrics=tuple(table.metrics),
         contrasts=tuple(contrast for entry in table.contrasts for contrast in _contrasts(entry, table, problems)),
-        claims=tuple(claim for entry in table.claims for claim in _claims(entry)),
+        claims=tuple(claim for entry in table.claims for claim in claims(entry, problems)),
         analysis=Analysis(
             alpha=table.analysis.alpha,
             confidence=table.analysis.confidence,
@@ -190,21 +201,4 @@ def _contrasts(entry: ContrastTable, table: StudyTable, problems: Problems) -> l
     return [
         Contrast(f"{entry.name}: {before} → {after}", before, after, entry.metric, entry.family or entry.name)
         for before, after in pairwise(arms)
-    ]
-
-
-def _claims(entry: ClaimTable) -> list[Claim]:
-    return [
-        Claim(
-            id=f"{entry.id} {row} {column}",
-            source=entry.source,
-            contrast=entry.contrast,
-            cell={**entry.cell, entry.rows: row, entry.columns: column},
-            effect_pct=None if value == "ns" else float(value),
-            significant=value != "ns",
-            uncertainty_pct=entry.uncertainty,
-            clipped_at_pct=entry.clipped_at,
-        )
-        for row, values in entry.effect_pct.items()
-        for column, value in values.items()
     ]

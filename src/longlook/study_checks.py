@@ -7,6 +7,7 @@ from itertools import combinations
 from longlook.model import Arm, Claim, Level, Scalar, Study
 from longlook.study_catalogue import Catalogue
 from longlook.study_cells import cells, labels_of
+from longlook.study_claims import check_expected
 from longlook.study_errors import Problems, SettingError, allowed
 from longlook.study_releases import check_releases
 from longlook.study_resolve import (
@@ -28,6 +29,7 @@ def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
     _check_contrasts(study, problems)
     _check_figure(study, problems)
     _check_claims(study, problems)
+    check_expected(study, catalogue, problems)
     if sound:
         _check_combinations(study, catalogue, problems)
     if sound and not problems.lines:
@@ -124,7 +126,7 @@ def _check_claims(study: Study, problems: Problems) -> None:
         problems.add(f"claims.{name}", "claimed twice")
     for claim in study.claims:
         where = f"claims.{claim.id}"
-        if claim.contrast not in contrasts:
+        if claim.expected is None and claim.contrast not in contrasts:
             problems.add_value(
                 "claims.contrast", claim.contrast, f"no such contrast; {allowed(claim.contrast, contrasts)}"
             )

@@ -65,18 +65,29 @@ class ContrastTable(Table):
     metric: str
 
 
+class ExpectedTable(Table):
+    """`metrics.NAME` of a claim: a published level, and the bounds within which ours is the same finding."""
+
+    published: int | float | None = None
+    at_least: int | float | None = None
+    at_most: int | float | None = None
+
+
 class ClaimTable(Table):
-    """`[[claims]]`: one published figure or table, a value per cell."""
+    """`[[claims]]`: one published figure or table: effects of a contrast, a value per cell, or levels of an arm."""
 
     id: Text
     source: Text
-    contrast: str
-    rows: str
-    columns: str
+    contrast: str | None = None
+    rows: str | None = None
+    columns: str | None = None
     cell: dict[str, str] = {}
     uncertainty: Percent = 0.0
     clipped_at: Percent | None = None
-    effect_pct: Annotated[dict[str, dict[str, int | float | Literal["ns"]]], Field(min_length=1)]
+    effect_pct: dict[str, dict[str, int | float | Literal["ns", "+", "-"]]] = {}
+    arm: str | None = None
+    metrics: dict[str, ExpectedTable] = {}
+    untestable: Text | None = None
 
 
 class AnalysisTable(Table):

@@ -21,11 +21,12 @@ _BAD_INPUT, _BAD_MACHINE = 2, 3
 _DEFAULT_BATCH_ROWS = 65_536
 
 
-def decode_trace(trace: Path, vantage: TraceVantage) -> tuple[pa.Table, Account]:
+def decode_trace(trace: Path, vantage: TraceVantage | None) -> tuple[pa.Table, Account]:
     """All events of a trace and the account of what became of everything in it.
 
-    `vantage` counts where the trace does not say it. The table is in memory: about 200 bytes a row; `stream_trace`
-    reads traces of any size. InputError for a file that is no trace, MachineError where there is no decoder or no room.
+    `vantage` counts where the trace does not say it; None leaves it unknown then. The table is in memory: about 200
+    bytes a row; `stream_trace` reads traces of any size. InputError for a file that is no trace, MachineError where
+    there is no decoder or no room.
     """
     with tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
         out = Path(folder) / "events.parquet"
@@ -45,9 +46,11 @@ def stream_trace(
             yield table.iter_batches(batch_size=batch_rows), account
 
 
-def decode_to(trace: Path, vantage: TraceVantage, out: Path) -> Account:
+def decode_to(trace: Path, vantage: TraceVantage | None, out: Path) -> Account:
     """Write the events of a trace to `out` (Parquet; the account is its metadata `longlook` too)."""
-    command = (trace_program().path, "decode", str(trace), "--out", str(out), "--vantage", vantage)
+    command = [trace_program().path, "decode", str(trace), "--out", str(out)]
+    if vantage is not None:
+        command += ["--vantage", vantage]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     answer = _last_line(done.stdout)
     if done.returncode == 0 and "account" in answer:

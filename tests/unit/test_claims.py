@@ -4,7 +4,7 @@ import pytest
 
 from longlook.claims import judge
 from longlook.codec import canonical
-from longlook.model import Claim, ClaimResult, Estimate, Verdict
+from longlook.model import ArmLevel, Claim, ClaimResult, Estimate, Expected, Verdict
 from tests.unit.sample_data import study
 
 ESTIMATE = Estimate(
@@ -119,3 +119,56 @@ def test_a_claim_may_leave_out_factors_that_have_one_level_here() -> None:
 def test_results_come_in_the_order_of_the_claims() -> None:
     claims = [replace(CLAIM, id=name) for name in "cab"]
     assert [result.claim.id for result in judge(claims, [BETTER], study())] == ["c", "a", "b"]
+
+
+def test_a_direction_without_a_number_is_judged_and_its_size_is_not() -> None:
+    better = replace(CLAIM, effect_pct=None, direction=Verdict.BETTER)
+    assert one(better, BETTER).result == "reproduced"
+    assert one(better, WORSE).result == "contradicted"
+    assert one(better, UNSURE).result == "inconclusive"
+    assert "published" in one(better, BETTER).reason and "interval" not in one(better, BETTER).reason
+
+
+def test_what_no_trial_can_test_says_why() -> None:
+    result = one(replace(CLAIM, untestable="both flows would have to share the link"), BETTER)
+    assert (result.result, result.reason) == ("not testable", "both flows would have to share the link")
+
+
+LEVEL = ArmLevel("quic", {"rate": "10"}, "id-10", "share", "%", 10, 60.0, 55.0, 65.0)
+EXPECTED = Expected("quic", "share", 58.84, at_least=50.0)
+OF_LEVEL = Claim("t", "paper", "", {"rate": "10"}, None, significant=True, expected=EXPECTED)
+
+
+@pytest.mark.parametrize(
+    ("at_least", "at_most", "result"),
+    [
+        (50.0, None, "reproduced"),
+        (None, 70.0, "reproduced"),
+        (50.0, 70.0, "reproduced"),
+        (66.0, None, "contradicted"),
+        (None, 54.0, "contradicted"),
+        (60.0, None, "inconclusive"),
+        (50.0, 60.0, "inconclusive"),
+    ],
+)
+def test_a_level_is_judged_by_its_interval(at_least: float | None, at_most: float | None, result: str) -> None:
+    expected = replace(EXPECTED, at_least=at_least, at_most=at_most)
+    (found,) = judge([replace(OF_LEVEL, expected=expected)], [], study(["10", "50"]), [LEVEL])
+    canonical(found)
+    assert found.result == result
+    assert "published 58.84" in found.reason and "60 (55 … 65) %" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ([], "not run"),
+        ([replace(LEVEL, arm="tcp"), replace(LEVEL, cell={"rate": "50"})], "not run"),
+        ([LEVEL, LEVEL], "2 cells"),
+        ([replace(LEVEL, n=3, low=None, high=None)], "3 rounds"),
+        ([replace(LEVEL, n=0, median=None, low=None, high=None)], "nothing that was kept says it"),
+    ],
+)
+def test_a_level_that_is_not_there_is_not_testable(levels: list[ArmLevel], said: str) -> None:
+    (found,) = judge([OF_LEVEL], [], study(["10", "50"]), levels)
+    assert found.result == "not testable" and said in found.reason

@@ -33,7 +33,7 @@ LAYERS: list[tuple[str, set[str]]] = [
             "executors",
             "guestkernel",
         }
-        | {"comparison", "bisection"}
+        | {"comparison", "export", "bisection"}
         | {"guest", "calibrate", "entries", "trialcache", "measurecache", "verify", "rundiff", "trialevents"}
         | {"tracesets", "tracelogs"},
     ),

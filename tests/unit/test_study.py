@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from longlook import network
 from longlook import study as study_module
 from longlook.errors import InputError
-from longlook.model import Claim, Contrast, Figure, Study
+from longlook.model import Claim, Contrast, Expected, Figure, Study, Verdict
 from longlook.plan import make_plan
 from longlook.stacks import Version
 from longlook.study import find_study, list_studies, parse_study, read_study, study_files
@@ -338,7 +338,7 @@ PAGE = (Path(study_module.__file__).parents[2] / "docs" / "studies.md").read_tex
 
 
 def test_every_key_of_the_format_is_documented() -> None:
-    tables = [StudyTable, *Table.__subclasses__()]
+    tables: list[type[Table]] = [StudyTable, *Table.__subclasses__()]
     keys = {field.alias or name for table in tables for name, field in table.model_fields.items()}
     keys |= {key.split(".")[-1] for key in network.SETTINGS} | set(ENDPOINT_KEYS)
     assert [key for key in sorted(keys) if f"`{key}`" not in PAGE and f"[{key}" not in PAGE] == []
@@ -439,3 +439,44 @@ def test_a_trend_needs_dates_and_arms_that_keep_their_programs(tmp_path: Path) -
     path = study_file(tmp_path, more=TREND.replace('["rate"]', '["rate", "who"]') + factor)
     path.write_text(path.read_text().partition("[[claims]]")[0] + TREND.replace('["rate"]', '["rate", "who"]') + factor)
     assert any("factor who sets server or client" in line for line in problems(path))
+
+
+LEVELS = """
+[[claims]]
+id = "table 2"
+source = "somebody"
+arm = "quic"
+cell = { rate = "10Mbit", size = "small" }
+metrics.page_load_time = { published = 1.5, at_least = 1 }
+metrics.handshake_time = { at_most = 0.1 }
+"""
+
+
+def test_a_claim_may_speak_of_the_level_of_one_arm(tmp_path: Path) -> None:
+    claims = read(study_file(tmp_path, more=LEVELS)).claims
+    (first, second) = [claim for claim in claims if claim.expected is not None]
+    assert first.id == "table 2 quic page_load_time" and first.contrast == ""
+    assert first.expected == Expected("quic", "page_load_time", 1.5, at_least=1.0)
+    assert second.expected == Expected("quic", "handshake_time", None, at_most=0.1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('arm = "quic"', 'arm = "quick"', "no such arm"),
+        ("metrics.handshake_time", "metrics.handshake", "not among this study's metrics"),
+        ("{ at_most = 0.1 }", "{ published = 0.1 }", "says no bounds"),
+        ("{ at_most = 0.1 }", "{ at_least = 1, at_most = 0.1 }", "above at_most"),
+        ('arm = "quic"', 'arm = "quic"\ncontrast = "quic vs tcp"', "about an arm"),
+        ('arm = "quic"\n', "", "missing, or arm and metrics"),
+        (', size = "small"', "", "names no level of size"),
+    ],
+)
+def test_what_a_claim_about_a_level_lacks_is_told(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in LEVELS
+    assert any(said in line for line in problems(study_file(tmp_path, more=LEVELS.replace(old, new, 1))))
+
+
+def test_a_direction_needs_no_number(tmp_path: Path) -> None:
+    claims = read(study_file(tmp_path, ('large = "ns"', 'large = "-"'))).claims
+    assert [(claim.effect_pct, claim.direction) for claim in claims] == [(45.0, None), (None, Verdict.WORSE)]

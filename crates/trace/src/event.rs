@@ -59,6 +59,8 @@ vocabulary! {
         Tcp = "tcp",
         /// Chromium's log of its network.
         Netlog = "netlog",
+        /// The link's packet log, joined with one of the others.
+        Link = "link",
         /// A stated rule.
         Derived = "derived",
     }

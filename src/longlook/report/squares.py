@@ -99,6 +99,8 @@ def _published(place: Place, result: ClaimResult | None) -> Square:
 
 
 def _verdict(claim: Claim) -> str:
+    if claim.direction is not None:
+        return str(claim.direction)
     if not claim.significant or claim.effect_pct is None:
         return "inconclusive"
     return "better" if claim.effect_pct >= 0 else "worse"

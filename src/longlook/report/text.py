@@ -86,8 +86,8 @@ def _claim_row(item: ClaimResult) -> tuple[str, ...]:
     return (
         cell_label(item.claim.cell),
         wording.published(item.claim),
-        wording.effect(estimate.effect_pct) if estimate else wording.DASH,
-        wording.interval(estimate.ci_low_pct, estimate.ci_high_pct) if estimate else wording.DASH,
+        wording.effect(estimate.effect_pct) if estimate else wording.level(item.level),
+        wording.interval(estimate.ci_low_pct, estimate.ci_high_pct) if estimate else wording.level_interval(item.level),
         f"{wording.RESULT_SYMBOLS.get(item.result, '')} {item.result}".strip(),
         item.reason,
     )

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from longlook.model import Better, Claim, ClaimResult, Contrast, Estimate, Verdict
+from longlook.model import ArmLevel, Better, Claim, ClaimResult, Contrast, Estimate, Expected, Verdict
 from longlook.report.content import ReportContent
 
 SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}
@@ -79,6 +79,18 @@ def quantity(value: float | None, unit: str) -> str:
     return f"{number(scaled)}{NBSP}{shown}".rstrip(NBSP)
 
 
+def level(found: ArmLevel | None) -> str:
+    """The median of one arm."""
+    return quantity(found.median, found.unit) if found is not None else DASH
+
+
+def level_interval(found: ArmLevel | None) -> str:
+    """The interval of one arm's median."""
+    if found is None or found.low is None or found.high is None:
+        return DASH
+    return f"{number(found.low)} … {quantity(found.high, found.unit)}"
+
+
 def _readable(value: float, unit: str) -> tuple[float, str]:
     size = abs(value)
     if unit == "s" and 0 < size < 1:
@@ -125,12 +137,24 @@ def conclusion(estimate: Estimate, content: ReportContent) -> str:
 
 def published(claim: Claim) -> str:
     """A source's value: `+45 %`, `≤ −99 %` where its scale ended, `n.s.` where it found no difference."""
+    if claim.expected is not None:
+        return _published_level(claim.expected)
+    if claim.direction is not None:
+        return str(claim.direction)
     if claim.effect_pct is None:
         return "significant" if claim.significant else "n.s."
     shown = effect(claim.effect_pct)
     if claim.clipped_at_pct is not None and abs(claim.effect_pct) >= claim.clipped_at_pct:
         shown = f"{'≥' if claim.effect_pct > 0 else '≤'}{NBSP}{shown}"
     return shown if claim.significant else f"{shown} n.s."
+
+
+def _published_level(expected: Expected) -> str:
+    named = f"{expected.arm}: {expected.metric.replace('_', ' ')}"
+    if expected.published is not None:
+        return f"{named}{NBSP}{expected.published:g}"
+    bounds = [("≥", expected.at_least), ("≤", expected.at_most)]
+    return " ".join([named, *(f"{sign}{NBSP}{bound:g}" for sign, bound in bounds if bound is not None)])
 
 
 def answer(content: ReportContent) -> list[str]:

@@ -15,16 +15,23 @@ from longlook.stats.procedures import Floats
 
 
 def arm_levels(samples: pd.DataFrame, study: Study) -> list[ArmLevel]:
-    """Median over rounds and its interval, of every arm in every cell in which it was tried, for contrasts' metrics.
+    """Median over rounds and its interval, of every arm in every cell in which it was tried.
+
+    Of the metrics that contrasts and claims about levels speak of.
 
     Like `estimate` it takes the columns of `samples_table`, and a round counts with its last attempt.
     """
     return [
         _level(arm.name, metric, study, data.cell, data.cell_id, data.baseline.array)
-        for metric in dict.fromkeys(contrast.metric for contrast in study.contrasts)
+        for metric in _spoken_of(study)
         for arm in study.arms
         for data in cells_of(samples, study, Contrast("", arm.name, arm.name, metric))
     ]
+
+
+def _spoken_of(study: Study) -> list[str]:
+    claimed = [claim.expected.metric for claim in study.claims if claim.expected is not None]
+    return list(dict.fromkeys([*(contrast.metric for contrast in study.contrasts), *claimed]))
 
 
 def _level(arm: str, metric: str, study: Study, cell: Mapping[str, str], cell_id: str, values: Floats) -> ArmLevel:

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::decimal::scaled;
 use crate::event::Vantage;
+use crate::qlog::own::Own;
 use crate::qlog::record::Field;
 use crate::rfc3339;
 
@@ -39,6 +40,8 @@ pub struct Header {
     pub clock: &'static str,
     /// What the places of an event mean that is written as an array.
     pub fields: Vec<Field>,
+    /// Of files that we wrote ourselves.
+    pub own: Option<Own>,
 }
 
 impl Header {
@@ -82,6 +85,7 @@ impl Header {
             reference_unix_ns,
             clock,
             fields,
+            own: Own::of(trace),
         }
     }
 }

@@ -4,6 +4,7 @@ pub mod clock;
 pub mod header;
 pub mod metrics;
 pub mod names;
+pub mod own;
 pub mod packet;
 pub mod quirks;
 pub mod rare;
@@ -130,6 +131,9 @@ impl Qlog {
         if record.name.is_empty() {
             return Err(Refusal::Skip("no name"));
         }
+        if self.header.own.is_some() {
+            return self.own(record, writer);
+        }
         let what = names::what(record.category, record.name);
         if what.is_none() && self.header.time_format != header::TimeFormat::Delta {
             return Err(Refusal::Ignore);
@@ -153,6 +157,20 @@ impl Qlog {
             What::LossTimer => self.loss_timer(at, record, writer)?,
             _ => self.rare(at, what, record, writer)?,
         }
+        Ok(time_ns)
+    }
+
+    /// The row of an event that we wrote ourselves.
+    fn own(&mut self, record: &Record, writer: &mut EventWriter) -> Result<i64, Refusal> {
+        let time_ns = record.time.and_then(|text| self.clock.time_ns(text)).ok_or(Refusal::Skip("no time"))?;
+        let connection = self.connection(record.group, writer)?;
+        let Some(own) = &self.header.own else { return Err(Refusal::Ignore) };
+        if let (Some((client, server)), Some(entry)) = (own.ends(), writer.account.connections.get_mut(connection)) {
+            (entry.client, entry.server) = (Some(client), Some(server));
+        }
+        let frame = own::Frame { time_ns, vantage: self.vantage, connection };
+        let row = own::row(own, frame, record, writer)?.ok_or(Refusal::Ignore)?;
+        writer.push(row)?;
         Ok(time_ns)
     }
 

@@ -23,6 +23,8 @@ pub enum Field {
     Data,
     /// Which connection it belongs to.
     Group,
+    /// What a row of ours comes from.
+    Source,
     /// Something else.
     Other,
 }
@@ -41,6 +43,7 @@ impl Field {
             b"category" => Self::Category,
             b"event" | b"event_type" | b"type" => Self::Event,
             b"trigger" => Self::Trigger,
+            b"longlook_source" => Self::Source,
             _ if key.iter().any(u8::is_ascii_uppercase) => Self::of(&key.to_ascii_lowercase()),
             _ => Self::Other,
         }
@@ -60,6 +63,8 @@ pub struct Record<'a> {
     pub trigger: Option<&'a [u8]>,
     /// Which connection it belongs to.
     pub group: Option<&'a [u8]>,
+    /// What a row of ours comes from.
+    pub source: Option<&'a [u8]>,
     /// What it says: one JSON value, or nothing.
     pub data: &'a [u8],
 }
@@ -84,6 +89,7 @@ impl<'a> Record<'a> {
             Field::Data => self.data = cursor.skip()?,
             Field::Trigger => self.trigger = scalar_or_nothing(cursor)?,
             Field::Group => self.group = scalar_or_nothing(cursor)?,
+            Field::Source => self.source = scalar_or_nothing(cursor)?,
             Field::Other => {
                 cursor.skip()?;
             }
