@@ -44,7 +44,7 @@ def longlook(events: int) -> dict[str, Any]:
 
 def aalpy_alergia(events: int) -> dict[str, Any]:
     """Learns a Markov chain; it promises nothing of invariants."""
-    from aalpy.learning_algs import run_Alergia
+    from aalpy.learning_algs.stochastic_passive.Alergia import run_Alergia
 
     data = [[name for name, _ in trace if name is not None] for trace in walk(events)]
     began, cpu_began_s = time.perf_counter(), _cpu_s()

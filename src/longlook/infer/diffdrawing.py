@@ -39,7 +39,8 @@ def picture(difference: Difference, title: str) -> Picture:
 
 
 def _key(difference: Difference) -> tuple[Line, ...]:
-    methods = sorted({one.test.method for one in (*difference.states, *difference.transitions) if one.test.method})
+    tests = [*(one.test for one in difference.states), *(one.test for one in difference.transitions)]
+    methods = sorted({test.method for test in tests if test.method})
     tested = f"tested by {' and '.join(methods)}, Holm-corrected" if methods else "nothing could be tested"
     return (
         (
