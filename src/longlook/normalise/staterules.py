@@ -30,10 +30,15 @@ PROBE, TIMEOUT = 1, 2
 
 
 def initial(sender: Sender) -> Steps:
-    """`init`: from the first event until the handshake is complete or application data may have been sent."""
+    """`init`: from the first event until the handshake is complete or application data may have been sent.
+
+    Of records without packets, the kernel's, until their first figures.
+    """
     rows = sender.rows
     complete = rows.matches("kind", EventKind.MILESTONE) & rows.matches("name", "complete", "confirmed")
     application = rows.matches("kind", EventKind.PACKET_SENT) & rows.matches("space", "0rtt", "1rtt")
+    if not rows.matches("kind", EventKind.PACKET_SENT).any():  # the kernel's records: its figures begin with the data
+        application = rows.matches("kind", EventKind.METRICS, EventKind.PACKET_ACKED)
     found = np.flatnonzero(complete | application)
     ends_ns = int(rows["time_ns"][found[0]]) if len(found) else sender.end_ns + 1
     return Steps.of_intervals(np.array([sender.begin_ns]), np.array([ends_ns]), CODES[State.INIT])
