@@ -26,7 +26,7 @@ BANDS: Mapping[str, tuple[float, float]] = {
 
 _NO_CUT = (0.85, float("inf"))
 _TURNS_OF_MODELS = 8
-_AROUND = 0.08  # of what a stack declares of itself
+_AROUND = 0.1  # of what a stack declares of itself
 
 _SECOND_S = 0.4
 _FEWER, _MORE = 10, 40
