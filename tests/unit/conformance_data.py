@@ -67,7 +67,7 @@ def ask(name: str, knob: Knob, role: str, siblings: Mapping[str, Knob] | None = 
     """A proof's question about a stack that does not exist."""
     end = Endpoint("made-up", "1.0")
     witness = Endpoint("quic-go", "0.65.0")
-    return Ask(name, knob, role, "h3", end, end, witness, {name: knob, **(siblings or {})})
+    return Ask(name, knob, role, "h3", end, end, witness, {name: knob, **(siblings or {})}, {})
 
 
 def knob(kind: type = int, **more: Any) -> Knob:

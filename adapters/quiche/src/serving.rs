@@ -10,6 +10,8 @@ use quiche::h3::{Error, Event, Header, NameValue};
 use crate::link::Link;
 
 const PART_BYTES: usize = 64 << 10;
+/// Of HTTP/3: type and length; at most.
+const FRAME_HEADER_BYTES: usize = 9;
 
 /// Answers that are not complete, by stream.
 #[derive(Default)]
@@ -79,6 +81,11 @@ impl Response {
         while self.taken < self.part.len() || self.left > 0 {
             if self.taken == self.part.len() {
                 self.read().map_err(|error| error.to_string())?;
+            }
+            // Each attempt that finds the connection blocked would put another DATA_BLOCKED into a packet of its own, whose
+            // acknowledgement would bring the next attempt.
+            if quic.stream_capacity(stream).is_ok_and(|bytes| bytes <= FRAME_HEADER_BYTES) {
+                return Ok(false);
             }
             match http.send_body(quic, stream, &self.part[self.taken..], self.left == 0) {
                 Ok(written) => self.taken += written,

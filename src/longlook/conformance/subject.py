@@ -5,12 +5,15 @@ from dataclasses import dataclass
 
 from longlook import registry
 from longlook.errors import InputError
-from longlook.model import ConnectionState, Endpoint
+from longlook.model import ConnectionState, Endpoint, Scalar
 from longlook.setup import parse_part
 from longlook.stacks import Stack
 
 REFERENCE = "quic-go@0.65.0"
 """Plays the other end of stacks that have one role, and writes the log in which a peer's parameters are read."""
+
+AMPLE_BYTES = 1 << 24
+_WINDOWS = ("initial_stream_window", "initial_connection_window", "max_stream_window", "max_connection_window")
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,14 @@ def stack_of(end: Endpoint) -> Stack:
 def protocols_of(end: Endpoint) -> tuple[str, ...]:
     """What an endpoint speaks."""
     return stack_of(end).protocols_of(end.version)
+
+
+def ample_windows(end: Endpoint, role: str) -> dict[str, Scalar]:
+    """Knobs of an end, whose peer plays `role`, that let the peer send as much as a path of these checks can hold."""
+    stack = stack_of(end)
+    own = "client" if role == "server" else "server"
+    declared = stack.knobs_of(end.version, own)
+    return {name: int(min(AMPLE_BYTES, declared[name].maximum or AMPLE_BYTES)) for name in _WINDOWS if name in declared}
 
 
 def endpoint(part: str) -> Endpoint:

@@ -82,13 +82,13 @@ def spread(packets: Packets, rtt_s: float, parts: int = 20) -> float | None:
     return len(np.unique((inside / (rtt_s / parts)).astype(np.int64))) / (3 * parts)
 
 
-def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float) -> float | None:
+def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float, calm_turns: int = 0) -> float | None:
     """What the last of the lost packets does to the sender: bytes of a round trip behind it, over those before.
 
     What is beyond `path_bytes`, which the path carries in a round trip, stood in a queue and does not count as before.
 
     What was sent in the round trip after the lost packet is in flight when it is found missing. The next round trip is
-    recovery's own, whose sending waits for the flight to fall; the one behind it is counted.
+    recovery's own, whose sending waits for the flight to fall; the one behind it is counted, or one `calm_turns` later.
     """
     server = packets.of("server")
     lost = np.flatnonzero(np.isnan(server.left_s))
@@ -97,7 +97,7 @@ def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float) -> floa
     since_s = server.sent_s - server.sent_s[lost[-1]]
     before, after = (
         int(server.payload_bytes[(since_s > turns * rtt_s) & (since_s <= (turns + 1) * rtt_s)].sum())
-        for turns in (0, _TURNS_UNTIL_CALM)
+        for turns in (0, _TURNS_UNTIL_CALM + calm_turns)
     )
     return after / min(before, path_bytes) if before else None
 

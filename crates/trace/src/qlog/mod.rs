@@ -168,7 +168,7 @@ impl Qlog {
         if let (Some((client, server)), Some(entry)) = (own.ends(), writer.account.connections.get_mut(connection)) {
             (entry.client, entry.server) = (Some(client), Some(server));
         }
-        let frame = own::Frame { time_ns, vantage: self.vantage, connection };
+        let frame = own::Frame { time_ns, vantage: self.rows.vantage, connection };
         let row = own::row(own, frame, record, writer)?.ok_or(Refusal::Ignore)?;
         writer.push(row)?;
         Ok(time_ns)

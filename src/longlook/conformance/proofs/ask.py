@@ -18,7 +18,8 @@ def transfer(size_bytes: int) -> Workload:
 class Ask:
     """`end` is under test in `role`; `peer` plays the other one, `witness` does where its qlog is wanted.
 
-    `siblings` are the knobs of the same end: a proof may need one to hold another's effect apart.
+    `siblings` are the knobs of the same end: a proof may need one to hold another's effect apart. `ample` are knobs of
+    the peer under which no window of its own limits the end.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Ask:
     peer: Endpoint
     witness: Endpoint
     siblings: Mapping[str, Knob]
+    ample: Mapping[str, Scalar]
 
     def want(
         self,
@@ -37,12 +39,17 @@ class Ask:
         workload: Workload | None = None,
         *,
         witnessed: bool = False,
+        unlimited: bool = False,
         connection: ConnectionState = ConnectionState.COLD,
         timeout_s: float = 60.0,
     ) -> Want:
-        """A trial with `knobs` set at the end under test. `witnessed`: against the peer whose qlog is read."""
+        """A trial with `knobs` set at the end under test. `witnessed`: against the peer whose qlog is read.
+
+        `unlimited`: by the peer's windows.
+        """
         own = replace(self.end, knobs=dict(knobs))
-        other = self.witness if witnessed else self.peer
+        peer = replace(self.peer, knobs=dict(self.ample)) if unlimited else self.peer
+        other = self.witness if witnessed else peer
         return Want(
             protocol=self.protocol,
             link=link or usual(),
