@@ -1,4 +1,4 @@
-//! What the kernel says of its TCP sockets when asked: sock_diag(7), one exact question per socket.
+//! What the kernel says of its TCP sockets when asked: `sock_diag(7)`, one exact question per socket.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};

@@ -97,6 +97,9 @@ pub enum Record<'a> {
 }
 
 /// The beginning of a file.
+///
+/// # Panics
+/// Never: a header of plain fields is JSON.
 #[must_use]
 pub fn opening(header: &Header) -> Vec<u8> {
     let json = serde_json::to_vec(header).expect("a header of plain fields is JSON");

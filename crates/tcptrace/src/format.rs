@@ -53,7 +53,7 @@ impl Format {
     }
 }
 
-/// `field:__u8 saddr[4];	offset:22;	size:4;	signed:0;`
+/// `field:__u8 saddr[4]; offset:22; size:4; signed:0;`
 fn field(line: &str) -> Option<(String, Field)> {
     let mut parts = line.strip_prefix("field:")?.split(';').map(str::trim);
     let declared = parts.next()?.rsplit([' ', '*']).next()?;

@@ -88,7 +88,7 @@ mod tests {
 
     fn page(words: &[u32], flags: u64) -> Vec<u8> {
         let mut bytes = 1_000_u64.to_ne_bytes().to_vec();
-        bytes.extend((words.len() as u64 * 4 | flags).to_ne_bytes());
+        bytes.extend(((words.len() as u64 * 4) | flags).to_ne_bytes());
         bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
         bytes
     }

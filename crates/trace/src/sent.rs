@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(acked(&mut sent, 6, 7), [6, 7]);
         assert_eq!(acked(&mut sent, 1, 8), [1, 4, 5, 8]);
         assert_eq!(acked(&mut sent, 0, 100), [0, 9]);
-        assert_eq!(acked(&mut sent, 0, 9), []);
+        assert_eq!(acked(&mut sent, 0, 9), [0i64; 0]);
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
         let mut sent = sent([5, 8]);
         assert_eq!(acked(&mut sent, 0, i64::MAX), [5, 8]);
         assert_eq!(sent.packet(6), None);
-        assert_eq!(acked(&mut sent, 9, 3), []);
+        assert_eq!(acked(&mut sent, 9, 3), [0i64; 0]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub struct Runs {
 
 impl Runs {
     /// None yet; files will be made in the folder of `output`.
+    #[must_use]
     pub fn beside(output: &Path) -> Self {
         Self { folder: output.parent().unwrap_or(Path::new("")).to_owned(), files: Vec::new() }
     }

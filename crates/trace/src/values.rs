@@ -73,9 +73,8 @@ impl Scan {
                 continue;
             }
             match piece[at] {
-                b'"' if self.begun && self.depth == 0 => return Some(at),
+                b'"' | b'{' | b'[' if self.begun && self.depth == 0 => return Some(at),
                 b'"' => self.in_string = true,
-                b'{' | b'[' if self.begun && self.depth == 0 => return Some(at),
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => {
                     self.depth = match self.depth {

@@ -128,18 +128,16 @@ impl<'a> Walk<'a> {
         }
         let index = self.seen.traces.len();
         self.seen.traces.push(Members::new());
-        let done = self.members(|walk, key| match key {
-            "events" => {
+        let done = self.members(|walk, key| {
+            if key == "events" {
                 let header = walk.header(index);
                 walk.qlog.begin(header.clone(), walk.writer);
                 walk.used.push(header);
-                walk.elements(Self::element)
+                return walk.elements(Self::element);
             }
-            _ => {
-                let value = walk.small()?;
-                walk.seen.traces[index].insert(key.to_owned(), value);
-                Ok(())
-            }
+            let value = walk.small()?;
+            walk.seen.traces[index].insert(key.to_owned(), value);
+            Ok(())
         });
         if self.used.len() == index {
             let header = self.header(index);

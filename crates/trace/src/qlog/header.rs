@@ -95,6 +95,7 @@ fn object<'a>(members: &'a Members, key: &str) -> Option<&'a Members> {
 }
 
 /// A number, also one in quotes, times ten to the power.
+#[must_use]
 pub fn number(value: &Value, power: i32) -> Option<i64> {
     match value {
         Value::Number(number) => scaled(number.to_string().as_bytes(), power),

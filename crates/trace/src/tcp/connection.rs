@@ -29,6 +29,7 @@ const NEW_SYN_RECEIVED: u64 = 12;
 
 /// What the recording has; what it lacks is found less exactly from samples.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "four tracepoints, each there or not whatever the others are")]
 pub struct Has {
     /// Every segment that arrives.
     pub probes: bool,

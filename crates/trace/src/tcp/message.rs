@@ -1,4 +1,4 @@
-//! What sock_diag says of a socket: `struct inet_diag_msg` (include/uapi/linux/inet_diag.h) and its attributes, of which
+//! What `sock_diag` says of a socket: `struct inet_diag_msg` (`include/uapi/linux/inet_diag.h`) and its attributes, of which
 //! `struct tcp_info` (tcp.h) grows with the kernel: fields that one lacks are None.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -49,7 +49,7 @@ impl<'a> Message<'a> {
             match kind {
                 INFO => message.info = value,
                 CONGESTION => {
-                    message.congestion_control = std::str::from_utf8(value).ok().map(|name| name.trim_end_matches('\0'))
+                    message.congestion_control = std::str::from_utf8(value).ok().map(|name| name.trim_end_matches('\0'));
                 }
                 SKMEMINFO => message.memory = value,
                 BBR_INFO => message.bbr_gains = Some((word(value, 12)?, word(value, 16)?)),

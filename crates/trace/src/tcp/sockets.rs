@@ -1,5 +1,5 @@
 //! Which sockets a recording is of. Its tracepoints speak of all sockets of the machine with the port, and most of them
-//! name a socket by addresses and place in memory alone; sock_diag knows those of the one network namespace.
+//! name a socket by addresses and place in memory alone; `sock_diag` knows those of the one network namespace.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -16,7 +16,7 @@ pub struct Socket {
     pub cookie: u64,
     /// Its addresses.
     pub ends: Ends,
-    /// Whether sock_diag has told of it, so that it is of the recorded namespace.
+    /// Whether `sock_diag` has told of it, so that it is of the recorded namespace.
     asked: bool,
     /// Bytes of a full segment as first known.
     pub mss: Option<i64>,
@@ -65,7 +65,7 @@ impl Sockets {
         &mut self.all[number]
     }
 
-    /// Those that sock_diag has told of.
+    /// Those that `sock_diag` has told of.
     fn of_namespace(self) -> Self {
         let mut kept = Self::default();
         for socket in self.all.into_iter().filter(|socket| socket.asked) {
