@@ -49,7 +49,8 @@ impl<'a> Message<'a> {
             match kind {
                 INFO => message.info = value,
                 CONGESTION => {
-                    message.congestion_control = std::str::from_utf8(value).ok().map(|name| name.trim_end_matches('\0'));
+                    message.congestion_control =
+                        std::str::from_utf8(value).ok().map(|name| name.trim_end_matches('\0'));
                 }
                 SKMEMINFO => message.memory = value,
                 BBR_INFO => message.bbr_gains = Some((word(value, 12)?, word(value, 16)?)),
