@@ -34,7 +34,7 @@ from longlook.samples import samples_table
 from longlook.setup import install
 from longlook.shortage import name_shortages
 from longlook.stats import arm_levels, estimate, estimates_table
-from longlook.store import RunFolder, write_json
+from longlook.store import STATES, RunFolder, write_json
 from longlook.study_catalogue import installed
 from longlook.study_releases import Release, releases
 from longlook.traceprogram import trace_program
@@ -257,7 +257,7 @@ def _metric_facts(study: Study) -> dict[str, MetricFacts]:
 def _write_states(folder: RunFolder, measured: list[Measured]) -> None:
     """`states.parquet`: times in states of every trial that captured traces; no file where none did."""
     frames = [entry.states for entry in measured if entry.states is not None and len(entry.states)]
-    path = folder.path / "states.parquet"
+    path = folder.path / STATES
     path.unlink(missing_ok=True)
     if frames:
         pd.concat(frames, ignore_index=True).to_parquet(path, index=False)

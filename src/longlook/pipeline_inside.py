@@ -19,12 +19,8 @@ from longlook.inside_states import StateTimes, time_in_states
 from longlook.model import Outcome, Run, Trial
 from longlook.report.content import ReportContent
 from longlook.report.inside import CollectorCost, InsideContent, Machine, write_inside
-from longlook.store import EVENTS, TIMELINE, RunFolder
+from longlook.store import EVENTS, PROGRAMS, STATES, TIMELINE, RunFolder
 from longlook.timeline import Timeline
-
-STATES = "states.parquet"
-PROGRAMS = frozenset({"client", "server", "link"})
-"""Roles of `cpu_s` that are no tracers."""
 
 
 def write_inside_pages(

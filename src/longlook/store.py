@@ -20,6 +20,12 @@ TIMELINE = "timeline.parquet"
 EVENTS = "events.parquet"
 """Of a trial's folder: made from the rest, and made again when they are missing. Events are of trials with traces."""
 
+STATES = "states.parquet"
+"""Of a run folder: times in states of every trial that captured traces; absent where none did."""
+
+PROGRAMS = frozenset({"client", "server", "link"})
+"""Roles of a trial's `cpu_s` that are no tracers."""
+
 FREE_BYTES_NEEDED = 200 * 1024 * 1024
 """Below this much free space no trial is started."""
 

@@ -104,10 +104,10 @@ def test_bad_lines_are_skipped_with_their_places(tmp_path: Path) -> None:
 def test_every_event_is_accounted_for(tmp_path: Path) -> None:
     random_bytes = random.Random(7)
     content = bytearray(unpacked(QLOGS / "caddy-2.11-server.qlog.gz"))
+    events = content.count(b"\x1e") - 1  # a mark that is spoilt leaves the end of the line between two events
     for _ in range(400):
         content[random_bytes.randrange(1000, len(content))] = random_bytes.randrange(32, 127)
     _, account = decode_bytes(tmp_path, bytes(content))
-    events = bytes(content).count(b"\x1e") - 1
     assert account["read"] + sum(account["ignored"].values()) + sum(account["skipped"].values()) == events
     assert sum(account["skipped"].values()) > 10
 

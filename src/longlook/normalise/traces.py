@@ -100,7 +100,8 @@ class _Stage:
         try:
             account = dict(decode(trace.path, trace.vantage, decoded))
         except InputError as error:
-            self.sources[trace.name] = {"present": True, "read": 0, "error": str(error)}
+            reason = str(error).replace(str(trace.path), trace.name)  # the same wherever the run folder is
+            self.sources[trace.name] = {"present": True, "read": 0, "error": reason}
             return
         connections = account.pop("connections", [])
         self.sources[trace.name] = source = {"present": True, **account, "connections": []}
