@@ -73,6 +73,23 @@ def test_a_threshold_says_where_slow_start_ends() -> None:
     ]
 
 
+def test_what_a_row_of_metrics_does_not_say_still_holds() -> None:
+    rows = [
+        packet(0, "packet_sent", 1),
+        metrics(0, 30_000, 30_000),
+        row(20 * MS, "metrics", ssthresh_bytes=15_000),
+        row(40 * MS, "metrics", cwnd_bytes=10_000),
+        row(60 * MS, "metrics", in_flight_bytes=9_000),
+        row(80 * MS, "metrics", cwnd_bytes=16_000, in_flight_bytes=16_000),
+    ]
+    assert view(derive_states(rows_of(*rows))) == [
+        (0, "slow_start"),
+        (20, "congestion_avoidance"),
+        (40, "slow_start"),
+        (80, "congestion_avoidance"),
+    ]
+
+
 def test_an_unused_window_for_more_than_a_round_trip_is_the_applications() -> None:
     used = [metrics(ms, 50_000, 49_000, ssthresh_bytes=10_000) for ms in range(0, 100, 10)]
     idle = [metrics(ms, 50_000, 5_000, ssthresh_bytes=10_000) for ms in range(100, 200, 10)]

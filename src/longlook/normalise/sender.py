@@ -14,6 +14,7 @@ COLUMNS = (
     *("time_ns", "kind", "space", "packet_number", "size_bytes", "name", "detail", "value"),
     *("cwnd_bytes", "ssthresh_bytes", "in_flight_bytes", "srtt_ns", "latest_rtt_ns"),
 )
+_HELD = ("cwnd_bytes", "ssthresh_bytes", "in_flight_bytes")
 
 APPLICATION = NUMBER_SPACES["1rtt"]
 UNKNOWN_RTT_NS = 333_000_000
@@ -42,10 +43,16 @@ class Sender:
         return int(self.rows["time_ns"].max())
 
     @cached_property
-    def metrics(self) -> Rows:
-        """Rows of metrics that know window and bytes in flight."""
+    def windows(self) -> Rows:
+        """Rows of metrics from where the window is known. What a row does not say, because it did not change, holds."""
         rows = self.rows.kind(EventKind.METRICS)
-        return rows.take((rows["cwnd_bytes"] != NULL) & (rows["in_flight_bytes"] != NULL))
+        held = Rows({**rows.columns, **{name: _held(rows[name]) for name in _HELD}}, rows.texts)
+        return held.take(held["cwnd_bytes"] != NULL)
+
+    @cached_property
+    def metrics(self) -> Rows:
+        """The same, from where the bytes in flight are known too."""
+        return self.windows.take(self.windows["in_flight_bytes"] != NULL)
 
     @cached_property
     def mss_bytes(self) -> int:
@@ -108,3 +115,9 @@ class Sender:
         metrics = self.metrics
         index = np.searchsorted(self.rows["time_ns"][sent], metrics["time_ns"], side="right")
         return metrics["time_ns"], np.maximum.accumulate(total[index] - metrics["in_flight_bytes"])
+
+
+def _held(values: Integers) -> Integers:
+    """Each value, or the last before it that is known."""
+    known = np.where(values != NULL, np.arange(len(values)), 0)
+    return values[np.maximum.accumulate(known)]

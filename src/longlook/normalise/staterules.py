@@ -80,8 +80,7 @@ def _mtu_probes(sender: Sender, lost: Integers) -> Mask:
 
 def slow_start(sender: Sender, recovery: tuple[Integers, Integers]) -> Steps:
     """`slow_start` or `congestion_avoidance` at each time, whatever else is true then."""
-    metrics = sender.rows.kind(EventKind.METRICS)
-    metrics = metrics.take(metrics["cwnd_bytes"] != NULL)
+    metrics = sender.windows
     avoidance, start = CODES[State.CONGESTION_AVOIDANCE], CODES[State.SLOW_START]
     begin = np.array([sender.begin_ns], np.int64)
     if (metrics["ssthresh_bytes"] != NULL).any():
