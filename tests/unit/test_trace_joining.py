@@ -112,7 +112,7 @@ class Decoder:
 
     def __call__(self, path: Path, vantage: str, out: Path) -> dict[str, Any]:
         if path.read_bytes() == b"garbage":
-            raise InputError("not a trace")
+            raise InputError(f"{path} is not a trace")
         rows = self._traces[vantage]
         pq.write_table(table_of(*rows), out)
         connection = {

@@ -21,6 +21,7 @@ from longlook.normalise.rows import Rows
 from longlook.normalise.sender import COLUMNS
 from longlook.normalise.skew import Lag, lag_of, skew_problems
 from longlook.normalise.spurious import agreement, by_number, find_spurious, received_of, sent_of
+from longlook.normalise.spurioustcp import find_spurious_segments
 from longlook.normalise.states import find_states
 from longlook.normalise.tracefiles import RawTrace, TraceVantage, raw_traces
 from longlook.timeline import Timeline
@@ -177,7 +178,16 @@ class _Stage:
                 peer = self._peer(traced)
                 self._check_clock(traced, traced.joins, peer)
                 tables.append(self._losses(traced, traced.joins, peer))
+            elif traced.trace.transport == "tcp" and traced.place.flow is not None:
+                tables.append(self._segments(traced, traced.place.flow))
         return tables
+
+    def _segments(self, traced: _Traced, flow: str) -> pa.Table:
+        vantage, place = traced.trace.vantage, traced.place
+        sent = self._link.datagrams(flow, SENT_BY[Vantage(vantage)], priming=place.priming)
+        found = find_spurious_segments(vantage, place, traced.rows, sent)
+        traced.note["losses"] = found.counts
+        return found.table
 
     def _check_clock(self, traced: _Traced, joins: _Joins, peer: _Joins | None) -> None:
         """Note how long packets took from the link to this end, and what cannot be if the clocks agree."""
