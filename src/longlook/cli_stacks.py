@@ -82,8 +82,11 @@ def stacks_check(
 @stacks_app.command("matrix")
 def stacks_matrix(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME[@VERSION]…]", help="Default: all that are installed.")
+        list[str] | None, typer.Argument(metavar="[NAME[@VERSION]…]", help="NAME is its newest; default: every stack.")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every installed version, not only the newest: hours where there are many.")
+    ] = False,
     protocol: Annotated[list[str] | None, typer.Option(help="h3 or h2; repeat for both, which is the default.")] = None,
     engine: Engine = "virtual",
     jobs: Jobs = None,
@@ -95,7 +98,8 @@ def stacks_matrix(
     from longlook.present_conformance import matrix_lines
 
     with _place(None) as place:
-        made = matrices(names or (), protocol or ("h3", "h2"), engine, place, _say(as_json), jobs=_jobs(jobs))
+        say = _say(as_json)
+        made = matrices(names or (), protocol or ("h3", "h2"), engine, place, say, every=every, jobs=_jobs(jobs))
     if out is not None:
         write_matrices(made, out)
     if as_json:

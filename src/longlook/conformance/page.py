@@ -2,13 +2,10 @@
 
 import time
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
-import jinja2
-from markupsafe import Markup
-
 from longlook.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
+from longlook.report.templates import asset, template
 
 PAGE = "index.html"
 _CLASSES = {WORKS: "works", NOTHING_SHARED: "apart"}
@@ -16,18 +13,10 @@ _CLASSES = {WORKS: "works", NOTHING_SHARED: "apart"}
 
 def write_page(matrices: Sequence[Matrix], out: Path) -> Path:
     """Write `index.html` into a folder; its path."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("longlook.report", "assets"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    css = files("longlook.report").joinpath("assets", "report.css").read_text(encoding="utf-8")
-    page = environment.get_template("matrix.html.j2").render(
+    page = template("matrix.html.j2").render(
         matrices=[(matrix, _rows(matrix), _legend(matrix)) for matrix in matrices],
         facts=facts(matrices),
-        css=Markup(css),  # noqa: S704 our own file
+        css=asset("report.css"),
     )
     out.mkdir(parents=True, exist_ok=True)
     path = out / PAGE

@@ -56,13 +56,20 @@ def _checked(each: Subject, engine: Engine, out: Path, say: Say, jobs: int, *, u
 
 
 def matrices(
-    names: Sequence[str], protocols: Sequence[str], engine: str, place: Path, say: Say, *, jobs: int = 1
+    names: Sequence[str],
+    protocols: Sequence[str],
+    engine: str,
+    place: Path,
+    say: Say,
+    *,
+    every: bool = False,
+    jobs: int = 1,
 ) -> list[Matrix]:
-    """A matrix for each protocol, of the versions named or of all that are installed.
+    """A matrix for each protocol, of the versions named and of the newest installed one of each stack named, or of any.
 
-    What is named and cannot be installed is said and left out.
+    `every`: of all installed versions, not only the newest. What is named and cannot be installed is said and left out.
     """
-    ends = list(_ready(names, say))
+    ends = list(_ready(names, say, every=every))
     made = []
     with make_engine(engine) as entered:
         for protocol in protocols:
@@ -85,17 +92,24 @@ def write_matrices(made: Sequence[Matrix], out: Path) -> None:
     write_page(made, out)
 
 
-def _ready(names: Sequence[str], say: Say) -> Iterator[tuple[Stack, str]]:
-    for stack, version in selected(names):
-        if is_installed(stack, version):
-            yield stack, version
-        elif any("@" in name and name == f"{stack.name}@{version}" for name in names):
+def _ready(names: Sequence[str], say: Say, *, every: bool) -> Iterator[tuple[Stack, str]]:
+    exact = [name for name in names if "@" in name]
+    whole = [name for name in names if "@" not in name]
+    there = [each for each in selected(whole) if is_installed(*each)] if whole or not exact else []
+    newest = {stack.name: version for stack, version in there}
+    newest |= {stack.name: version for stack, version in there if version == stack.default_version}
+    chosen = [each for each in there if every or newest[each[0].name] == each[1]]
+    yield from chosen
+    for stack, version in selected(exact) if exact else []:
+        if (stack, version) in chosen:
+            continue
+        if not is_installed(stack, version):
             try:
                 install(f"{stack.name}@{version}", say)
             except LonglookError as error:
                 say(f"{stack.name}@{version} is left out: {error.message}")
                 continue
-            yield stack, version
+        yield stack, version
 
 
 def _expect_both_roles(ends: Sequence[tuple[Stack, str]], protocol: str) -> None:

@@ -13,6 +13,7 @@ REFERENCE = "quic-go@0.65.0"
 """Plays the other end of stacks that have one role, and writes the log in which a peer's parameters are read."""
 
 AMPLE_BYTES = 1 << 24
+_CALM: dict[str, Scalar] = {"pacing": False, "initial_rtt": 0.5}  # longer than the round trip of any check's path
 _WINDOWS = ("initial_stream_window", "initial_connection_window", "max_stream_window", "max_connection_window")
 
 
@@ -72,12 +73,20 @@ def protocols_of(end: Endpoint) -> tuple[str, ...]:
     return stack_of(end).protocols_of(end.version)
 
 
-def ample_windows(end: Endpoint, role: str) -> dict[str, Scalar]:
-    """Knobs of an end, whose peer plays `role`, that let the peer send as much as a path of these checks can hold."""
-    stack = stack_of(end)
+def ample_knobs(end: Endpoint, role: str, protocol: str) -> dict[str, Scalar]:
+    """Knobs of an end, whose peer plays `role`, under which nothing of its own holds the peer back.
+
+    That is its windows, its pacing, and retransmissions of the handshake before an answer can be there.
+    """
     own = "client" if role == "server" else "server"
-    declared = stack.knobs_of(end.version, own)
-    return {name: int(min(AMPLE_BYTES, declared[name].maximum or AMPLE_BYTES)) for name in _WINDOWS if name in declared}
+    declared = {
+        name: knob
+        for name, knob in stack_of(end).knobs_of(end.version, own).items()
+        if not knob.protocols or protocol in knob.protocols
+    }
+    windows = (name for name in _WINDOWS if name in declared)
+    found: dict[str, Scalar] = {name: int(min(AMPLE_BYTES, declared[name].maximum or AMPLE_BYTES)) for name in windows}
+    return found | {name: value for name, value in _CALM.items() if name in declared}
 
 
 def endpoint(part: str) -> Endpoint:

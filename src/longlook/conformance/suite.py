@@ -6,7 +6,7 @@ from longlook.conformance import Check, verdict
 from longlook.conformance.basics import basics
 from longlook.conformance.proofs import OVER_TCP, PROOFS
 from longlook.conformance.proofs.ask import Ask
-from longlook.conformance.subject import Subject, ample_windows, protocols_of
+from longlook.conformance.subject import Subject, ample_knobs, protocols_of
 from longlook.stacks import Knob
 
 
@@ -21,7 +21,8 @@ def knobs(subject: Subject) -> Iterator[Check]:
         declared = subject.stack.knobs_of(subject.version, role)
         for name, knob in declared.items():
             for protocol in _spoken(subject, knob):
-                peer, ample = subject.other(role), ample_windows(subject.other(role), role)
+                peer = subject.other(role)
+                ample = ample_knobs(peer, role, protocol)
                 ask = Ask(name, knob, role, protocol, subject.end, peer, subject.witness, declared, ample)
                 proof = PROOFS.get(name)
                 if proof is None:

@@ -3,18 +3,17 @@
 import math
 import time
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import altair as alt
-import jinja2
 from markupsafe import Markup
 
 from longlook.calibrate_live import Curve, LiveCalibration
 from longlook.report.colours import BASELINE, CONTENDER
 from longlook.report.export import export_figure, javascript
 from longlook.report.page import embedded_json
+from longlook.report.templates import asset, template
 from longlook.report.theme import PAGE_FONT, specification
 
 PAGE = "index.html"
@@ -27,21 +26,13 @@ def write_page(result: LiveCalibration, out: Path) -> Path:
     figures = dict(_figures(result, width=640))
     for name, chart in figures.items():
         export_figure(out / "figures", name, chart)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("longlook.report", "assets"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     specs = {name: _in_page(chart) for name, chart in _figures(result, width="container")}
-    css = files("longlook.report").joinpath("assets", "report.css").read_text(encoding="utf-8")
-    page = environment.get_template("calibration.html.j2").render(
+    page = template("calibration.html.j2").render(
         result=result,
         facts=facts(result),
         rows=[*_rows(result)],
         has_netem=any(row.netem is not None for row in result.rows),
-        css=Markup(css),  # noqa: S704 our own file
+        css=asset("report.css"),
         vega=Markup(javascript().replace("</script", "<\\/script")),  # noqa: S704 the bundled libraries
         data=Markup(embedded_json(specs)),  # noqa: S704 escaped by embedded_json
     )

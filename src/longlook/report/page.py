@@ -5,11 +5,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from longlook.model import ClaimResult, Contrast, Verdict
@@ -23,6 +21,7 @@ from longlook.report.layout import Grid, cell_label, make_grid
 from longlook.report.overview import claims_chart, interval_chart
 from longlook.report.samples import sample_chart
 from longlook.report.squares import Square, claims_of, measured_squares, published_squares
+from longlook.report.templates import asset, template
 from longlook.report.theme import page_specification
 from longlook.report.trend import Trend
 
@@ -119,13 +118,6 @@ def render(
     downloads: Mapping[str, Sequence[Path]],
 ) -> str:
     """The page as one HTML text that refers to nothing outside itself but the files beside it."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("longlook.report", "assets"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     data = {
         section.anchor: {
             "charts": section.charts,
@@ -135,7 +127,7 @@ def render(
         for section in sections
     } | {f"trend{number}": {"charts": {}, "specs": trend.specs, "cells": {}} for number, trend in enumerate(trends)}
     estimates_header, *estimates_rows = text.plain_rows(content.study, content.estimates)
-    return environment.get_template("report.html.j2").render(
+    return template("report.html.j2").render(
         content=content,
         study=content.study,
         answer=wording.answer(content),
@@ -156,8 +148,8 @@ def render(
         wording=wording,
         colours=colours,
         cell_label=cell_label,
-        css=Markup(_asset("report.css")),  # noqa: S704 our own file
-        js=Markup(_asset("report.js")),  # noqa: S704 our own file
+        css=asset("report.css"),
+        js=asset("report.js"),
         vega=Markup(javascript().replace("</script", "<\\/script")),  # noqa: S704 the bundled libraries
         data=Markup(embedded_json(data)),  # noqa: S704 escaped by embedded_json
     )
@@ -175,10 +167,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _asset(name: str) -> str:
-    return files("longlook.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _gradient() -> str:

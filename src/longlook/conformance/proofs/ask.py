@@ -19,7 +19,7 @@ class Ask:
     """`end` is under test in `role`; `peer` plays the other one, `witness` does where its qlog is wanted.
 
     `siblings` are the knobs of the same end: a proof may need one to hold another's effect apart. `ample` are knobs of
-    the peer under which no window of its own limits the end.
+    the peer under which nothing of its own holds the end back.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Ask:
     ) -> Want:
         """A trial with `knobs` set at the end under test. `witnessed`: against the peer whose qlog is read.
 
-        `unlimited`: by the peer's windows.
+        `unlimited`: by windows and pacing of the peer.
         """
         own = replace(self.end, knobs=dict(knobs))
         peer = replace(self.peer, knobs=dict(self.ample)) if unlimited else self.peer
@@ -60,6 +60,16 @@ class Ask:
             qlog=witnessed,
             timeout_s=timeout_s,
         )
+
+    def steady(self, rtt_s: float) -> dict[str, Scalar]:
+        """Knobs of the end under test, where it has them: no pacing, and no retransmission of the handshake before its
+        answer can be there, which some take for a sign of congestion.
+        """
+        wanted: dict[str, Scalar] = {"pacing": False, "initial_rtt": 1.25 * rtt_s}
+        known = {name: self.siblings[name] for name in wanted if name in self.siblings and name != self.name}
+        return {
+            name: wanted[name] for name, knob in known.items() if not knob.protocols or self.protocol in knob.protocols
+        }
 
     def value(self, wanted: float) -> Scalar:
         """A number as near to the wanted one as the knob's bounds allow."""

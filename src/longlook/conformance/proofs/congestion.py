@@ -77,8 +77,10 @@ def initial_window(ask: Ask) -> Check:
 
     workload = transfer(300_000)
     # A probe of the MTU may be sent long before the data, and would pass for the first of it.
-    quiet = {"disable_pmtud": True} if "disable_pmtud" in ask.siblings else {}
-    wants = {name: ask.want({**quiet, ask.name: value}, link, workload) for name, value in values.items()}
+    quiet = ask.steady(_SECOND_S) | ({"disable_pmtud": True} if "disable_pmtud" in ask.siblings else {})
+    wants = {
+        name: ask.want({**quiet, ask.name: value}, link, workload, unlimited=True) for name, value in values.items()
+    }
     return ask.check(wants, judge)
 
 
