@@ -1,10 +1,8 @@
 """The page about the inside of one cell: figure, states, machines and costs, in one file that opens from disk."""
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from longlook.report import colours, wording
@@ -14,6 +12,7 @@ from longlook.report.inside.panels import LANES, PANELS, Panel
 from longlook.report.inside.states import difference_rows, time_rows
 from longlook.report.layout import SEPARATOR
 from longlook.report.page import embedded_json
+from longlook.report.templates import asset, template
 
 SHORTEST_BIN_PACKETS = 10
 """Throughput is never averaged over fewer packets than this takes at the load's mean rate."""
@@ -23,18 +22,11 @@ PACKET_BYTES = 1500
 
 def render_inside(inside: InsideContent) -> str:
     """The page as one HTML text that refers to nothing but the report that it belongs to."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("longlook.report", "assets"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     packed = pack(inside.arms)
     panels = [panel for panel in PANELS if any(_lines(inside, panel))]
     data = _data(inside, packed, panels)
     states = () if inside.states is None else inside.states.times
-    return environment.get_template("inside.html.j2").render(
+    return template("inside.html.j2").render(
         inside=inside,
         content=inside.content,
         study=inside.content.study,
@@ -52,8 +44,8 @@ def render_inside(inside: InsideContent) -> str:
         stacks=_stacks(inside),
         costs=_cost_rows(inside),
         wording=wording,
-        css=Markup(_asset("report.css") + _asset("inside.css")),  # noqa: S704 our own files
-        js=Markup("".join(_asset(f"{name}.js") for name in ("insidedata", "insideplot", "inside"))),  # noqa: S704
+        css=asset("report.css") + asset("inside.css"),
+        js=Markup().join(asset(f"{name}.js") for name in ("insidedata", "insideplot", "inside")),
         data=Markup(embedded_json(data)),  # noqa: S704 escaped by embedded_json
     )
 
@@ -177,7 +169,3 @@ def _cost_rows(inside: InsideContent) -> list[Mapping[str, str]]:
         }
         for cost in inside.costs
     ]
-
-
-def _asset(name: str) -> str:
-    return files("longlook.report").joinpath("assets", name).read_text(encoding="utf-8")
