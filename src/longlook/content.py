@@ -50,6 +50,14 @@ class Writer:
                 size += len(block)
         self.expected[path] = Expected(size, f"sha256:{digest.hexdigest()}")
 
+    def add_hole(self, path: str, size_bytes: int) -> None:
+        """A file of zeros that takes no room. Nobody gets the whole of it, so no digest is kept."""
+        file = self._root / path.removeprefix("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("wb") as out:
+            out.truncate(size_bytes)
+        self.expected[path] = Expected(size_bytes, "")
+
 
 def content(
     kind: str, parameters: Mapping[str, Scalar], write: Callable[[Writer], tuple[tuple[str, ...], ...]]

@@ -10,8 +10,9 @@ from longlook import registry
 from longlook.batches import batches
 from longlook.engines import Engine
 from longlook.errors import InputError
+from longlook.flows import content_parameters, endpoints_of, program_role, runs_tcp
 from longlook.job import Content, Identity, Job, Program
-from longlook.model import Endpoint, Outcome, Plan, Run, Study, Trial, Workload
+from longlook.model import Endpoint, Outcome, Plan, Run, Study, Trial
 from longlook.network_varying import traces_of
 from longlook.store import RunFolder
 from longlook.trialcache import TrialCache
@@ -62,7 +63,7 @@ class Tally:
 
 def endpoints(plan: Plan) -> list[Endpoint]:
     """Every distinct stack and version of a plan, servers and clients."""
-    found = {(end.stack, end.version): end for trial in plan.trials for end in (trial.server, trial.client)}
+    found = {(end.stack, end.version): end for trial in plan.trials for end in endpoints_of(trial)}
     return [found[key] for key in sorted(found)]
 
 
@@ -70,16 +71,16 @@ def prepare_contents(plan: Plan) -> dict[str, Content]:
     """The files of every distinct workload of a plan."""
     contents: dict[str, Content] = {}
     for trial in plan.trials:
-        key = workload_key(trial.workload)
+        key = content_key(trial)
         if key not in contents:
             kind: WorkloadKind = registry.get("workloads", trial.workload.kind)
-            contents[key] = kind.prepare(trial.workload.parameters)
+            contents[key] = kind.prepare(content_parameters(trial))
     return contents
 
 
-def workload_key(workload: Workload) -> str:
-    """What tells one workload from another."""
-    return f"{workload.kind} {sorted(workload.parameters.items())}"
+def content_key(trial: Trial) -> str:
+    """What tells the files of one trial from those of another."""
+    return f"{trial.workload.kind} {sorted(content_parameters(trial).items())}"
 
 
 class Executor:
@@ -160,22 +161,24 @@ def in_parallel(work: Iterable[T], run: Callable[[T], None], jobs: int, interrup
 
 def records_tcp(trial: Trial) -> bool:
     """Whether there is a TCP of the kernel in it, and its recording is wanted."""
-    return trial.capture.tcp and trial.congestion_control is not None
+    return trial.capture.tcp and runs_tcp(trial)
 
 
 def make_job(trial: Trial, attempt: int, folder: str, provisions: Provisions) -> Job:
     """The order to run a trial once."""
+    roles = {"server": trial.server, "client": trial.client}
+    if trial.flows:
+        roles = {program_role(end): end for end in endpoints_of(trial)}
     return Job(
         trial=trial,
         attempt=attempt,
         folder=folder,
         programs={
-            "server": provisions.programs[trial.server.stack, trial.server.version],
-            "client": provisions.programs[trial.client.stack, trial.client.version],
+            **{role: provisions.programs[end.stack, end.version] for role, end in roles.items()},
             "link": provisions.link,
             **({"trace": provisions.trace} if provisions.trace and records_tcp(trial) else {}),
         },
-        content=provisions.contents[workload_key(trial.workload)],
+        content=provisions.contents[content_key(trial)],
         identity=provisions.identity,
         traces={digest: provisions.traces[digest] for digest in sorted(set(traces_of(trial.link)))},
     )

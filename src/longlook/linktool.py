@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from longlook import network, units
 from longlook.errors import InputError
 from longlook.model import Link, Scalar, Stage
+from longlook.network_stages import BOTTLENECKS
 from longlook.study_errors import SettingError, allowed
 
 DIRECTIONS = ("up", "down")
@@ -20,7 +21,6 @@ _ANY_RATE = {"rate": "1Gbit", "queue": "1MB"}  # stands in for a rate while the 
 _OF_THE_RATE = ("queue", "aqm", "ecn", "burst")
 _ACCESS_DELAY = "access_delay"
 _TRUTHS: Mapping[str, Scalar] = {"true": True, "false": False}
-_BOTTLENECKS = ("rate", "codel", "fq_codel", "red")
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _complete(link: Link, settings: Mapping[str, Scalar]) -> Link:
     """The link without what stood in for a rate."""
 
     def stages(direction: str, made: tuple[Stage, ...]) -> tuple[Stage, ...]:
-        kept = made if _has_rate(settings, direction) else [stage for stage in made if stage.kind not in _BOTTLENECKS]
+        kept = made if _has_rate(settings, direction) else [stage for stage in made if stage.kind not in BOTTLENECKS]
         return tuple(kept)
 
     return Link(up=stages("up", link.up), down=stages("down", link.down))

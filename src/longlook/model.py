@@ -226,6 +226,28 @@ class Study:
 
 
 @dataclass(frozen=True)
+class Flow:
+    """One of several flows that share a trial's link (workload `compete`), with a client of its own.
+
+    Flows of one `seat` have a server in common; contestants have one each. The contestants' first group is the arm's
+    subject; cross traffic is no contestant.
+    """
+
+    name: str  # unique in its trial: the group's, numbered where the group has several
+    group: str
+    cross: bool
+    seat: int  # from 0: which pair of addresses it uses
+    start_s: float  # after the trial's own start
+    object_bytes: int | None  # None: as much as comes until all stop
+    protocol: str
+    connection: ConnectionState
+    congestion_control: str | None
+    initial_window_packets: int | None  # of the kernel's TCP; None: as the trial's TCP has it
+    server: Endpoint
+    client: Endpoint
+
+
+@dataclass(frozen=True)
 class Trial:
     """One resolved measurement: (cell, arm, round). Its `id` is the hash of everything that determines its result."""
 
@@ -248,6 +270,7 @@ class Trial:
     engine: str | None = None  # None: the one that the run was started with
     tcp: Mapping[str, Scalar] = field(default_factory=dict)  # of the kernel's TCP, beside its congestion control
     client_cpu_share: float | None = None  # of one CPU; None: as much as it likes
+    flows: tuple[Flow, ...] = ()  # where several compete; what stands above is then the subject's
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ from longlook.study_errors import SettingError
 
 CONNECTIONS = "workload.connections"
 """How many connections the client opens at once, in workloads that have such a parameter."""
+FLOWS_START = "workload.start"
+"""Only workloads whose flows compete have it."""
 
 _PACKET, _AUTO = "packet", "auto"
 AQMS = ("droptail", "codel", "fq_codel", "red")
@@ -211,7 +213,7 @@ def unchecked_link(settings: Mapping[str, Scalar]) -> Link:
     check_rtt(settings)
     delays = {side.direction: _delay(side, given) for side in (up, down)}
     rtt_ns = sum((mean(in_full(delay)) for delay in delays.values()), Fraction(0))
-    competing = int(settings.get(CONNECTIONS, 1)) > 1
+    competing = int(settings.get(CONNECTIONS, 1)) > 1 or FLOWS_START in settings
     made = {
         side.direction: tuple(stages(side, delays[side.direction], rtt_ns, competing=competing)) for side in (up, down)
     }

@@ -7,11 +7,14 @@ from longlook import network_values as values
 from longlook import traces_store, units
 from longlook.model import Json, Scalar, Stage
 from longlook.network_loss import loss_stage
-from longlook.network_varying import largest, mean, smallest, trace_of
+from longlook.network_varying import largest, mean, resolved, smallest, trace_of
 from longlook.study_errors import SettingError
 
 PACKET_BYTES = 1500
 """The largest IP packet on the emulated path; a shorter queue could never hold one."""
+
+BOTTLENECKS = ("rate", "codel", "fq_codel", "red")
+"""Kinds of stages that have a rate."""
 
 OFF = "off"
 _NS_PER_S = 10**9
@@ -25,6 +28,11 @@ _POLICER_BURST_PACKETS = 10
 # gentle, which drops everything at twice max_th, so that max_th is half of the queue.
 _RED_MAXIMUM, _RED_MINIMUM = Fraction(1, 2), Fraction(1, 6)
 _RED = {"probability": 0.1, "weight": 0.002, "gentle": True}
+
+
+def largest_rate_bps(stage: Stage) -> float:
+    """The largest rate that one of BOTTLENECKS ever has."""
+    return float(largest(resolved(stage, traces_store.load).parameters["rate_bps"]))
 
 
 class Side:

@@ -5,29 +5,21 @@ back to back in random order. "Random" is the order of SHA-256 hashes of (seed, 
 machine and version of Python, and what is added to a study does not disturb the order or the ids of what was there.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from longlook import codec
+from longlook.draws import rank
 from longlook.errors import InputError
+from longlook.flows import stop_after_s
 from longlook.model import Capture, Level, Plan, Scalar, Study, Trial
 from longlook.registry import nearest
 from longlook.study_catalogue import Catalogue, installed
 from longlook.study_cells import cell_id, cells, labels_of
+from longlook.study_entries import Entry, resolve_arm
 from longlook.study_errors import SettingError
-from longlook.study_resolve import (
-    Cell,
-    Circumstances,
-    Conditions,
-    Contestant,
-    cell_settings,
-    resolve_circumstances,
-    resolve_conditions,
-    resolve_contestant,
-)
-
-SEED_BITS = 63
+from longlook.study_flows import draw
+from longlook.study_resolve import Cell, Conditions, cell_settings, resolve_conditions
 
 
 def make_plan(study: Study, only: Sequence[str] = (), catalogue: Catalogue | None = None) -> Plan:
@@ -45,7 +37,7 @@ def make_plan(study: Study, only: Sequence[str] = (), catalogue: Catalogue | Non
     trials = [
         trial
         for number in range(study.rounds)
-        for block in sorted(resolved, key=lambda block: _rank(study.seed, "cell", number, block.key))
+        for block in sorted(resolved, key=lambda block: rank(study.seed, "cell", number, block.key))
         for trial in block.trials(study, number)
     ]
     return Plan(study.id, codec.content_hash([trial.id for trial in trials]), tuple(trials))
@@ -54,14 +46,12 @@ def make_plan(study: Study, only: Sequence[str] = (), catalogue: Catalogue | Non
 class _Block:
     """A cell made ready to give its trials of any round."""
 
-    def __init__(
-        self, cell: Cell, conditions: Conditions, contestants: Mapping[str, tuple[Contestant, Circumstances]]
-    ) -> None:
+    def __init__(self, cell: Cell, conditions: Conditions, entries: Mapping[str, Entry]) -> None:
         self._labels = labels_of(cell)
         self._cell_id = cell_id(self._labels)
         self._conditions = conditions
         self._contestants = [
-            (arm, what, how, [codec.content_hash(what), *_stated(how)]) for arm, (what, how) in contestants.items()
+            (arm, entry, [codec.content_hash(entry.contestant), *_stated(entry)]) for arm, entry in entries.items()
         ]
         self._conditions_hash = codec.content_hash(conditions)
         self.key = codec.content_hash([self._conditions_hash, _sets(cell)])
@@ -71,21 +61,20 @@ class _Block:
         settings = cell_settings(study, cell)
         try:
             conditions = resolve_conditions(settings, catalogue)
-            contestants = {
-                arm.name: (resolve_contestant(arm, settings, catalogue), resolve_circumstances(arm, settings))
-                for arm in study.arms
-            }
+            entries = {arm.name: resolve_arm(arm, settings, catalogue) for arm in study.arms}
         except SettingError as error:
             raise InputError(f"study {study.id}, cell {cell_id(labels_of(cell))}: {error}") from error
-        return cls(cell, conditions, contestants)
+        return cls(cell, conditions, entries)
 
     def trials(self, study: Study, number: int) -> list[Trial]:
         """The block's trials of a round, arms in random order."""
-        seed = _rank(study.seed, "link", number, self.key)
+        seed = rank(study.seed, "link", number, self.key)
         seen: dict[str, int] = {}
         trials = []
         capture = codec.content_hash(_kept(study.capture))
-        for arm, contestant, how, (contestant_hash, *stated) in self._contestants:
+        duration_s = stop_after_s(self._conditions.workload)
+        for arm, entry, (contestant_hash, *stated) in self._contestants:
+            contestant, how = entry.contestant, entry.circumstances
             identity = codec.content_hash(
                 [self._conditions_hash, contestant_hash, seed, study.timeout_s, capture, *stated]
             )
@@ -113,15 +102,17 @@ class _Block:
                     engine=how.engine,
                     tcp=how.tcp,
                     client_cpu_share=how.client_cpu_share,
+                    flows=draw(entry.groups, seed, duration_s),
                 )
             )
-        return sorted(trials, key=lambda trial: _rank(study.seed, "arm", number, self.key, trial.arm))
+        return sorted(trials, key=lambda trial: rank(study.seed, "arm", number, self.key, trial.arm))
 
 
-def _stated(how: Circumstances) -> list[str]:
+def _stated(entry: Entry) -> list[str]:
     """What tells a trial from one in ordinary circumstances, which has nothing to tell."""
+    how = entry.circumstances
     stated = (("link", how.link), ("engine", how.engine), ("tcp", how.tcp), ("client_cpu", how.client_cpu_share))
-    return [codec.content_hash([name, value]) for name, value in stated if value]
+    return [codec.content_hash([name, value]) for name, value in (*stated, ("flows", entry.groups)) if value]
 
 
 def _kept(capture: Capture) -> dict[str, bool]:
@@ -133,12 +124,6 @@ def _kept(capture: Capture) -> dict[str, bool]:
 def _sets(cell: Mapping[str, Level]) -> dict[str, Scalar]:
     """What the levels set, without names and labels: a relabelled cell is the same cell."""
     return {key: value for level in cell.values() for key, value in level.sets.items()}
-
-
-def _rank(*parts: str | int) -> int:
-    """A number below 2**63, uniform and independent for different parts."""
-    digest = hashlib.sha256(codec.canonical(list(parts)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
 
 
 def _filters(study: Study, only: Sequence[str]) -> dict[str, set[str]]:

@@ -19,6 +19,7 @@ from longlook.model import (
 from longlook.study_catalogue import Catalogue
 from longlook.study_claims import claims
 from longlook.study_errors import Problems, SettingError, allowed, flatten
+from longlook.study_flows import flow_setting, is_flow_setting
 from longlook.study_schema import ContrastTable, FactorTable, StudyTable
 from longlook.study_settings import (
     ARM_CONDITIONS,
@@ -43,7 +44,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
         id=study_id,
         title=table.title,
         question=table.question,
-        arms=tuple(_arm(name, entry, problems) for name, entry in table.arms.items()),
+        arms=tuple(_arm(name, entry, kind, problems) for name, entry in table.arms.items()),
         factors=factors,
         exclude=tuple(
             {name: (labels,) if isinstance(labels, str) else tuple(labels) for name, labels in entry.items()}
@@ -99,17 +100,17 @@ def _settings(table: StudyTable, kind: WorkloadKind | None, problems: Problems) 
     for key, value in given.items():
         _put(settings, seen, key, value, kind, problems, key)
     for key, value in flatten(table.defaults).items():
-        _put(settings, seen, key, value, None, problems, f"defaults.{key}", endpoint_only=True)
+        _put(settings, seen, key, value, kind, problems, f"defaults.{key}", endpoint_only=True)
     return settings
 
 
-def _arm(name: str, entry: Mapping[str, Any], problems: Problems) -> Arm:
+def _arm(name: str, entry: Mapping[str, Any], kind: WorkloadKind | None, problems: Problems) -> Arm:
     label = entry.get("label", name)
     if not isinstance(label, str) or not label:
         problems.add_value(f"arms.{name}.label", label, "must be a text")
     settings: dict[str, Scalar] = {}
     for key, value in flatten({key: value for key, value in entry.items() if key != "label"}).items():
-        _put(settings, {}, key, value, None, problems, f"arms.{name}.{key}", endpoint_only=True)
+        _put(settings, {}, key, value, kind, problems, f"arms.{name}.{key}", endpoint_only=True)
     return Arm(name, str(label), settings)
 
 
@@ -174,6 +175,10 @@ def _put(
 def _canonical(key: str, value: object, kind: WorkloadKind | None, *, endpoint_only: bool) -> tuple[str, Scalar]:
     if key in ARM_CONDITIONS:
         return key, network_setting(key, value)
+    if is_flow_setting(key):
+        if kind is not None and not kind.competes:
+            raise SettingError(key, f"workload {kind.name} has one flow; several compete in workload compete")
+        return key, flow_setting(key, value)
     if endpoint_only or key in ENDPOINT_KEYS or key.startswith(KNOB_PREFIXES):
         return key, endpoint_setting(key, value)
     if key.startswith("network."):

@@ -4,19 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 
+from longlook.flows import stop_after_s
 from longlook.model import Arm, Claim, Level, Scalar, Study
 from longlook.study_catalogue import Catalogue
 from longlook.study_cells import cells, labels_of
 from longlook.study_claims import check_expected
+from longlook.study_entries import resolve_arm
 from longlook.study_errors import Problems, SettingError, allowed
 from longlook.study_releases import check_releases
-from longlook.study_resolve import (
-    Cell,
-    cell_settings,
-    resolve_circumstances,
-    resolve_conditions,
-    resolve_contestant,
-)
+from longlook.study_resolve import Cell, cell_settings, resolve_conditions
 
 
 def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
@@ -149,13 +145,14 @@ def _check_combinations(study: Study, catalogue: Catalogue, problems: Problems) 
     for cell in cells(study):
         settings = cell_settings(study, cell)
         try:
-            resolve_conditions(settings, catalogue)
+            duration_s = stop_after_s(resolve_conditions(settings, catalogue).workload)
+            if duration_s is not None and duration_s >= study.timeout_s:
+                problems.add("timeout", f"must be above workload.duration, here {duration_s:g} s")
         except SettingError as error:
             _report(error, None, cell, settings, problems)
         for arm in study.arms:
             try:
-                resolve_contestant(arm, settings, catalogue)
-                resolve_circumstances(arm, settings)
+                resolve_arm(arm, settings, catalogue)
             except SettingError as error:
                 _report(error, arm, cell, {**settings, **arm.settings}, problems)
 

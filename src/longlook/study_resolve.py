@@ -1,14 +1,26 @@
 """From settings to what one contestant does in one cell; the last place where a wrong combination can show."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from longlook import network, tcp, units
+from longlook.flows import DURATION, ENDLESS
 from longlook.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, Study, Workload
+from longlook.network_stages import BOTTLENECKS, largest_rate_bps
 from longlook.stacks import Knob, Stack
 from longlook.study_catalogue import Catalogue
 from longlook.study_errors import SettingError, allowed
-from longlook.study_settings import ARM_CONDITIONS, NO_CPU_LIMIT, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
+from longlook.study_settings import (
+    ARM_CONDITIONS,
+    DATAGRAM_PROTOCOLS,
+    NO_CPU_LIMIT,
+    QUIC_PROTOCOLS,
+    WORKLOAD_PREFIX,
+    workload_parameters,
+)
+
+_FASTEST_BPS = 10e9
 
 Cell = Mapping[str, Level]
 """Factor name → level."""
@@ -55,7 +67,16 @@ def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue) -> 
     """Link and workload of a cell's settings; SettingError where they cannot be."""
     kind = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])]
     parameters = workload_parameters(kind, settings)
-    return Conditions(network.link(settings), Workload(kind.name, parameters))
+    link = network.link(settings)
+    if kind.competes and DURATION in parameters:
+        parameters[ENDLESS] = _more_than_passes(link, float(parameters[DURATION]))
+    return Conditions(link, Workload(kind.name, parameters))
+
+
+def _more_than_passes(link: Link, duration_s: float) -> int:
+    """Bytes, a power of two: no flow gets so many in that time, and few files serve all cells."""
+    rates = [largest_rate_bps(stage) for stage in link.down if stage.kind in BOTTLENECKS]
+    return 1 << math.ceil(math.log2(min(rates, default=_FASTEST_BPS) / 8 * duration_s * 1.1 + 1e6))
 
 
 def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar]) -> Circumstances:
@@ -63,7 +84,7 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar]) -> Circumsta
     own = tcp.with_presets(settings, arm.settings)
     differs = any(key in arm.settings for key in ARM_CONDITIONS)
     engine = own.get("engine")
-    kernel_tcp = {} if str(own["protocol"]) in QUIC_PROTOCOLS else tcp.parameters(own)
+    kernel_tcp = {} if own.get("protocol") in QUIC_PROTOCOLS else tcp.parameters(own)
     client_cpu = own.get("client_cpu", NO_CPU_LIMIT)
     return Circumstances(
         link=network.link(own) if differs else None,
@@ -93,10 +114,10 @@ def resolve_contestant(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
             _check_connections(stack, own, catalogue)
         endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, version, protocol, own))
     congestion_control = None
-    if protocol in QUIC_PROTOCOLS:
+    if protocol in (*QUIC_PROTOCOLS, *DATAGRAM_PROTOCOLS):
         for key in (tcp.CONGESTION_CONTROL, tcp.PRESET, *tcp.SETTINGS):
             if key in arm.settings:
-                raise SettingError(key, "sets the kernel's TCP; of QUIC it is a knob of the stack, if any")
+                raise SettingError(key, "sets the kernel's TCP; of others it is a knob of the stack, if any")
     else:
         if "congestion_control" not in own:
             message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic" or tcp = "stock"'

@@ -9,11 +9,14 @@ from fractions import Fraction
 
 from longlook import network, tcp, units
 from longlook.model import ConnectionState, Scalar
+from longlook.network_values import call
 from longlook.study_errors import SettingError, allowed
 from longlook.workloads import Parameter, WorkloadKind
 
 QUIC_PROTOCOLS = ("h3", "hq")
-"""Protocols that run over QUIC; all others run over the kernel's TCP."""
+"""Protocols that run over QUIC."""
+DATAGRAM_PROTOCOLS = ("udp",)
+"""Bare datagrams, of cross traffic; all other protocols run over the kernel's TCP."""
 
 KERNEL_CONGESTION_CONTROLS = (
     *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois"),
@@ -39,6 +42,7 @@ ENGINES = ("virtual", "live")
 KNOB_PREFIXES = ("server_knobs.", "client_knobs.")
 WORKLOAD_PREFIX = "workload."
 
+_RANDOM = "random"
 NO_CPU_LIMIT = "off"
 LEAST_CPU_SHARE = Fraction(1, 100)
 """Of a CPU; less would let the client stand still for longer than any round trip here (`lab.cpuquota`)."""
@@ -80,6 +84,16 @@ def _cpu(value: object) -> Scalar:
             "client_cpu", f"must be at least {units.print_share(LEAST_CPU_SHARE)} of a CPU, or {NO_CPU_LIMIT!r}"
         )
     return units.print_share(share)
+
+
+def start_setting(value: object) -> Scalar:
+    """`2s`, or `random(2s)` for a moment up to that; UnitError where it is neither."""
+    called = call(value)
+    if called is None:
+        return units.print_time(units.parse_time(value))
+    if called[0] != _RANDOM:
+        raise units.UnitError("write a time, for example 2s, or random(2s) for one up to that")
+    return f"{_RANDOM}({units.print_time(units.parse_time(called[1]))})"
 
 
 def network_setting(key: str, value: object) -> Scalar:
@@ -125,6 +139,8 @@ def workload_parameters(kind: WorkloadKind, settings: Mapping[str, Scalar]) -> d
     values: dict[str, Scalar] = {}
     for name, parameter in kind.parameters.items():
         key = f"{WORKLOAD_PREFIX}{short_name(name)}"
+        if key not in settings and parameter.optional:
+            continue
         if key not in settings:
             raise SettingError(key, f"workload {kind.name} needs it: {parameter.help}", absent=True)
         value = _parsed(parameter, settings[key])
@@ -134,8 +150,8 @@ def workload_parameters(kind: WorkloadKind, settings: Mapping[str, Scalar]) -> d
 
 
 def short_name(name: str) -> str:
-    """`object_bytes` is written `object`: the value carries the unit."""
-    return name.removesuffix("_bytes")
+    """`object_bytes` is written `object`, `duration_s` `duration`: the value carries the unit."""
+    return name.removesuffix("_bytes").removesuffix("_s")
 
 
 def _count(value: object) -> Scalar:
@@ -155,6 +171,7 @@ _PARAMETER_CHECKS: Mapping[str, Callable[[object], Scalar]] = {
     "time": lambda value: units.print_time(units.parse_time(value)),
     "count": _count,
     "text": _text,
+    "start": start_setting,
 }
 
 

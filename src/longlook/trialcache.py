@@ -8,6 +8,7 @@ from pathlib import Path
 
 from longlook import codec, paths, registry
 from longlook.entries import Entries
+from longlook.flows import endpoints_of
 from longlook.installing import file_digest
 from longlook.job import Job
 from longlook.model import SCHEMA_VERSION, Outcome, Run
@@ -31,7 +32,7 @@ class TrialCache:
                 "trial": codec.encode(job.trial),
                 "attempt": job.attempt,
                 "programs": {role: program.digest for role, program in job.programs.items()},
-                "stacks": [_source(end.stack) for end in (job.trial.server, job.trial.client)],
+                "stacks": [_source(end.stack) for end in endpoints_of(job.trial)],
                 "content": codec.encode(job.content.expected),
                 "identity": [file_digest(Path(path)) for path in (job.identity.certificate, job.identity.ca)],
             },

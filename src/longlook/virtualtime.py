@@ -1,15 +1,13 @@
 """What virtual time cannot measure, said before anything runs. Pure."""
 
-from longlook import registry, traces_store
+from longlook import registry
 from longlook.errors import InputError
 from longlook.metrics import Metric
-from longlook.model import Plan, Stage, Study, Trial
-from longlook.network_varying import largest, resolved
+from longlook.model import Plan, Study, Trial
+from longlook.network_stages import BOTTLENECKS, largest_rate_bps
 
 FASTEST_BPS = 200e6
 """Beyond it a real endpoint's CPU decides what is measured, and in a guest CPU costs nothing."""
-
-BOTTLENECKS = ("rate", "codel", "fq_codel", "red")
 
 VIRTUAL = "virtual"
 """The engine's name."""
@@ -44,8 +42,4 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
 def _fastest_bps(trial: Trial) -> float:
     """The slower of the two directions may still be fast, so the faster one counts."""
     stages = (*trial.link.up, *trial.link.down)
-    return max((_rate_bps(stage) for stage in stages if stage.kind in BOTTLENECKS), default=0.0)
-
-
-def _rate_bps(stage: Stage) -> float:
-    return float(largest(resolved(stage, traces_store.load).parameters["rate_bps"]))
+    return max((largest_rate_bps(stage) for stage in stages if stage.kind in BOTTLENECKS), default=0.0)

@@ -21,6 +21,7 @@ from longlook.engines.errand import run_errand
 from longlook.engines.guestprobe import find_guest, note_on
 from longlook.engines.lost import lost_run
 from longlook.errors import MachineError
+from longlook.flows import endpoints_of
 from longlook.guest import ENGINE
 from longlook.installing import file_digest
 from longlook.job import Job
@@ -29,7 +30,7 @@ from longlook.model import Run
 from longlook.stacks import Stack
 
 _AGENT_FILES = (
-    *("guest.py", "job.py", "model.py", "codec.py", "registry.py", "errors.py", "stacks/__init__.py"),
+    *("guest.py", "job.py", "model.py", "flows.py", "codec.py", "registry.py", "errors.py", "stacks/__init__.py"),
     *("network_varying.py", "traces_store.py"),
 )
 _SPIN_HINT = (
@@ -134,7 +135,7 @@ class VirtualEngine:
 
 
 def _waits_busily(job: Job) -> bool:
-    stacks: list[Stack] = [registry.get("stacks", end.stack) for end in (job.trial.server, job.trial.client)]
+    stacks: list[Stack] = [registry.get("stacks", end.stack) for end in endpoints_of(job.trial)]
     return any(stack.busy_waits for stack in stacks)
 
 

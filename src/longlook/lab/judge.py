@@ -1,7 +1,7 @@
 """What became of a trial, from what its programs did and said. Pure: nothing here touches the machine."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -25,6 +25,14 @@ class Stopped(StrEnum):
     LINK_ENDED = "link ended"
     CLIENT_ENDED = "client ended"  # or said `done`
     CLIENT_HUNG = "client hung"  # still running well after the time limit
+
+
+class Demand(StrEnum):
+    """What is asked of a flow."""
+
+    WHOLE = "whole"  # every object, as of a trial's only flow
+    ENDLESS = "endless"  # to last until all flows are stopped
+    CROSS = "cross"  # cross traffic: not to fail
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,9 @@ class Case:
     session: bool = False  # the client stays and says `done` instead of ending
     server_tells_state: bool = True  # if not, the connections that the client reports are the proof
     seen_congestion_controls: frozenset[str] = field(default_factory=frozenset)  # of the kernel's sockets
+    demand: Demand = Demand.WHOLE
+    flow: str = ""  # its name where there are several
+    started: bool = True  # a flow that was to start later may never have
 
 
 @dataclass(frozen=True)
@@ -69,8 +80,28 @@ class Judgement:
     hint: str | None = None
 
 
+def judge_all(cases: Sequence[Case]) -> Judgement:
+    """Of several flows the first thing that went wrong, told of the flow at fault; ok when nothing did in any."""
+    for case in sorted(cases, key=_innocence):
+        if (found := judge(case)).outcome is not Outcome.OK:
+            return replace(found, reason=f"flow {case.flow}: {found.reason}") if case.flow else found
+    return Judgement(Outcome.OK)
+
+
+def _innocence(case: Case) -> int:
+    """How far from being the reason that everything stopped: another flow's end is not its own failure."""
+    late = case.stopped is Stopped.SERVER_STARTED_LATE and not case.server.events("ready")
+    if case.server.exit_code is not None or late:
+        return 0
+    if case.client.exit_code is not None and not succeeded(case.client, session=case.session):
+        return 1
+    return 2 if case.client.exit_code is None else 3
+
+
 def judge(case: Case) -> Judgement:
     """The first thing that went wrong, in the order of how much it explains; ok when nothing did."""
+    if not case.started:
+        return Judgement(Outcome.OK)
     for check in (_support, _link, _server, _client, _objects, _protocol, _connections, _congestion_control):
         if (found := check(case)) is not None:
             return found
@@ -119,21 +150,28 @@ def _server(case: Case) -> Judgement | None:
 
 
 def _client(case: Case) -> Judgement | None:
-    client, limit_s = case.client, case.trial.timeout_s
+    client = case.client
     if case.stopped is Stopped.CLIENT_STARTED_LATE:
         return Judgement(Outcome.TIMED_OUT, "the client hung: it never said that it is ready", "see client.stderr")
     if case.stopped is Stopped.CLIENT_HUNG:
-        return Judgement(
-            Outcome.TIMED_OUT, f"the client hung: it did not end within its limit of {limit_s:g} s", "see client.stderr"
-        )
+        reason = f"the client hung: it did not end within its limit of {case.trial.timeout_s:g} s"
+        return Judgement(Outcome.TIMED_OUT, reason, "see client.stderr")
     if client.junk:
         return Judgement(
             Outcome.FAILED,
             f"the client printed something that is no JSON line: {client.junk[0]!r}",
             "standard output is for JSON lines only (adapters/CONTRACT.md)",
         )
+    if case.demand is not Demand.WHOLE and client.exit_code is None:
+        return _unconnected(case)
     if succeeded(client, session=case.session):
-        return None
+        return None if case.demand is not Demand.ENDLESS else _ended_early(case)
+    return _failed(case)
+
+
+def _failed(case: Case) -> Judgement:
+    """Of a client that has not got everything."""
+    client, limit_s = case.client, case.trial.timeout_s
     arrived = sum(1 for line in client.events("object") if line.get("error") is None)
     if case.measure_s >= limit_s:
         wanted = len(case.content.expected) * case.content.connections
@@ -146,6 +184,22 @@ def _client(case: Case) -> Judgement | None:
     said = f": {'; '.join(reasons)}" if reasons else ""
     reason = f"the client failed ({_ending(client)}){said}{_link_said(case.link)}"
     return Judgement(Outcome.FAILED, reason, "see client.stderr")
+
+
+def _unconnected(case: Case) -> Judgement | None:
+    """A contestant that was stopped, as planned, must at least have had a connection."""
+    if case.demand is Demand.CROSS or case.client.events("connection") or case.server.events("connection"):
+        return None
+    reason = f"it had no connection yet when all flows stopped{_link_said(case.link)}"
+    return Judgement(Outcome.FAILED, reason, "see client.stderr; or let the flows run for longer")
+
+
+def _ended_early(case: Case) -> Judgement:
+    return Judgement(
+        Outcome.FAILED,
+        f"it had everything after {case.measure_s:.3g} s, before all flows stopped",
+        "the file that never ends was too short for this link: report it",
+    )
 
 
 def _link_said(link: Evidence) -> str:
@@ -167,6 +221,8 @@ def _link_said(link: Evidence) -> str:
 
 
 def _objects(case: Case) -> Judgement | None:
+    if case.demand is not Demand.WHOLE:
+        return None
     objects: dict[str, list[Line]] = {}
     for line in case.client.events("object"):
         objects.setdefault(str(line.get("path")), []).append(line)
@@ -214,6 +270,8 @@ def _protocol(case: Case) -> Judgement | None:
 
 
 def _connections(case: Case) -> Judgement | None:
+    if case.demand is Demand.CROSS:
+        return None
     measured, wanted = list(_measured_connections(case)), case.content.connections
     if len(measured) != wanted:
         return Judgement(
@@ -276,6 +334,8 @@ def _congestion_control(case: Case) -> Judgement | None:
     declared = case.trial.congestion_control
     if declared is None:
         return None
+    if case.demand is Demand.CROSS and not case.client.events("connection"):
+        return None  # it was not yet connected when all stopped
     lines = (*case.server.events("connection"), *case.client.events("connection"))
     said = {line.get("congestion_control") for line in lines} - {None}
     seen = {str(name) for name in said | case.seen_congestion_controls}

@@ -22,6 +22,7 @@ from longlook.model import Scalar
 CLIENT_ADDRESS = "10.8.0.1"
 SERVER_ADDRESS = "10.8.0.2"
 SUBNET = "10.8.0.0/24"
+SERVER_PORT = 443
 _MTU_BYTES = 1500
 _QUEUE_PACKETS = 10_000  # of the devices: never the bottleneck
 _LOCK_CONGESTION_CONTROL = 1 << 16  # RTAX_LOCK: bit RTAX_CC_ALGO
@@ -44,6 +45,20 @@ class End:
     peer_address: str
     peer_mac: str
     subnet: str = SUBNET
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where the client and the server of a flow are."""
+
+    client: str
+    server: str
+
+
+def addresses_of(seat: int) -> Addresses:
+    """Of competing flows each has a pair of its own, odd and even, so that routes can tell them apart."""
+    network = SUBNET.rpartition(".")[0]
+    return Addresses(f"{network}.{2 * seat + 1}", f"{network}.{2 * seat + 2}")
 
 
 _CLIENT_MAC, _SERVER_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -97,16 +112,18 @@ class Side:
         sysctl takes unrestricted algorithms only, and a program's own choice would need a privilege.
         """
         tcp.apply(self.namespace, self.end.device, settings)
-        metrics = tcp.route_metrics(settings)
+        self._route(self.end.subnet, self.end.address, algorithm, tcp.route_metrics(settings))
+
+    def _route(self, to: str, source: str, algorithm: str | None, metrics: dict[str, Any]) -> None:
         if algorithm is not None:
             metrics |= {"cc_algo": algorithm, "lock": _LOCK_CONGESTION_CONTROL}
         try:
             self.namespace.netlink.route(
                 "replace",
-                dst=self.end.subnet,
+                dst=to,
                 oif=self.namespace.index(self.end.device),
                 scope=_SCOPE_LINK,
-                prefsrc=self.end.address,
+                prefsrc=source,
                 **({"metrics": metrics} if metrics else {}),
             )
         except NetlinkError as error:
@@ -115,6 +132,19 @@ class Side:
                 f"this kernel cannot use the congestion control {algorithm!r}: {error}",
                 f"it has: {available}; load the module (modprobe tcp_{algorithm}) or choose one of these",
             ) from error
+
+    def add_seat(self, own: str, peer: str, algorithm: str | None, initial_window_packets: int | None) -> None:
+        """Give this side another address, from which it talks to one of the other's with a TCP of its own.
+
+        Its own are congestion control and initial window, which routes have; all else of TCP is the namespace's.
+        """
+        window = {} if initial_window_packets is None else {"initial_window_packets": initial_window_packets}
+        index = self.namespace.index(self.end.device)
+        if own != self.end.address:
+            self.namespace.netlink.addr("add", index=index, address=own, prefixlen=32)
+        if self.tun is None and peer != self.end.peer_address:
+            self._know_neighbour(index, peer)
+        self._route(f"{peer}/32", own, algorithm, tcp.route_metrics(window))
 
     def drain(self) -> None:
         """Throw away what a TUN device queued while nobody read it."""
@@ -188,7 +218,9 @@ class Side:
         # The kernel's own route would carry no congestion control; ours replaces it.
         netlink.addr("add", index=index, address=self.end.address, prefixlen=prefix, flags=_IFA_F_NOPREFIXROUTE)
         if path == PACKET:
-            netlink.neigh(
-                "replace", dst=self.end.peer_address, lladdr=self.end.peer_mac, ifindex=index, state=_NUD_PERMANENT
-            )
+            self._know_neighbour(index, self.end.peer_address)
         self.set_tcp(None, {})
+
+    def _know_neighbour(self, index: int, address: str) -> None:
+        netlink: Any = self.namespace.netlink
+        netlink.neigh("replace", dst=address, lladdr=self.end.peer_mac, ifindex=index, state=_NUD_PERMANENT)

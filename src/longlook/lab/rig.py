@@ -1,4 +1,4 @@
-"""Everything one trial needs up and running: network, router, server, client. Closing it ends all of it."""
+"""Everything one trial needs up and running: network, router, servers, clients. Closing it ends all of it."""
 
 import os
 from collections.abc import Mapping
@@ -8,28 +8,32 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from longlook import registry
-from longlook.errors import InputError
-from longlook.job import Job
-from longlook.lab.clients import Client, PlainClient, SessionClient
+from longlook.flows import object_path, program_role, view_of
+from longlook.job import Job, Program
+from longlook.lab.artefacts import write_json
+from longlook.lab.clients import Client, SessionClient
 from longlook.lab.cpuquota import CpuQuota
-from longlook.lab.judge import Evidence, Stopped, succeeded
+from longlook.lab.judge import Evidence, Stopped
 from longlook.lab.namespace import Namespace
-from longlook.lab.network import CLIENT, SERVER, SERVER_ADDRESS, Side
-from longlook.lab.process import Process, start, stop, watch
+from longlook.lab.network import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
+from longlook.lab.pair import Pair, evidence_of
+from longlook.lab.process import Process, stop, watch
+from longlook.lab.programs import plain_client, stack_of, start_server
 from longlook.lab.router import Router
 from longlook.lab.session import Sessions
 from longlook.lab.surroundings import Surroundings
 from longlook.lab.tcptrace import TcpRecorder
 from longlook.lab.timing import Timing
-from longlook.stacks import ClientJob, ServerJob, Stack
+from longlook.model import Flow, Trial
 
-SERVER_PORT = 443
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
 
 LINK_OPTIONS_IN_GUEST = ("--ring-frames", "256", "--no-memory-lock")
 """Nobody stops the router there while packets wait, so large rings locked in memory would only cost time to make."""
+
+FLOWS, FLOWS_FILE = "flows", "flows.json"
+"""Of several flows: folder with one folder for each, and file that says when each began and ended."""
 
 _SPIN_US = 100
 _CPUS_TO_SPARE = 4
@@ -45,10 +49,10 @@ def link_options_on_host() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Remains:
-    """What is left of a rig that has been taken down."""
+    """What is left of a rig that was taken down. `clients` and `servers` are of its pairs, in their order."""
 
-    client: Evidence
-    server: Evidence
+    clients: tuple[Evidence, ...]
+    servers: tuple[Evidence, ...]
     link: Evidence
     summary: dict[str, Any]  # the router's
     cpu_s: dict[str, float]
@@ -72,6 +76,7 @@ class Rig:
         self._throttled_before: dict[str, float] = {}
         self._recorder: TcpRecorder | None = None
         self._undo = ExitStack()
+        self.pairs: list[Pair] = []
 
     def __enter__(self) -> Self:
         with ExitStack() as undo:
@@ -87,80 +92,83 @@ class Rig:
 
     def _start(self) -> None:
         trial = self._job.trial
-        self.client, self.client_side, network = self._make_client()
-        self._undo.callback(lambda: self.client.finish(trusted=False))
+        client = self._make_client()
+        network = self.client_side.router
         self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
         for side in (self.client_side, self.server_side):
-            side.set_tcp(trial.congestion_control, trial.tcp)
+            side.set_tcp(None if trial.flows else trial.congestion_control, trial.tcp)
         self.router = Router(
             self._job, network, self.client_side, self.server_side, self._surroundings, self._link_options
         )
         self._undo.callback(self.router.process.close)
-        self.server = self._start_server()
-        self._undo.callback(self.server.close)
+        if client is not None:
+            self._add_only_pair(client)
+        servers: dict[int, Process] = {}
+        for flow in trial.flows:
+            self._add_pair(flow, servers)
         if (program := self._job.programs.get("trace")) is not None:
             self._recorder = TcpRecorder(
                 program, SERVER_PORT, self.client_side, self.server_side, self._surroundings, self._folder
             )
             self._undo.callback(self._recorder.process.close)
 
+    @property
+    def servers(self) -> list[Process]:
+        """Every server once."""
+        return list({pair.server.pid: pair.server for pair in self.pairs}.values())
+
     def processes(self) -> list[Process]:
         """All that run now."""
-        client = [] if self.client.process is None else [self.client.process]
+        clients = [pair.client.process for pair in self.pairs if pair.client.process is not None]
         recorder = [] if self._recorder is None else [self._recorder.process]
-        return [self.server, self.router.process, *client, *recorder]
+        return [*self.servers, self.router.process, *clients, *recorder]
 
     def await_ready(self) -> Stopped | None:
-        """Wait until the client may begin; else say what did not come up. MachineError where the router cannot run."""
-        wait_s = SESSION_READY_WITHIN_S if not self.client.ready() else READY_WITHIN_S
-        watch(self.processes(), self._settled, wait_s)
-        if self.server.exit is not None:
+        """Wait until clients may begin; else say what did not come up. MachineError where the router cannot run."""
+        warm = all(pair.client.ready() for pair in self.pairs)
+        watch(self.processes(), self._settled, READY_WITHIN_S if warm else SESSION_READY_WITHIN_S)
+        if self.lost_server() is not None:
             return Stopped.SERVER_ENDED
         self.router.raise_if_not_ready()
-        if not self._server_ready():
+        if not all(pair.server_ready() for pair in self.pairs):
             return Stopped.SERVER_STARTED_LATE
-        if self.client.done():
+        if any(pair.done() for pair in self.pairs):
             return Stopped.CLIENT_ENDED
-        return None if self.client.ready() else Stopped.CLIENT_STARTED_LATE
+        return None if all(pair.client.ready() for pair in self.pairs) else Stopped.CLIENT_STARTED_LATE
 
-    def begin(self) -> None:
-        """Let the client go."""
-        trial, content = self._job.trial, self._job.content
+    def begin(self, pair: Pair) -> None:
+        """Let a client go."""
         self._throttled_before = self._throttled()
-        self.client.begin(
-            ClientJob(
-                protocol=trial.protocol,
-                connection=trial.connection,
-                address=SERVER_ADDRESS,
-                port=SERVER_PORT,
-                phases=content.phases,
-                identity=self._job.identity,
-                knobs=trial.client.knobs,
-                timeout_s=trial.timeout_s,
-                connections=content.connections,
-            )
-        )
+        pair.begin(self._job)
 
-    def client_succeeded(self) -> bool:
-        """Whether the client has ended its job by itself and well."""
-        return succeeded(evidence_of(self.client.process), session=self.client.session)
+    def lost_server(self) -> Process | None:
+        """A server that has ended although nobody stopped it."""
+        return next((server for server in self.servers if server.exit is not None), None)
 
     def take_down(self, *, trusted: bool) -> Remains:
-        """Stop client, server, and the router once it is empty, in this order; `trusted` if the client did its job."""
-        client_evidence = evidence_of(self.client.process)
-        server_evidence = evidence_of(self.server)
-        client_cpu_s = self.client.finish(trusted=trusted)
-        stop(self.server, [self.router.process])
+        """Stop clients, servers, and the router once it is empty, in this order; `trusted` if clients did their job."""
+        clients = tuple(pair.client_evidence() for pair in self.pairs)
+        servers = [evidence_of(pair.server) for pair in self.pairs]
+        for pair in self.pairs:
+            pair.end(by_itself=False)
+        if self._job.trial.flows:
+            write_json(self._folder / FLOWS_FILE, [pair.record() for pair in self.pairs])
+        client_cpu_s = sum(pair.client.finish(trusted=trusted) for pair in self.pairs)
+        for server in self.servers:
+            stop(server, [self.router.process])
         summary = self.router.finish(drain=trusted)
         collectors = self._recorder.finish() if self._recorder is not None else {}
         return Remains(
-            client=client_evidence,
-            server=replace(server_evidence, lines=tuple(self.server.lines)),
+            clients=clients,
+            servers=tuple(
+                replace(evidence, lines=tuple(pair.server.lines))
+                for evidence, pair in zip(servers, self.pairs, strict=True)
+            ),
             link=evidence_of(self.router.process),
             summary=dict(summary),
             cpu_s={
                 "client": client_cpu_s,
-                "server": _cpu_s(self.server),
+                "server": sum(_cpu_s(server) for server in self.servers),
                 "link": _cpu_s(self.router.process),
                 **({"tracer": _cpu_s(self._recorder.process)} if self._recorder is not None else {}),
             },
@@ -174,78 +182,71 @@ class Rig:
         return {} if self._quota is None else self._quota.throttled()
 
     def _settled(self) -> bool:
-        ended = self.server.exit is not None or self.router.process.exit is not None or self.client.done()
+        if self.lost_server() is not None or self.router.process.exit is not None:
+            return True
+        if any(pair.done() for pair in self.pairs):
+            return True
         recorded = self._recorder is None or self._recorder.settled()
-        return ended or (self.router.ready and self._server_ready() and self.client.ready() and recorded)
+        up = all(pair.server_ready() and pair.client.ready() for pair in self.pairs)
+        return self.router.ready and up and recorded
 
-    def _server_ready(self) -> bool:
-        return bool(self.server.events("ready"))
-
-    def _make_client(self) -> tuple[Client, Side, Namespace]:
-        trial = self._job.trial
-        stack: Stack = registry.get("stacks", trial.client.stack)
-        program = self._job.programs["client"]
-        if stack.session_command is not None:
+    def _make_client(self) -> Client | None:
+        """The client's side of the network, and with it the client of a trial that has just one."""
+        job, trial = self._job, self._job.trial
+        if not trial.flows and stack_of(trial.client).session_command is not None:
             session = self._sessions.get(
-                stack,
-                program,
-                self._job.identity,
+                stack_of(trial.client),
+                job.programs["client"],
+                job.identity,
                 capture=trial.capture,
                 cpu_share=trial.client_cpu_share,
             )
-            self._quota = session.quota
-            return SessionClient(session, self._sessions, self._folder), session.side, session.router
-        if stack.client_command is None:
-            raise InputError(f"stack {stack.name} has no client", "see: longlook stacks list")
+            self._quota, self.client_side = session.quota, session.side
+            client = SessionClient(session, self._sessions, self._folder)
+            self._undo.callback(lambda: client.finish(trusted=False))
+            return client
         if trial.client_cpu_share is not None:
             self._quota = CpuQuota(self._surroundings.marker, f"trial-{self._serial}", trial.client_cpu_share)
             self._undo.callback(self._quota.close)
         network = self._undo.enter_context(Namespace())
-        side = self._undo.enter_context(Side(CLIENT, network, self._path))
-        job_file = self._folder / "client.json"
-        command = stack.client_command(program, str(job_file))
-        env = self._surroundings.environment(self._captures("client"), command.env)
-        return PlainClient(command, env, side, self._folder, job_file, self._quota), side, network
+        self.client_side = self._undo.enter_context(Side(CLIENT, network, self._path))
+        if trial.flows:
+            return None
+        return self._plain_client(trial, job.programs["client"], self._folder, "")
 
-    def _start_server(self) -> Process:
-        trial = self._job.trial
-        stack: Stack = registry.get("stacks", trial.server.stack)
-        if stack.server_command is None:
-            raise InputError(f"stack {stack.name} has no server", "see: longlook stacks list")
-        order = ServerJob(
-            protocol=trial.protocol,
-            address=SERVER_ADDRESS,
-            port=SERVER_PORT,
-            www=self._job.content.root,
-            identity=self._job.identity,
-            knobs=trial.server.knobs,
-        )
-        command = stack.server_command(self._job.programs["server"], order)
-        return start(
-            "server",
-            command.argv,
-            self.server_side.namespace,
-            self._surroundings.environment(self._captures("server"), command.env),
-            stdout_log=self._folder / "server.jsonl",
-            stderr_log=self._folder / "server.stderr",
-        )
+    def _plain_client(self, trial: Trial, program: Program, folder: Path, name: str) -> Client:
+        job = replace(self._job, trial=trial)
+        client = plain_client(job, program, self.client_side, self._surroundings, folder, name, self._quota)
+        self._undo.callback(lambda: client.finish(trusted=False))
+        return client
 
-    def _captures(self, role: str) -> dict[str, str]:
-        capture, own = self._job.trial.capture, {}
-        if capture.qlog:
-            qlog = self._folder / "qlog" / role
-            qlog.mkdir(parents=True, exist_ok=True)
-            own["QLOGDIR"] = str(qlog)
-        if capture.keylog and role == "client":
-            own["SSLKEYLOGFILE"] = str(self._folder / "keys.log")
-        return own
+    def _add_only_pair(self, client: Client) -> None:
+        job = self._job
+        server = self._start_server(job.trial, job.programs["server"], addresses_of(0), self._folder, "")
+        self.pairs.append(Pair(job.trial, client, server, addresses_of(0), self._folder, job.content.phases))
 
+    def _add_pair(self, flow: Flow, servers: dict[int, Process]) -> None:
+        """A flow's pair; `servers` are those that run already, by seat."""
+        trial, where = view_of(self._job.trial, flow), addresses_of(flow.seat)
+        folder = self._folder / FLOWS / flow.name
+        folder.mkdir(parents=True)
+        if flow.seat not in servers:
+            for side, own, peer in (
+                (self.client_side, where.client, where.server),
+                (self.server_side, where.server, where.client),
+            ):
+                side.add_seat(own, peer, flow.congestion_control, flow.initial_window_packets)
+            program = self._job.programs[program_role(flow.server)]
+            servers[flow.seat] = self._start_server(trial, program, where, folder, flow.name)
+        client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
+        phases = ((object_path(flow),),)
+        self.pairs.append(Pair(trial, client, servers[flow.seat], where, folder, phases, flow))
 
-def evidence_of(process: Process | None) -> Evidence:
-    """What a program has said and done by now."""
-    if process is None:
-        return Evidence()
-    return Evidence(tuple(process.lines), tuple(process.junk), process.exit.code if process.exit else None)
+    def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:
+        job = replace(self._job, trial=trial)
+        server = start_server(job, program, where.server, self.server_side, self._surroundings, folder, name)
+        self._undo.callback(server.close)
+        return server
 
 
 def _cpu_s(process: Process) -> float:

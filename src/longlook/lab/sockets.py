@@ -19,7 +19,8 @@ _INET_DIAG_CONG = 4
 _CONNECTED = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11  # established and every stage of closing
 _HEADER = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBBxI48x")
-_MESSAGE_BYTES = 72  # inet_diag_msg; the local address begins at byte 8
+_MESSAGE_BYTES = 72  # inet_diag_msg
+_LOCAL = 8  # where the local address begins in it
 _LOOPBACK = 127
 
 
@@ -31,18 +32,22 @@ class SocketProbe:
             self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG)
         self._socket.settimeout(1.0)
 
-    def congestion_controls(self) -> set[str]:
-        """Of every TCP connection that exists now, loopback aside; one that is over has left no trace."""
+    def congestion_controls(self) -> dict[str, set[str]]:
+        """Of every TCP connection that exists now, by its address here; loopback aside.
+
+        One that is over has left no trace.
+        """
         body = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 1 << (_INET_DIAG_CONG - 1), _CONNECTED)
         self._socket.send(_HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 1, 0) + body)
-        found: set[str] = set()
+        found: dict[str, set[str]] = {}
         with suppress(TimeoutError):
             while True:
                 for kind, message in _messages(self._socket.recv(1 << 16)):
                     if kind in (_DONE, _ERROR):
                         return found
-                    if message[8] != _LOOPBACK:
-                        found |= set(_congestion_control(message))
+                    address = socket.inet_ntoa(message[_LOCAL : _LOCAL + 4])
+                    if message[_LOCAL] != _LOOPBACK:
+                        found.setdefault(address, set()).update(_congestion_control(message))
         return found
 
     def close(self) -> None:

@@ -1,6 +1,5 @@
 """One trial from an empty network to a sealed folder. The order of things is all here; each thing is elsewhere."""
 
-import math
 import os
 import time
 from collections.abc import Mapping
@@ -8,25 +7,23 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook import registry
+from longlook.flows import endpoints_of, stop_after_s
 from longlook.job import Job
 from longlook.lab import artefacts, guard
+from longlook.lab.controlproof import ControlProof
 from longlook.lab.counters import Reading, out_of_memory_kills, take_reading
-from longlook.lab.judge import Case, Judgement, Stopped, judge
+from longlook.lab.judge import Case, Judgement, Stopped, judge_all
+from longlook.lab.pair import Conduct, Pair
 from longlook.lab.process import watch
+from longlook.lab.programs import stack_of
 from longlook.lab.rig import Remains, Rig
 from longlook.lab.session import Sessions
-from longlook.lab.sockets import SocketProbe
 from longlook.lab.surroundings import Surroundings
 from longlook.lab.timing import Timing
-from longlook.model import Endpoint, Outcome, Run
-from longlook.stacks import Stack
+from longlook.model import Outcome, Run
 
 GRACE_S = 1.0
 """Beyond the time limit, for a client that ends itself to say what had arrived."""
-
-PROOF_EVERY_S = 0.01
-"""How often the kernel is asked for the congestion control of a connection that no program announces."""
 
 DYING_S = 0.25
 """A client may see its connection break before the kernel reports the server's death, which is the better reason."""
@@ -38,7 +35,7 @@ class _Measurement:
     duration_s: float
     before: Reading
     after: Reading
-    congestion_controls: frozenset[str]
+    congestion_controls: tuple[frozenset[str], ...]  # as the kernel said, of the rig's pairs in their order
 
 
 def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: str, serial: int, timing: Timing) -> Run:
@@ -57,10 +54,9 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
         measured = _measure(rig, job, late, timing)
         ended = time.monotonic()
         remains = rig.take_down(trusted=measured.stopped is Stopped.CLIENT_ENDED)
-        session = rig.client.session
     own_cpu_s = sum(remains.cpu_s.values()) / (os.cpu_count() or 1)
     observed = guard.observe(measured.before, measured.after, remains.summary, own_cpu_s) | remains.throttling
-    judgement = _judge(job, measured, remains, observed, session=session)
+    judgement = _judge(rig, job, measured, remains, observed)
     if judgement.outcome is not Outcome.OK:
         artefacts.raise_if_full(folder)
         if out_of_memory_kills() > killed:
@@ -73,7 +69,7 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
         hint=judgement.hint,
         attempt=job.attempt,
         engine=timing.engine,
-        exact=timing.exact and all(_repeats(end) for end in (job.trial.server, job.trial.client)),
+        exact=timing.exact and all(stack_of(end).repeats for end in endpoints_of(job.trial)),
         started_unix_ns=started_unix_ns,
         setup_s=setup_s,
         measure_s=measured.duration_s,
@@ -93,61 +89,63 @@ def _measure(rig: Rig, job: Job, late: Stopped | None, timing: Timing) -> _Measu
     sides = (rig.client_side, rig.server_side)
     before = take_reading(sides)
     if late is not None:
-        return _Measurement(late, 0.0, before, take_reading(sides), frozenset())
-    seen: set[str] = set()
-    wanted = job.trial.congestion_control is not None
-    announced = _stack(job.trial.server).server_tells_state
-    with closing(SocketProbe(sides[0].namespace)) as client_probe, closing(SocketProbe(sides[1].namespace)) as probe:
-        accepted = 0
+        return _Measurement(late, 0.0, before, take_reading(sides), (frozenset(),) * len(rig.pairs))
+    running = rig.processes()
+
+    def begin(pair: Pair) -> None:
+        rig.begin(pair)
+        if pair.client.process is not None and pair.client.process not in running:
+            running.append(pair.client.process)
+
+    conduct = Conduct(rig.pairs, stop_after_s(job.trial.workload), begin)
+    with closing(ControlProof(rig.pairs, sides)) as proof:
 
         def over() -> bool:
-            nonlocal accepted
-            connections = len(rig.server.events("connection"))
-            if wanted and (connections > accepted or not (announced or seen)):
-                seen.update(client_probe.congestion_controls(), probe.congestion_controls())
-            accepted = connections
-            ended = rig.server.exit is not None or rig.router.process.exit is not None
-            return ended or rig.client.done()
+            proof.look()
+            ended = rig.lost_server() is not None or rig.router.process.exit is not None
+            return conduct.over() or ended
 
         timing.align()
-        rig.begin()
         began = time.monotonic()
-        in_time = watch(
-            rig.processes(),
-            over,
-            job.trial.timeout_s + GRACE_S,
-            lambda: PROOF_EVERY_S if wanted and not (announced or seen) else math.inf,
-        )
+        conduct.begin()
+        in_time = watch(running, over, job.trial.timeout_s + GRACE_S, lambda: min(proof.every_s(), conduct.next_s()))
         duration_s = time.monotonic() - began
-    if not rig.client_succeeded():
-        watch(rig.processes(), lambda: rig.server.exit is not None, DYING_S)
-    return _Measurement(_why(rig, in_time=in_time), duration_s, before, take_reading(sides), frozenset(seen))
+        seen = tuple(proof.seen_of(pair) for pair in rig.pairs)
+    if not all(pair.in_order() for pair in rig.pairs):
+        watch(running, lambda: rig.lost_server() is not None, DYING_S)
+    return _Measurement(_why(rig, in_time=in_time), duration_s, before, take_reading(sides), seen)
 
 
 def _why(rig: Rig, *, in_time: bool) -> Stopped:
     if rig.router.process.exit is not None:
         return Stopped.LINK_ENDED
-    if rig.server.exit is not None:
+    if rig.lost_server() is not None:
         return Stopped.SERVER_ENDED
     return Stopped.CLIENT_ENDED if in_time else Stopped.CLIENT_HUNG
 
 
-def _judge(
-    job: Job, measured: _Measurement, remains: Remains, observed: Mapping[str, float], *, session: bool
-) -> Judgement:
-    case = Case(
-        trial=job.trial,
-        content=job.content,
-        stopped=measured.stopped,
-        client=remains.client,
-        server=remains.server,
-        link=remains.link,
-        measure_s=measured.duration_s,
-        session=session,
-        server_tells_state=_stack(job.trial.server).server_tells_state,
-        seen_congestion_controls=measured.congestion_controls,
-    )
-    judgement = judge(case)
+def _judge(rig: Rig, job: Job, measured: _Measurement, remains: Remains, observed: Mapping[str, float]) -> Judgement:
+    cases = [
+        Case(
+            trial=pair.trial,
+            content=pair.content(job),
+            stopped=measured.stopped,
+            client=client,
+            server=server,
+            link=remains.link,
+            measure_s=measured.duration_s if pair.flow is None else pair.lasted_s,
+            session=pair.client.session,
+            server_tells_state=stack_of(pair.trial.server).server_tells_state,
+            seen_congestion_controls=seen,
+            demand=pair.demand,
+            flow=pair.name,
+            started=pair.flow is None or pair.began_unix_ns is not None,
+        )
+        for pair, client, server, seen in zip(
+            rig.pairs, remains.clients, remains.servers, measured.congestion_controls, strict=True
+        )
+    ]
+    judgement = judge_all(cases)
     if judgement.outcome is not Outcome.OK:
         return judgement
     if not remains.summary:
@@ -158,12 +156,3 @@ def _judge(
     if found:
         return Judgement(Outcome.INVALID, "; ".join(item.reason for item in found), found[0].hint)
     return judgement
-
-
-def _repeats(end: Endpoint) -> bool:
-    return _stack(end).repeats
-
-
-def _stack(end: Endpoint) -> Stack:
-    stack: Stack = registry.get("stacks", end.stack)
-    return stack

@@ -12,7 +12,10 @@ from longlook.model import Scalar
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a workload; `kind` is `size` (bytes, written 30KB), `count`, `time` (seconds) or `text`."""
+    """A parameter of a workload.
+
+    `kind` is `size` (bytes, written 30KB), `count`, `time` (seconds), `text`, or `start` (a time or random(TIME)).
+    """
 
     kind: str
     help: str
@@ -20,13 +23,15 @@ class Parameter:
     minimum: float | None = None
     maximum: float | None = None
     omitted_at_default: bool = False  # then a trial does not mention it, so that older trials keep their ids
+    optional: bool = False  # a trial has it only where it is set
 
 
 @dataclass(frozen=True)
 class WorkloadKind:
-    """A kind of workload. Names of size parameters end in `_bytes`; study files may write them without the ending."""
+    """A kind of workload. Names of sizes end in `_bytes` and of times in `_s`; study files leave the ending out."""
 
     name: str
     summary: str
     parameters: Mapping[str, Parameter]
     prepare: Callable[[Mapping[str, Scalar]], Content]
+    competes: bool = False  # its arms have `flows`, of which each asks for what is its own

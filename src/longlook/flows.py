@@ -1,0 +1,71 @@
+"""The flows of a trial: one, or several that compete. Pure, and light: the agent needs it."""
+
+from dataclasses import replace
+
+from longlook.model import Endpoint, Flow, Scalar, Trial, Workload
+
+MOST_SEATS = 100
+"""Pairs of addresses in the laboratory's subnet of 254."""
+DURATION = "duration_s"
+"""Parameter of a workload: after that time all flows stop together; None or absent: each when it has everything."""
+OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
+"""What the content of competing flows depends on: sizes of whole objects, and of the one that never ends."""
+
+
+def endpoints_of(trial: Trial) -> list[Endpoint]:
+    """Every program of a trial's flows, servers and clients; one may stand there more than once."""
+    flows = trial.flows or (trial,)
+    return [end for flow in flows for end in (flow.server, flow.client)]
+
+
+def runs_tcp(trial: Trial) -> bool:
+    """Whether the kernel's TCP carries one of its flows."""
+    return any(flow.congestion_control is not None for flow in trial.flows or (trial,))
+
+
+def stop_after_s(workload: Workload) -> float | None:
+    """When all flows stop together, in s after the start; None: each stops when it has everything."""
+    duration_s = workload.parameters.get(DURATION)
+    return None if duration_s is None else float(duration_s)
+
+
+def view_of(trial: Trial, flow: Flow) -> Trial:
+    """The trial as if this flow were its only one."""
+    return replace(
+        trial,
+        protocol=flow.protocol,
+        connection=flow.connection,
+        congestion_control=flow.congestion_control,
+        server=flow.server,
+        client=flow.client,
+        flows=(),
+    )
+
+
+def program_role(end: Endpoint) -> str:
+    """How a job names the program of a flow's end (one program may serve several flows)."""
+    return f"{end.stack}@{end.version}"
+
+
+def content_parameters(trial: Trial) -> dict[str, Scalar]:
+    """What of a trial decides which files are served."""
+    if not trial.flows:
+        return dict(trial.workload.parameters)
+    sizes = sorted({flow.object_bytes for flow in trial.flows if flow.object_bytes is not None})
+    endless = trial.workload.parameters.get(ENDLESS, 0) if any(flow.object_bytes is None for flow in trial.flows) else 0
+    return {OBJECTS: ",".join(map(str, sizes)), ENDLESS: endless}
+
+
+def object_path(flow: Flow) -> str:
+    """What a flow's client asks for."""
+    return endless_path() if flow.object_bytes is None else whole_path(flow.object_bytes)
+
+
+def endless_path() -> str:
+    """Of the file that no flow gets to the end of."""
+    return "/endless.bin"
+
+
+def whole_path(size_bytes: int) -> str:
+    """Of a file that flows fetch whole."""
+    return f"/object-{size_bytes}.bin"

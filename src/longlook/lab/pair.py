@@ -1,0 +1,161 @@
+"""One flow of a trial in the laboratory: its client, its server, its addresses, and what became of them."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from longlook.job import Content, Job
+from longlook.lab.clients import Client
+from longlook.lab.judge import Demand, Evidence, succeeded
+from longlook.lab.network import SERVER_PORT, Addresses
+from longlook.lab.process import Process
+from longlook.model import Flow, Trial
+from longlook.stacks import ClientJob
+
+
+@dataclass
+class Pair:
+    """A client and the server that it talks to. `trial` is the trial as this flow sees it, `folder` is its own."""
+
+    trial: Trial
+    client: Client
+    server: Process
+    addresses: Addresses
+    folder: Path
+    phases: tuple[tuple[str, ...], ...]
+    flow: Flow | None = None  # of several
+    began_unix_ns: int | None = None
+    ended_unix_ns: int | None = None
+    ended_by_itself: bool = False
+
+    @property
+    def demand(self) -> Demand:
+        """What is asked of it."""
+        if self.flow is None or (self.flow.object_bytes is not None and not self.flow.cross):
+            return Demand.WHOLE
+        return Demand.CROSS if self.flow.cross else Demand.ENDLESS
+
+    @property
+    def name(self) -> str:
+        """The flow's, empty where it is the only one."""
+        return self.flow.name if self.flow is not None else ""
+
+    def server_ready(self) -> bool:
+        """Whether its server may be asked."""
+        return bool(self.server.events("ready"))
+
+    def begin(self, job: Job) -> None:
+        """Let its client go."""
+        self.began_unix_ns = time.time_ns()
+        self.client.begin(
+            ClientJob(
+                protocol=self.trial.protocol,
+                connection=self.trial.connection,
+                address=self.addresses.server,
+                port=SERVER_PORT,
+                phases=self.phases,
+                identity=job.identity,
+                knobs=self.trial.client.knobs,
+                timeout_s=self.trial.timeout_s,
+                connections=job.content.connections,
+            )
+        )
+
+    def done(self) -> bool:
+        """Whether its client has come to its end by itself; the first to ask notes when."""
+        if self.began_unix_ns is None and self.flow is not None:
+            return False
+        done = self.client.done()
+        if done and self.ended_unix_ns is None:
+            self.end(by_itself=True)
+        return done
+
+    def end(self, *, by_itself: bool) -> None:
+        """Note that it is over."""
+        if self.began_unix_ns is not None and self.ended_unix_ns is None:
+            self.ended_unix_ns, self.ended_by_itself = time.time_ns(), by_itself
+
+    def record(self) -> dict[str, Any]:
+        """What `flows.json` says of it; times are null where it never began."""
+        flow = self.flow
+        return {
+            "name": self.name,
+            "group": flow.group if flow else "",
+            "cross": bool(flow and flow.cross),
+            "client_address": self.addresses.client,
+            "server_address": self.addresses.server,
+            "began_unix_ns": self.began_unix_ns,
+            "ended_unix_ns": self.ended_unix_ns,
+            "ended_by_itself": self.ended_by_itself,
+        }
+
+    @property
+    def lasted_s(self) -> float:
+        """From its start to its end; 0 where it has not both."""
+        if self.began_unix_ns is None or self.ended_unix_ns is None:
+            return 0.0
+        return (self.ended_unix_ns - self.began_unix_ns) / 1e9
+
+    def client_evidence(self) -> Evidence:
+        """What its client has said and done by now."""
+        return evidence_of(self.client.process)
+
+    def in_order(self) -> bool:
+        """Whether it ended as it should: its client has done its job well, or was still at it as planned."""
+        running = self.demand is not Demand.WHOLE and not self.client.done()
+        return running or succeeded(self.client_evidence(), session=self.client.session)
+
+    def content(self, job: Job) -> Content:
+        """What its client is to get of what is served."""
+        if self.flow is None:
+            return job.content
+        wanted = {path: job.content.expected[path] for phase in self.phases for path in phase}
+        return replace(job.content, phases=self.phases, expected=wanted)
+
+
+class Conduct:
+    """Who starts when, and when it is over. Of a trial with one flow: at once, and when its client is done."""
+
+    def __init__(self, pairs: list[Pair], duration_s: float | None, begin: Callable[[Pair], None]) -> None:
+        self._pairs, self._duration_s, self._begin = pairs, duration_s, begin
+        self._waiting = sorted((pair for pair in pairs), key=_start_s)
+        self._began = 0.0
+        self.stopped = False
+
+    def begin(self) -> None:
+        """Time starts to count, and who is due starts."""
+        self._began = time.monotonic()
+        self._start_due()
+
+    def over(self) -> bool:
+        """Start who is due; whether there is nothing left to wait for."""
+        self._start_due()
+        if self._duration_s is not None:
+            self.stopped = time.monotonic() - self._began >= self._duration_s
+            return self.stopped or any(pair.done() for pair in self._pairs if pair.demand is Demand.ENDLESS)
+        contestants = [pair for pair in self._pairs if pair.demand is not Demand.CROSS]
+        return all([pair.done() for pair in contestants])  # noqa: C419 each is to note its own end
+
+    def next_s(self) -> float:
+        """How long until something is due that no program announces."""
+        due = [_start_s(pair) for pair in self._waiting[:1]]
+        due += [] if self._duration_s is None else [self._duration_s]
+        return max(0.0, min(due, default=float("inf")) - (time.monotonic() - self._began))
+
+    def _start_due(self) -> None:
+        elapsed_s = time.monotonic() - self._began
+        while self._waiting and _start_s(self._waiting[0]) <= elapsed_s:
+            self._begin(self._waiting.pop(0))
+
+
+def _start_s(pair: Pair) -> float:
+    return pair.flow.start_s if pair.flow is not None else 0.0
+
+
+def evidence_of(process: Process | None) -> Evidence:
+    """What a program has said and done by now."""
+    if process is None:
+        return Evidence()
+    return Evidence(tuple(process.lines), tuple(process.junk), process.exit.code if process.exit else None)

@@ -1,0 +1,80 @@
+"""The programs of a trial as the laboratory starts them: servers, and clients that end with their job."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from longlook import registry
+from longlook.errors import InputError
+from longlook.job import Job, Program
+from longlook.lab.clients import PlainClient
+from longlook.lab.cpuquota import CpuQuota
+from longlook.lab.network import SERVER_PORT, Side
+from longlook.lab.process import Process, start
+from longlook.lab.surroundings import Surroundings
+from longlook.model import Capture, Endpoint
+from longlook.stacks import ServerJob, Stack
+
+
+def stack_of(end: Endpoint) -> Stack:
+    """The declaration of a program's stack."""
+    stack: Stack = registry.get("stacks", end.stack)
+    return stack
+
+
+def start_server(
+    job: Job, program: Program, address: str, side: Side, surroundings: Surroundings, folder: Path, name: str
+) -> Process:
+    """Start the server of a flow; the job's trial is as it sees it, `name` is its own ("" of a trial's only one)."""
+    trial = job.trial
+    stack = stack_of(trial.server)
+    if stack.server_command is None:
+        raise InputError(f"stack {stack.name} has no server", "see: longlook stacks list")
+    order = ServerJob(
+        protocol=trial.protocol,
+        address=address,
+        port=SERVER_PORT,
+        www=job.content.root,
+        identity=job.identity,
+        knobs=trial.server.knobs,
+    )
+    command = stack.server_command(program, order)
+    return start(
+        "server",
+        command.argv,
+        side.namespace,
+        surroundings.environment(captures(trial.capture, Path(job.folder), "server", name), command.env),
+        stdout_log=folder / "server.jsonl",
+        stderr_log=folder / "server.stderr",
+    )
+
+
+def plain_client(
+    job: Job,
+    program: Program,
+    side: Side,
+    surroundings: Surroundings,
+    folder: Path,
+    name: str,
+    quota: CpuQuota | None,
+) -> PlainClient:
+    """The client of a flow, yet to begin."""
+    trial = job.trial
+    stack = stack_of(trial.client)
+    if stack.client_command is None:
+        raise InputError(f"stack {stack.name} has no client that ends with its job", "see: longlook stacks list")
+    job_file = folder / "client.json"
+    command = stack.client_command(program, str(job_file))
+    env = surroundings.environment(captures(trial.capture, Path(job.folder), "client", name), command.env)
+    return PlainClient(command, env, side, folder, job_file, quota)
+
+
+def captures(capture: Capture, folder: Path, role: str, name: str) -> Mapping[str, str]:
+    """What tells a program to keep its own traces; those of several flows lie in folders of their names."""
+    own = {}
+    if capture.qlog:
+        qlog = folder / "qlog" / role / name
+        qlog.mkdir(parents=True, exist_ok=True)
+        own["QLOGDIR"] = str(qlog)
+    if capture.keylog and role == "client":
+        own["SSLKEYLOGFILE"] = str(folder / (f"keys-{name}.log" if name else "keys.log"))
+    return own
