@@ -8,6 +8,8 @@ MOST_SEATS = 100
 """Pairs of addresses in the laboratory's subnet of 254."""
 DURATION = "duration_s"
 """Parameter of a workload: after that time all flows stop together; None or absent: each when it has everything."""
+WARM_UP = "warm_up_s"
+"""Parameter of a workload: after the last start, not measured."""
 OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
 """What the content of competing flows depends on: sizes of whole objects, and of the one that never ends."""
 

@@ -36,6 +36,7 @@ class Connection:
     local_port: int
     flow: str
     priming: bool
+    server_address: str | None = None  # where several flows are told apart by it
 
 
 @dataclass
@@ -47,10 +48,14 @@ class Endpoints:
     accounts: dict[str, Account] = field(default_factory=dict)
 
 
-def read_endpoints(folder: Path) -> Endpoints:
-    """Everything `client.jsonl` and `server.jsonl` of a trial's folder say."""
+def read_endpoints(folder: Path, addresses: tuple[str, str] | None = None) -> Endpoints:
+    """Everything `client.jsonl` and `server.jsonl` of a folder say.
+
+    `addresses` are the client's and the server's where the laboratory knows better than the client, which may see its
+    own as a wildcard.
+    """
     found = Endpoints()
-    client = _Client(found)
+    client = _Client(found, addresses)
     found.accounts["client.jsonl"] = read_lines(folder / "client.jsonl", client.events)
     _assign_flows(found)
     server = _Server(found)
@@ -59,8 +64,9 @@ def read_endpoints(folder: Path) -> Endpoints:
 
 
 class _Client:
-    def __init__(self, found: Endpoints) -> None:
+    def __init__(self, found: Endpoints, addresses: tuple[str, str] | None) -> None:
         self._found = found
+        self._addresses = addresses
         self._latest_ns: int | None = None  # of all stamps so far
         self.events = {"connection": self.connection, "object": self.object, "page": self.page}
 
@@ -69,8 +75,12 @@ class _Client:
         secure = optional_time_ns(line, "t_handshake_ns")
         priming = line.get("primes") is True
         protocol = text(line, "protocol")
-        flow = flow_name(protocol, text(line, "local"), text(line, "remote"))
-        self._found.connections.append(Connection(started, port_of(text(line, "local")), flow, priming))
+        local, remote, server_address = text(line, "local"), text(line, "remote"), None
+        if self._addresses is not None:
+            client_address, server_address = self._addresses
+            local, remote = f"{client_address}:{port_of(local)}", f"{server_address}:{port_of(remote)}"
+        flow = flow_name(protocol, local, remote)
+        self._found.connections.append(Connection(started, port_of(local), flow, priming, server_address))
         common = {"vantage": Vantage.CLIENT, "flow": flow, "priming": priming, "protocol": protocol}
         self._add(started, Kind.CONNECTION_STARTED, common)
         if secure is not None:

@@ -156,7 +156,10 @@ def _flows(
 def _owners(row: Any, connections: Sequence[Connection]) -> list[Connection]:
     """The connections of a packet's client port in the order in which they began."""
     name, port = _transport(row), int(row["client_port"])
-    owners = (item for item in connections if item.local_port == port > 0 and item.flow.startswith(name))
+    owners = [item for item in connections if item.local_port == port > 0 and item.flow.startswith(name)]
+    if any(item.server_address is not None for item in owners):
+        server = address_text(int(row["ip_version"]), row["server_address"].tobytes())
+        owners = [item for item in owners if item.server_address == server]
     return sorted(owners, key=lambda item: item.started_unix_ns)
 
 

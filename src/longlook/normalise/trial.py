@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from longlook.model import SCHEMA_VERSION, Run, Trial, Vantage
+from longlook.normalise.contest import read_contest
 from longlook.normalise.endpoint import Connection, Row, read_endpoints
 from longlook.normalise.lines import Account
 from longlook.normalise.linklog import read_link_log
@@ -22,10 +23,12 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, O
 def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     """Everything that the client, the server and the link of a trial saw, on one clock.
 
-    Reads `client.jsonl`, `server.jsonl` and `link.bin` of `folder`. Never raises for what a program wrote: records that
-    are missing or cannot be used are counted, with the reason, in the timeline's metadata under `sources`.
+    Reads `client.jsonl`, `server.jsonl` and `link.bin` of `folder`, and of several flows what is in theirs. Never
+    raises for what a program wrote: records that are missing or cannot be used are counted, with the reason, in the
+    timeline's metadata under `sources`.
     """
-    endpoints = read_endpoints(folder)
+    contest = read_contest(folder, trial, run) if trial.flows else None
+    endpoints = contest.endpoints if contest is not None else read_endpoints(folder)
     rows = [row | {"time_ns": row["time_ns"] - run.started_unix_ns} for row in endpoints.rows]
     packets, link_account = _packets(folder, run, endpoints.connections)
     table = merge([table_of_rows(rows + _cpu_rows(run)), *packets])
@@ -35,6 +38,7 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
         "trial_id": trial.id,
         "started_unix_ns": run.started_unix_ns,
         "sources": {name: account.as_metadata() for name, account in accounts.items()},
+        **({"contest": contest.facts} if contest is not None else {}),
     }
     return Timeline(table).with_metadata(metadata)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from longlook.content import Writer, content, noise
 from longlook.errors import InputError
-from longlook.flows import DURATION, ENDLESS, OBJECTS, endless_path, whole_path
+from longlook.flows import DURATION, ENDLESS, OBJECTS, WARM_UP, endless_path, whole_path
 from longlook.job import Content
 from longlook.model import Scalar
 from longlook.workloads import Parameter, WorkloadKind
@@ -47,7 +47,7 @@ WORKLOAD = WorkloadKind(
         "start": Parameter(
             "start", "when a flow starts: a time, or random(TIME) for one up to that", default="random(1s)"
         ),
-        "warm_up_s": Parameter("time", "after the last start, not measured", default=0, minimum=0, maximum=3600),
+        WARM_UP: Parameter("time", "after the last start, not measured", default=0, minimum=0, maximum=3600),
     },
     prepare=prepare,
     competes=True,

@@ -1,0 +1,29 @@
+"""How much of its max-min fair share a flow of the other groups got."""
+
+import numpy as np
+
+from longlook.contest import Contest
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """% of the max-min fair share that the competitors' flows got on average; None without any."""
+    contest = Contest.of(timeline)
+    if contest is None or contest.rates_bps is None or not contest.competitors:
+        return None
+    fair_bps = contest.fair_bps()
+    return 100 * float(np.mean(contest.rates_bps[contest.competitors])) / fair_bps if fair_bps else None
+
+
+METRIC = Metric(
+    name="competitor_fair_share",
+    label="Fair share left to competitors",
+    unit="%",
+    better=Better.HIGHER,
+    needs=(Kind.PACKET_DELIVERED,),
+    measure=measure,
+    summary="Mean rate of the contestants other than the arm's first group, in % of a contestant's max-min fair "
+    "share of the link (Philip et al., Prudentia, SIGCOMM 2024). None where the link's rate is random.",
+)

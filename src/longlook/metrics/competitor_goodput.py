@@ -1,0 +1,29 @@
+"""What each flow of the other groups got."""
+
+import numpy as np
+
+from longlook.contest import Contest
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """Mbit/s of new payload, the mean of the competitors' flows; None without any."""
+    contest = Contest.of(timeline)
+    if contest is None or contest.goodputs_bps is None or not contest.competitors:
+        return None
+    return float(np.mean(contest.goodputs_bps[contest.competitors])) / 1e6
+
+
+METRIC = Metric(
+    name="competitor_goodput",
+    label="Goodput of the competitors",
+    unit="Mbit/s",
+    better=Better.HIGHER,
+    needs=(Kind.PACKET_DELIVERED,),
+    measure=measure,
+    summary="New payload that left the link towards the clients of all contestants but the arm's first group, "
+    "mean of their flows, while all were at it. Between arms with different subjects, the effect is how "
+    "much more harm one does than the other (Ware et al., HotNets 2019).",
+)

@@ -1,0 +1,29 @@
+"""What the link lost of the other groups."""
+
+import numpy as np
+
+from longlook.contest import Contest
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """% of the competitors' packets that the link dropped; None without any."""
+    contest = Contest.of(timeline)
+    if contest is None or (shares := contest.lost_shares()) is None or not contest.competitors:
+        return None
+    mean = float(np.mean(shares[contest.competitors]))
+    return None if np.isnan(mean) else 100 * mean
+
+
+METRIC = Metric(
+    name="competitor_loss",
+    label="Loss of the competitors",
+    unit="%",
+    better=Better.LOWER,
+    needs=(Kind.PACKET_DROPPED,),
+    measure=measure,
+    summary="Share of packets towards the clients of all contestants but the arm's first group that the link "
+    "dropped, mean of their flows, while all were at it.",
+)

@@ -1,0 +1,43 @@
+"""How long it took until the contestants had equal parts."""
+
+import numpy as np
+
+from longlook.contest import Contest
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+DELTA = 0.2
+"""How far below an equal part a flow may be."""
+WINDOW_S, STEP_S = 5.0, 0.5
+"""Rates are means over windows of this length, which begin so often."""
+
+
+def measure(timeline: Timeline) -> float | None:
+    """s from the last start until every contestant has at least (1-δ)/n of what all get; None if never."""
+    contest = Contest.of(timeline)
+    if contest is None or contest.window_ns is None or len(contest.contestants) < 2:
+        return None
+    begin_ns = max(contest.lanes[index].began_ns for index in contest.contestants)
+    rates = contest.series_bps(STEP_S, begin_ns, contest.window_ns[1])[contest.contestants]
+    width = round(WINDOW_S / STEP_S)
+    if rates.shape[1] < width:
+        return None
+    total = np.cumsum(np.pad(rates, ((0, 0), (1, 0))), axis=1)
+    means = total[:, width:] - total[:, :-width]
+    fair = means.min(axis=0) >= (1 - DELTA) / len(rates) * means.sum(axis=0)
+    found = np.flatnonzero(fair & (means.sum(axis=0) > 0))
+    return float(found[0] * STEP_S) if len(found) else None
+
+
+METRIC = Metric(
+    name="convergence_time",
+    label="Time to convergence",
+    unit="s",
+    better=Better.LOWER,
+    needs=(Kind.PACKET_DELIVERED,),
+    measure=measure,
+    summary="Time from the last contestant's start to the first 5 s in which every contestant got at least "
+    "(1-δ)/n of what all got, δ = 0.2: the δ-fair convergence time of Bansal et al. (SIGCOMM 2001), for n "
+    "flows. None where that never came.",
+)

@@ -1,0 +1,30 @@
+"""How much of its max-min fair share a flow of the arm's first group got."""
+
+import numpy as np
+
+from longlook.contest import Contest
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """% of the max-min fair share that the subject's flows got on average."""
+    contest = Contest.of(timeline)
+    if contest is None or contest.rates_bps is None:
+        return None
+    fair_bps = contest.fair_bps()
+    return 100 * float(np.mean(contest.rates_bps[contest.subject])) / fair_bps if fair_bps else None
+
+
+METRIC = Metric(
+    name="fair_share",
+    label="Fair share reached",
+    unit="%",
+    better=Better.HIGHER,
+    needs=(Kind.PACKET_DELIVERED,),
+    measure=measure,
+    summary="Mean rate of the flows of the arm's first group, in % of a contestant's max-min fair share of the "
+    "link: 100 is fair, and below 100 somebody else had the rest, or nobody (Philip et al., Prudentia, "
+    "SIGCOMM 2024). None where the link's rate is random.",
+)

@@ -1,0 +1,29 @@
+"""Which part of the link the arm's first group got."""
+
+import numpy as np
+
+from longlook.contest import Contest
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """Share in % of the link's capacity, of all flows of the subject together."""
+    contest = Contest.of(timeline)
+    if contest is None or contest.rates_bps is None:
+        return None
+    capacity_bps = contest.capacity_bps()
+    return 100 * float(np.sum(contest.rates_bps[contest.subject])) / capacity_bps if capacity_bps else None
+
+
+METRIC = Metric(
+    name="share_of_link",
+    label="Share of the link",
+    unit="%",
+    better=Better.HIGHER,
+    needs=(Kind.PACKET_DELIVERED,),
+    measure=measure,
+    summary="IP bytes that left the link towards the clients of the arm's first group of flows, in % of what the "
+    "link could carry, while all contestants were at it. None where the link's rate is random.",
+)

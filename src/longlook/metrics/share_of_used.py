@@ -1,0 +1,31 @@
+"""Which part of what the contestants got together went to the arm's first group."""
+
+import numpy as np
+
+from longlook.contest import Contest
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """Share in % of IP bytes, of all flows of the subject together."""
+    contest = Contest.of(timeline)
+    if contest is None or contest.rates_bps is None:
+        return None
+    rates = contest.rates_bps
+    total = float(np.sum(rates[contest.contestants]))
+    return 100 * float(np.sum(rates[contest.subject])) / total if total > 0 else None
+
+
+METRIC = Metric(
+    name="share_of_used",
+    label="Share of what was used",
+    unit="%",
+    better=Better.HIGHER,
+    needs=(Kind.PACKET_DELIVERED,),
+    measure=measure,
+    summary="IP bytes that left the link towards the clients of the arm's first group of flows, in % of all "
+    "contestants', while all were at it (the paper's table 4 and Corbel et al. 2019 report such shares). "
+    "More is better for the subject alone.",
+)

@@ -1,0 +1,29 @@
+"""What each flow of the arm's first group got."""
+
+import numpy as np
+
+from longlook.contest import Contest
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """Mbit/s of new payload, the mean of the subject's flows."""
+    contest = Contest.of(timeline)
+    if contest is None or contest.goodputs_bps is None:
+        return None
+    return float(np.mean(contest.goodputs_bps[contest.subject])) / 1e6
+
+
+METRIC = Metric(
+    name="subject_goodput",
+    label="Goodput of the subject",
+    unit="Mbit/s",
+    better=Better.HIGHER,
+    needs=(Kind.PACKET_DELIVERED,),
+    measure=measure,
+    summary="New payload that left the link towards the clients of the arm's first group of flows, mean of its "
+    "flows, while all contestants were at it. Against an arm where it is alone, the effect is the harm "
+    "that the others do to it (Ware et al., HotNets 2019).",
+)

@@ -1,0 +1,29 @@
+"""What the link lost of the arm's first group."""
+
+import numpy as np
+
+from longlook.contest import Contest
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """% of the subject's packets that the link dropped."""
+    contest = Contest.of(timeline)
+    if contest is None or (shares := contest.lost_shares()) is None:
+        return None
+    mean = float(np.mean(shares[contest.subject]))
+    return None if np.isnan(mean) else 100 * mean
+
+
+METRIC = Metric(
+    name="subject_loss",
+    label="Loss of the subject",
+    unit="%",
+    better=Better.LOWER,
+    needs=(Kind.PACKET_DROPPED,),
+    measure=measure,
+    summary="Share of packets towards the clients of the arm's first group of flows that the link dropped, mean "
+    "of its flows, while all contestants were at it.",
+)

@@ -1,0 +1,29 @@
+"""How much of the link all flows used together."""
+
+import numpy as np
+
+from longlook.contest import Contest
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """% of the link's capacity."""
+    contest = Contest.of(timeline)
+    if contest is None or contest.rates_bps is None:
+        return None
+    capacity_bps = contest.capacity_bps()
+    return 100 * float(np.sum(contest.rates_bps)) / capacity_bps if capacity_bps else None
+
+
+METRIC = Metric(
+    name="utilisation",
+    label="Utilisation",
+    unit="%",
+    better=Better.HIGHER,
+    needs=(Kind.PACKET_DELIVERED,),
+    measure=measure,
+    summary="IP bytes of all flows, cross traffic too, that left the link towards the clients, in % of what it "
+    "could carry while all contestants were at it. None where the link's rate is random.",
+)
