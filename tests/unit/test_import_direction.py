@@ -18,7 +18,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         | {"network", "traces", "presets", "linkschema"}
         | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"}
         | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader", "inside"}
-        | {"linktool", "tcp"},
+        | {"linktool", "tcp", "draws", "flows", "contest"},
     ),
     (
         "effects",
@@ -48,7 +48,7 @@ PLUGIN_EFFECTS = {
     "infer": {"traceprogram", "report"},  # infer/program.py runs the program; drawings have the report's colours
 }
 
-LIGHT = {"agent", "guest", "codec", "errors", "job", "model", "paths", "registry", "stacks", "lab"}
+LIGHT = {"agent", "guest", "codec", "errors", "flows", "job", "model", "paths", "registry", "stacks", "lab"}
 """What the agent imports, on the host and in a guest; nothing of this may import a heavy library at its top."""
 HEAVY = {"pandas", "numpy", "scipy", "statsmodels", "altair", "pydantic", "typer", "rich", "pyarrow", "jinja2"}
 

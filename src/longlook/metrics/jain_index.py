@@ -17,7 +17,7 @@ def measure(timeline: Timeline) -> float | None:
 METRIC = Metric(
     name="jain_index",
     label="Jain's index",
-    unit="",
+    unit="of 1",
     better=Better.HIGHER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
