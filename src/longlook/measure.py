@@ -11,7 +11,9 @@ from typing import Any
 import pandas as pd
 
 from longlook import registry
+from longlook.contest import Contest
 from longlook.events import Events
+from longlook.flowtables import flow_columns, rate_columns
 from longlook.measurecache import MeasureCache
 from longlook.metrics import Metric
 from longlook.metrics.goodput import goodput_timeline
@@ -37,6 +39,8 @@ class Measured:
     run: Run
     values: dict[str, float | None]
     goodput: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, time_s, mbps
+    flows: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of flowtables.FLOW_COLUMNS
+    rates: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of flowtables.RATE_COLUMNS
     states: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of STATE_COLUMNS
 
 
@@ -92,9 +96,12 @@ def _measure(work: _Work) -> Measured:
     traced = write_events(work.path, work.trial, work.run, timeline, work.path / EVENTS)
     if traced and needs_events(work.metrics):
         timeline = timeline.with_events(Events.read(work.path / EVENTS))
+    contest = Contest.of(timeline)
     data = {
         "values": {name: metric.measure(timeline) for name, metric in _metrics(work.metrics)},
         "goodput": _goodput(timeline),
+        "flows": None if contest is None else flow_columns(contest),
+        "rates": None if contest is None else rate_columns(contest),
         "states": _states(timeline, work.path / EVENTS) if traced else None,
     }
     if work.key is not None:
@@ -104,8 +111,8 @@ def _measure(work: _Work) -> Measured:
 
 
 def _measured(work: _Work, data: Mapping[str, Any]) -> Measured:
-    goodput, states = (_frame(work.trial, data[name]) for name in ("goodput", "states"))
-    return Measured(work.trial, work.run, data["values"], goodput, states)
+    frames = {name: _frame(work.trial, data[name]) for name in ("goodput", "flows", "rates", "states")}
+    return Measured(work.trial, work.run, data["values"], **frames)
 
 
 def _states(timeline: Timeline, events: Path) -> dict[str, list[Any]]:

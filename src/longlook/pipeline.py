@@ -34,7 +34,7 @@ from longlook.samples import samples_table
 from longlook.setup import install
 from longlook.shortage import name_shortages
 from longlook.stats import arm_levels, estimate, estimates_table
-from longlook.store import STATES, RunFolder, write_json
+from longlook.store import FLOWS, RATES, STATES, RunFolder, write_json
 from longlook.study_catalogue import installed
 from longlook.study_releases import Release, releases
 from longlook.traceprogram import trace_program
@@ -150,7 +150,7 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
         folder.write_manifest({**folder.manifest, "results": codec.encode(found)})
     samples = samples_table(study, [(entry.trial, entry.run, entry.values) for entry in measured])
     samples.to_parquet(folder.path / "samples.parquet", index=False)
-    _write_states(folder, measured)
+    _write_tables(folder, measured)
     attempts = [(entry.trial, entry.run) for entry in measured]
     estimates = name_shortages(estimate(samples, study), study, attempts, folder.manifest["engine"])
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
@@ -254,13 +254,21 @@ def _metric_facts(study: Study) -> dict[str, MetricFacts]:
     return {name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()}
 
 
-def _write_states(folder: RunFolder, measured: list[Measured]) -> None:
-    """`states.parquet`: times in states of every trial that captured traces; no file where none did."""
-    frames = [entry.states for entry in measured if entry.states is not None and len(entry.states)]
-    path = folder.path / STATES
-    path.unlink(missing_ok=True)
-    if frames:
-        pd.concat(frames, ignore_index=True).to_parquet(path, index=False)
+def _write_tables(folder: RunFolder, measured: list[Measured]) -> None:
+    """Tables of every trial that has any such rows, and no file where none has.
+
+    `states.parquet`: times in states, where traces were captured. `flows.parquet`, `rates.parquet`: flows that competed.
+    """
+    tables = {
+        STATES: [entry.states for entry in measured],
+        FLOWS: [entry.flows for entry in measured],
+        RATES: [entry.rates for entry in measured],
+    }
+    for name, frames in tables.items():
+        path = folder.path / name
+        path.unlink(missing_ok=True)
+        if filled := [frame for frame in frames if frame is not None and len(frame)]:
+            pd.concat(filled, ignore_index=True).to_parquet(path, index=False)
 
 
 def _goodput(measured: list[Measured]) -> pd.DataFrame | None:
