@@ -257,7 +257,7 @@ def _metric_facts(study: Study) -> dict[str, MetricFacts]:
 def _write_tables(folder: RunFolder, measured: list[Measured]) -> None:
     """Tables of every trial that has any such rows, and no file where none has.
 
-    `states.parquet`: times in states, where traces were captured. `flows.parquet`, `rates.parquet`: flows that competed.
+    Times in states, where traces were captured; flows that competed, and their rates.
     """
     tables = {
         STATES: [entry.states for entry in measured],

@@ -92,6 +92,10 @@ _KNOBS = {
         str, None, None, "QUIC: congestion control (stack: reno, which cuts the window to 0.7, not to half)",
         choices=("reno", "cubic"), window_after_loss={"reno": 0.7}, since=_PATCHED, until=_PATCHED, protocols=("h3",),
     ),
+    "emulated_connections": Knob(
+        int, "connections", None, "QUIC: for how many connections Cubic acts, which Reno does not (stack: 1)",
+        minimum=1, maximum=64, since=_PATCHED, until=_PATCHED, protocols=("h3",),
+    ),
     "initial_window": _patched_knob("QUIC: congestion window at the start (stack: 32)", 10_000),
     "packet_threshold": _patched_knob(
         "QUIC: packets acknowledged beyond a missing one until it is lost, until that proves wrong (stack: 3)", 1_000

@@ -10,9 +10,10 @@ const patchedSuffix = "+knobs"
 
 // The patch reads these from the environment when a connection is made.
 var patchedKnobs = map[string]knob{
-	"congestion_control": {quicOnly, setCongestionControl},
-	"initial_window":     {quicOnly, packetsKnob("QUIC_GO_INITIAL_WINDOW", 10_000)},
-	"packet_threshold":   {quicOnly, packetsKnob("QUIC_GO_PACKET_THRESHOLD", 1_000)},
+	"congestion_control":   {quicOnly, setCongestionControl},
+	"emulated_connections": {quicOnly, countInEnvironment("QUIC_GO_EMULATED_CONNECTIONS", 64)},
+	"initial_window":       {quicOnly, countInEnvironment("QUIC_GO_INITIAL_WINDOW", 10_000)},
+	"packet_threshold":     {quicOnly, countInEnvironment("QUIC_GO_PACKET_THRESHOLD", 1_000)},
 }
 
 func setCongestionControl(_ *settings, value string) error {
@@ -23,7 +24,7 @@ func setCongestionControl(_ *settings, value string) error {
 	return nil
 }
 
-func packetsKnob(variable string, most int) func(*settings, string) error {
+func countInEnvironment(variable string, most int) func(*settings, string) error {
 	return func(_ *settings, value string) error {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 || n > most {

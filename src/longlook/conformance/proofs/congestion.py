@@ -28,6 +28,10 @@ _NO_CUT = (0.85, float("inf"))
 _TURNS_OF_MODELS = 8
 _AROUND = 0.1  # of what a stack declares of itself
 
+CUBIC_BETA = 0.7  # RFC 9438
+_CONNECTIONS = (1, 2, 4)
+_NEAR = 0.06  # it grows a little while the loss is found
+
 _SECOND_S = 0.4
 _FEWER, _MORE = 10, 40
 _SURPLUS = 8  # the handshake's acknowledgements have opened the window by its packets; probes of the MTU
@@ -84,6 +88,32 @@ def initial_window(ask: Ask) -> Check:
     return ask.check(wants, judge)
 
 
+def emulated_connections(ask: Ask) -> Check:
+    """What one loss leaves of Cubic's window when it acts for one connection and for several: of N, (N - 0.3) / N."""
+    if ask.role == "client":
+        return ask.without("a client sends requests alone, which no window delays")
+    link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": _LOST}),))
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        left = {number: _left(seen[str(number)].packets, of_model=False) for number in _CONNECTIONS}
+        wanted = {number: 1 - (1 - CUBIC_BETA) / number for number in _CONNECTIONS}
+        text = ", ".join(
+            f"{number}: {seen[str(number)].why if value is None else f'×{value:.2f}, expected ×{wanted[number]:.2f}'}"
+            for number, value in left.items()
+        )
+        near = all(value is not None and abs(value - wanted[number]) < _NEAR for number, value in left.items())
+        known = [value for value in left.values() if value is not None]
+        return verdict(near and known == sorted(known), f"window after one loss: {text}")
+
+    wants = {
+        str(number): ask.want(
+            {"congestion_control": "cubic", ask.name: ask.value(number)}, link, transfer(_SIZE_BYTES), unlimited=True
+        )
+        for number in _CONNECTIONS
+    }
+    return ask.check(wants, judge)
+
+
 def _left(packets: Packets, *, of_model: bool) -> float | None:
     """What is left of the window; of a model the most in several round trips, since one of them may drain a queue."""
     turns = range(_TURNS_OF_MODELS) if of_model else range(1)
@@ -111,4 +141,8 @@ def _same(one: Packets, other: Packets) -> bool:
     return bool(np.array_equal(first.payload_bytes, second.payload_bytes) and np.allclose(one_s, other_s, atol=1e-6))
 
 
-PROOFS = {"congestion_control": congestion_control, "initial_window": initial_window}
+PROOFS = {
+    "congestion_control": congestion_control,
+    "emulated_connections": emulated_connections,
+    "initial_window": initial_window,
+}
