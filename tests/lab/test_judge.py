@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from longlook.job import Content, Expected
-from longlook.lab.judge import Case, Evidence, Stopped, judge
+from longlook.lab.judge import Case, Demand, Evidence, Stopped, judge, judge_all
 from longlook.model import ConnectionState, Endpoint, Link, Outcome, Trial, Workload
 
 DIGEST = "sha256:" + "0" * 64
@@ -257,3 +257,46 @@ def test_judgement(name: str) -> None:
     assert judgement.outcome is outcome
     assert reason in (judgement.reason or "")
     assert (judgement.hint is None) is (outcome is Outcome.OK)
+
+
+STOPPED = replace(SOUND, flow="quic", demand=Demand.ENDLESS, client=Evidence((opened(1),)))
+"""A flow that was still at it when all were stopped, as planned."""
+
+
+def test_a_flow_that_was_stopped_as_planned_is_sound() -> None:
+    assert judge(STOPPED).outcome is Outcome.OK
+
+
+def test_a_flow_that_ends_before_all_stop_is_told() -> None:
+    early = replace(STOPPED, client=SOUND.client, measure_s=3.25)
+    found = judge_all([STOPPED, replace(early, flow="tcp-2")])
+    assert found.outcome is Outcome.FAILED
+    assert found.reason == "flow tcp-2: it had everything after 3.25 s, before all flows stopped"
+
+
+def test_a_flow_that_never_had_a_connection_is_told() -> None:
+    found = judge(replace(STOPPED, client=Evidence(), server=Evidence((READY,))))
+    assert found.outcome is Outcome.FAILED and "no connection yet" in str(found.reason)
+
+
+def test_the_flow_at_fault_is_named_and_not_the_first() -> None:
+    ended = replace(STOPPED, stopped=Stopped.SERVER_ENDED)
+    lost = replace(ended, flow="tcp-2", server=Evidence((READY, accepted(1)), (), 1))
+    found = judge_all([ended, lost])
+    assert found.outcome is Outcome.FAILED
+    assert str(found.reason).startswith("flow tcp-2: the server ended before the client was done")
+
+
+def test_cross_traffic_may_be_anywhere_but_must_not_fail() -> None:
+    cross = replace(STOPPED, flow="web-3", demand=Demand.CROSS)
+    for case in (cross, replace(cross, started=False), replace(cross, client=SOUND.client)):
+        assert judge_all([STOPPED, case]).outcome is Outcome.OK
+    failed = replace(cross, client=Evidence((opened(1),), (), 1))
+    assert str(judge_all([STOPPED, failed]).reason).startswith("flow web-3: the client failed")
+
+
+def test_each_flow_proves_its_own_congestion_control() -> None:
+    wrong = replace(STOPPED, flow="tcp-2", server=Evidence((READY, accepted(1, congestion_control="bbr"))))
+    found = judge_all([STOPPED, wrong])
+    assert found.outcome is Outcome.INVALID
+    assert found.reason == "flow tcp-2: congestion control was bbr, declared cubic"
