@@ -34,7 +34,7 @@ from longlook.samples import samples_table
 from longlook.setup import install
 from longlook.shortage import name_shortages
 from longlook.stats import arm_levels, estimate, estimates_table
-from longlook.store import FLOWS, RATES, STATES, RunFolder, write_json
+from longlook.store import FLOWS, POINTS, RATES, STATES, RunFolder, write_json
 from longlook.study_catalogue import installed
 from longlook.study_releases import Release, releases
 from longlook.traceprogram import trace_program
@@ -263,6 +263,7 @@ def _write_tables(folder: RunFolder, measured: list[Measured]) -> None:
         STATES: [entry.states for entry in measured],
         FLOWS: [entry.flows for entry in measured],
         RATES: [entry.rates for entry in measured],
+        POINTS: [entry.points for entry in measured],
     }
     for name, frames in tables.items():
         path = folder.path / name

@@ -98,6 +98,7 @@ class AnalysisTable(Table):
     equivalence_margin: Percent = 3.0
     correction: Literal["holm", "fdr_bh", "none"] = "holm"
     min_rounds: Annotated[int, Field(ge=2)] = 10
+    reference: str | None = None
 
 
 class CaptureTable(Table):

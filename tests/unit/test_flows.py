@@ -203,3 +203,12 @@ def test_a_mistake_says_where_it_is_and_what_is_allowed(
 def test_flows_need_the_workload_that_has_them(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="workload download has one flow"):
         plan_of(tmp_path, ('kind = "compete"\nduration = "20s"', 'kind = "download"\nobject = "1MB"'))
+
+
+def test_a_metric_that_compares_arms_needs_to_know_with_which(tmp_path: Path) -> None:
+    metrics = ('metrics = ["share_of_used"]', 'metrics = ["share_of_used", "conformance"]')
+    with pytest.raises(InputError, match=r"analysis\.reference: missing: conformance compares"):
+        plan_of(tmp_path, metrics)
+    reference = ("[defaults]", '[analysis]\nreference = "kernel"\n\n[defaults]')
+    with pytest.raises(InputError, match=r'analysis\.reference = "kernel": no such arm; allowed: quic, tcp'):
+        plan_of(tmp_path, metrics, reference)
