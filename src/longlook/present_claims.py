@@ -29,7 +29,7 @@ def show_claims(survey: Survey, page: Path, *, as_json: bool) -> None:
     out.print()
     out.print(claims_table(survey))
     for study in survey.not_run:
-        out.print(f"not run: {len(study.claims)} claims of {study.study.id}: {study.command}", markup=False)
+        out.print(f"not run: {study.study.id} (claims: {len(study.claims)}): {study.command}", markup=False)
     for run in survey.runs:
         if run.replaced_by is not None:
             out.print(f"{run.path} does not count: {run.replaced_by} is a newer run of {run.study}", markup=False)
@@ -54,19 +54,20 @@ def summary_table(survey: Survey) -> Table:
 
 
 def claims_table(survey: Survey) -> Table:
-    """Every claim of the studies that were run."""
+    """Every claim of the studies that were run, with the reason of its result."""
     table = Table(box=None, header_style="bold")
     table.add_column("result", no_wrap=True)
     table.add_column("claim", overflow="fold", ratio=3)
     for name in ("published", "ours", "interval"):
         table.add_column(name, justify="right")
+    table.add_column("why", overflow="fold", ratio=3)
     for study in survey.covered:
         for item in study.claims:
             value, interval = ours_text(item.ours)
-            mark = f"{wording.RESULT_SYMBOLS.get(item.result, '○')} {item.result}"
-            table.add_row(
-                Text(mark, style=_STYLES.get(item.result, "dim")), Text(item.statement), item.published, value, interval
+            mark = Text(
+                f"{wording.RESULT_SYMBOLS.get(item.result, '○')} {item.result}", style=_STYLES.get(item.result, "dim")
             )
+            table.add_row(mark, Text(item.statement), item.published, value, interval, Text(item.reason, style="dim"))
     return table
 
 

@@ -64,7 +64,7 @@ def test_claims_are_filtered_by_result_and_study(page: Page, claims: Path) -> No
         " choice.dispatchEvent(new Event('change', {bubbles: true})); })()"
     )
     page.wait_for(f"{SHOWN}.every((row) => row.dataset.study === 'kakhki2017-fig6a')")
-    assert page.evaluate("[...document.querySelectorAll('.study')].filter((study) => !study.hidden).length") == 1
+    assert page.evaluate("[...document.querySelectorAll('.of-study')].filter((study) => !study.hidden).length") == 1
     assert_quiet(page)
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,33 @@ PAGE = "index.html"
 HELD_SYMBOLS = {Held.WITHIN: "✓", Held.OUTSIDE: "✗", Held.ACROSS: "?", Held.SILENT: "·", Held.UNKNOWN: "–"}
 
 
+@dataclass(frozen=True)
+class Row:
+    """A level of a piece of evidence: our value, its interval or why there is none, and what it says of positions."""
+
+    level: str
+    value: str
+    interval: str
+    rounds: str
+    held: Mapping[str, Held]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of evidence as the page shows it; without values there is no chart."""
+
+    judged: JudgedEvidence
+    title: str
+    chart: str | None
+    rows: tuple[Row, ...]
+
+
 def write_claims_page(survey: Survey, out: Path) -> Path:
     """Write `index.html`, and the disputes that have values as figures, into a folder; the page's path."""
     studies = {item.study.id: item.study for item in survey.studies}
-    titles = {
-        item.dispute.id: [evidence_title(judged.evidence, studies) for judged in item.evidence]
-        for item in survey.disputes
-    }
+    pieces = {item.dispute.id: _pieces(item, studies) for item in survey.disputes}
     for item in survey.disputes:
-        figure = disputes.dispute_figure(item, titles[item.dispute.id])
+        figure = disputes.dispute_figure(item, [piece.title for piece in pieces[item.dispute.id]])
         if figure is not None:
             export_figure(out / "figures", f"dispute-{item.dispute.id}", figure)
     page = template("claims.html.j2").render(
@@ -40,10 +59,8 @@ def write_claims_page(survey: Survey, out: Path) -> Path:
         result_counts=result_counts,
         results=RESULTS,
         arms={name: [(arm.name, arm.label or arm.name) for arm in study.arms] for name, study in studies.items()},
-        titles=titles,
+        pieces=pieces,
         shades={item.dispute.id: disputes.position_colours(item.dispute) for item in survey.disputes},
-        rows=dispute_rows,
-        has_values=disputes.has_values,
         ours=ours_text,
         made=made,
         wording=wording,
@@ -52,7 +69,7 @@ def write_claims_page(survey: Survey, out: Path) -> Path:
         own_css=asset("claims.css"),
         js=asset("claims.js"),
         vega=Markup(javascript().replace("</script", "<\\/script")),  # noqa: S704 the bundled libraries
-        data=Markup(embedded_json(_specifications(survey))),  # noqa: S704 escaped by embedded_json
+        data=Markup(embedded_json(_specifications(survey, pieces))),  # noqa: S704 escaped by embedded_json
     )
     path = out / PAGE
     path.write_text(page, encoding="utf-8")
@@ -85,19 +102,27 @@ def evidence_title(evidence: Evidence, studies: Mapping[str, Study]) -> str:
     return f"{who}: {metric} over {evidence.factor}{where}"
 
 
-def dispute_rows(judged: JudgedEvidence) -> list[tuple[str, str, str, str, list[Held]]]:
-    """Level, our value, its interval or why there is none, rounds, and what it says of each position."""
-    unit, signed = unit_of(judged.evidence), judged.evidence.contrast is not None
+def _pieces(item: SurveyedDispute, studies: Mapping[str, Study]) -> list[Piece]:
     return [
-        (
-            point.level,
-            disputes.shown(point, unit, signed=signed),
-            point.missing or disputes.shown_interval(point, unit, signed=signed),
-            str(point.n or wording.DASH),
-            [held[number] for held in judged.held.values()],
+        Piece(
+            judged,
+            evidence_title(judged.evidence, studies),
+            f"{item.dispute.id}-{number}" if disputes.has_values(judged) else None,
+            tuple(_row(judged, place) for place in range(len(judged.points))),
         )
-        for number, point in enumerate(judged.points)
+        for number, judged in enumerate(item.evidence)
     ]
+
+
+def _row(judged: JudgedEvidence, place: int) -> Row:
+    point, unit, signed = judged.points[place], unit_of(judged.evidence), judged.evidence.contrast is not None
+    return Row(
+        level=point.level,
+        value=disputes.shown(point, unit, signed=signed),
+        interval=point.missing or disputes.shown_interval(point, unit, signed=signed),
+        rounds=str(point.n or wording.DASH),
+        held={name: held[place] for name, held in judged.held.items()},
+    )
 
 
 def ours_text(ours: Ours | None) -> tuple[str, str]:
@@ -118,22 +143,17 @@ def made(run: SurveyedRun) -> str:
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.made_unix_s))
 
 
-def _specifications(survey: Survey) -> dict[str, Any]:
-    return {
-        chart_name(item, number): page_specification(disputes.evidence_chart(judged, item.dispute, "container"))
-        for item in survey.disputes
-        for number, judged in enumerate(item.evidence)
-        if disputes.has_values(judged)
-    }
-
-
-def chart_name(item: SurveyedDispute, number: int) -> str:
-    """The key of a piece of evidence's chart in the page's data."""
-    return f"{item.dispute.id}-{number}"
-
-
 def summary_rows(survey: Survey) -> Sequence[tuple[str, Mapping[str, int]]]:
     """Claims by result for each study that was run, and for all that were not as one."""
     rows = [(item.study.id, result_counts(item.claims)) for item in survey.covered if item.claims]
     rest = [claim for item in survey.not_run for claim in item.claims]
     return [*rows, *([(f"{len(survey.not_run)} studies not run", result_counts(rest))] if rest else [])]
+
+
+def _specifications(survey: Survey, pieces: Mapping[str, Sequence[Piece]]) -> dict[str, Any]:
+    return {
+        piece.chart: page_specification(disputes.evidence_chart(piece.judged, item.dispute, "container"))
+        for item in survey.disputes
+        for piece in pieces[item.dispute.id]
+        if piece.chart is not None
+    }

@@ -75,11 +75,12 @@ def evidence_chart(judged: JudgedEvidence, dispute: Dispute, width: int | str) -
         alt.Chart(alt.Data(values=bounds))
         .mark_rule(strokeDash=[5, 4], strokeWidth=1.4)
         .encode(y="value:Q", color=colour, tooltip=alt.Tooltip("said:N", title="position")),
-        base.mark_rule(strokeWidth=2.2).encode(y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        base.mark_line(color="#c9c5bd", strokeWidth=1.2).encode(y=y),
+        base.mark_rule(strokeWidth=2.2).encode(y="low:Q", y2="high:Q", color=colour),
         base.mark_point(filled=True, opacity=1, size=70).encode(
             y=y, color=colour, shape=alt.Shape("shape:N", scale=None), tooltip=tooltip
         ),
-        base.mark_text(fontSize=11, dy=-12).encode(y=alt.Y("top:Q"), text="shown:N", color=colour),
+        base.mark_text(fontSize=11, dy=-12).encode(y="top:Q", text="shown:N", color=colour),
     ).properties(width=width, height=HEIGHT_PX)
 
 

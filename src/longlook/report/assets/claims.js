@@ -4,7 +4,7 @@
   const charts = JSON.parse(document.getElementById("longlook-data").textContent);
   const form = document.querySelector(".filter");
   const rows = [...document.querySelectorAll("[data-result]")];
-  const studies = [...document.querySelectorAll(".study")];
+  const studies = [...document.querySelectorAll(".of-study")];
   document.documentElement.classList.add("js");
 
   const chosen = () => new Set([...form.querySelectorAll("[name=result]:checked")].map((box) => box.value));
