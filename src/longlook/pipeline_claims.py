@@ -85,8 +85,8 @@ def survey_runs(paths: Sequence[Path], out: Path) -> tuple[Survey, Path]:
 def make_survey(paths: Sequence[Path], out: Path) -> Survey:
     """What the runs say of every claim and dispute of this installation; links are as seen from `out`."""
     folders = {path.resolve(): path for path in paths}
-    if out.resolve() in folders:
-        raise InputError(f"--out {out} is a run folder, whose {DATA} is another file", "choose another --out")
+    if any((place / "manifest.json").is_file() for place in (out.resolve(), out.resolve().parent)):
+        raise InputError(f"--out {out} is a run folder, or in one, whose files are others", "choose another --out")
     analysed = {str(path): _read(path) for path in folders.values()}
     installed = {study.id: study for study in list_studies()}
     runs = _ranked([_surveyed(run, installed, out) for run in analysed.values()])

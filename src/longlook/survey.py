@@ -126,7 +126,7 @@ def changes(ran: Study, installed: Study) -> tuple[str, ...]:
     for arm in ran.arms:
         if arm.name in arms:
             found += _changed(f"arms.{arm.name}.", arm.settings, arms[arm.name])
-    return tuple(found)
+    return (*found, *_changed("analysis.", codec.encode(ran.analysis), codec.encode(installed.analysis)))
 
 
 def _changed(prefix: str, ran: Mapping[str, Any], installed: Mapping[str, Any]) -> list[str]:

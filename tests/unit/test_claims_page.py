@@ -148,8 +148,8 @@ def test_of_two_runs_of_a_study_the_newer_counts(tmp_path: Path) -> None:
 
 def test_a_run_that_departs_from_its_study_says_so(tmp_path: Path) -> None:
     content = paper_content("kakhki2017-fig6a", ["rate=50Mbit"])
-    far = find_study("kakhki2017-fig6a", changes={"network.rtt": "112ms", "arms.quic.connection": "cold"})
-    known = replace(content.study, settings=far.settings, arms=far.arms, claims=content.study.claims[:-1])
+    changes = {"network.rtt": "112ms", "arms.quic.connection": "cold", "analysis.alpha": "0.05"}
+    known = replace(find_study("kakhki2017-fig6a", changes=changes), claims=content.study.claims[:-1])
     run = write_run(
         tmp_path / "far", replace(content, study=known, claims=content.claims[:-1]), ["rate=50Mbit"], report=False
     )
@@ -157,7 +157,9 @@ def test_a_run_that_departs_from_its_study_says_so(tmp_path: Path) -> None:
     (study,) = survey.covered
     assert study.run is not None
     assert study.run.changes == (
-        "network.rtt = 112ms instead of 36ms", "arms.quic.connection = cold instead of 0rtt")  # fmt: skip
+        "network.rtt = 112ms instead of 36ms",
+        "arms.quic.connection = cold instead of 0rtt",
+        "analysis.alpha = 0.05 instead of 0.01",)  # fmt: skip
     assert "network.rtt = 112ms instead of 36ms" in page.read_text()
     assert study.claims[-1].result == NOT_RUN
     assert study.claims[-1].reason == "the study did not have this claim when it was run"
@@ -194,8 +196,9 @@ def test_run_folders_that_cannot_be_read(tmp_path: Path, broken: object, message
 
 def test_a_run_folder_is_not_written_over(runs: dict[str, Path]) -> None:
     before = (runs["sizes"] / "claims.json").read_text()
-    with pytest.raises(InputError, match="is a run folder"):
-        survey_runs([runs["sizes"]], runs["sizes"])
+    for out in (runs["sizes"], runs["sizes"] / "report"):
+        with pytest.raises(InputError, match="is a run folder, or in one"):
+            survey_runs([runs["counts"]], out)
     assert (runs["sizes"] / "claims.json").read_text() == before
 
 

@@ -48,6 +48,8 @@ def write_claims_page(survey: Survey, out: Path) -> Path:
     """Write `index.html`, and the disputes that have values as figures, into a folder; the page's path."""
     studies = {item.study.id: item.study for item in survey.studies}
     pieces = {item.dispute.id: _pieces(item, studies) for item in survey.disputes}
+    for old in (out / "figures").glob("dispute-*"):
+        old.unlink()
     for item in survey.disputes:
         figure = disputes.dispute_figure(item, [piece.title for piece in pieces[item.dispute.id]])
         if figure is not None:

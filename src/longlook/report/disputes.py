@@ -25,7 +25,7 @@ def position_colours(dispute: Dispute) -> dict[str, str]:
 
 
 def dispute_figure(item: SurveyedDispute, titles: Sequence[str]) -> Any:
-    """All pieces of evidence that have values in one figure to export, one below the other; None without any."""
+    """All pieces of evidence that have values in one figure to export; None without any."""
     panels = [
         evidence_chart(judged, item.dispute, EXPORTED_PX).properties(
             title=alt.TitleParams(title, fontSize=13, offset=8, subtitle=judged.conclusion.text)
@@ -35,9 +35,23 @@ def dispute_figure(item: SurveyedDispute, titles: Sequence[str]) -> Any:
     ]
     if not panels:
         return None
-    key = " · ".join(f"{position.name}: {position.source}" for position in item.dispute.positions)
-    title = alt.TitleParams(item.dispute.question, subtitle=[item.conclusion.text, key])
-    return alt.vconcat(*panels, title=title, spacing=26)
+    title = alt.TitleParams(item.dispute.question, subtitle=item.conclusion.text)
+    return alt.vconcat(_key(item.dispute), alt.concat(*panels, columns=2, spacing=26), title=title, spacing=26)
+
+
+def _key(dispute: Dispute) -> Any:
+    """Positions with their sources and colours, a line each."""
+    shades = position_colours(dispute)
+    rows = [
+        {"line": number, "text": f"{position.name}: {position.source}", "colour": shades[position.name]}
+        for number, position in enumerate(dispute.positions)
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        y=alt.Y("line:O", axis=None), color=alt.Color("colour:N", scale=None), x=alt.value(6)
+    )
+    points = base.mark_point(filled=True, opacity=1, size=70)
+    texts = base.mark_text(align="left", dx=12, fontSize=12).encode(text="text:N")
+    return alt.layer(points, texts).properties(width=EXPORTED_PX, height=20 * len(rows))
 
 
 def has_values(judged: JudgedEvidence) -> bool:
