@@ -30,6 +30,7 @@ class Row:
     level: str
     value: str
     interval: str
+    is_missing: bool
     rounds: str
     held: Mapping[str, Held]
 
@@ -122,6 +123,7 @@ def _row(judged: JudgedEvidence, place: int) -> Row:
         level=point.level,
         value=disputes.shown(point, unit, signed=signed),
         interval=point.missing or disputes.shown_interval(point, unit, signed=signed),
+        is_missing=point.missing is not None,
         rounds=str(point.n or wording.DASH),
         held={name: held[place] for name, held in judged.held.items()},
     )

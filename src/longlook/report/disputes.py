@@ -80,7 +80,9 @@ def evidence_chart(judged: JudgedEvidence, dispute: Dispute, width: int | str) -
             sort=list(evidence.levels),
             scale=alt.Scale(domain=list(evidence.levels)),
             title=evidence.factor,
-            axis=alt.Axis(labelAngle=0, labelOverlap=False, domain=False, ticks=False),
+            axis=alt.Axis(
+                labelAngle=0, labelFontSize=11, labelOverlap="greedy", labelSeparation=4, domain=False, ticks=False
+            ),
         )
     )
     colour = alt.Color("colour:N", scale=None)

@@ -5,6 +5,7 @@
   const form = document.querySelector(".filter");
   const rows = [...document.querySelectorAll("[data-result]")];
   const studies = [...document.querySelectorAll(".of-study")];
+  const notRun = document.getElementById("not-run");
   document.documentElement.classList.add("js");
 
   const chosen = () => new Set([...form.querySelectorAll("[name=result]:checked")].map((box) => box.value));
@@ -23,6 +24,7 @@
       const fold = section.querySelector("details");
       if (fold) fold.open = study === section.dataset.study;
     });
+    if (notRun) notRun.hidden = !notRun.querySelector(".of-study:not([hidden])");
     form.querySelector("output").textContent =
       visible === rows.length ? `all ${rows.length} claims` : `${visible} of ${rows.length} claims`;
   }
@@ -33,30 +35,37 @@
     history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search);
   }
 
+  const chooses = () => location.hash.includes("=");
+  const toClaims = (behavior) => document.getElementById("claims").scrollIntoView({ behavior });
+
   function fromAddress() {
-    if (!location.hash.includes("=")) return filter();
+    if (!chooses()) return;
     const wanted = new URLSearchParams(location.hash.slice(1));
     const results = wanted.getAll("result");
     form.querySelectorAll("[name=result]").forEach((box) => { box.checked = results.includes(box.value); });
     const known = [...form.elements.study.options].map((option) => option.value);
     form.elements.study.value = known.includes(wanted.get("study")) ? wanted.get("study") : "";
     filter();
-    return document.getElementById("claims").scrollIntoView();
   }
 
   async function start() {
     const options = { mode: "vega-lite", renderer: "svg", actions: { export: true, source: false, compiled: false, editor: false } };
+    filter();
     fromAddress();
     await Promise.all(
       [...document.querySelectorAll("[data-chart]")].map((place) =>
         vegaEmbed(place, charts[place.dataset.chart], options),
       ),
     );
+    if (chooses()) toClaims("instant"); // only now lies everything where it stays
     document.documentElement.dataset.ready = "true";
   }
 
   form.addEventListener("change", () => { filter(); remember(); });
   form.addEventListener("submit", (event) => event.preventDefault());
-  window.addEventListener("hashchange", fromAddress);
+  window.addEventListener("hashchange", () => {
+    fromAddress();
+    if (chooses()) toClaims("smooth");
+  });
   start();
 })();
