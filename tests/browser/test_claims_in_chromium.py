@@ -76,7 +76,7 @@ def test_numbers_of_the_summary_lead_to_their_claims(page: Page, claims: Path) -
     assert page.evaluate("document.querySelector('.filter select').value") == "kakhki2017-fig6a"
     page.open(f"{claims.as_uri()}#result=not%20run&study=kakhki2017-fig8a")
     page.wait_for(f"{SHOWN}.length === 21 && {NOT_RUN_FOLDS} === 1")
-    assert abs(page.evaluate("document.getElementById('claims').getBoundingClientRect().top")) < 100
+    page.wait_for("Math.abs(document.getElementById('claims').getBoundingClientRect().top) < 100")
     assert_quiet(page)
 
 
