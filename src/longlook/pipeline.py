@@ -164,7 +164,7 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
         estimates=estimates,
         claims=claims,
         manifest=folder.manifest,
-        metrics=_metric_facts(study),
+        metrics=metric_facts(study),
         goodput=_goodput(measured),
         verification=verification,
         levels=levels if study.figure.kind == TREND else (),
@@ -249,7 +249,8 @@ def _manifest(
     }
 
 
-def _metric_facts(study: Study) -> dict[str, MetricFacts]:
+def metric_facts(study: Study) -> dict[str, MetricFacts]:
+    """How the metrics of a study are called."""
     metrics = {name: registry.get("metrics", name) for name in study.metrics}
     return {name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()}
 
