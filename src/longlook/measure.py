@@ -12,6 +12,7 @@ import pandas as pd
 
 from longlook import registry
 from longlook.contest import Contest
+from longlook.declared import COLUMNS, contradictions
 from longlook.envelope import points_of
 from longlook.events import Events
 from longlook.flowtables import flow_columns, rate_columns
@@ -125,7 +126,7 @@ def _measure(work: _Work) -> Measured:
     if traced and needs_events(work.metrics):
         timeline = timeline.with_events(Events.read(work.path / EVENTS))
     contest = Contest.of(timeline)
-    data = {
+    data: dict[str, Any] = {
         "values": {name: metric.measure(timeline) for name, metric in _metrics(work.metrics)},
         "goodput": _goodput(timeline),
         "flows": None if contest is None else flow_columns(contest),
@@ -133,6 +134,8 @@ def _measure(work: _Work) -> Measured:
         "points": None if contest is None else _points(contest),
         "states": _states(timeline, work.path / EVENTS) if traced else None,
     }
+    if traced and (wrong := contradictions(work.trial, timeline, Events.read(work.path / EVENTS, COLUMNS))):
+        data = {**dict.fromkeys(data), "values": {}, "contradicted": "; ".join(wrong)}
     if work.key is not None:
         made = [TIMELINE, EVENTS] if traced else [TIMELINE]
         MeasureCache(work.metrics).keep(work.key, work.path, data, made)
@@ -141,7 +144,11 @@ def _measure(work: _Work) -> Measured:
 
 def _measured(work: _Work, data: Mapping[str, Any]) -> Measured:
     frames = {name: _frame(work.trial, data[name]) for name in ("goodput", "flows", "rates", "points", "states")}
-    return Measured(work.trial, work.run, data["values"], **frames)
+    run = work.run
+    if (wrong := data.get("contradicted")) is not None:
+        hint = "the program did not do what it was told: see its knob, and longlook stacks check"
+        run = replace(run, outcome=Outcome.INVALID, reason=wrong, hint=hint)
+    return Measured(work.trial, run, data["values"], **frames)
 
 
 def _states(timeline: Timeline, events: Path) -> dict[str, list[Any]]:
