@@ -67,7 +67,7 @@ def normalise_traces(
     scratch = out.with_name(f".{out.name}.parts")
     scratch.mkdir(exist_ok=True)
     try:
-        stage = _Stage(run, timeline, scratch)
+        stage = _Stage(trial, run, timeline, scratch)
         for trace in traces:
             stage.add(trace, decode)
         metadata = {
@@ -86,7 +86,8 @@ def normalise_traces(
 
 
 class _Stage:
-    def __init__(self, run: Run, timeline: Timeline, scratch: Path) -> None:
+    def __init__(self, trial: Trial, run: Run, timeline: Timeline, scratch: Path) -> None:
+        self._controllers = _controllers(trial)
         self._run = run
         self._link = LinkPackets(timeline)
         self._places = Places(self._link, timeline)
@@ -172,7 +173,8 @@ class _Stage:
         """Rows that only several records together give: states, and losses that were none."""
         tables = []
         for traced in self._traced:
-            states = find_states(traced.rows, traced.trace.source)
+            controller = self._controllers[traced.trace.transport, traced.trace.vantage]
+            states = find_states(traced.rows, traced.trace.source, controller)
             tables.append(states.table(traced.trace.vantage, traced.place))
             if traced.joins is not None:
                 peer = self._peer(traced)
@@ -219,6 +221,14 @@ class _Stage:
             if same and other.trace.vantage != traced.trace.vantage and other.joins is not None:
                 return other.joins
         return None
+
+
+def _controllers(trial: Trial) -> dict[tuple[str, str], str | None]:
+    """The congestion controller that each end was told to use; None where it was told none."""
+    ends = {Vantage.SERVER: trial.server, Vantage.CLIENT: trial.client}
+    told = {("udp", end.value): endpoint.knobs.get("congestion_control") for end, endpoint in ends.items()}
+    told |= {("tcp", end.value): trial.congestion_control for end in ends}
+    return {key: None if name is None else str(name) for key, name in told.items()}
 
 
 def _join_note(rows: Rows, datagrams: Datagrams, joined: Joined, lag: Lag | None) -> dict[str, Any]:
