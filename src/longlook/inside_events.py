@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.events import EventKind, Events
+from longlook.events import EventKind, Events, among
 from longlook.inside_series import Integers, Marks, Series, changes
 
 COLUMNS = {
@@ -59,11 +59,15 @@ def endpoint_marks(events: Events, vantage: str, flow: str, start_ns: int) -> di
 
 
 def endpoint_bands(events: Events, vantage: str, flow: str, start_ns: int) -> dict[str, Bands]:
-    """`state`, and `app_limited` where the stack or the kernel says so."""
+    """`state`, and `app_limited` where the stack says so.
+
+    The kernel's flag is left out: it marks its last sample of the delivery rate, not a time (docs/states-rules.md).
+    """
     own = events.select([str(kind) for kind in EventKind], vantage, flow)
     end_ns = pc.max(own["time_ns"]).as_py() if own.num_rows else start_ns
     states = events.select(EventKind.STATE, vantage, flow)
     limited = events.select(EventKind.APP_LIMITED, vantage, flow)
+    limited = limited.filter(pc.invert(among(limited["source"], ["tcp"])))
     on = pc.equal(pc.fill_null(limited["value"], 0), 1).to_pylist()
     return {
         "state": _bands(states, states["name"].cast(pa.string()).to_pylist(), end_ns, start_ns),
