@@ -111,7 +111,7 @@ class _Stage:
         offset_ns = None if reference is None else reference - self._run.started_unix_ns
         places = []
         for index, connection in enumerate(connections):
-            rows = _rows_of(decoded, index)
+            rows = _rows_of(decoded, index, len(connections))
             traced, offset_ns = self._place(trace, connection, rows, offset_ns)
             places.append(traced.place)
             source["connections"].append(traced.note)
@@ -240,14 +240,16 @@ def _join_note(rows: Rows, datagrams: Datagrams, joined: Joined, lag: Lag | None
     }
 
 
-def _rows_of(decoded: Path, index: int) -> Rows:
-    """The rows of one connection of a decoded trace."""
-    file = pq.ParquetFile(decoded)
-    several = CONNECTION in file.schema_arrow.names
-    table = file.read(columns=[*COLUMNS, *([CONNECTION] if several else [])])
-    if several:
-        table = table.filter(pc.equal(table[CONNECTION], index))
-    return Rows.of(table, COLUMNS)
+def _rows_of(decoded: Path, index: int, connections: int) -> Rows:
+    """The rows of one of a decoded trace's connections."""
+    with pq.ParquetFile(decoded) as file:
+        chosen = pc.equal(file.read([CONNECTION])[CONNECTION], index) if connections > 1 else None
+
+        def column(name: str) -> pa.ChunkedArray:
+            whole = file.read([name])[name]
+            return whole if chosen is None else whole.filter(chosen)
+
+        return Rows.read(column, COLUMNS)
 
 
 def _shifted(rows: Rows, offset_ns: int) -> Rows:
