@@ -19,6 +19,7 @@ COLUMNS = {
     "min_rtt": "min_rtt_ns",
 }
 """Our series by the column of events that holds them."""
+_OF_SAMPLES = ("rtt", "srtt", "min_rtt")
 
 SSTHRESH_UNSET = 1 << 30
 """From here on a threshold means that there is none yet: stacks write the largest number that they hold."""
@@ -39,7 +40,10 @@ def endpoint_series(events: Events, vantage: str, flow: str, start_ns: int) -> d
     rows = events.select([EventKind.METRICS, EventKind.PACKET_ACKED], vantage, flow)
     kind = rows["kind"].cast(pa.string())
     metrics = rows.filter(pc.equal(kind, str(EventKind.METRICS)))
-    series = {name: _column(metrics, column, start_ns) for name, column in COLUMNS.items()}
+    sampled = _sampled(metrics)
+    series = {
+        name: _column(sampled if name in _OF_SAMPLES else metrics, column, start_ns) for name, column in COLUMNS.items()
+    }
     series["acked"] = _column(rows, "acked_bytes", start_ns)
     if (threshold := series["ssthresh"]) is not None:
         known = threshold.value < SSTHRESH_UNSET
@@ -73,6 +77,14 @@ def endpoint_bands(events: Events, vantage: str, flow: str, start_ns: int) -> di
         "state": _bands(states, states["name"].cast(pa.string()).to_pylist(), end_ns, start_ns),
         "app_limited": _bands(limited, ["app_limited" if value else None for value in on], end_ns, start_ns),
     }
+
+
+def _sampled(metrics: pa.Table) -> pa.Table:
+    """From the first sample of the round trip time on, where there are samples: before it stacks log their guess."""
+    samples = metrics.filter(pc.greater(pc.fill_null(metrics["latest_rtt_ns"], 0), 0))
+    if samples.num_rows == 0:
+        return metrics
+    return metrics.filter(pc.greater_equal(metrics["time_ns"], pc.min(samples["time_ns"])))
 
 
 def _column(rows: pa.Table, column: str, start_ns: int) -> Series | None:
