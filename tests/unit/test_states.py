@@ -226,7 +226,7 @@ def test_a_log_of_bbrs_states_is_believed() -> None:
     ]
     rows = sorted([*states, *of_bbr()], key=lambda each: int(each["time_ns"]))
     found = find_states(rows_of(*rows), "qlog", "bbr2")
-    assert view(found) == [(0, "init"), (10, "unknown"), (20, "bbr_startup"), (150, "bbr_probe_bandwidth")]
+    assert view(found) == [(0, "init"), (20, "bbr_startup"), (150, "bbr_probe_bandwidth")]
 
 
 def test_every_kernel_controller_but_bbr_has_a_threshold() -> None:

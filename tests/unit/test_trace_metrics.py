@@ -76,6 +76,19 @@ def test_metrics_of_the_timeline_need_no_events() -> None:
     assert not needs_events(["page_load_time", "throughput"])
 
 
+def test_timeouts_are_probes_and_what_follows_them() -> None:
+    rows = events_of(
+        row(0, "state", flow=FLOW, source="qlog", name="slow_start"),
+        row(20 * MS, "state", flow=FLOW, source="derived", name="loss_probe"),
+        row(50 * MS, "state", flow=FLOW, source="derived", name="timeout"),
+        row(60 * MS, "state", flow=FLOW, source="qlog", name="slow_start"),
+        row(100 * MS, "packet_sent", flow=FLOW, packet_number=1),
+    )
+    measure = registry.get("metrics", "time_in_timeouts").measure
+    assert measure(load().with_events(rows)) == pytest.approx(40.0)
+    assert measure(load()) is None
+
+
 def over_tcp(*losses: dict[str, int], priming: bool = False) -> Timeline:
     """A load over the kernel's TCP with a loss, whose connections have these counts in the metadata."""
     rows = events_of(

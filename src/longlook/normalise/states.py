@@ -88,7 +88,7 @@ def find_states(rows: Rows, source: str, controller: str | None = None) -> State
     if source == TCP:  # the kernel's window and threshold are the state; that they cross is no event of its own
         growth = Layer(Rule.GROWTH, source, rule[Rule.GROWTH].steps)
     last = (growth, rule[Rule.GROWTH], rule[Rule.CONTROLLER])
-    return _view(sender, [rule[Rule.TIMER], rule[Rule.HANDSHAKE], strong, limited, rule[Rule.CAP], *last])
+    return _view(sender, [rule[Rule.TIMER], _beginning(sender, own, rule), strong, limited, rule[Rule.CAP], *last])
 
 
 def derive_states(rows: Rows, source: str = "", controller: str | None = None) -> StateRows:
@@ -108,6 +108,16 @@ def _said_limited(sender: Sender, source: str, own: Steps) -> tuple[bool, Steps]
         return False, Steps.none()
     said = rules.said_limited(sender)
     return bool(len(said.times_ns) or (own.codes == rules.CODES[State.APPLICATION_LIMITED]).any()), said
+
+
+def _beginning(sender: Sender, own: Steps, rule: dict[Rule, Layer]) -> Layer:
+    """The handshake; where no rule tells the states, `init` until a controller that logs its own has said its first."""
+    handshake, untold = rule[Rule.HANDSHAKE], rule[Rule.CONTROLLER]
+    if not len(untold.steps.times_ns) or not len(own.times_ns):
+        return handshake
+    ends_ns = max([int(own.times_ns[0]), *handshake.steps.times_ns[-1:].tolist()])
+    steps = Steps.of_intervals(np.array([sender.begin_ns]), np.array([ends_ns]), rules.CODES[State.INIT])
+    return Layer(handshake.name, DERIVED, steps)
 
 
 def _derived(sender: Sender, source: str, controller: str | None) -> dict[Rule, Layer]:
