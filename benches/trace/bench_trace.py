@@ -70,7 +70,7 @@ process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=sil
 _, status, usage = os.wait4(process, 0)
 print(status, usage.ru_utime + usage.ru_stime, time.monotonic() - begin_s, usage.ru_maxrss * 1024 / 1e6)
 """
-"""A bare Python runs the program: the memory of a process is never told as less than that of the one that started it."""
+"""A bare Python runs the program: a process is never told to have used less memory than the one that started it."""
 
 
 def _decode(path: Path) -> tuple[float, float, float]:
