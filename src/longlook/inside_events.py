@@ -19,6 +19,8 @@ COLUMNS = {
     "min_rtt": "min_rtt_ns",
 }
 """Our series by the column of events that holds them."""
+GUESSED_RTT_NS = 333_000_000
+"""Before the first sample (RFC 9002, 6.2.2)."""
 _OF_SAMPLES = ("rtt", "srtt", "min_rtt")
 
 SSTHRESH_UNSET = 1 << 30
@@ -44,7 +46,8 @@ def endpoint_series(events: Events, vantage: str, flow: str, start_ns: int) -> d
     series = {
         name: _column(sampled if name in _OF_SAMPLES else metrics, column, start_ns) for name, column in COLUMNS.items()
     }
-    series["acked"] = _column(rows, "acked_bytes", start_ns)
+    acked = _column(rows, "acked_bytes", start_ns)
+    series["acked"] = acked if acked is not None and acked.value.any() else None  # 0: a log without acknowledgements
     if (threshold := series["ssthresh"]) is not None:
         known = threshold.value < SSTHRESH_UNSET
         series["ssthresh"] = Series.of(threshold.time_ns[known], threshold.value[known]) if known.any() else None
@@ -80,8 +83,12 @@ def endpoint_bands(events: Events, vantage: str, flow: str, start_ns: int) -> di
 
 
 def _sampled(metrics: pa.Table) -> pa.Table:
-    """From the first sample of the round trip time on, where there are samples: before it stacks log their guess."""
-    samples = metrics.filter(pc.greater(pc.fill_null(metrics["latest_rtt_ns"], 0), 0))
+    """From the first sample of the round trip time on, where there are samples: before it stacks log their guess.
+
+    Some log the guess as a sample too; then it is known by its value.
+    """
+    latest = pc.fill_null(metrics["latest_rtt_ns"], 0)
+    samples = metrics.filter(pc.and_(pc.greater(latest, 0), pc.not_equal(latest, GUESSED_RTT_NS)))
     if samples.num_rows == 0:
         return metrics
     return metrics.filter(pc.greater_equal(metrics["time_ns"], pc.min(samples["time_ns"])))

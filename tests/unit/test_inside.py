@@ -203,10 +203,15 @@ def test_a_guess_of_the_round_trip_time_before_its_first_sample_is_not_drawn() -
         times = {name: None if value is None else value * 1_000_000 for name, value in values.items()}
         return row(ms * 1_000_000, "metrics", flow=QUIC_FLOW, cwnd_bytes=12_000 + ms, **times)
 
-    guessed = [metrics(0, 333, 0, 333), metrics(10, 333, None)]
+    guessed = [metrics(0, 333, 0, 333), metrics(10, 333, 333)]
     series = endpoint_series(events_of(*guessed, metrics(40, 36, 36, 36)), "server", QUIC_FLOW, 0)
     assert series["cwnd"].value.tolist() == [12_000, 12_010, 12_040]
     for name in ("rtt", "srtt", "min_rtt"):
         assert series[name].value.tolist() == [36_000_000], name
     kernels = endpoint_series(events_of(metrics(0, 40, None), metrics(10, 36, None)), "server", QUIC_FLOW, 0)
     assert kernels["srtt"].value.tolist() == [40_000_000, 36_000_000]
+
+
+def test_a_log_without_acknowledgements_has_no_line_of_them() -> None:
+    rows = [row(ms * 1_000_000, "metrics", flow=QUIC_FLOW, cwnd_bytes=12_000, acked_bytes=0) for ms in (0, 10)]
+    assert "acked" not in endpoint_series(events_of(*rows), "server", QUIC_FLOW, 0)
