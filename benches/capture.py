@@ -19,8 +19,9 @@ CAPTURES = {"none": Capture(), "qlog": Capture(qlog=True), "tcp": Capture(tcp=Tr
 
 
 def measure() -> dict[str, Any]:
-    """Medians over the good trials of a 10 MB download at 50 Mbit/s, by arm and what was captured.
+    """Medians over the trials of a 10 MB download at 50 Mbit/s, by arm and what was captured.
 
+    CPU seconds of a trial count although the guard refused it because the machine was busy, its load time does not.
     A stack writes its qlog within its own CPU time; the kernel's records have a recorder of their own (`tracer`).
     """
     study = find_study(str(Path(__file__).with_name("capture.toml")))
@@ -36,15 +37,20 @@ def measure() -> dict[str, Any]:
 
 
 def _medians(folder: RunFolder, arm: str) -> dict[str, float]:
-    """CPU seconds by program, bytes of traces, load time."""
+    """CPU seconds by program, bytes of traces; load time where a trial was valid."""
     rows: list[dict[str, float]] = []
     for trial in folder.plan.trials:
         run = folder.result(trial.id)
-        if trial.arm != arm or run is None or run.outcome is not Outcome.OK:
+        if trial.arm != arm or run is None or run.outcome not in (Outcome.OK, Outcome.INVALID):
             continue
         own = folder.trials / trial.id
+        values = {f"{role}_cpu_s": seconds for role, seconds in run.cpu_s.items()}
+        values["trace_bytes"] = sum(trace_sizes(own).values())
         load_s = METRIC.measure(normalise_trial(own, trial, run))
-        cpu_s = {f"{role}_cpu_s": seconds for role, seconds in run.cpu_s.items()}
-        rows.append({**cpu_s, "trace_bytes": sum(trace_sizes(own).values()), "load_s": load_s or 0.0})
-    keys = rows[0].keys() if rows else ()
-    return {"trials": len(rows), **{key: round(statistics.median(row[key] for row in rows), 4) for key in keys}}
+        if run.outcome is Outcome.OK and load_s is not None:
+            values["load_s"] = load_s
+        rows.append(values)
+    keys = sorted({key for row in rows for key in row})
+    medians = {key: statistics.median(row[key] for row in rows if key in row) for key in keys}
+    valid = sum("load_s" in row for row in rows)
+    return {"trials": len(rows), "valid": valid, **{key: round(value, 4) for key, value in medians.items()}}
