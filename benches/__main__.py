@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benches import overhead, virtual
+from benches import capture, overhead, virtual
 from benches.infer import bench_infer
 from benches.link import bench_link
 from benches.trace import bench_trace
@@ -31,6 +31,7 @@ def main() -> int:
     for name, bench in {
         "overhead_plain_client": lambda: overhead.measure("quic-go", 15),
         "overhead_browser": lambda: overhead.measure("chromium", 10),
+        "capture": capture.measure,
         "link": bench_link.measure,
         "virtual": virtual.measure,
         "trace": bench_trace.measure,

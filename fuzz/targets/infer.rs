@@ -11,7 +11,7 @@ const MOST_EVENTS: usize = 300;
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, rest)) = bytes.split_first() else { return };
     let kinds = usize::from(first % 8) + 1;
-    let mut traces = vec![Trace { events: Vec::new(), end_ns: 0 }];
+    let mut traces = vec![Trace { name: String::new(), events: Vec::new(), end_ns: 0 }];
     for (time_ns, &byte) in rest.iter().take(MOST_EVENTS).enumerate() {
         let time_ns = time_ns as i64;
         let kind = usize::from(byte) % (kinds + 2);
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
         if kind <= kinds {
             trace.events.push(Event { kind: kind as u16, time_ns });
         } else {
-            traces.push(Trace { events: Vec::new(), end_ns: time_ns });
+            traces.push(Trace { name: String::new(), events: Vec::new(), end_ns: time_ns });
         }
     }
     let log = Log { kinds: (0..kinds).map(|kind| format!("k{kind}")).collect(), traces };

@@ -112,7 +112,7 @@ def _unread(events: Events) -> list[tuple[str, str]]:
 _NEEDED = {
     "cwnd": "congestion window",
     "in_flight": "bytes in flight",
-    "rtt": "round trip times",
+    "rtt": "samples of the round trip time",
 }
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.events import EventKind, Events
+from longlook.events import EventKind, Events, among
 from longlook.inside_series import Integers, Marks, Series, changes
 
 COLUMNS = {
@@ -19,6 +19,9 @@ COLUMNS = {
     "min_rtt": "min_rtt_ns",
 }
 """Our series by the column of events that holds them."""
+GUESSED_RTT_NS = 333_000_000
+"""Before the first sample (RFC 9002, 6.2.2)."""
+_OF_SAMPLES = ("rtt", "srtt", "min_rtt")
 
 SSTHRESH_UNSET = 1 << 30
 """From here on a threshold means that there is none yet: stacks write the largest number that they hold."""
@@ -39,8 +42,12 @@ def endpoint_series(events: Events, vantage: str, flow: str, start_ns: int) -> d
     rows = events.select([EventKind.METRICS, EventKind.PACKET_ACKED], vantage, flow)
     kind = rows["kind"].cast(pa.string())
     metrics = rows.filter(pc.equal(kind, str(EventKind.METRICS)))
-    series = {name: _column(metrics, column, start_ns) for name, column in COLUMNS.items()}
-    series["acked"] = _column(rows, "acked_bytes", start_ns)
+    sampled = _sampled(metrics)
+    series = {
+        name: _column(sampled if name in _OF_SAMPLES else metrics, column, start_ns) for name, column in COLUMNS.items()
+    }
+    acked = _column(rows, "acked_bytes", start_ns)
+    series["acked"] = acked if acked is not None and acked.value.any() else None  # 0: a log without acknowledgements
     if (threshold := series["ssthresh"]) is not None:
         known = threshold.value < SSTHRESH_UNSET
         series["ssthresh"] = Series.of(threshold.time_ns[known], threshold.value[known]) if known.any() else None
@@ -59,16 +66,32 @@ def endpoint_marks(events: Events, vantage: str, flow: str, start_ns: int) -> di
 
 
 def endpoint_bands(events: Events, vantage: str, flow: str, start_ns: int) -> dict[str, Bands]:
-    """`state`, and `app_limited` where the stack or the kernel says so."""
+    """`state`, and `app_limited` where the stack says so.
+
+    The kernel's flag is left out: it marks its last sample of the delivery rate, not a time (docs/states-rules.md).
+    """
     own = events.select([str(kind) for kind in EventKind], vantage, flow)
     end_ns = pc.max(own["time_ns"]).as_py() if own.num_rows else start_ns
     states = events.select(EventKind.STATE, vantage, flow)
     limited = events.select(EventKind.APP_LIMITED, vantage, flow)
+    limited = limited.filter(pc.invert(among(limited["source"], ["tcp"])))
     on = pc.equal(pc.fill_null(limited["value"], 0), 1).to_pylist()
     return {
         "state": _bands(states, states["name"].cast(pa.string()).to_pylist(), end_ns, start_ns),
         "app_limited": _bands(limited, ["app_limited" if value else None for value in on], end_ns, start_ns),
     }
+
+
+def _sampled(metrics: pa.Table) -> pa.Table:
+    """From the first sample of the round trip time on, where there are samples: before it stacks log their guess.
+
+    Some log the guess as a sample too; then it is known by its value.
+    """
+    latest = pc.fill_null(metrics["latest_rtt_ns"], 0)
+    samples = metrics.filter(pc.and_(pc.greater(latest, 0), pc.not_equal(latest, GUESSED_RTT_NS)))
+    if samples.num_rows == 0:
+        return metrics
+    return metrics.filter(pc.greater_equal(metrics["time_ns"], pc.min(samples["time_ns"])))
 
 
 def _column(rows: pa.Table, column: str, start_ns: int) -> Series | None:

@@ -14,6 +14,7 @@ import pandas as pd
 from longlook import codec, registry, tls
 from longlook.calibrate import certificate
 from longlook.claims import judge
+from longlook.collectorcosts import collector_costs, not_recorded
 from longlook.engines import Engine
 from longlook.engines.choice import make_engine
 from longlook.errors import InputError
@@ -26,7 +27,7 @@ from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
 from longlook.model import TREND, ClaimResult, Estimate, Outcome, Plan, Study, Trial
 from longlook.network_varying import traces_of
-from longlook.pipeline_inside import write_inside_pages
+from longlook.pipeline_inside import collected, write_inside_pages
 from longlook.plan import make_plan
 from longlook.report import MetricFacts, ReportContent, write_report
 from longlook.report.inside import inside_pages
@@ -170,6 +171,9 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
         levels=levels if study.figure.kind == TREND else (),
         releases={arm: codec.decode(Release, release) for arm, release in folder.manifest.get("releases", {}).items()},
     )
+    arms = [arm.name for arm in study.arms]
+    traces = collected(folder, folder.plan.trials)
+    content = replace(content, costs=collector_costs(traces, arms), not_recorded=not_recorded(traces, arms))
     pages = write_inside_pages(folder, content, inside, observer.say) if inside is not None else []
     report = write_report(folder.path / "report", replace(content, inside=inside_pages(folder.path / "report")))
     outcomes = Counter(entry.run.outcome for entry in measured)

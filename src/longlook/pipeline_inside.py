@@ -1,11 +1,12 @@
 """From a run folder to pages about the inside of cells: which trials, what was read of them, and what they cost."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from longlook import registry
+from longlook.collectorcosts import Collected, collector_costs
 from longlook.errors import InputError, LonglookError
 from longlook.events import Events
 from longlook.infer import Machine as StateMachine
@@ -17,9 +18,10 @@ from longlook.inside_machines import COLUMNS, state_traces
 from longlook.inside_rounds import Round, Wanted, choose_round, find_cells
 from longlook.inside_states import StateTimes, time_in_states
 from longlook.model import Outcome, Run, Trial
+from longlook.normalise.tracefiles import trace_sizes
 from longlook.report.content import ReportContent
-from longlook.report.inside import CollectorCost, InsideContent, Machine, write_inside
-from longlook.store import EVENTS, PROGRAMS, STATES, TIMELINE, RunFolder
+from longlook.report.inside import InsideContent, Machine, write_inside
+from longlook.store import EVENTS, STATES, TIMELINE, RunFolder
 from longlook.timeline import Timeline
 
 
@@ -73,8 +75,18 @@ def _content(folder: RunFolder, content: ReportContent, trials: list[Trial], cho
         remarks=[*_unrecorded(runs), *remarks],
         states=_states(folder, content, trials[0].cell_id, chosen, arms),
         machines=machines,
-        costs=list(_costs(folder, trials, order)),
+        costs=collector_costs(collected(folder, trials), order),
     )
+
+
+def collected(folder: RunFolder, trials: Iterable[Trial]) -> list[Collected]:
+    """What the trials that went well collected, and what it cost."""
+    runs = ((trial, folder.result(trial.id)) for trial in trials)
+    return [
+        Collected(trial.arm, run, trace_sizes(folder.trials / trial.id))
+        for trial, run in runs
+        if run is not None and run.outcome is Outcome.OK
+    ]
 
 
 def _look(trial: Path) -> Inside:
@@ -132,15 +144,3 @@ def _machines(
         both = diff(found[a], found[b], names[a], names[b], content.study.analysis.alpha)
         machines.append(Machine(f"{names[a]} and {names[b]} as one", draw_diff(both)))
     return machines, remarks
-
-
-def _costs(folder: RunFolder, trials: list[Trial], order: list[str]) -> Iterator[CollectorCost]:
-    """Means over the trials of each arm of what its tracers used."""
-    spent: dict[tuple[str, str], list[float]] = {}
-    for trial in trials:
-        run = folder.result(trial.id)
-        for role, seconds in ({} if run is None else run.cpu_s).items():
-            if role not in PROGRAMS:
-                spent.setdefault((trial.arm, role), []).append(seconds)
-    for (arm, role), each in sorted(spent.items(), key=lambda item: (order.index(item[0][0]), item[0][1])):
-        yield CollectorCost(arm, role, sum(each) / len(each), len(each))

@@ -19,6 +19,7 @@ class State(StrEnum):
     BBR_DRAIN = "bbr_drain"
     BBR_PROBE_BANDWIDTH = "bbr_probe_bandwidth"
     BBR_PROBE_RTT = "bbr_probe_rtt"
+    UNKNOWN = "unknown"
 
 
 STATES: Mapping[State, str] = {
@@ -34,6 +35,7 @@ STATES: Mapping[State, str] = {
     State.BBR_DRAIN: "BBR empties the queue that its start-up filled",
     State.BBR_PROBE_BANDWIDTH: "BBR sends at the bandwidth that it found, now and then a little more or less",
     State.BBR_PROBE_RTT: "BBR keeps little in flight to see the path's round trip time without a queue",
+    State.UNKNOWN: "its log names no state, and no rule fits its congestion controller (BBR without a log of states)",
 }
 
 BBR_STATES = frozenset(

@@ -8,10 +8,13 @@ import numpy as np
 import pyarrow.compute as pc
 
 from longlook.events import EventKind, Events
+from longlook.states import State
 from longlook.timeline import Timeline
 
 EVENT_COLUMNS = ("time_ns", "vantage", "source", "kind", "priming", "flow", "name")
 """What `times_in_states` reads of a file of events."""
+
+_TOLD_BY_LOSSES = (State.RECOVERY, State.LOSS_PROBE, State.TIMEOUT)
 
 
 @dataclass(frozen=True)
@@ -74,10 +77,15 @@ def _of_sender(
 
 
 def state_share_pct(timeline: Timeline, state: str, vantage: str) -> float | None:
-    """Share in % of the load that an end's senders spent in a state, together; None without a trace of that end."""
+    """Share in % of the load that an end's senders spent in a state, together; None without a trace of that end.
+
+    None too where a sender's state is unknown for a while: that could be any state but one that losses alone tell.
+    """
     window = timeline.load_window_ns()
     if timeline.events is None or window is None:
         return None
     times = [each for each in times_in_states(timeline.events, window) if each.vantage == vantage]
+    if state not in _TOLD_BY_LOSSES and any(each.state == State.UNKNOWN for each in times):
+        return None
     total = sum(each.time_ns for each in times)
     return 100.0 * sum(each.time_ns for each in times if each.state == state) / total if total else None

@@ -24,9 +24,6 @@ FLOWS, RATES, POINTS = "flows.parquet", "rates.parquet", "envelopes.parquet"
 STATES = "states.parquet"
 """Of a run folder: times in states of every trial that captured traces; absent where none did."""
 
-PROGRAMS = frozenset({"client", "server", "link"})
-"""Roles of a trial's `cpu_s` that are no tracers."""
-
 FREE_BYTES_NEEDED = 200 * 1024 * 1024
 """Below this much free space no trial is started."""
 

@@ -18,7 +18,8 @@ LAYERS: list[tuple[str, set[str]]] = [
         | {"network", "traces", "presets", "linkschema"}
         | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"}
         | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader", "inside"}
-        | {"linktool", "tcp", "draws", "flows", "contest", "declared", "envelope", "flowtables", "dispute", "survey"},
+        | {"linktool", "tcp", "draws", "flows", "contest", "declared", "envelope", "flowtables", "dispute", "survey"}
+        | {"collectorcosts"},
     ),
     (
         "effects",

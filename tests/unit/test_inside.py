@@ -9,6 +9,7 @@ import pytest
 from longlook.errors import InputError
 from longlook.events import Events
 from longlook.inside import look_inside
+from longlook.inside_events import endpoint_series
 from longlook.inside_rounds import choose_round, find_cells, wanted
 from longlook.inside_states import time_in_states
 from longlook.metrics.goodput import METRIC as GOODPUT
@@ -18,6 +19,7 @@ from longlook.study import find_study
 from longlook.timeline import Kind, Timeline
 from tests.support.inside_data import PACKET_BYTES, PAYLOAD_BYTES, QUIC_FLOW, TCP_FLOW, link_timeline, traced
 from tests.support.report_data import small_content
+from tests.unit.event_data import events_of, row
 
 CONTRAST = Contrast("quic vs tcp", "tcp", "quic", "page_load_time")
 
@@ -193,3 +195,23 @@ def test_a_state_that_a_round_never_entered_has_no_time_in_it() -> None:
     timeout = next(item for item in found.times if item.state == "timeout")
     assert (timeout.n, timeout.share_pct, timeout.visits) == (2, 25, 0.5)
     assert found.differences == ()
+
+
+def test_a_guess_of_the_round_trip_time_before_its_first_sample_is_not_drawn() -> None:
+    def metrics(ms: int, srtt_ms: int, latest_ms: int | None, least_ms: int | None = None) -> dict[str, Any]:
+        values = {"srtt_ns": srtt_ms, "latest_rtt_ns": latest_ms, "min_rtt_ns": least_ms}
+        times = {name: None if value is None else value * 1_000_000 for name, value in values.items()}
+        return row(ms * 1_000_000, "metrics", flow=QUIC_FLOW, cwnd_bytes=12_000 + ms, **times)
+
+    guessed = [metrics(0, 333, 0, 333), metrics(10, 333, 333)]
+    series = endpoint_series(events_of(*guessed, metrics(40, 36, 36, 36)), "server", QUIC_FLOW, 0)
+    assert series["cwnd"].value.tolist() == [12_000, 12_010, 12_040]
+    for name in ("rtt", "srtt", "min_rtt"):
+        assert series[name].value.tolist() == [36_000_000], name
+    kernels = endpoint_series(events_of(metrics(0, 40, None), metrics(10, 36, None)), "server", QUIC_FLOW, 0)
+    assert kernels["srtt"].value.tolist() == [40_000_000, 36_000_000]
+
+
+def test_a_log_without_acknowledgements_has_no_line_of_them() -> None:
+    rows = [row(ms * 1_000_000, "metrics", flow=QUIC_FLOW, cwnd_bytes=12_000, acked_bytes=0) for ms in (0, 10)]
+    assert "acked" not in endpoint_series(events_of(*rows), "server", QUIC_FLOW, 0)

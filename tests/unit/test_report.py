@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -313,6 +313,7 @@ def test_quantities_in_words(value: float, unit: str, shown: str) -> None:
 
 
 @given(st.floats(min_value=-1e6, max_value=1e6), st.sampled_from([Verdict.BETTER, Verdict.WORSE]))
+@example(68.0, Verdict.BETTER)
 def test_numbers_are_legible_on_every_colour(effect_pct: float, verdict: Verdict) -> None:
     background = colours.cell_colour(effect_pct, verdict)
     assert colours.contrast_ratio(background, colours.text_colour(background)) >= 4.5

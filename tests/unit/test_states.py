@@ -166,8 +166,6 @@ def test_the_kernels_states_and_its_window_give_tcps() -> None:
             metrics(30, 28_960, 28_960, ssthresh_bytes=20_000),
             row(50 * MS, "congestion_state", name="recovery", detail="Recovery"),
             row(90 * MS, "congestion_state", name="congestion_avoidance", detail="Open"),
-            row(100 * MS, "app_limited", value=1.0),
-            row(120 * MS, "app_limited", value=0.0),
             metrics(150, 15_000, 15_000, ssthresh_bytes=20_000),
         ),
         "tcp",
@@ -177,11 +175,65 @@ def test_the_kernels_states_and_its_window_give_tcps() -> None:
         (30, "congestion_avoidance"),
         (50, "recovery"),
         (90, "congestion_avoidance"),
-        (100, "application_limited"),
-        (120, "congestion_avoidance"),
         (150, "slow_start"),
     ]
     assert set(found.sources) == {"tcp"}
+
+
+def test_the_kernels_flag_of_a_limited_application_counts_for_nothing_without_an_unused_window() -> None:
+    def download(*flags: dict[str, Any]) -> Rows:
+        return rows_of(
+            row(0, "app_limited", value=1.0, source="tcp"),  # as every connection begins
+            metrics(0, 14_480, 1_000),  # the handshake of TLS, and then the wait for a request
+            *(metrics(ms, 14_480 + 300 * ms, 14_480 + 300 * ms) for ms in range(80, 200, 10)),
+            row(160 * MS, "app_limited", value=0.0, source="tcp"),
+            *(metrics(ms, 74_480, 10_000) for ms in range(200, 300, 10)),  # the end: it does not come back
+            *flags,
+        )
+
+    found = find_states(download(), "tcp")
+    assert view(found) == [(0, "application_limited"), (80, "slow_start"), (200, "application_limited")]
+    assert found.sources == ["derived", "tcp", "derived"]
+    again = find_states(download(row(210 * MS, "app_limited", value=1.0, source="tcp")), "tcp")
+    assert view(again) == view(found)
+
+
+def of_bbr() -> list[dict[str, Any]]:
+    """A window of twice what is in flight, with a loss."""
+    sent = [packet(ms, "packet_sent", ms) for ms in range(10, 400, 10)]
+    acked = [packet(ms + 40, "packet_acked", ms) for ms in range(10, 300, 10) if ms != 200]
+    windows = [metrics(ms, 60_000, 30_000) for ms in range(10, 400, 10)]
+    rows = [row(0, "milestone", name="started"), *sent, *acked, *windows, packet(260, "packet_lost", 200)]
+    return sorted(rows, key=lambda each: int(each["time_ns"]))
+
+
+def test_of_a_controller_that_no_rule_fits_only_handshake_and_losses_are_told() -> None:
+    told = [(0, "init"), (10, "unknown"), (260, "recovery"), (310, "unknown")]
+    found = find_states(rows_of(*of_bbr()), "qlog", "bbr")
+    assert view(found) == told
+    assert found.details == ["handshake", "controller", "loss", "controller"]
+    assert set(found.sources) == {"derived"}
+    says = row(0, "parameters", name="recovery", detail='{"congestion_control":"BBRv2"}')
+    assert view(find_states(rows_of(says, *of_bbr()), "qlog")) == told
+    # what it was told to use goes before what its trace calls it
+    assert "application_limited" in [name for _, name in view(find_states(rows_of(says, *of_bbr()), "qlog", "cubic"))]
+
+
+def test_a_log_of_bbrs_states_is_believed() -> None:
+    states = [
+        row(20 * MS, "congestion_state", name="bbr_startup", detail="bbr_startup"),
+        row(150 * MS, "congestion_state", name="bbr_probe_bandwidth", detail="bbr_probe_bw"),
+    ]
+    rows = sorted([*states, *of_bbr()], key=lambda each: int(each["time_ns"]))
+    found = find_states(rows_of(*rows), "qlog", "bbr2")
+    assert view(found) == [(0, "init"), (20, "bbr_startup"), (150, "bbr_probe_bandwidth")]
+
+
+def test_every_kernel_controller_but_bbr_has_a_threshold() -> None:
+    rows = rows_of(*(metrics(ms, 20_000, 20_000, ssthresh_bytes=15_000) for ms in range(0, 100, 10)))
+    assert view(find_states(rows, "tcp", "vegas")) == [(0, "congestion_avoidance")]
+    assert view(find_states(rows, "tcp", "bbr")) == [(0, "unknown")]
+    assert view(find_states(rows, "qlog", "copa")) == [(0, "unknown")]
 
 
 def test_time_in_state_counts_within_the_window() -> None:

@@ -74,3 +74,49 @@ def test_without_traces_there_is_no_value(name: str) -> None:
 
 def test_metrics_of_the_timeline_need_no_events() -> None:
     assert not needs_events(["page_load_time", "throughput"])
+
+
+def test_timeouts_are_probes_and_what_follows_them() -> None:
+    rows = events_of(
+        row(0, "state", flow=FLOW, source="qlog", name="slow_start"),
+        row(20 * MS, "state", flow=FLOW, source="derived", name="loss_probe"),
+        row(50 * MS, "state", flow=FLOW, source="derived", name="timeout"),
+        row(60 * MS, "state", flow=FLOW, source="qlog", name="slow_start"),
+        row(100 * MS, "packet_sent", flow=FLOW, packet_number=1),
+    )
+    measure = registry.get("metrics", "time_in_timeouts").measure
+    assert measure(load().with_events(rows)) == pytest.approx(40.0)
+    assert measure(load()) is None
+
+
+def over_tcp(*losses: dict[str, int], priming: bool = False) -> Timeline:
+    """A load over the kernel's TCP with a loss, whose connections have these counts in the metadata."""
+    rows = events_of(
+        row(50 * MS, "packet_lost", source="tcp", flow="tcp a b", name="fast_retransmit", value=1.0),
+        row(50 * MS, "packet_spurious", source="link", flow="tcp a b", name="link", packet_number=4, value=0.01),
+    )
+    connections = [{"priming": priming, "losses": each} for each in losses]
+    return load().with_events(rows.with_metadata({"sources": {"tcp/server.tcptrace": {"connections": connections}}}))
+
+
+def test_of_tcp_segments_count_that_the_link_saw_again() -> None:
+    measure = registry.get("metrics", "spurious_losses").measure
+    counts = {"declared": 6, "spurious": 1, "lost_at_link": 5}
+    assert measure(over_tcp(counts)) == pytest.approx(100 / 6)
+    assert measure(over_tcp(counts, {"declared": 2, "spurious": 1})) == pytest.approx(100 * 2 / 8)
+    assert measure(over_tcp(counts, priming=True)) is None
+    assert measure(over_tcp({"declared": 0, "spurious": 0})) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("time_application_limited", None), ("time_in_slow_start", None), ("time_in_recovery", 10.0)],
+)
+def test_an_unknown_state_is_not_none_of_a_state(name: str, expected: float | None) -> None:
+    rows = events_of(
+        row(0, "state", flow=FLOW, source="derived", name="unknown"),
+        row(50 * MS, "state", flow=FLOW, source="derived", name="recovery"),
+        row(60 * MS, "state", flow=FLOW, source="derived", name="unknown"),
+        row(100 * MS, "packet_sent", flow=FLOW, packet_number=1),
+    )
+    assert registry.get("metrics", name).measure(load().with_events(rows)) == expected

@@ -11,6 +11,9 @@ PAD_PX = 12.0
 BAR_PX = 5.0
 DOT_PX = 22.0
 
+SPARE = 1.2
+"""Browsers that have none of the drawings' fonts take DejaVu Sans or Verdana, which are so much wider."""
+
 
 @dataclass(frozen=True)
 class Words:
@@ -57,7 +60,7 @@ class Box:
             return DOT_PX, DOT_PX
         widths = [text_width(text, TITLE_PX, bold=True) for text in self.title] + [*map(line_width, self.lines)]
         height = len(self.title) * (LINE_PX + 3) + len(self.lines) * LINE_PX + (BAR_PX + 2) * len(self.bars)
-        return max(112.0, max(widths, default=0.0) + 2 * PAD_PX), height + 2 * PAD_PX - 4
+        return max(112.0, SPARE * max(widths, default=0.0) + 2 * PAD_PX), height + 2 * PAD_PX - 4
 
 
 @dataclass(frozen=True)

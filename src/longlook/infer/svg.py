@@ -7,7 +7,19 @@ from math import dist, hypot
 
 from longlook.infer.layout import Layout, Point, place
 from longlook.infer.lettering import text_width
-from longlook.infer.picture import BAR_PX, LINE_PX, PAD_PX, TEXT_PX, TITLE_PX, Arrow, Box, Line, Picture, line_width
+from longlook.infer.picture import (
+    BAR_PX,
+    LINE_PX,
+    PAD_PX,
+    SPARE,
+    TEXT_PX,
+    TITLE_PX,
+    Arrow,
+    Box,
+    Line,
+    Picture,
+    line_width,
+)
 from longlook.report.colours import INK, PAPER
 from longlook.report.theme import EXPORT_FONT
 
@@ -20,7 +32,7 @@ def svg(picture: Picture) -> str:
     """The drawing, as wide as it has to be."""
     layout = place(picture)
     head = [text_width(picture.title, _HEADING_PX, bold=True), *map(line_width, (*picture.notes, *picture.key))]
-    width = max([layout.width, *head]) + 2 * _MARGIN
+    width = max(layout.width, SPARE * max(head)) + 2 * _MARGIN
     top = _MARGIN + _HEADING_PX + LINE_PX * len(picture.notes) + 22
     foot = top + layout.height + 30
     height = foot + LINE_PX * len(picture.key) + _MARGIN - 8

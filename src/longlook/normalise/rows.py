@@ -1,6 +1,6 @@
 """Rows of events as numpy arrays of one length: what rules and joins work on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ Mask = npt.NDArray[np.bool_]
 
 NULL = -1
 """Stands for null in every column of integers but times; columns of floats have NaN."""
+_MOST_INT8 = 127
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,20 @@ class Rows:
     @classmethod
     def of(cls, table: pa.Table, names: Sequence[str]) -> "Rows":
         """Columns of a table."""
+        return cls.read(lambda name: table[name], names)
+
+    @classmethod
+    def read(cls, column_of: Callable[[str], pa.ChunkedArray], names: Sequence[str]) -> "Rows":
+        """Columns as some function gives them one by one, so that never all are there twice."""
         arrays: dict[str, npt.NDArray[np.generic]] = {}
         texts: dict[str, Sequence[str]] = {}
         for name in names:
-            column = table[name]
+            column = column_of(name)
             if pa.types.is_dictionary(column.type):
                 joined = column.unify_dictionaries().combine_chunks()
                 texts[name] = joined.dictionary.to_pylist()
-                arrays[name] = joined.indices.fill_null(NULL).to_numpy(zero_copy_only=False).astype(np.int32)
+                codes = joined.indices.fill_null(NULL).to_numpy(zero_copy_only=False)
+                arrays[name] = codes.astype(np.int8 if len(texts[name]) <= _MOST_INT8 else np.int32)
             elif pa.types.is_floating(column.type):
                 arrays[name] = column.to_numpy()
             else:

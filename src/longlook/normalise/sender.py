@@ -1,5 +1,6 @@
 """One sender's own records, as the rules of its states read them. Pure."""
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,6 +42,16 @@ class Sender:
     def end_ns(self) -> int:
         """The last event."""
         return int(self.rows["time_ns"].max())
+
+    @cached_property
+    def controller(self) -> str | None:
+        """The congestion controller that it uses, as its records say; None where they do not."""
+        said = self.rows.matches("kind", EventKind.PARAMETERS) & self.rows.matches("name", "recovery")
+        for position in np.flatnonzero(said).tolist():
+            stated = json.loads(self.rows.text("detail", position) or "{}")
+            if isinstance(stated, dict) and isinstance(name := stated.get("congestion_control"), str):
+                return name
+        return None
 
     @cached_property
     def windows(self) -> Rows:

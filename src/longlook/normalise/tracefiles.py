@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from longlook.collectorcosts import RECORDER
+
 TraceVantage = Literal["client", "server"]
 
 QLOG, TCP, NETLOG = "qlog", "tcp", "netlog"
@@ -33,3 +35,12 @@ def raw_traces(folder: Path) -> list[RawTrace]:
     found += [(folder / "tcp" / f"{end}.tcptrace", TCP, end) for end in _ENDS]
     found += [(folder / "netlog.json", NETLOG, "client")]
     return [RawTrace(path, str(path.relative_to(folder)), source, end) for path, source, end in found if path.exists()]
+
+
+def trace_sizes(folder: Path) -> dict[str, int]:
+    """Bytes of the traces below a trial's folder, by the collector that wrote them."""
+    sizes: dict[str, int] = {}
+    for trace in raw_traces(folder):
+        name = {QLOG: f"qlog of the {trace.vantage}", TCP: RECORDER, NETLOG: "netlog"}[trace.source]
+        sizes[name] = sizes.get(name, 0) + trace.path.stat().st_size
+    return sizes

@@ -67,7 +67,7 @@ def normalise_traces(
     scratch = out.with_name(f".{out.name}.parts")
     scratch.mkdir(exist_ok=True)
     try:
-        stage = _Stage(run, timeline, scratch)
+        stage = _Stage(trial, run, timeline, scratch)
         for trace in traces:
             stage.add(trace, decode)
         metadata = {
@@ -86,7 +86,8 @@ def normalise_traces(
 
 
 class _Stage:
-    def __init__(self, run: Run, timeline: Timeline, scratch: Path) -> None:
+    def __init__(self, trial: Trial, run: Run, timeline: Timeline, scratch: Path) -> None:
+        self._controllers = _controllers(trial)
         self._run = run
         self._link = LinkPackets(timeline)
         self._places = Places(self._link, timeline)
@@ -110,7 +111,7 @@ class _Stage:
         offset_ns = None if reference is None else reference - self._run.started_unix_ns
         places = []
         for index, connection in enumerate(connections):
-            rows = _rows_of(decoded, index)
+            rows = _rows_of(decoded, index, len(connections))
             traced, offset_ns = self._place(trace, connection, rows, offset_ns)
             places.append(traced.place)
             source["connections"].append(traced.note)
@@ -172,7 +173,8 @@ class _Stage:
         """Rows that only several records together give: states, and losses that were none."""
         tables = []
         for traced in self._traced:
-            states = find_states(traced.rows, traced.trace.source)
+            controller = self._controllers[traced.trace.transport, traced.trace.vantage]
+            states = find_states(traced.rows, traced.trace.source, controller)
             tables.append(states.table(traced.trace.vantage, traced.place))
             if traced.joins is not None:
                 peer = self._peer(traced)
@@ -221,6 +223,14 @@ class _Stage:
         return None
 
 
+def _controllers(trial: Trial) -> dict[tuple[str, str], str | None]:
+    """The congestion controller that each end was told to use; None where it was told none."""
+    ends = {Vantage.SERVER: trial.server, Vantage.CLIENT: trial.client}
+    told = {("udp", end.value): endpoint.knobs.get("congestion_control") for end, endpoint in ends.items()}
+    told |= {("tcp", end.value): trial.congestion_control for end in ends}
+    return {key: None if name is None else str(name) for key, name in told.items()}
+
+
 def _join_note(rows: Rows, datagrams: Datagrams, joined: Joined, lag: Lag | None) -> dict[str, Any]:
     return {
         "packets": len(rows),
@@ -230,14 +240,16 @@ def _join_note(rows: Rows, datagrams: Datagrams, joined: Joined, lag: Lag | None
     }
 
 
-def _rows_of(decoded: Path, index: int) -> Rows:
-    """The rows of one connection of a decoded trace."""
-    file = pq.ParquetFile(decoded)
-    several = CONNECTION in file.schema_arrow.names
-    table = file.read(columns=[*COLUMNS, *([CONNECTION] if several else [])])
-    if several:
-        table = table.filter(pc.equal(table[CONNECTION], index))
-    return Rows.of(table, COLUMNS)
+def _rows_of(decoded: Path, index: int, connections: int) -> Rows:
+    """The rows of one of a decoded trace's connections."""
+    with pq.ParquetFile(decoded) as file:
+        chosen = pc.equal(file.read([CONNECTION])[CONNECTION], index) if connections > 1 else None
+
+        def column(name: str) -> pa.ChunkedArray:
+            whole = file.read([name])[name]
+            return whole if chosen is None else whole.filter(chosen)
+
+        return Rows.read(column, COLUMNS)
 
 
 def _shifted(rows: Rows, offset_ns: int) -> Rows:

@@ -23,6 +23,8 @@ RULE = "#d9d6d0"
 OTHER_ARMS = ("#23764b", "#8f6a00", "#6b4fa0", "#0f7c85", "#a8508a", "#5f5c57")
 """Arms beside a contrast's two, in this order, from the start again where there are more."""
 
+_LEGIBLE = 4.5
+
 STATE_COLOURS = {
     "init": "#d5d1ca",
     "slow_start": "#7fbf7b",
@@ -36,6 +38,7 @@ STATE_COLOURS = {
     "bbr_drain": "#8d7cc3",
     "bbr_probe_bandwidth": "#6fb3b8",
     "bbr_probe_rtt": "#e0c33c",
+    "unknown": "#f2f0ec",
 }
 """States of a sender (longlook.states); growth is green, avoidance blue, loss orange to red."""
 
@@ -72,8 +75,9 @@ def effect_colour(effect_pct: float) -> str:
 
 
 def text_colour(background: str) -> str:
-    """The more legible of ink and paper on a background."""
-    return INK if contrast_ratio(INK, background) >= contrast_ratio(PAPER, background) else PAPER
+    """The more legible of ink and paper on a background; black where neither is legible enough (WCAG 2, AA)."""
+    best = max((INK, PAPER), key=lambda colour: contrast_ratio(colour, background))
+    return best if contrast_ratio(best, background) >= _LEGIBLE else "#000000"
 
 
 def contrast_ratio(one: str, other: str) -> float:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from longlook.collectorcosts import CollectorCost, NotRecorded
 from longlook.model import ArmLevel, Better, ClaimResult, Contrast, Estimate, Study
 from longlook.study_releases import Release
 from longlook.verification import Verification
@@ -28,7 +29,8 @@ class ReportContent:
     value, unit, outcome, reason and a column `factor.NAME` per factor. `goodput` has the columns trial_id, arm,
     cell_id, round, time_s, mbps, or is None where no link log was kept. `manifest` is manifest.json. `verification` is
     there when the trials were run again. `levels` and `releases`, by arm, are there where the figure is a trend.
-    `inside` are the ids of cells that have a page about their inside beside the report.
+    `inside` are the ids of cells that have a page about their inside beside the report. `costs` are those of the traces
+    of endpoints, `not_recorded` says what collectors could not do.
     """
 
     study: Study
@@ -42,6 +44,8 @@ class ReportContent:
     levels: Sequence[ArmLevel] = ()
     releases: Mapping[str, Release] = field(default_factory=dict)
     inside: frozenset[str] = frozenset()
+    costs: Sequence[CollectorCost] = ()
+    not_recorded: Sequence[NotRecorded] = ()
 
     def arms_beside(self, contrast: Contrast) -> list[str]:
         """Arms that are shown with a contrast: all, or of a family, where every contrast has its own, the two."""

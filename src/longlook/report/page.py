@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from longlook.model import ClaimResult, Contrast, Study, Verdict
-from longlook.report import colours, facts, repeats, text, wording
+from longlook.report import colours, costs, facts, repeats, text, wording
 from longlook.report.cellcharts import cell_charts
 from longlook.report.cells import CellDetail, CellDetails
 from longlook.report.content import ReportContent
@@ -144,6 +144,8 @@ def render(
         estimates_rows=estimates_rows,
         method=facts.method(content.study),
         validity=facts.validity(content),
+        costs=costs.cost_rows(content, content.costs),
+        unrecorded=costs.unrecorded_rows(content, content.not_recorded),
         repeats=repeats.plain_rows(content.study, content.verification) if content.verification else [],
         manifest=facts.manifest_facts(content.manifest),
         command=str(content.manifest.get("command") or f"longlook run {content.study.id}"),

@@ -100,6 +100,10 @@ def _readable(value: float, unit: str) -> tuple[float, str]:
             if size >= factor:
                 return value / factor, f"{prefix}bit/s"
         return value, "bit/s"
+    if unit == "B":
+        for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "K")):
+            if size >= factor:
+                return value / factor, f"{prefix}B"
     return value, unit
 
 

@@ -3,22 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from longlook.collectorcosts import CollectorCost
 from longlook.inside import Inside
 from longlook.inside_rounds import Round
 from longlook.inside_states import StateTimes
 from longlook.model import Run
 from longlook.report import colours
 from longlook.report.content import ReportContent
-
-
-@dataclass(frozen=True)
-class CollectorCost:
-    """CPU seconds of one tracer in the trials of an arm: the mean over rounds, beside the endpoints' own."""
-
-    arm: str
-    collector: str
-    cpu_s: float
-    trials: int
 
 
 @dataclass(frozen=True)

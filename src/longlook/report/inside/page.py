@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from longlook.report import colours, wording
+from longlook.report import colours, costs, wording
 from longlook.report.inside.content import InsideContent
 from longlook.report.inside.data import Packed, pack
 from longlook.report.inside.panels import LANES, PANELS, Panel
@@ -42,7 +42,7 @@ def render_inside(inside: InsideContent) -> str:
         difference_rows=difference_rows(inside),
         has_states=bool(states),
         stacks=_stacks(inside),
-        costs=_cost_rows(inside),
+        costs=costs.cost_rows(inside.content, inside.costs),
         wording=wording,
         css=asset("report.css") + asset("inside.css"),
         js=Markup().join(asset(f"{name}.js") for name in ("insidedata", "insideplot", "inside")),
@@ -157,15 +157,3 @@ def _stacks(inside: InsideContent) -> list[tuple[str, list[tuple[str, float]]]]:
     for row in inside.states.times:
         shares.setdefault(row.arm, []).append((row.state, row.share_pct))
     return list(shares.items())
-
-
-def _cost_rows(inside: InsideContent) -> list[Mapping[str, str]]:
-    return [
-        {
-            "arm": inside.content.short_label(cost.arm),
-            "collector": cost.collector.replace("_", " "),
-            "cpu": wording.quantity(cost.cpu_s, "s"),
-            "trials": str(cost.trials),
-        }
-        for cost in inside.costs
-    ]

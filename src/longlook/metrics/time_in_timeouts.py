@@ -1,0 +1,28 @@
+"""How much of the load the server waited for what timers had sent."""
+
+from longlook.events import EventKind
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.states import State
+from longlook.statetimes import state_share_pct
+from longlook.timeline import Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """Share in % of the load; None without the server's trace."""
+    probes = state_share_pct(timeline, State.LOSS_PROBE, "server")
+    timeouts = state_share_pct(timeline, State.TIMEOUT, "server")
+    return None if probes is None or timeouts is None else probes + timeouts
+
+
+METRIC = Metric(
+    name="time_in_timeouts",
+    label="Time in loss probes and timeouts",
+    unit="%",
+    better=Better.LOWER,
+    needs=(EventKind.STATE,),
+    measure=measure,
+    summary="Share of the load that the server's sender spent in loss probe or timeout: from a timer that fired to the "
+    "next acknowledgement (states-rules.md; TailLossProbe and RetransmissionTimeout of IMC 2017, fig. 3a). Needs "
+    "`[capture]` of traces.",
+)
