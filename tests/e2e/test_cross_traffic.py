@@ -35,6 +35,7 @@ client = "quic-go"
 [workload]
 kind = "compete"
 duration = "10s"
+start = "0s"
 
 [network]
 rate = "5Mbit"
@@ -79,7 +80,7 @@ def test_the_link_is_full_and_steady_cross_traffic_has_its_rate(run: RunFolder) 
     assert set(samples["outcome"]) == {"ok"}
     assert samples[samples["metric"] == "utilisation"]["value"].between(95, 101).all()
     for arm in ("two", "three"):
-        assert rates_of(run, arm, "steady").mean() == pytest.approx(1, rel=0.05)
+        assert rates_of(run, arm, "steady").mean() == pytest.approx(1, rel=0.1)  # less what the full queue drops
     flows = pd.read_parquet(run.path / "flows.parquet").set_index(["arm", "flow"])
     assert flows.loc["two"]["cross"].to_dict() == {"tcp-1": False, "tcp-2": False, "steady": True, "bursts": True}
 
