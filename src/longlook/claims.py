@@ -44,14 +44,19 @@ def _judge_level(claim: Claim, expected: Expected, study: Study, levels: Sequenc
         return ClaimResult(claim, None, NOT_TESTABLE, reason, level)
     low = level.median if level.low is None else level.low
     high = level.median if level.high is None else level.high
-    at_least = float("-inf") if expected.at_least is None else expected.at_least
-    at_most = float("inf") if expected.at_most is None else expected.at_most
-    if low >= at_least and high <= at_most:
-        result = REPRODUCED
-    else:
-        result = CONTRADICTED if high < at_least or low > at_most else INCONCLUSIVE
+    inside = lies_within(low, high, expected.at_least, expected.at_most)
+    result = INCONCLUSIVE if inside is None else REPRODUCED if inside else CONTRADICTED
     ours = f"ours {level.median:.4g} ({low:.4g} … {high:.4g}) {level.unit}".rstrip()
     return ClaimResult(claim, None, result, f"published {_published(expected)}, {ours}", level)
+
+
+def lies_within(low: float, high: float, at_least: float | None, at_most: float | None) -> bool | None:
+    """Whether an interval lies within bounds: True, False where it lies outside, None where a bound is inside it."""
+    least = float("-inf") if at_least is None else at_least
+    most = float("inf") if at_most is None else at_most
+    if low >= least and high <= most:
+        return True
+    return False if high < least or low > most else None
 
 
 def _published(expected: Expected) -> str:

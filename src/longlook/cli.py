@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from longlook import cli_checks, cli_compare, cli_infer, cli_link, cli_setup, cli_stacks, cli_trace, codec
+from longlook import cli_checks, cli_claims, cli_compare, cli_infer, cli_link, cli_setup, cli_stacks, cli_trace, codec
 from longlook.errors import InputError, InterruptedByUserError, LonglookError, MachineError
 from longlook.model import Outcome
 from longlook.terminal import console, print_json
@@ -31,6 +31,7 @@ cli_stacks.stacks_app.command("install")(cli_setup.setup)
 app.command()(cli_compare.compare)
 app.command()(cli_compare.bisect)
 app.command()(cli_infer.infer)
+app.command()(cli_claims.claims)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 

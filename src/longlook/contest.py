@@ -43,6 +43,7 @@ class Packets:
     lane: Integers  # index into the contest's lanes
     size_bytes: Integers  # IP
     fresh_bytes: Integers  # new payload
+    wait_s: Numbers  # in the link's queues; NaN where that is not known
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Contest:
     dropped: Packets
     capacity: Mapping[str, Any] | None  # as in the timeline's metadata
     first_packet_ns: int
+    rtt_s: float | None = None  # without queues; None where it varies
 
     @classmethod
     def of(cls, timeline: Timeline) -> "Contest | None":
@@ -67,7 +69,8 @@ class Contest:
         delivered, dropped = (_packets(timeline, lanes, kind) for kind in (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED))
         first_ns = pc.min(timeline.select(_PACKETS, "link", priming=None)["arrival_ns"]).as_py() or 0
         span = None if window is None else (int(window[0]), int(window[1]))
-        return cls(lanes, span, delivered, dropped, facts["capacity"], first_ns)
+        rtt_s = None if facts["rtt_ns"] is None else facts["rtt_ns"] / _NS_PER_S
+        return cls(lanes, span, delivered, dropped, facts["capacity"], first_ns, rtt_s)
 
     @property
     def contestants(self) -> list[int]:
@@ -191,6 +194,7 @@ def _packets(timeline: Timeline, lanes: Sequence[Lane], kind: Kind) -> Packets:
         lane[known],
         rows["size_bytes"].to_numpy()[known].astype(np.int64),
         fresh[known],
+        rows["value"].fill_null(float("nan")).to_numpy()[known],
     )
 
 

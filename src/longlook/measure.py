@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pandas as pd
 
 from longlook import registry
 from longlook.contest import Contest
+from longlook.envelope import points_of
 from longlook.events import Events
 from longlook.flowtables import flow_columns, rate_columns
 from longlook.measurecache import MeasureCache
@@ -41,6 +42,7 @@ class Measured:
     goodput: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, time_s, mbps
     flows: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of flowtables.FLOW_COLUMNS
     rates: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of flowtables.RATE_COLUMNS
+    points: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, mbps, delay_ms: of the subject's envelope
     states: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of STATE_COLUMNS
 
 
@@ -58,7 +60,33 @@ def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], No
     for known in found:
         measured.append(known or next(fresh))
         report(len(measured), len(attempts))
-    return measured
+    return compared(measured, study)
+
+
+def compared(measured: list[Measured], study: Study) -> list[Measured]:
+    """The same with the metrics that compare arms: each trial with the reference arm's of its cell and round.
+
+    The reference's own trial is compared with that of the next round, and of the last with the first.
+    """
+    metrics = [(name, metric.compare) for name, metric in _metrics(study.metrics) if metric.compare is not None]
+    if not metrics:
+        return measured
+    points = {
+        (entry.trial.cell_id, entry.trial.round): entry.points[["mbps", "delay_ms"]].to_numpy()
+        for entry in measured
+        if entry.trial.arm == study.analysis.reference and entry.points is not None
+    }
+    found = []
+    for entry in measured:
+        own = entry.trial.arm == study.analysis.reference
+        number = (entry.trial.round + 1) % study.rounds if own else entry.trial.round
+        other = points.get((entry.trial.cell_id, number))
+        if entry.points is not None and other is not None and not (own and study.rounds == 1):
+            mine = entry.points[["mbps", "delay_ms"]].to_numpy()
+            values = {name: compare(mine, other) for name, compare in metrics}
+            entry = replace(entry, values={**entry.values, **values})  # noqa: PLW2901
+        found.append(entry)
+    return found
 
 
 @dataclass(frozen=True)
@@ -102,6 +130,7 @@ def _measure(work: _Work) -> Measured:
         "goodput": _goodput(timeline),
         "flows": None if contest is None else flow_columns(contest),
         "rates": None if contest is None else rate_columns(contest),
+        "points": None if contest is None else _points(contest),
         "states": _states(timeline, work.path / EVENTS) if traced else None,
     }
     if work.key is not None:
@@ -111,7 +140,7 @@ def _measure(work: _Work) -> Measured:
 
 
 def _measured(work: _Work, data: Mapping[str, Any]) -> Measured:
-    frames = {name: _frame(work.trial, data[name]) for name in ("goodput", "flows", "rates", "states")}
+    frames = {name: _frame(work.trial, data[name]) for name in ("goodput", "flows", "rates", "points", "states")}
     return Measured(work.trial, work.run, data["values"], **frames)
 
 
@@ -120,6 +149,11 @@ def _states(timeline: Timeline, events: Path) -> dict[str, list[Any]]:
     found = times_in_states(Events.read(events, EVENT_COLUMNS), timeline.load_window_ns())
     rows = [{**asdict(each), "time_s": each.time_ns / 1e9} for each in found]
     return {name: [row[name] for row in rows] for name in STATE_COLUMNS}
+
+
+def _points(contest: Contest) -> dict[str, list[float]]:
+    points = points_of(contest)
+    return {"mbps": points[:, 0].tolist(), "delay_ms": points[:, 1].tolist()}
 
 
 def _goodput(timeline: Timeline) -> dict[str, list[float]] | None:

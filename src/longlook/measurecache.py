@@ -22,7 +22,7 @@ from longlook.trialcache import cache_root
 _DATA = "measured.json"
 _CODE = (
     *("normalise", "metrics", "timeline.py", "measure.py", "measurecache.py"),
-    *("contest.py", "flowtables.py"),
+    *("contest.py", "envelope.py", "flowtables.py"),
     *("events.py", "states.py", "statetimes.py", "tracedecoding.py", "trialevents.py"),
 )
 _LIBRARIES = ("numpy", "pyarrow", "pandas")

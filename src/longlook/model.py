@@ -178,6 +178,7 @@ class Analysis:
     equivalence_margin_pct: float = 3.0
     correction: str = "holm"  # holm | fdr_bh | none
     min_rounds: int = 10
+    reference: str | None = None  # the arm that metrics which compare arms compare with
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from longlook.samples import samples_table
 from longlook.setup import install
 from longlook.shortage import name_shortages
 from longlook.stats import arm_levels, estimate, estimates_table
-from longlook.store import FLOWS, RATES, STATES, RunFolder, write_json
+from longlook.store import FLOWS, POINTS, RATES, STATES, RunFolder, write_json
 from longlook.study_catalogue import installed
 from longlook.study_releases import Release, releases
 from longlook.traceprogram import trace_program
@@ -164,7 +164,7 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
         estimates=estimates,
         claims=claims,
         manifest=folder.manifest,
-        metrics=_metric_facts(study),
+        metrics=metric_facts(study),
         goodput=_goodput(measured),
         verification=verification,
         levels=levels if study.figure.kind == TREND else (),
@@ -249,7 +249,8 @@ def _manifest(
     }
 
 
-def _metric_facts(study: Study) -> dict[str, MetricFacts]:
+def metric_facts(study: Study) -> dict[str, MetricFacts]:
+    """How the metrics of a study are called."""
     metrics = {name: registry.get("metrics", name) for name in study.metrics}
     return {name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()}
 
@@ -263,6 +264,7 @@ def _write_tables(folder: RunFolder, measured: list[Measured]) -> None:
         STATES: [entry.states for entry in measured],
         FLOWS: [entry.flows for entry in measured],
         RATES: [entry.rates for entry in measured],
+        POINTS: [entry.points for entry in measured],
     }
     for name, frames in tables.items():
         path = folder.path / name

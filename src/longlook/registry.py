@@ -2,13 +2,14 @@
 
 Each plug-in folder (`stacks`, `workloads`, `metrics`) is scanned; so are the folders of the same name below every root
 in LONGLOOK_PLUGINS and the modules named by entry points of the group `longlook.<folder>`. A plug-in module defines one
-constant (STACK, WORKLOAD, METRIC) whose `name` is its key.
+constant (STACK, WORKLOAD, METRIC) whose `name` is its key. `studies` and `disputes` hold TOML files, whose names are.
 """
 
 import importlib
 import importlib.util
 import pkgutil
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -46,6 +47,32 @@ def get(folder: str, name: str) -> Any:
         kind = CONSTANTS[folder].lower()
         raise InputError(f"unknown {kind} {name!r}", f"known: {', '.join(plugins)}{nearest(name, plugins)}")
     return plugins[name]
+
+
+def toml_files(folder: str, kind: str) -> dict[str, Path]:
+    """TOML files of a plug-in folder by their names, of this installation and of LONGLOOK_PLUGINS, in order.
+
+    InputError where two have one name; `kind` is what one of them is called then.
+    """
+    folders = [Path(__file__).parent / folder, *(root / folder for root in plugin_paths())]
+    found: dict[str, Path] = {}
+    for path in (path for folder_path in folders for path in sorted(folder_path.glob("*.toml"))):
+        if path.stem in found:
+            raise InputError(
+                f"{kind} {path.stem!r} exists twice: {found[path.stem]} and {path}", "rename one of the files"
+            )
+        found[path.stem] = path
+    return dict(sorted(found.items()))
+
+
+def toml_document(path: Path) -> dict[str, Any]:
+    """What a TOML file says; InputError where it cannot be read or is none."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name}: not TOML: {error}", "https://toml.io shows the notation") from error
 
 
 def nearest(name: str, known: Mapping[str, Any] | list[str]) -> str:

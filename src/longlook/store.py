@@ -20,7 +20,7 @@ TIMELINE = "timeline.parquet"
 EVENTS = "events.parquet"
 """Of a trial's folder: made from the rest, and made again when they are missing. Events are of trials with traces."""
 
-FLOWS, RATES = "flows.parquet", "rates.parquet"
+FLOWS, RATES, POINTS = "flows.parquet", "rates.parquet", "envelopes.parquet"
 STATES = "states.parquet"
 """Of a run folder: times in states of every trial that captured traces; absent where none did."""
 

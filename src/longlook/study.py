@@ -9,13 +9,12 @@ from typing import Any
 
 from longlook.errors import InputError
 from longlook.model import Study
-from longlook.paths import plugin_paths
-from longlook.registry import nearest
+from longlook.registry import nearest, toml_document, toml_files
 from longlook.study_build import build_study
 from longlook.study_catalogue import Catalogue, installed
 from longlook.study_checks import check_study
 from longlook.study_errors import Problems, flatten
-from longlook.study_schema import parse_table
+from longlook.study_schema import StudyTable, parse_table
 from longlook.study_settings import ENDPOINT_KEYS, KNOB_PREFIXES
 from longlook.study_traces import anchor_traces, read_traces
 
@@ -47,7 +46,7 @@ def read_study(
 
 def parse_study(study_id: str, document: Mapping[str, Any], problems: Problems, catalogue: Catalogue) -> Study:
     """The study of a whole document, checked; InputError with all of `problems`."""
-    table = parse_table(document, problems)
+    table = parse_table(StudyTable, document, problems)
     study = None if table is None else build_study(study_id, table, catalogue, problems)
     if study is not None:
         check_study(study, catalogue, problems)
@@ -76,15 +75,7 @@ def list_studies(catalogue: Catalogue | None = None) -> list[Study]:
 
 def study_files() -> dict[str, Path]:
     """Study files by id; InputError where two have one id."""
-    folders = [Path(__file__).parent / "studies", *(root / "studies" for root in plugin_paths())]
-    found: dict[str, Path] = {}
-    for path in (path for folder in folders for path in sorted(folder.glob("*.toml"))):
-        if path.stem in found:
-            raise InputError(
-                f"study {path.stem!r} exists twice: {found[path.stem]} and {path}", "rename one of the files"
-            )
-        found[path.stem] = path
-    return dict(sorted(found.items()))
+    return toml_files("studies", "study")
 
 
 def _locate(name_or_path: str) -> Path:
@@ -104,12 +95,7 @@ def _locate(name_or_path: str) -> Path:
 
 def _document(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
     """The file's tables over those of the study it extends; arrays are replaced, not joined."""
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name}: not TOML: {error}", "https://toml.io shows the notation") from error
+    document = toml_document(path)
     anchor_traces(document, path.parent)
     base = document.get("extends")
     if base is None:

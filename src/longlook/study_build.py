@@ -64,6 +64,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
             equivalence_margin_pct=table.analysis.equivalence_margin,
             correction=table.analysis.correction,
             min_rounds=table.analysis.min_rounds,
+            reference=table.analysis.reference,
         ),
         capture=Capture(**table.capture.model_dump()),
         figure=Figure(figure.columns, tuple(figure.rows), figure.kind) if figure else _plain_figure(factors),

@@ -80,6 +80,12 @@ def _check_metrics(study: Study, catalogue: Catalogue, problems: Problems) -> No
     for name in study.metrics:
         if name not in catalogue.metrics:
             problems.add_value("metrics", name, f"unknown metric; {allowed(name, catalogue.metrics)}")
+    reference, arms = study.analysis.reference, [arm.name for arm in study.arms]
+    if reference is not None and reference not in arms:
+        problems.add_value("analysis.reference", reference, f"no such arm; {allowed(reference, arms)}")
+    comparing = [name for name in study.metrics if name in catalogue.metrics and catalogue.metrics[name].compare]
+    if comparing and reference is None:
+        problems.add("analysis.reference", f"missing: {comparing[0]} compares every arm with one of them")
     for name in _repeated(study.metrics):
         problems.add_value("metrics", name, "listed twice")
 

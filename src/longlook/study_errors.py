@@ -1,4 +1,4 @@
-"""What can be wrong with a study, collected so that one reading reports everything."""
+"""What can be wrong with a file of ours, a study or a dispute, collected so that one reading reports everything."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -27,6 +27,7 @@ class Problems:
     """Problems of one file, each said once, in the order found."""
 
     file: str
+    hint: str = "docs/studies.md lists every key with its unit and default"
     lines: list[str] = field(default_factory=list)
 
     def add(self, key: str, message: str) -> None:
@@ -40,7 +41,7 @@ class Problems:
     def raise_if_any(self) -> None:
         """All problems as one InputError."""
         if self.lines:
-            raise InputError("\n".join(self.lines), "docs/studies.md lists every key with its unit and default")
+            raise InputError("\n".join(self.lines), self.hint)
 
     def _add(self, text: str) -> None:
         line = f"{self.file}: {text}"

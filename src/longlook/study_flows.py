@@ -73,11 +73,14 @@ def flow_setting(key: str, value: object) -> Scalar:
 
 
 def groups_of(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> tuple[Group, ...]:
-    """The groups that an arm names, in its order, in a cell with these settings; SettingError where they cannot be.
+    """An arm's groups in a cell with these settings; SettingError where they cannot be.
 
-    What a level or [defaults] says of a group counts where the arm names it.
+    Those that the arm names, in its order, and behind them those of which [defaults] or a level says the protocol. What
+    else these say of a group counts where it is there.
     """
-    names = list(dict.fromkeys(_group_of(key) for key in arm.settings if is_flow_setting(key)))
+    own = [_group_of(key) for key in arm.settings if is_flow_setting(key)]
+    common = [_group_of(key) for key in settings if is_flow_setting(key) and key.endswith(".protocol")]
+    names = list(dict.fromkeys([*own, *common]))
     if not names:
         example = f'[arms.{arm.name}.flows.quic] with protocol = "h3"'
         raise SettingError("flows", f"missing: what competes in this arm, for example {example}", absent=True)

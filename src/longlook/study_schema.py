@@ -1,10 +1,13 @@
-"""The shape of a study file (pydantic); what its settings mean is checked in study_settings and study_checks."""
+"""The shape of a study file (pydantic); what its settings mean is checked in study_settings and study_checks.
+
+`parse_table` tells the departures from the shape of any file of ours.
+"""
 
 import re
 import types
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -44,6 +47,9 @@ class Table(BaseModel):
     """A table of the file: no other keys, no silent conversions."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+Parsed = TypeVar("Parsed", bound=Table)
 
 
 class FactorTable(Table):
@@ -98,6 +104,7 @@ class AnalysisTable(Table):
     equivalence_margin: Percent = 3.0
     correction: Literal["holm", "fdr_bh", "none"] = "holm"
     min_rounds: Annotated[int, Field(ge=2)] = 10
+    reference: str | None = None
 
 
 class CaptureTable(Table):
@@ -144,20 +151,20 @@ class StudyTable(Table):
     claims: list[ClaimTable] = []
 
 
-def parse_table(document: Mapping[str, Any], problems: Problems) -> StudyTable | None:
-    """The document as a StudyTable, with every departure from the shape added to `problems`.
+def parse_table(kind: type[Parsed], document: Mapping[str, Any], problems: Problems) -> Parsed | None:
+    """The document as a table of this kind, with every departure from its shape added to `problems`.
 
     After problems it is what the file would say without the offending keys, so that the rest can be checked too; None
-    where that is no study either.
+    where that has not the shape either.
     """
     try:
-        return StudyTable.model_validate(document)
+        return kind.model_validate(document)
     except ValidationError as error:
         for details in error.errors():
-            _explain(details, document, problems)
+            _explain(details, kind, document, problems)
         remainder = _without([details["loc"] for details in error.errors()], document)
     try:
-        return StudyTable.model_validate(remainder)
+        return kind.model_validate(remainder)
     except ValidationError:
         return None
 
@@ -193,16 +200,16 @@ _PLAIN = {
 }
 
 
-def _explain(details: ErrorDetails, document: Mapping[str, Any], problems: Problems) -> None:
+def _explain(details: ErrorDetails, root: type[Table], document: Mapping[str, Any], problems: Problems) -> None:
     loc, kind, context = details["loc"], details["type"], details.get("ctx", {})
     key = dotted(loc, document)
     if kind == "missing":
-        known = _keys_at(loc[:-1])
+        known = _keys_at(root, loc[:-1])
         near = [name for name in _document_keys(document, loc[:-1]) if name not in known]
         misspelt = f" (instead of {near[0]!r}?)" if len(near) == 1 else ""
         problems.add(key, f"missing{misspelt}")
     elif kind == "extra_forbidden":
-        problems.add_value(key, details["input"], f"unknown key; {allowed(loc[-1], _keys_at(loc[:-1]))}")
+        problems.add_value(key, details["input"], f"unknown key; {allowed(loc[-1], _keys_at(root, loc[:-1]))}")
     elif kind == "literal_error":
         expected = re.findall(r"'?([\w.]+)'?(?:, | or |$)", str(context["expected"]))
         problems.add_value(key, details["input"], allowed(details["input"], expected))
@@ -234,9 +241,9 @@ def _document_keys(document: Mapping[str, Any], loc: tuple[int | str, ...]) -> l
     return list(here)
 
 
-def _keys_at(loc: tuple[int | str, ...]) -> list[str]:
+def _keys_at(root: type[Table], loc: tuple[int | str, ...]) -> list[str]:
     """Keys of the table at a place in the schema."""
-    here: Any = StudyTable
+    here: Any = root
     for part in loc:
         if isinstance(here, type) and issubclass(here, BaseModel):
             fields = {field.alias or name: field.annotation for name, field in here.model_fields.items()}

@@ -21,6 +21,8 @@ STUDY = TINY.read_text()
         (["run", "demo", "--only", "size=2MB"], 2, ["2MB", "1MB"]),
         (["run", "demo", "--rounds", "0"], 2, ["rounds"]),
         (["report", "nowhere"], 2, ["nowhere", "manifest.json"]),
+        (["claims", "nowhere"], 2, ["nowhere", "manifest.json"]),
+        (["claims"], 2, ["RUN"]),
         (["run", "missing.toml"], 2, ["missing.toml"]),
         (["setup", "quic-og"], 2, ["quic-og", "quic-go"]),
         (["setup", "quic-go@9"], 2, ["9", "0.65.0"]),

@@ -302,6 +302,14 @@ def test_a_server_that_fails_before_any_flow_has_started_is_told() -> None:
         assert str(found.reason).startswith("flow b: ")
 
 
+def test_of_a_server_that_tells_when_all_is_over_the_clients_word_counts() -> None:
+    said = {**opened(1), "resumed": False, "used_0rtt": False, "congestion_control": "cubic"}
+    silent = replace(STOPPED, client=Evidence((said,)), server=Evidence((READY,)))
+    assert judge(silent).outcome is Outcome.OK
+    resumed = replace(silent, client=Evidence(({**said, "resumed": True},)))
+    assert "the client says so" in str(judge(resumed).reason)
+
+
 def test_cross_traffic_may_be_anywhere_but_must_not_fail() -> None:
     cross = replace(STOPPED, flow="web-3", demand=Demand.CROSS)
     for case in (cross, replace(cross, started=False), replace(cross, client=SOUND.client)):

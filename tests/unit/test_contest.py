@@ -28,7 +28,7 @@ def packets(*flows: tuple[float, float, float]) -> Packets:
     time_ns, lane_of = np.concatenate(times).astype(np.int64), np.concatenate(lanes).astype(np.int64)
     order = np.argsort(time_ns, kind="stable")
     size = np.full(len(order), 1250)
-    return Packets(time_ns[order], lane_of[order], size, np.full(len(order), 1000))
+    return Packets(time_ns[order], lane_of[order], size, np.full(len(order), 1000), np.full(len(order), 0.01))
 
 
 NOTHING = packets((0, 0, 1))

@@ -277,3 +277,22 @@ def test_udp_needs_the_workload_that_has_cross_traffic(tmp_path: Path) -> None:
 def test_flows_need_the_workload_that_has_them(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="workload download has one flow"):
         plan_of(tmp_path, ('kind = "compete"\nduration = "20s"', 'kind = "download"\nobject = "1MB"'))
+
+
+def test_a_metric_that_compares_arms_needs_to_know_with_which(tmp_path: Path) -> None:
+    metrics = ('metrics = ["share_of_used"]', 'metrics = ["share_of_used", "conformance"]')
+    with pytest.raises(InputError, match=r"analysis\.reference: missing: conformance compares"):
+        plan_of(tmp_path, metrics)
+    reference = ("[defaults]", '[analysis]\nreference = "kernel"\n\n[defaults]')
+    with pytest.raises(InputError, match=r'analysis\.reference = "kernel": no such arm; allowed: quic, tcp'):
+        plan_of(tmp_path, metrics, reference)
+
+
+def test_a_group_whose_protocol_is_a_default_is_in_every_arm(tmp_path: Path) -> None:
+    plan = plan_of(
+        tmp_path,
+        ('flows.tcp = { protocol = "h2" }\n', ""),
+        ('flows.tcp = { protocol = "h2" }\n', ""),
+        ('client = "quic-go"', 'client = "quic-go"\nflows.tcp = { protocol = "h2" }'),
+    )
+    assert [flow.name for flow in trials(plan, "quic", "4")[0].flows] == ["subject", *(f"tcp-{n}" for n in range(1, 5))]

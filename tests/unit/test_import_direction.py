@@ -18,7 +18,7 @@ LAYERS: list[tuple[str, set[str]]] = [
         | {"network", "traces", "presets", "linkschema"}
         | {"normalise", "stats", "metrics", "stacks", "workloads", "studies", "infer", "calibration"}
         | {"batches", "virtualtime", "fingerprint", "shortage", "verification", "linkdiff", "bundleloader", "inside"}
-        | {"linktool", "tcp", "draws", "flows", "contest", "flowtables"},
+        | {"linktool", "tcp", "draws", "flows", "contest", "envelope", "flowtables", "dispute", "survey"},
     ),
     (
         "effects",

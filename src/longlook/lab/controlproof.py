@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from longlook.lab.judge import Demand
 from longlook.lab.network import Side
 from longlook.lab.pair import Pair
 from longlook.lab.programs import stack_of
@@ -13,12 +14,16 @@ PROOF_EVERY_S = 0.01
 
 
 class ControlProof:
-    """Asks the kernel of both ends: whenever a server announces a connection, and often where none announces any."""
+    """Asks the kernel of both ends: whenever a server announces a connection, and often where none does so in time."""
 
     def __init__(self, pairs: Sequence[Pair], sides: Sequence[Side]) -> None:
         self._pairs = [pair for pair in pairs if pair.trial.congestion_control is not None]
         self._probes = [SocketProbe(side.namespace) for side in sides] if self._pairs else []
-        self._silent = [pair for pair in self._pairs if not stack_of(pair.trial.server).server_tells_state]
+        self._silent = [
+            pair
+            for pair in self._pairs
+            if not stack_of(pair.trial.server).server_tells_state or pair.demand is not Demand.WHOLE
+        ]
         self._accepted = 0
         self._seen: dict[str, set[str]] = {}
 

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from longlook.model import Better
 from longlook.timeline import Timeline
+
+if TYPE_CHECKING:
+    from longlook.envelope import Points
 
 
 @dataclass(frozen=True)
@@ -18,4 +22,6 @@ class Metric:
     needs: tuple[str, ...]  # kinds of timeline rows that it reads, where there are any
     measure: Callable[[Timeline], float | None]
     summary: str
+    compare: "Callable[[Points, Points], float | None] | None" = None
+    """Instead of `measure`: of this trial's points and those of the reference arm's trial in the same round."""
     real_time: bool = False  # means something only where CPU costs time: refused in virtual time

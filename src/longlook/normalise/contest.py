@@ -35,6 +35,7 @@ def read_contest(folder: Path, trial: Trial, run: Run) -> ContestRecord:
         for name, account in own.accounts.items():
             if account.present:
                 endpoints.accounts[f"{FLOWS}/{flow['name']}/{name}"] = account
+    link = _link(folder / LINK_FILE)
     facts = [_facts(flow, run.started_unix_ns) for flow in flows]
     warm_up_ns = round(float(trial.workload.parameters.get(WARM_UP, 0)) * 1e9)
     return ContestRecord(
@@ -42,7 +43,8 @@ def read_contest(folder: Path, trial: Trial, run: Run) -> ContestRecord:
         {
             "flows": facts,
             "window_ns": _window(facts, warm_up_ns),
-            "capacity": _capacity(folder / LINK_FILE),
+            "capacity": _capacity(link),
+            "rtt_ns": _rtt_ns(link),
         },
     )
 
@@ -66,16 +68,27 @@ def _window(flows: list[dict[str, Any]], warm_up_ns: int) -> list[int] | None:
     return [begin_ns, end_ns] if begin_ns < end_ns else None
 
 
-def _capacity(path: Path) -> dict[str, Any] | None:
+def _link(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """The stages of each direction as the router was told; none where that cannot be read."""
+    try:
+        link = json.loads(path.read_text())
+        return {direction: list(link[direction]) for direction in ("up", "down")}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {"up": [], "down": []}
+
+
+def _rtt_ns(link: dict[str, list[dict[str, Any]]]) -> int | None:
+    """The round trip without queues; None where a delay varies."""
+    delays = [stage["parameters"].get("delay_ns") for stage in (*link["up"], *link["down"]) if stage["kind"] == "delay"]
+    return sum(delays) if all(isinstance(delay, int) for delay in delays) else None
+
+
+def _capacity(link: dict[str, list[dict[str, Any]]]) -> dict[str, Any] | None:
     """The rate towards the client: `steps` of (ns since the first packet, bit/s), and `repeat_ns` or null.
 
     None where no single bottleneck has a rate that is known beforehand: none at all, or one drawn at random.
     """
-    try:
-        stages = json.loads(path.read_text())["down"]
-        rates = [stage["parameters"]["rate_bps"] for stage in stages if stage["kind"] in BOTTLENECKS]
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
+    rates = [stage["parameters"]["rate_bps"] for stage in link["down"] if stage["kind"] in BOTTLENECKS]
     if len(rates) != 1:
         return None
     (rate,) = rates

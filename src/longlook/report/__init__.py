@@ -10,7 +10,7 @@ from pathlib import Path
 from longlook.report.content import MetricFacts, ReportContent
 from longlook.report.export import export_figure
 from longlook.report.facts import slug
-from longlook.report.page import make_section, render
+from longlook.report.page import contrast_anchors, make_section, render
 from longlook.report.tables import write_tables
 from longlook.report.trend import make_trends
 
@@ -20,9 +20,10 @@ __all__ = ["MetricFacts", "ReportContent", "write_report"]
 def write_report(report_dir: Path, content: ReportContent) -> Path:
     """Write `index.html`, `figures/` and `tables/` below `report_dir`, replacing what was there; returns the page."""
     taken: set[str] = set()
+    anchors = contrast_anchors(content.study)
     sections = [
-        make_section(content, contrast, f"c{index}", slug(contrast.name, taken))
-        for index, contrast in enumerate(content.study.contrasts, start=1)
+        make_section(content, contrast, anchors[contrast.name], slug(contrast.name, taken))
+        for contrast in content.study.contrasts
     ]
     trends = make_trends(content)
     report_dir.mkdir(parents=True, exist_ok=True)

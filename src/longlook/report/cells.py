@@ -61,11 +61,7 @@ class CellDetails:
 
     def all(self, grid: Grid, anchor_prefix: str) -> list[CellDetail]:
         """Details of every cell that was measured, in reading order."""
-        return [
-            self._detail(place, f"{anchor_prefix}-{index}")
-            for index, place in enumerate(grid.in_order(), start=1)
-            if place.cell_id is not None
-        ]
+        return [self._detail(place, anchor) for anchor, place in grid.anchored(anchor_prefix)]
 
     def _detail(self, place: Place, anchor: str) -> CellDetail:
         content, estimate = self._content, place.estimate

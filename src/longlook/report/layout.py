@@ -43,6 +43,11 @@ class Grid:
         """Every square in reading order."""
         return [self.places[row, column] for row in self.rows for column in self.columns]
 
+    def anchored(self, prefix: str) -> list[tuple[str, Place]]:
+        """Every square that was measured, in reading order, with the anchor of its details on the page."""
+        numbered = enumerate(self.in_order(), start=1)
+        return [(f"{prefix}-{number}", place) for number, place in numbered if place.cell_id is not None]
+
 
 def key_of(study: Study, cell: Mapping[str, str]) -> CellKey:
     """A cell's place in the study's factors; a factor it does not name counts as empty."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from longlook.model import ClaimResult, Contrast, Verdict
+from longlook.model import ClaimResult, Contrast, Study, Verdict
 from longlook.report import colours, facts, repeats, text, wording
 from longlook.report.cellcharts import cell_charts
 from longlook.report.cells import CellDetail, CellDetails
@@ -50,6 +50,11 @@ class ContrastSection:
     charts: Mapping[str, Any]
     specs: Mapping[str, Any]
     figures: Mapping[str, Any]
+
+
+def contrast_anchors(study: Study) -> dict[str, str]:
+    """Contrast → the anchor of its section; those of its cells begin with it."""
+    return {contrast.name: f"c{number}" for number, contrast in enumerate(study.contrasts, start=1)}
 
 
 def make_section(content: ReportContent, contrast: Contrast, anchor: str, file_name: str) -> ContrastSection:

@@ -2,10 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from longlook.model import ArmLevel, Better, Claim, ClaimResult, Contrast, Estimate, Expected, Verdict
-from longlook.report.content import ReportContent
+from longlook.model import ArmLevel, Better, Claim, ClaimResult, Contrast, Estimate, Expected, Study, Verdict
+from longlook.report.content import MetricFacts, ReportContent, short_labels
 
 SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}
 RESULT_SYMBOLS = {"reproduced": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "–"}
@@ -147,6 +147,45 @@ def published(claim: Claim) -> str:
     if claim.clipped_at_pct is not None and abs(claim.effect_pct) >= claim.clipped_at_pct:
         shown = f"{'≥' if claim.effect_pct > 0 else '≤'}{NBSP}{shown}"
     return shown if claim.significant else f"{shown} n.s."
+
+
+def statement(claim: Claim, study: Study, metrics: Mapping[str, MetricFacts]) -> str:
+    """A claim as a sentence made of its data: who against whom, in what, by how much, where."""
+    where = f", at {listed_cell(claim.cell)}" if claim.cell else ""
+    if claim.expected is not None:
+        return f"{_level_statement(claim.expected, study, metrics)}{where}."
+    arms = short_labels(study)
+    contrast = next((item for item in study.contrasts if item.name == claim.contrast), None)
+    if contrast is None:
+        return f"{claim.contrast}: {published(claim)}{where}."
+    contender, baseline = arms.get(contrast.contender, ""), arms.get(contrast.baseline, "")
+    metric = inner(metrics[contrast.metric].label) if contrast.metric in metrics else contrast.metric
+    if not claim.significant:
+        return f"{contender} and {baseline} do not differ significantly in {metric}{where}."
+    if claim.effect_pct is None and claim.direction is None:
+        return f"{contender} and {baseline} differ in {metric}, the source does not say which way{where}."
+    better = claim.direction or (Verdict.BETTER if (claim.effect_pct or 0) > 0 else Verdict.WORSE)
+    amount = ""
+    if claim.effect_pct is not None:
+        clipped = claim.clipped_at_pct is not None and abs(claim.effect_pct) >= claim.clipped_at_pct
+        amount = f" by {points(abs(claim.effect_pct))}{NBSP}%{' or more' if clipped else ''}"
+    return f"{contender} is {better} than {baseline} in {metric}{amount}{where}."
+
+
+def _level_statement(expected: Expected, study: Study, metrics: Mapping[str, MetricFacts]) -> str:
+    arm = short_labels(study).get(expected.arm, expected.arm)
+    facts = metrics.get(expected.metric)
+    metric, unit = (inner(facts.label), facts.unit) if facts else (expected.metric, "")
+    if expected.published is not None:
+        return f"{arm}: {metric} is {quantity(expected.published, unit)}"
+    bounds = [("at least", expected.at_least), ("at most", expected.at_most)]
+    said = " and ".join(f"{words} {quantity(bound, unit)}" for words, bound in bounds if bound is not None)
+    return f"{arm}: {metric} is {said}" if said else f"{arm}: {metric}"
+
+
+def listed_cell(cell: Mapping[str, str]) -> str:
+    """`rate 10Mbit, size 5KB`."""
+    return ", ".join(f"{name} {level}" for name, level in cell.items())
 
 
 def _published_level(expected: Expected) -> str:
