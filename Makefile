@@ -34,6 +34,7 @@ demo: ready
 test: ready
 	cargo test --quiet --workspace
 	cd adapters/quic-go && go test ./...
+	cd adapters/traffic && go test ./...
 	$(BIN)/pytest -m "not stacks"
 
 # Every version of every stack: hours where nothing is installed yet. Failures of one do not stop the rest.
@@ -52,6 +53,7 @@ lint: build
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	cd adapters/quic-go && test -z "$$(gofmt -l .)" && go vet ./...
+	cd adapters/traffic && test -z "$$(gofmt -l .)" && go vet ./...
 
 bench: ready
 	$(BIN)/python -m benches

@@ -74,6 +74,7 @@ def content(
 
 
 def _fill(folder: Path, write: Callable[[Writer], tuple[tuple[str, ...], ...]]) -> None:
+    (folder / "root").mkdir()  # flows of bare datagrams need no file
     writer = Writer(folder / "root")
     phases = write(writer)
     (folder / "root" / PRIME_PATH.removeprefix("/")).write_bytes(b"\n")

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from longlook.model import Endpoint, Flow, Scalar, Trial, Workload
 
+DATAGRAM_PROTOCOLS = ("udp",)
+"""Bare datagrams: cross traffic that fetches nothing. What is neither these nor QUIC runs over the kernel's TCP."""
 MOST_SEATS = 100
 """Pairs of addresses in the laboratory's subnet of 254."""
 DURATION = "duration_s"
@@ -53,14 +55,17 @@ def content_parameters(trial: Trial) -> dict[str, Scalar]:
     """What of a trial decides which files are served."""
     if not trial.flows:
         return dict(trial.workload.parameters)
+    paths = {path for flow in trial.flows for phase in phases_of(flow) for path in phase}
     sizes = sorted({flow.object_bytes for flow in trial.flows if flow.object_bytes is not None})
-    endless = trial.workload.parameters.get(ENDLESS, 0) if any(flow.object_bytes is None for flow in trial.flows) else 0
+    endless = trial.workload.parameters.get(ENDLESS, 0) if endless_path() in paths else 0
     return {OBJECTS: ",".join(map(str, sizes)), ENDLESS: endless}
 
 
-def object_path(flow: Flow) -> str:
+def phases_of(flow: Flow) -> tuple[tuple[str, ...], ...]:
     """What a flow's client asks for."""
-    return endless_path() if flow.object_bytes is None else whole_path(flow.object_bytes)
+    if flow.protocol in DATAGRAM_PROTOCOLS:
+        return ()
+    return ((endless_path() if flow.object_bytes is None else whole_path(flow.object_bytes),),)
 
 
 def endless_path() -> str:

@@ -1,7 +1,7 @@
 """Adapters in Go that exist for several versions of a library: the right files, release of Go and patch for each.
 
 Below an adapter's folder:
-    *.go, go.mod, go.sum      the newest version's
+    *.go, go.mod, go.sum      the newest version's; an adapter without libraries has nothing else
     versions/VERSION/         go.mod and go.sum of another version
     _older/NAME-until-X.Y.go  stands in for NAME.go (or is added) up to X.Y; of several, the first that reaches it
     _patches/VERSION/         *.patch for the library's sources of that version, *.go that stand in where these apply
@@ -47,7 +47,8 @@ def assembled(adapter: Path, version: str, renamed: tuple[str, str] | None = Non
 
 def _files(adapter: Path, version: str) -> Iterator[tuple[Path, str]]:
     files = {path.name: path for path in adapter.glob("*.go") if not path.name.endswith("_test.go")}
-    files |= {name: adapter / name for name in ("go.mod", "go.sum")}
+    modules = ("go.mod", "go.sum")  # without dependencies there are no sums
+    files |= {name: adapter / name for name in modules if (adapter / name).exists()}
     library = version.removesuffix(PATCHED)
     files |= _older(adapter / "_older", release_of(library))
     own = adapter / "versions" / library

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from longlook import tcp
+from longlook.flows import DATAGRAM_PROTOCOLS
 from longlook.model import Arm, Scalar
 from longlook.study_catalogue import Catalogue
 from longlook.study_errors import SettingError
@@ -30,7 +31,11 @@ def resolve_arm(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) 
     """The arm in a cell with these settings; SettingError where it cannot be."""
     how = resolve_circumstances(arm, settings)
     if not catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
-        return Entry(resolve_contestant(arm, settings, catalogue), how)
+        contestant = resolve_contestant(arm, settings, catalogue)
+        if contestant.protocol in DATAGRAM_PROTOCOLS:
+            message = f"{contestant.protocol} is cross traffic alone, which only the workload compete has (flows.GROUP)"
+            raise SettingError("protocol", message)
+        return Entry(contestant, how)
     if how.client_cpu_share is not None:
         raise SettingError("client_cpu", "is for one client; of several that compete none can be limited")
     groups = groups_of(arm, settings, catalogue)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from longlook import tcp, units
 from longlook.draws import uniform
-from longlook.flows import DURATION, MOST_SEATS
+from longlook.flows import DATAGRAM_PROTOCOLS, DURATION, MOST_SEATS
 from longlook.model import Arm, ConnectionState, Flow, Scalar
 from longlook.network_values import call
 from longlook.study_catalogue import Catalogue
@@ -97,33 +97,37 @@ def groups_of(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) ->
 
 
 def draw(groups: Iterable[Group], seed: int, duration_s: float | None) -> tuple[Flow, ...]:
-    """The flows of a round. Flow by flow in order the same seed gives the same start, whatever the flows are."""
+    """The flows of a round. Flow by flow in order the same seed gives the same start, whatever the flows are.
+
+    Cross traffic is drawn by its group's name instead, so that it is the same whatever it stands in the way of.
+    """
     flows: list[Flow] = []
     seat = 0
     for group in groups:
         numbers = range(group.count) if group.arrivals_per_s is None else range(1)
         for number in numbers:
+            place = (group.name, number) if group.cross else (seat,)
             if group.arrivals_per_s is not None:
-                flows += _arrivals(group, seat, seed, duration_s or 0.0)
+                flows += _arrivals(group, seat, place, seed, duration_s or 0.0)
             else:
                 name = group.name if group.count == 1 else f"{group.name}-{number + 1}"
-                start_s = group.start_ns / 1e9 * (uniform("start", seed, seat) if group.start_random else 1)
+                start_s = group.start_ns / 1e9 * (uniform("start", seed, *place) if group.start_random else 1)
                 size = None if group.size is None else group.size.bytes
                 flows.append(_flow(group, name, seat, start_s, size))
             seat += 1
     return tuple(flows)
 
 
-def _arrivals(group: Group, seat: int, seed: int, duration_s: float) -> list[Flow]:
+def _arrivals(group: Group, seat: int, place: Iterable[str | int], seed: int, duration_s: float) -> list[Flow]:
     """Flows that come at random, as a Poisson process, until all stop."""
     rate = group.arrivals_per_s or 0.0
     found: list[Flow] = []
     at_s = 0.0
     while len(found) < _MOST_ARRIVALS:
-        at_s -= math.log(1 - uniform("gap", seed, seat, len(found))) / rate
+        at_s -= math.log(1 - uniform("gap", seed, *place, len(found))) / rate
         if at_s >= duration_s:
             break
-        size = _drawn_bytes(group.size or Size(1), uniform("size", seed, seat, len(found)))
+        size = _drawn_bytes(group.size or Size(1), uniform("size", seed, *place, len(found)))
         found.append(_flow(group, f"{group.name}-{len(found) + 1}", seat, at_s, size))
     return found
 
@@ -165,7 +169,10 @@ def _group(arm: Arm, name: str, settings: Mapping[str, Scalar], catalogue: Catal
     }
     said = {key: own.pop(key) for key in _CHECKS if key in own}
     merged = tcp.with_presets(common, own)
-    if str(merged.get("protocol")) in QUIC_PROTOCOLS:  # what the arm says of TCP is for its flows over TCP
+    if str(merged.get("protocol")) in (
+        *QUIC_PROTOCOLS,
+        *DATAGRAM_PROTOCOLS,
+    ):  # what the arm says of TCP is for its flows over TCP
         own = {key: value for key, value in own.items() if key not in _TCP_KEYS or key in _of_group(arm.settings, name)}
     try:
         contestant = resolve_contestant(Arm(arm.name, arm.label, own), common, catalogue)
@@ -186,6 +193,13 @@ def _made(
     cross = bool(said.get("cross", arrivals is not None))
     if catalogue.stacks[contestant.client.stack].client_command is None:
         raise SettingError("client", f"{contestant.client.stack} stays warm between trials, which flows cannot share")
+    datagrams = contestant.protocol in DATAGRAM_PROTOCOLS
+    if datagrams and not cross:
+        raise SettingError("cross", f"{contestant.protocol} only stands in the way of others: write cross = true")
+    if datagrams and (unfit := next((key for key in ("arrivals", "object") if key in said), None)):
+        raise SettingError(
+            unfit, f"{contestant.protocol} is sent until all flows stop: its server's knobs say how much"
+        )
     if arrivals is not None and ("count" in said or not cross or "object" not in said):
         raise SettingError("arrivals", "is for cross traffic with an object, and without a count")
     if arrivals is not None and contestant.connection is not ConnectionState.COLD:
@@ -193,7 +207,7 @@ def _made(
     duration_s = _duration_s(settings)
     if arrivals is not None and (duration_s is None or float(arrivals) * duration_s > _MOST_ARRIVALS / 2):
         raise SettingError("arrivals", f"at most {_MOST_ARRIVALS // 2} flows within the duration, which must be set")
-    written = said.get("object", settings.get(f"{WORKLOAD_PREFIX}object"))
+    written = None if datagrams else said.get("object", settings.get(f"{WORKLOAD_PREFIX}object"))
     size = None if written is None else _size(str(written))
     if size is not None and size.shape is not None and arrivals is None:
         raise SettingError("object", "a law of sizes is for flows that come and go: set arrivals")

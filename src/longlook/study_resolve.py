@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from longlook import network, tcp, units
-from longlook.flows import DURATION, ENDLESS
+from longlook.flows import DATAGRAM_PROTOCOLS, DURATION, ENDLESS
 from longlook.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, Study, Workload
 from longlook.network_stages import BOTTLENECKS, largest_rate_bps
 from longlook.stacks import Knob, Stack
@@ -13,7 +13,6 @@ from longlook.study_catalogue import Catalogue
 from longlook.study_errors import SettingError, allowed
 from longlook.study_settings import (
     ARM_CONDITIONS,
-    DATAGRAM_PROTOCOLS,
     NO_CPU_LIMIT,
     QUIC_PROTOCOLS,
     WORKLOAD_PREFIX,
@@ -195,7 +194,7 @@ def _lacks(stack: Stack, version: str, name: str) -> str:
     return f"has it {', '.join(span)}, but not in {version}"
 
 
-_QUANTITIES: Mapping[str, Callable[[object], int]] = {"bytes": units.parse_size}
+_QUANTITIES: Mapping[str, Callable[[object], int]] = {"bytes": units.parse_size, "bit/s": units.parse_rate}
 
 
 def _knob_value(key: str, knob: Knob, value: Scalar) -> Scalar:

@@ -15,8 +15,6 @@ from longlook.workloads import Parameter, WorkloadKind
 
 QUIC_PROTOCOLS = ("h3", "hq")
 """Protocols that run over QUIC."""
-DATAGRAM_PROTOCOLS = ("udp",)
-"""Bare datagrams, of cross traffic; all other protocols run over the kernel's TCP."""
 
 KERNEL_CONGESTION_CONTROLS = (
     *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois"),

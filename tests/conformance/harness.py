@@ -18,6 +18,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from longlook import registry, tls
+from longlook.flows import DATAGRAM_PROTOCOLS
 from longlook.job import Content, Program
 from longlook.model import ConnectionState, Scalar
 from longlook.setup import parse_part
@@ -79,7 +80,7 @@ def usual(part: str) -> bool:
 
 
 def pairs() -> list[tuple[str, str, str]]:
-    """(server, client, protocol): each version with itself where it has both roles, else with the reference."""
+    """(server, client, protocol) that fetch: each version with itself where it has both roles, else the reference."""
     couples = {
         (part if has(part, "server") else REFERENCE, part if has(part, "client") else REFERENCE) for part in parts()
     }
@@ -87,7 +88,7 @@ def pairs() -> list[tuple[str, str, str]]:
         (server, client, protocol)
         for server, client in sorted(couples)
         for protocol in protocols_of(server)
-        if protocol in protocols_of(client)
+        if protocol in protocols_of(client) and protocol not in DATAGRAM_PROTOCOLS
     ]
 
 

@@ -287,6 +287,21 @@ def test_the_flow_at_fault_is_named_and_not_the_first() -> None:
     assert str(found.reason).startswith("flow tcp-2: the server ended before the client was done")
 
 
+def test_a_server_that_fails_before_any_flow_has_started_is_told() -> None:
+    waiting = replace(STOPPED, started=False, client=Evidence(), server=Evidence((READY,)))
+    refused = {"event": "error", "reason": "knob x", "supported": False}
+    for stopped, server, outcome in (
+        (Stopped.SERVER_ENDED, Evidence((refused,), (), 127), Outcome.UNSUPPORTED),
+        (Stopped.SERVER_ENDED, Evidence((), (), 1), Outcome.FAILED),
+        (Stopped.SERVER_STARTED_LATE, Evidence(), Outcome.TIMED_OUT),
+    ):
+        found = judge_all(
+            [replace(waiting, stopped=stopped), replace(waiting, stopped=stopped, flow="b", server=server)]
+        )
+        assert found.outcome is outcome
+        assert str(found.reason).startswith("flow b: ")
+
+
 def test_of_a_server_that_tells_when_all_is_over_the_clients_word_counts() -> None:
     said = {**opened(1), "resumed": False, "used_0rtt": False, "congestion_control": "cubic"}
     silent = replace(STOPPED, client=Evidence((said,)), server=Evidence((READY,)))

@@ -21,6 +21,8 @@ MODELLED = {"bbr", "bbr2"}
 KNOBS: Mapping[str, Knob] = {
     **{name: knob(minimum=1) for name in PROOFS},
     "congestion_control": knob(str, choices=("reno", "cubic", "bbr")),
+    "law": knob(str, choices=("fixed", "exponential")),
+    **{name: knob(float) for name in ("on", "off")},
     **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt", "retry")},
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
 }
@@ -222,6 +224,38 @@ def test_largest_datagram() -> None:
 def test_marks_on_the_wire() -> None:
     assert judged("ecn", {"on": sized(1_200, 2), "off": sized(1_200)}).status is Status.PASSED
     assert judged("ecn", {"on": sized(1_200, 2), "off": sized(1_200, 2)}).status is Status.FAILED
+
+
+def periodic(on_s: float, off_s: float, number: int = 20, spread: float = 0.0) -> Seen:
+    """Packets every 2.5 ms in periods, whose lengths are drawn where `spread` is 1."""
+    random = np.random.default_rng(1)
+    lengths_s = [mean_s * (1 + spread * (random.exponential() - 1)) for mean_s in (on_s, off_s) * number]
+    ends_s = np.cumsum(lengths_s)
+    begins_s = np.concatenate([[0.0], ends_s[1:-1:2]])
+    return seen(
+        packets(data(np.concatenate([np.arange(*span, 0.0025) for span in zip(begins_s, ends_s[::2], strict=True)])))
+    )
+
+
+def test_bare_datagrams_have_their_rate_and_size() -> None:
+    rates = {f"{bps:g}": seen(packets(data(np.arange(0, 3, 1_228 * 8 / bps).tolist()))) for bps in (1e6, 8e6)}
+    assert judged("rate", rates).status is Status.PASSED
+    assert judged("rate", dict.fromkeys(rates, rates["1e+06"])).status is Status.FAILED
+    sizes = {"400": sized(400), "1400": sized(1_400)}
+    assert judged("packet_size", sizes).status is Status.PASSED
+    mixed = seen(packets([*data([0.0], 400), *data([0.1], 401)]))
+    assert judged("packet_size", {**sizes, "400": mixed}).status is Status.FAILED
+
+
+def test_periods_of_bare_datagrams_have_their_lengths_and_law() -> None:
+    for name, lengths in (("on", ((0.5, 1.0), (2.0, 1.0))), ("off", ((1.0, 0.5), (1.0, 2.0)))):
+        good = dict(zip(("0.5", "2"), (periodic(*each) for each in lengths), strict=True))
+        assert judged(name, good).status is Status.PASSED
+        assert judged(name, {**good, "2": periodic(1.0, 1.0)}).status is Status.FAILED
+    fixed, drawn = periodic(0.2, 0.2, 120), periodic(0.2, 0.2, 120, spread=1.0)
+    assert judged("law", {"fixed": fixed, "exponential": drawn}).status is Status.PASSED
+    assert judged("law", {"fixed": drawn, "exponential": fixed}).status is Status.FAILED
+    assert judged("law", {"fixed": fixed, "exponential": fixed}).status is Status.FAILED
 
 
 def told(**keys: bool) -> Seen:

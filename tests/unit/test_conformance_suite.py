@@ -15,6 +15,7 @@ from longlook.conformance.page import write_page
 from longlook.conformance.proofs import PROOFS
 from longlook.conformance.qlogs import count, events_of, parameters
 from longlook.conformance.runner import judged
+from longlook.conformance.session import matrices
 from longlook.conformance.subject import Subject, subject
 from longlook.conformance.suite import checks, knobs
 from longlook.errors import InputError
@@ -68,6 +69,21 @@ def test_each_check_has_a_name_of_its_own_and_trials_that_can_be_run() -> None:
         for check in named(checks(subject(name))).values():
             for want in check.wants.values():
                 assert codec.encode(want.trial())
+
+
+def test_of_bare_datagrams_no_objects_are_asked() -> None:
+    suite = named(checks(subject("traffic")))
+    for name in ("page over udp (server)", "download over udp (client)", "one line per object over udp (client)"):
+        assert suite[name].judge({}).status is Status.NOT_APPLICABLE
+    trial = suite["connection cold over udp (server)"].wants["trial"].trial()
+    assert [(flow.protocol, flow.cross) for flow in trial.flows] == [("udp", True)]
+    assert trial.congestion_control is None
+    cold = suite["connection cold over udp (client)"]
+    line = {"event": "connection", "resumed": False}
+    assert cold.judge({"trial": seen(client=[line], server=[line])}).status is Status.PASSED
+    assert cold.judge({"trial": seen(server=[line])}).status is Status.FAILED
+    with pytest.raises(InputError, match="udp fetches none"):
+        matrices((), ("udp",), "virtual", Path("nowhere"), print)
 
 
 def test_a_version_is_checked_for_what_it_declares(registered: Stack) -> None:

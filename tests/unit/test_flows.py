@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from longlook.errors import InputError
-from longlook.flows import content_parameters
+from longlook.flows import content_parameters, phases_of
 from longlook.model import Plan, Trial
 from longlook.plan import make_plan
 from longlook.study import read_study
-from longlook.study_flows import Size, _drawn_bytes, draw
+from longlook.study_catalogue import installed
+from longlook.study_flows import Size, _drawn_bytes, draw, groups_of
 
 STUDY = """
 schema = 1
@@ -136,6 +137,45 @@ def test_flows_that_come_and_go_share_a_seat_and_have_sizes_of_a_law(tmp_path: P
     assert all(flow.start_s < 20 for flow in flows)
 
 
+NOISE = (
+    'flows.noise = { protocol = "udp", server = "traffic", client = "traffic", cross = true, count = 2, '
+    'server_knobs.rate = "1.5Mbit", server_knobs.on = 2, server_knobs.off = 2 }'
+)
+
+
+def with_noise(folder: Path, *changes: tuple[str, str]) -> Plan:
+    both = ("\n[defaults]", f"{NOISE}\n\n[defaults]")
+    return plan_of(folder, ("\n[arms.tcp]", f"{NOISE}\n\n[arms.tcp]"), both, *changes)
+
+
+def test_cross_traffic_over_udp_fetches_nothing(tmp_path: Path) -> None:
+    quic, tcp, *noise = trials(with_noise(tmp_path), "quic", "1")[0].flows
+    assert [flow.name for flow in noise] == ["noise-1", "noise-2"]
+    for flow in noise:
+        assert flow.cross and flow.object_bytes is None and flow.congestion_control is None
+        assert flow.server.knobs == {"rate": 1_500_000, "on": 2.0, "off": 2.0}
+        assert phases_of(flow) == ()
+    assert phases_of(quic) == phases_of(tcp) == (("/endless.bin",),)
+
+
+def test_cross_traffic_needs_no_file_where_all_others_have_their_own(tmp_path: Path) -> None:
+    trial = trials(with_noise(tmp_path, ('duration = "20s"', 'object = "2MB"')), "quic", "1")[0]
+    assert trial.flows[-1].object_bytes is None
+    assert content_parameters(trial) == {"objects_bytes": "2000000", "endless_bytes": 0}
+
+
+def test_cross_traffic_is_the_same_whatever_it_stands_in_the_way_of(tmp_path: Path) -> None:
+    with_noise(tmp_path)
+    study = read_study(tmp_path / "flows.toml")
+
+    def starts(against: int) -> list[float]:
+        groups = groups_of(study.arms[0], {**study.settings, "flows.tcp.count": against}, installed())
+        return [flow.start_s for flow in draw(groups, 5, 20.0) if flow.cross]
+
+    assert starts(1) == starts(4)
+    assert len(set(starts(1))) == 2
+
+
 def test_drawn_sizes_are_few_and_their_mean_is_near_the_law() -> None:
     sizes = [_drawn_bytes(Size(30_000, 2.0), (number + 0.5) / 2000) for number in range(2000)]
     assert len(set(sizes)) <= 13
@@ -186,6 +226,26 @@ MISTAKES: dict[str, tuple[tuple[str, str], list[str]]] = {
         ('{ protocol = "h3" }', '{ protocol = "h3", arrivals = 1, count = 2, object = "1KB" }'),
         ["flows.subject.arrivals", "without a count"],
     ),
+    "udp that competes": (
+        ('{ protocol = "h3" }', '{ protocol = "udp", server = "traffic", client = "traffic" }'),
+        ["flows.subject.cross", "write cross = true"],
+    ),
+    "udp that fetches": (
+        ("flows.tcp = { ", f'{NOISE[:-1]}, object = "1MB" }}\nflows.tcp = {{ '),
+        ["flows.noise.object", "knobs say how much"],
+    ),
+    "udp that comes and goes": (
+        ("flows.tcp = { ", f"{NOISE[:-1]}, arrivals = 1 }}\nflows.tcp = {{ "),
+        ["flows.noise.arrivals", "knobs say how much"],
+    ),
+    "udp of a stack that has it not": (
+        ("flows.tcp = { ", 'flows.noise = { protocol = "udp", cross = true }\nflows.tcp = { '),
+        ["flows.noise.protocol", "server quic-go"],
+    ),
+    "a rate in bytes": (
+        ("flows.tcp = { ", NOISE.replace("1.5Mbit", "1MB") + "\nflows.tcp = { "),
+        ["flows.noise.server_knobs.rate", "bits per second"],
+    ),
     "a share of a CPU": (("[defaults]", '[defaults]\nclient_cpu = "50%"'), ["client_cpu", "none can be limited"]),
     "a queue below one packet": (('queue = "30KB"', 'queue = "1000B"'), ["network.queue", "1500"]),
 }
@@ -198,6 +258,20 @@ def test_a_mistake_says_where_it_is_and_what_is_allowed(
     with pytest.raises(InputError) as caught:
         plan_of(tmp_path, change)
     assert all(part in str(caught.value) for part in parts), str(caught.value)
+
+
+def test_udp_needs_the_workload_that_has_cross_traffic(tmp_path: Path) -> None:
+    udp = 'protocol = "udp"\nserver = "traffic"\nclient = "traffic"'
+    changes = [
+        ('flows.subject = { protocol = "h3" }\nflows.tcp = { protocol = "h2" }', udp),
+        ('flows.subject = { protocol = "h2" }\nflows.tcp = { protocol = "h2" }', 'protocol = "h2"'),
+        ('kind = "compete"\nduration = "20s"', 'kind = "download"\nobject = "1MB"'),
+        ('sets = "flows.tcp.count"\nlevels = [0, 1, 4]', 'sets = "network.rate"\nlevels = ["5Mbit"]'),
+        ('metrics = ["share_of_used"]', 'metrics = ["goodput"]'),
+        ('metric = "share_of_used"', 'metric = "goodput"'),
+    ]
+    with pytest.raises(InputError, match="udp is cross traffic alone"):
+        plan_of(tmp_path, *changes)
 
 
 def test_flows_need_the_workload_that_has_them(tmp_path: Path) -> None:

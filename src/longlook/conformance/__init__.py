@@ -10,7 +10,8 @@ from enum import StrEnum
 
 from longlook import codec
 from longlook.conformance.evidence import Seen
-from longlook.model import Capture, ConnectionState, Endpoint, Link, Trial, Workload
+from longlook.flows import DATAGRAM_PROTOCOLS
+from longlook.model import Capture, ConnectionState, Endpoint, Flow, Link, Trial, Workload
 
 
 class Status(StrEnum):
@@ -49,8 +50,12 @@ class Want:
     seed: int = 1
 
     def trial(self) -> Trial:
-        """The same as the engines take it; equal wants are one trial."""
+        """The same as the engines take it; equal wants are one trial.
+
+        Bare datagrams come as cross traffic that meets nobody, since they fetch nothing that could end a trial.
+        """
         identity = codec.content_hash(self)
+        datagrams = self.protocol in DATAGRAM_PROTOCOLS
         return Trial(
             id=identity,
             study="conformance",
@@ -63,11 +68,28 @@ class Want:
             workload=self.workload,
             protocol=self.protocol,
             connection=self.connection,
-            congestion_control=None if self.protocol == "h3" else "cubic",
+            congestion_control=None if datagrams or self.protocol == "h3" else "cubic",
             server=self.server,
             client=self.client,
             timeout_s=self.timeout_s,
             capture=Capture(qlog=self.qlog),
+            flows=(self._flow(),) if datagrams else (),
+        )
+
+    def _flow(self) -> Flow:
+        return Flow(
+            name="traffic",
+            group="traffic",
+            cross=True,
+            seat=0,
+            start_s=0.0,
+            object_bytes=None,
+            protocol=self.protocol,
+            connection=self.connection,
+            congestion_control=None,
+            initial_window_packets=None,
+            server=self.server,
+            client=self.client,
         )
 
 

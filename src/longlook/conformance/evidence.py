@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from longlook.conformance.qlogs import Event, read_qlog
 from longlook.model import Outcome, Run, Trial
 from longlook.normalise import normalise_trial
+from longlook.normalise.contest import FLOWS
 from longlook.timeline import Kind, Timeline
 
 Line = Mapping[str, Any]
@@ -89,9 +90,10 @@ class Seen:
 def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
     """The evidence in a trial's folder. What is missing or damaged is absent here: a proof then finds nothing."""
     qlogs = {role: _files(folder / "qlog" / role) for role in ("client", "server")}
+    own = folder / FLOWS / trial.flows[0].name if trial.flows else folder
     return Seen(
         run=run,
-        lines={role: _lines(folder / f"{role}.jsonl") for role in ("client", "server")},
+        lines={role: _lines(own / f"{role}.jsonl") for role in ("client", "server")},
         packets=packets_of(normalise_trial(folder, trial, run)),
         qlogs={role: [event for file in files for event in read_qlog(file)] for role, files in qlogs.items()},
         logs={role: len(files) for role, files in qlogs.items()},

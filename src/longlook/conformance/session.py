@@ -15,6 +15,7 @@ from longlook.conformance.subject import Subject, subject
 from longlook.engines import Engine
 from longlook.engines.choice import make_engine
 from longlook.errors import InputError, LonglookError
+from longlook.flows import DATAGRAM_PROTOCOLS
 from longlook.setup import install
 from longlook.stacks import Stack
 from longlook.stacks_catalogue import is_installed, selected
@@ -69,6 +70,8 @@ def matrices(
 
     `every`: of all installed versions, not only the newest. What is named and cannot be installed is said and left out.
     """
+    if fetchless := [protocol for protocol in protocols if protocol in DATAGRAM_PROTOCOLS]:
+        raise InputError(f"a matrix is of objects that arrive, and {fetchless[0]} fetches none", "h3 or h2")
     ends = list(_ready(names, say, every=every))
     made = []
     with make_engine(engine) as entered:

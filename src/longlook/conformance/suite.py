@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from longlook.conformance import Check, verdict
 from longlook.conformance.basics import basics
-from longlook.conformance.proofs import OVER_TCP, PROOFS
+from longlook.conformance.proofs import PROOFS, proven_over
 from longlook.conformance.proofs.ask import Ask
 from longlook.conformance.subject import Subject, ample_knobs, protocols_of
 from longlook.stacks import Knob
@@ -27,10 +27,10 @@ def knobs(subject: Subject) -> Iterator[Check]:
                 proof = PROOFS.get(name)
                 if proof is None:
                     yield _unproven(ask, "there is no proof of this knob: add one to conformance/proofs")
-                elif protocol != "h3" and name not in OVER_TCP:
-                    yield _unproven(
-                        ask, f"its proof is QUIC's: its Knob must say protocols, or {protocol} needs a proof"
-                    )
+                elif protocol not in proven_over(name):
+                    known = ", ".join(proven_over(name))
+                    why = f"its proof is of {known}: its Knob must say protocols, or {protocol} needs a proof"
+                    yield _unproven(ask, why)
                 else:
                     yield proof(ask)
 

@@ -100,7 +100,7 @@ def _innocence(case: Case) -> int:
 
 def judge(case: Case) -> Judgement:
     """The first thing that went wrong, in the order of how much it explains; ok when nothing did."""
-    if not case.started:
+    if not case.started and _innocence(case) > 0:
         return Judgement(Outcome.OK)
     for check in (_support, _link, _server, _client, _objects, _protocol, _connections, _congestion_control):
         if (found := check(case)) is not None:

@@ -42,7 +42,7 @@ def start_server(
         "server",
         command.argv,
         side.namespace,
-        surroundings.environment(captures(trial.capture, Path(job.folder), "server", name), command.env),
+        surroundings.environment(_told(job, "server", name), command.env),
         stdout_log=folder / "server.jsonl",
         stderr_log=folder / "server.stderr",
     )
@@ -64,8 +64,16 @@ def plain_client(
         raise InputError(f"stack {stack.name} has no client that ends with its job", "see: longlook stacks list")
     job_file = folder / "client.json"
     command = stack.client_command(program, str(job_file))
-    env = surroundings.environment(captures(trial.capture, Path(job.folder), "client", name), command.env)
+    env = surroundings.environment(_told(job, "client", name), command.env)
     return PlainClient(command, env, side, folder, job_file, quota)
+
+
+def _told(job: Job, role: str, name: str) -> Mapping[str, str]:
+    """What a program is told in its environment. One of several flows gets the source of what it may do at random: the
+    trial's seed, which all arms of a round have, and its own name, so that no two flows do the same.
+    """
+    source = {"LONGLOOK_SEED": str(job.trial.seed), "LONGLOOK_FLOW": name} if name else {}
+    return {**captures(job.trial.capture, Path(job.folder), role, name), **source}
 
 
 def captures(capture: Capture, folder: Path, role: str, name: str) -> Mapping[str, str]:

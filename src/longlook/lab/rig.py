@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from longlook.flows import object_path, program_role, view_of
+from longlook.flows import phases_of, program_role, view_of
 from longlook.job import Job, Program
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
@@ -239,8 +239,7 @@ class Rig:
             program = self._job.programs[program_role(flow.server)]
             servers[flow.seat] = self._start_server(trial, program, where, folder, flow.name)
         client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
-        phases = ((object_path(flow),),)
-        self.pairs.append(Pair(trial, client, servers[flow.seat], where, folder, phases, flow))
+        self.pairs.append(Pair(trial, client, servers[flow.seat], where, folder, phases_of(flow), flow))
 
     def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:
         job = replace(self._job, trial=trial)

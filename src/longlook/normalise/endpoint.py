@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from longlook.flows import DATAGRAM_PROTOCOLS
 from longlook.model import Vantage
 from longlook.normalise.lines import (
     Account,
@@ -188,8 +189,8 @@ def handshake_name(line: Line) -> str | None:
 
 
 def transport_of(protocol: str | None) -> str:
-    """`udp` for HTTP/3, `tcp` for what is spoken over TCP."""
-    return "udp" if protocol is not None and protocol.startswith("h3") else "tcp"
+    """`udp` for HTTP/3 and bare datagrams, `tcp` for what is spoken over TCP."""
+    return "udp" if protocol is not None and (protocol.startswith("h3") or protocol in DATAGRAM_PROTOCOLS) else "tcp"
 
 
 def flow_name(protocol: str | None, client: str | None, server: str | None) -> str:

@@ -7,16 +7,24 @@ setting decides nothing that this laboratory transfers is not applicable, and sa
 from collections.abc import Callable, Mapping
 
 from longlook.conformance import Check
-from longlook.conformance.proofs import acks, congestion, datagrams, pace, recovery, start, streams, windows
+from longlook.conformance.proofs import acks, congestion, datagrams, pace, recovery, start, streams, traffic, windows
 from longlook.conformance.proofs.ask import Ask
+from longlook.flows import DATAGRAM_PROTOCOLS
 
 Proof = Callable[[Ask], Check]
 
 PROOFS: Mapping[str, Proof] = {
     name: proof
-    for module in (windows, streams, congestion, recovery, pace, acks, datagrams, start)
+    for module in (windows, streams, congestion, recovery, pace, acks, datagrams, start, traffic)
     for name, proof in module.PROOFS.items()
 }
 
-OVER_TCP = frozenset({"max_incoming_streams"})
-"""Knobs that mean something with h2 too."""
+_PROTOCOLS: Mapping[str, tuple[str, ...]] = {
+    "max_incoming_streams": ("h3", "h2"),
+    **dict.fromkeys(traffic.PROOFS, DATAGRAM_PROTOCOLS),
+}
+
+
+def proven_over(name: str) -> tuple[str, ...]:
+    """The protocols for which a knob's proof holds."""
+    return _PROTOCOLS.get(name, ("h3",))

@@ -1,0 +1,3 @@
+module longlook.example/adapters/traffic
+
+go 1.26.0

@@ -1,0 +1,76 @@
+"""traffic: constant and on-off cross traffic over bare UDP (adapters/traffic), for flows that are `cross`."""
+
+from pathlib import Path
+
+from longlook.errors import MachineError
+from longlook.installing import build, is_built
+from longlook.installing_go import FLAGS, assembled, compile_go, toolchain
+from longlook.job import Program
+from longlook.model import ConnectionState
+from longlook.paths import adapters_dir
+from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
+
+_NAME = "traffic"
+_MODULE = "longlook.example/adapters/traffic"
+_SERVER = ("server",)
+
+_KNOBS = {
+    "rate": Knob(
+        int, "bit/s", 1_000_000, "IP packets while it sends", _SERVER, minimum=1_000, maximum=1_000_000_000
+    ),
+    "packet_size": Knob(int, "bytes", 1_200, "UDP payload of each packet", _SERVER, minimum=64, maximum=1_472),
+    "on": Knob(float, "seconds", 1.0, "mean length of a period of sending", _SERVER, minimum=0.001, maximum=3_600),
+    "off": Knob(
+        float, "seconds", 0.0, "mean length of a pause after each such period; 0: none", _SERVER,
+        minimum=0, maximum=3_600,
+    ),
+    "law": Knob(str, None, "fixed", "of the lengths of periods", _SERVER, choices=("fixed", "exponential")),
+}  # fmt: skip
+
+
+def install(version: str) -> Program:
+    """Build the adapter, or take it from the cache."""
+    with assembled(_sources(), STACK.version(version).name) as sources:
+        return build(
+            _NAME, version, sources, toolchain(sources, None),
+            lambda work, out: compile_go(work, out, _MODULE, None), str(FLAGS),
+        )  # fmt: skip
+
+
+def installed(version: str) -> bool:
+    """Whether `install` has nothing to do."""
+    try:
+        with assembled(_sources(), version) as sources:
+            return is_built(_NAME, version, sources, toolchain(sources, None), str(FLAGS))
+    except MachineError:  # no Go here: the version cannot be told
+        return False
+
+
+def server_command(program: Program, job: ServerJob) -> Command:
+    """The program as a server."""
+    return Command((program.path, *server_arguments(job)))
+
+
+def client_command(program: Program, job_file: str) -> Command:
+    """The program as a client."""
+    return Command((program.path, "client", job_file))
+
+
+def _sources() -> Path:
+    return adapters_dir() / _NAME
+
+
+STACK = Stack(
+    name=_NAME,
+    summary="constant and on-off cross traffic over bare UDP, for flows that only stand in the way of others",
+    roles=("server", "client"),
+    protocols=("udp",),
+    connections=(ConnectionState.COLD,),
+    versions=(Version("1.0", "2026-11-21"),),
+    knobs=_KNOBS,
+    log_formats=(),
+    install=install,
+    server_command=server_command,
+    client_command=client_command,
+    installed=installed,
+)
