@@ -66,7 +66,9 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
             min_rounds=table.analysis.min_rounds,
         ),
         capture=Capture(**table.capture.model_dump()),
-        figure=Figure(figure.columns, tuple(figure.rows), figure.kind) if figure else _plain_figure(factors),
+        figure=Figure(figure.columns, tuple(figure.rows), figure.kind, figure.metric or "")
+        if figure
+        else _plain_figure(factors),
         source=table.source,
         notes=table.notes,
     )
