@@ -1,7 +1,7 @@
 """Samples → where each arm stands in each cell, by itself."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,16 @@ from longlook.stats.cells import cells_of
 from longlook.stats.procedures import Floats
 
 
-def arm_levels(samples: pd.DataFrame, study: Study) -> list[ArmLevel]:
+def arm_levels(samples: pd.DataFrame, study: Study, metrics: Sequence[str] | None = None) -> list[ArmLevel]:
     """Median over rounds and its interval, of every arm in every cell in which it was tried.
 
-    Of the metrics that contrasts and claims about levels speak of.
+    Of these metrics; without any of those that contrasts and claims about levels speak of.
 
     Like `estimate` it takes the columns of `samples_table`, and a round counts with its last attempt.
     """
     return [
         _level(arm.name, metric, study, data.cell, data.cell_id, data.baseline.array)
-        for metric in _spoken_of(study)
+        for metric in (_spoken_of(study) if metrics is None else metrics)
         for arm in study.arms
         for data in cells_of(samples, study, Contrast("", arm.name, arm.name, metric))
     ]
