@@ -106,12 +106,21 @@ class Contest:
 
     def series_bps(self, bin_s: float, begin_ns: int, end_ns: int) -> Numbers:
         """Each lane's rate over time in whole bins from `begin_ns`, shape (lanes, bins)."""
-        bins = int((end_ns - begin_ns) / _NS_PER_S // bin_s)
-        inside = _within(self.delivered, (begin_ns, begin_ns + round(bins * bin_s * _NS_PER_S)))
-        number = ((self.delivered.time_ns[inside] - begin_ns) / _NS_PER_S // bin_s).astype(np.int64)
-        flat = self.delivered.lane[inside] * bins + np.minimum(number, bins - 1)
+        bin_ns = round(bin_s * _NS_PER_S)
+        bins = (end_ns - begin_ns) // bin_ns
+        inside = _within(self.delivered, (begin_ns, begin_ns + bins * bin_ns))
+        number = (self.delivered.time_ns[inside] - begin_ns) // bin_ns
+        flat = self.delivered.lane[inside] * bins + number
         sums = np.bincount(flat, self.delivered.size_bytes[inside], len(self.lanes) * bins)
         return sums.reshape(len(self.lanes), bins) * 8 / bin_s
+
+    def capacity_series_bps(self, bin_s: float, begin_ns: int, bins: int) -> Numbers | None:
+        """The link's mean rate in bins from `begin_ns`, shape (bins,); None where it is not known."""
+        if self.capacity is None:
+            return None
+        edges_ns = begin_ns - self.first_packet_ns + np.arange(bins + 1) * bin_s * _NS_PER_S
+        spans = zip(edges_ns[:-1].tolist(), edges_ns[1:].tolist(), strict=True)
+        return np.array([_integral(self.capacity, begin, end) / (end - begin) for begin, end in spans])
 
     def lost_shares(self) -> Numbers | None:
         """Of each lane's packets that reached the link within the window the share that it dropped; NaN without any."""
@@ -208,13 +217,13 @@ def _within(packets: Packets, window_ns: tuple[int, int]) -> npt.NDArray[np.bool
     return inside
 
 
-def _integral(capacity: Mapping[str, Any], begin_ns: int, end_ns: int) -> float:
-    """bit/s × ns from `begin_ns` to `end_ns` of a rate in steps."""
+def _integral(capacity: Mapping[str, Any], begin_ns: float, end_ns: float) -> float:
+    """bit/s × ns from `begin_ns` to `end_ns` of a rate in steps, the first of which holds before 0 too."""
     steps, repeat_ns = capacity["steps"], capacity["repeat_ns"]
 
-    def until(moment_ns: int) -> float:
+    def until(moment_ns: float) -> float:
         if moment_ns <= 0:
-            return 0.0
+            return float(steps[0][1] * moment_ns)
         rounds, rest_ns = divmod(moment_ns, repeat_ns) if repeat_ns else (0, moment_ns)
         ends = [*(step[0] for step in steps[1:]), repeat_ns or float("inf")]
         spans = [(at, end, rate) for (at, rate), end in zip(steps, ends, strict=True)]

@@ -9,8 +9,9 @@ from longlook.contest import Contest
 FLOW_COLUMNS = ("flow", "group", "cross", "began_s", "ended_s", "rate_mbps", "goodput_mbps", "share_pct", "loss_pct")
 """Times since the trial's start. The rest is of the window in which all contestants were at it, null without one; the
 share is of what all contestants got, and null for cross traffic."""
-RATE_COLUMNS = ("flow", "group", "time_s", "mbps")
-"""Of bins from the first flow's start on; `time_s` is a bin's beginning."""
+RATE_COLUMNS = ("flow", "group", "time_s", "mbps", "link_mbps")
+"""Of bins from the first flow's start on; `time_s` is a bin's beginning. `link_mbps` is what the link could carry, null
+where that is not known."""
 
 BINS_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0)
 MOST_BINS = 240
@@ -50,9 +51,12 @@ def rate_columns(contest: Contest) -> Columns:
     series = contest.series_bps(bin_s, begin_ns, end_ns)
     bins = series.shape[1]
     times_s = (np.arange(bins) * bin_s).round(6).tolist()
+    capacity = contest.capacity_series_bps(bin_s, begin_ns, bins)
+    link = [None] * bins if capacity is None else (capacity / 1e6).round(6).tolist()
     return {
         "flow": [lane.name for lane in contest.lanes for _ in range(bins)],
         "group": [lane.group for lane in contest.lanes for _ in range(bins)],
         "time_s": times_s * len(contest.lanes),
         "mbps": (series.reshape(-1) / 1e6).round(6).tolist(),
+        "link_mbps": link * len(contest.lanes),
     }

@@ -14,7 +14,7 @@ Scalar = str | int | float | bool
 Json = Any
 """Plain JSON data: a scalar, a tuple or a mapping of such. Never None."""
 
-HEATMAP, TREND = "heatmap", "trend"
+HEATMAP, TREND, MATRIX = "heatmap", "trend", "matrix"
 """Kinds of figures."""
 
 SCHEMA_VERSION = 1
@@ -193,11 +193,15 @@ class Capture:
 
 @dataclass(frozen=True)
 class Figure:
-    """How the cells are laid out: factor names on each axis. A `trend` draws the arms by date of release in each."""
+    """How the cells are laid out: factor names on each axis. A `trend` draws the arms by date of release in each.
+
+    A `matrix` has the arms down and `columns` across, with the medians of `metric` (empty: the first contrast's).
+    """
 
     columns: str
     rows: tuple[str, ...]
     kind: str = HEATMAP
+    metric: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import shlex
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,11 @@ from longlook.hostfacts import host_facts
 from longlook.inside_rounds import Wanted
 from longlook.linkprogram import link_program
 from longlook.measure import Measured, measure_all
-from longlook.model import TREND, ClaimResult, Estimate, Outcome, Plan, Study, Trial
+from longlook.model import ClaimResult, Estimate, Outcome, Plan, Study, Trial
 from longlook.network_varying import traces_of
 from longlook.pipeline_inside import collected, write_inside_pages
 from longlook.plan import make_plan
-from longlook.report import MetricFacts, ReportContent, write_report
+from longlook.report import MetricFacts, ReportContent, metrics_by_arm, write_report
 from longlook.report.inside import inside_pages
 from longlook.samples import samples_table
 from longlook.setup import install
@@ -155,8 +155,7 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
     attempts = [(entry.trial, entry.run) for entry in measured]
     estimates = name_shortages(estimate(samples, study), study, attempts, folder.manifest["engine"])
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
-    levels = arm_levels(samples, study)
-    claims = judge(study.claims, estimates, study, levels)
+    claims = judge(study.claims, estimates, study, arm_levels(samples, study))
     write_json(folder.path / "claims.json", codec.encode(claims))
     verification = load_verification(folder)
     content = ReportContent(
@@ -166,9 +165,11 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
         claims=claims,
         manifest=folder.manifest,
         metrics=metric_facts(study),
-        goodput=_goodput(measured),
+        goodput=_joined(entry.goodput for entry in measured),
         verification=verification,
-        levels=levels if study.figure.kind == TREND else (),
+        flows=_joined(entry.flows for entry in measured),
+        rates=_joined(entry.rates for entry in measured),
+        levels=arm_levels(samples, study, metrics_by_arm(study)),
         releases={arm: codec.decode(Release, release) for arm, release in folder.manifest.get("releases", {}).items()},
     )
     arms = [arm.name for arm in study.arms]
@@ -262,21 +263,22 @@ def metric_facts(study: Study) -> dict[str, MetricFacts]:
 def _write_tables(folder: RunFolder, measured: list[Measured]) -> None:
     """Tables of every trial that has any such rows, and no file where none has.
 
-    Times in states, where traces were captured; flows that competed, and their rates.
+    Times in states, where traces were captured; flows that competed, their rates and the points of their envelopes.
     """
     tables = {
-        STATES: [entry.states for entry in measured],
-        FLOWS: [entry.flows for entry in measured],
-        RATES: [entry.rates for entry in measured],
-        POINTS: [entry.points for entry in measured],
+        STATES: _joined(entry.states for entry in measured),
+        FLOWS: _joined(entry.flows for entry in measured),
+        RATES: _joined(entry.rates for entry in measured),
+        POINTS: _joined(entry.points for entry in measured),
     }
-    for name, frames in tables.items():
+    for name, table in tables.items():
         path = folder.path / name
         path.unlink(missing_ok=True)
-        if filled := [frame for frame in frames if frame is not None and len(frame)]:
-            pd.concat(filled, ignore_index=True).to_parquet(path, index=False)
+        if table is not None:
+            table.to_parquet(path, index=False)
 
 
-def _goodput(measured: list[Measured]) -> pd.DataFrame | None:
-    frames = [entry.goodput for entry in measured if entry.goodput is not None]
-    return pd.concat(frames, ignore_index=True) if frames else None
+def _joined(tables: Iterable[pd.DataFrame | None]) -> pd.DataFrame | None:
+    """Rows of all trials in one table; None where no trial has any."""
+    filled = [table for table in tables if table is not None and len(table)]
+    return pd.concat(filled, ignore_index=True) if filled else None

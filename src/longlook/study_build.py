@@ -67,7 +67,9 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
             reference=table.analysis.reference,
         ),
         capture=Capture(**table.capture.model_dump()),
-        figure=Figure(figure.columns, tuple(figure.rows), figure.kind) if figure else _plain_figure(factors),
+        figure=Figure(figure.columns, tuple(figure.rows), figure.kind, figure.metric or "")
+        if figure
+        else _plain_figure(factors),
         source=table.source,
         notes=table.notes,
     )

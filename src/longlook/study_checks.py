@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 from longlook.flows import stop_after_s
-from longlook.model import Arm, Claim, Level, Scalar, Study
+from longlook.model import MATRIX, Arm, Claim, Level, Scalar, Study
 from longlook.study_catalogue import Catalogue
 from longlook.study_cells import cells, labels_of
 from longlook.study_claims import check_expected
@@ -115,6 +115,11 @@ def _check_figure(study: Study, problems: Problems) -> None:
                 problems.add_value(key, name, f"no such factor; {allowed(name, factors)}")
     for name in _repeated(placed):
         problems.add_value("figure", name, "placed twice")
+    metric = study.figure.metric
+    if metric and study.figure.kind != MATRIX:
+        problems.add_value("figure.metric", metric, f'is for kind = "{MATRIX}"; this figure is a {study.figure.kind}')
+    elif metric and metric not in study.metrics:
+        problems.add_value("figure.metric", metric, f"not among this study's metrics; {allowed(metric, study.metrics)}")
     for name in factors:
         if name not in placed:
             problems.add("figure", f"factor {name!r} is neither in columns nor in rows, so cells would overlap")

@@ -119,9 +119,10 @@ class CaptureTable(Table):
 class FigureTable(Table):
     """`[figure]`."""
 
-    kind: Literal["heatmap", "trend"] = "heatmap"
+    kind: Literal["heatmap", "trend", "matrix"] = "heatmap"
     columns: str
     rows: list[str] = []
+    metric: Text | None = None
 
 
 class StudyTable(Table):

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from longlook.model import Arm, Factor, Level
+from longlook.model import MATRIX, Arm, Factor, Figure, Level
 from longlook.report import write_report
 from tests.support.browser import Page, chromium
+from tests.support.contest_data import contest_content, contest_study
 from tests.support.report_data import paper_content, small_content, small_study, trend_content
 
 pytestmark = pytest.mark.browser
@@ -174,4 +175,28 @@ def test_a_trend_shows_every_release_in_every_cell(page: Page, tmp_path: Path, w
     assert "24 comparisons of neighbours" in text
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.screenshot(tmp_path / f"trend-{width}.png")
+    assert_quiet(page)
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_competing_flows_are_drawn_cell_by_cell(page: Page, tmp_path: Path, width: int) -> None:
+    study = contest_study(("1", "4"), figure=Figure("against", ("queue",), MATRIX))
+    content = contest_content({"tcp": {"subject": 1, "tcp": 4}, "quic": {"quic": 1, "tcp": 1}}, study, rounds=8)
+    page.resize(width, 900)
+    page.open(write_report(tmp_path / "report", content).as_uri())
+    assert page.evaluate("document.querySelectorAll('#shares [data-overview] svg.marks').length") == 1
+    assert page.evaluate("document.querySelectorAll('#matrix td.square').length") == 4
+    cell = "document.querySelector('#flows .cell.is-selected')"
+    assert page.evaluate(f"{cell}.id") == "flows-1"
+    assert page.evaluate(f"{cell}.querySelectorAll('[data-chart] svg.marks').length") == 5  # one phase plot
+    for name in ("subject 1.", "tcp-4 0.", "link 5 Mbit/s", "equal parts", "tcp, each of 4 0."):
+        assert name in page.evaluate(f"{cell}.textContent")
+    page.click("#flows .choices a:nth-child(2)")
+    page.wait_for(f"{cell}.id === 'flows-2'")
+    page.wait_for(f"{cell}.querySelectorAll('[data-chart] svg.marks').length === 5")
+    assert page.evaluate("document.querySelectorAll('#flows .choices a[aria-current]').length") == 1
+    page.click("#matrix tbody td:nth-child(2) a")
+    page.wait_for(f"{cell}.id === 'flows-1'")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.screenshot(tmp_path / f"flows-{width}.png")
     assert_quiet(page)

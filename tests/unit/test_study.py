@@ -248,6 +248,21 @@ def test_a_figure_places_every_factor_once(tmp_path: Path) -> None:
     assert any("'size' is neither in columns nor in rows" in line for line in lines)
 
 
+def test_a_matrix_may_name_one_of_the_studys_metrics(tmp_path: Path) -> None:
+    axes = 'columns = "size"\nrows = ["rate"]\n'
+    named = read(study_file(tmp_path, more=f'[figure]\nkind = "matrix"\nmetric = "page_load_time"\n{axes}'))
+    assert named.figure == Figure("size", ("rate",), "matrix", "page_load_time")
+    assert read(study_file(tmp_path, more=f'[figure]\nkind = "matrix"\n{axes}')).figure.metric == ""
+    (line,) = problems(study_file(tmp_path, more=f'[figure]\nkind = "matrix"\nmetric = "page_load_tim"\n{axes}'))
+    assert 'figure.metric = "page_load_tim": not among this study' in line
+    assert "page_load_time" in line
+    (line,) = problems(study_file(tmp_path, more=f'[figure]\nmetric = "page_load_time"\n{axes}'))
+    assert 'figure.metric = "page_load_time": is for kind = "matrix"; this figure is a heatmap' in line
+    (line,) = problems(study_file(tmp_path, more=f'[figure]\nkind = "matrx"\n{axes}'))
+    assert 'figure.kind = "matrx"' in line
+    assert "matrix" in line
+
+
 def test_changes_replace_settings_wherever_they_live(tmp_path: Path) -> None:
     changes = {
         "network.rtt": "50ms",

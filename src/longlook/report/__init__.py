@@ -8,13 +8,16 @@ import shutil
 from pathlib import Path
 
 from longlook.report.content import MetricFacts, ReportContent
+from longlook.report.contest import make_flow_section
 from longlook.report.export import export_figure
 from longlook.report.facts import slug
-from longlook.report.page import contrast_anchors, make_section, render
+from longlook.report.medians import make_matrix
+from longlook.report.page import Contest, contrast_anchors, make_section, render
+from longlook.report.shares import make_shares, metrics_by_arm
 from longlook.report.tables import write_tables
 from longlook.report.trend import make_trends
 
-__all__ = ["MetricFacts", "ReportContent", "write_report"]
+__all__ = ["MetricFacts", "ReportContent", "metrics_by_arm", "write_report"]
 
 
 def write_report(report_dir: Path, content: ReportContent) -> Path:
@@ -25,7 +28,10 @@ def write_report(report_dir: Path, content: ReportContent) -> Path:
         make_section(content, contrast, anchors[contrast.name], slug(contrast.name, taken))
         for contrast in content.study.contrasts
     ]
-    trends = make_trends(content)
+    trends, shares = make_trends(content), make_shares(content)
+    flows = make_flow_section(content, taken)
+    matrix = make_matrix(content, flows.by_cell)
+    matrices = matrix.matrices if matrix else ()
     report_dir.mkdir(parents=True, exist_ok=True)
     for folder in ("figures", "tables"):
         shutil.rmtree(report_dir / folder, ignore_errors=True)
@@ -33,12 +39,16 @@ def write_report(report_dir: Path, content: ReportContent) -> Path:
         path.relative_to(report_dir)
         for name, chart in [
             *((f"trend-{slug(trend.metric, taken)}", trend.figure) for trend in trends),
+            *((f"shares-{slug(share.metric, taken)}", share.figure) for share in shares),
+            *((f"matrix-{slug(each.name, taken)}", each.figure) for each in matrices),
+            *flows.figures.items(),
             *(figure for section in sections for figure in section.figures.items()),
         ]
         for path in export_figure(report_dir / "figures", name, chart)
     ]
     tables = [path.relative_to(report_dir) for path in write_tables(report_dir / "tables", content)]
     index = report_dir / "index.html"
-    page = render(content, trends, sections, {"figures": figures, "tables": tables})
+    contest = Contest(shares, matrix, flows)
+    page = render(content, trends, contest, sections, {"figures": figures, "tables": tables})
     index.write_text(page, encoding="utf-8")
     return index

@@ -71,13 +71,19 @@ def effect_colour(effect_pct: float) -> str:
     stops = BETTER_STOPS if effect_pct >= 0 else WORSE_STOPS
     position = min(abs(effect_pct), CLIP_PCT) / CLIP_PCT * (len(stops) - 1)
     index = min(int(position), len(stops) - 2)
-    return _mix(stops[index], stops[index + 1], position - index)
+    return mix(stops[index], stops[index + 1], position - index)
 
 
 def text_colour(background: str) -> str:
     """The more legible of ink and paper on a background; black where neither is legible enough (WCAG 2, AA)."""
     best = max((INK, PAPER), key=lambda colour: contrast_ratio(colour, background))
     return best if contrast_ratio(best, background) >= _LEGIBLE else "#000000"
+
+
+def mix(start: str, end: str, share: float) -> str:
+    """A colour between two, 0 the first and 1 the second."""
+    mixed = (round(a + (b - a) * share) for a, b in zip(_rgb(start), _rgb(end), strict=True))
+    return "#" + "".join(f"{value:02x}" for value in mixed)
 
 
 def contrast_ratio(one: str, other: str) -> float:
@@ -93,8 +99,3 @@ def _luminance(colour: str) -> float:
 
 def _rgb(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
-
-
-def _mix(start: str, end: str, share: float) -> str:
-    mixed = (round(a + (b - a) * share) for a, b in zip(_rgb(start), _rgb(end), strict=True))
-    return "#" + "".join(f"{value:02x}" for value in mixed)

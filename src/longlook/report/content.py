@@ -28,9 +28,10 @@ class ReportContent:
     `samples` has one row per attempt and metric: study, cell (cell_id), arm, round, seed, trial_id, attempt, metric,
     value, unit, outcome, reason and a column `factor.NAME` per factor. `goodput` has the columns trial_id, arm,
     cell_id, round, time_s, mbps, or is None where no link log was kept. `manifest` is manifest.json. `verification` is
-    there when the trials were run again. `levels` and `releases`, by arm, are there where the figure is a trend.
-    `inside` are the ids of cells that have a page about their inside beside the report. `costs` are those of the traces
-    of endpoints, `not_recorded` says what collectors could not do.
+    there when the trials were run again. `levels` are of the metrics of `metrics_by_arm`; `releases`, by arm, are there
+    where the figure is a trend. `flows` and `rates` have the columns trial_id, arm, cell_id, round and those of
+    `flowtables`, or are None where no flows competed. `inside` are the ids of cells that have a page about their inside
+    beside the report. `costs` are those of the traces of endpoints, `not_recorded` says what collectors could not do.
     """
 
     study: Study
@@ -40,6 +41,8 @@ class ReportContent:
     manifest: Mapping[str, Any]
     metrics: Mapping[str, MetricFacts]
     goodput: pd.DataFrame | None = None
+    flows: pd.DataFrame | None = None
+    rates: pd.DataFrame | None = None
     verification: Verification | None = None
     levels: Sequence[ArmLevel] = ()
     releases: Mapping[str, Release] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from longlook.report.theme import specification, vegalite_version
 
 PNG_SCALE = 2.0
 _HIDDEN_LABEL = re.compile(r'<text [^>]*(?<=\s)opacity="0"[^>]*>[^<]*</text>')
-_CLIP_ID = re.compile(r"\bclip(\d+)\b")
+_NUMBERED_ID = re.compile(r"\b(clip|gradient_)\d+\b")
 
 
 def export_figure(folder: Path, name: str, chart: Any) -> list[Path]:
@@ -38,8 +38,8 @@ def javascript() -> str:
 
 
 def _canonical(svg: str) -> str:
-    """Vega numbers clip paths from a counter of the process: number them by appearance instead. Labels that it hides
-    because they would overlap go, as the PDF writer would give each a transparent layer."""
+    """Vega numbers clip paths and gradients from a counter of the process: number them by appearance instead. Labels
+    that it hides because they would overlap go, as the PDF writer would give each a transparent layer."""
     order: dict[str, str] = {}
     visible = _HIDDEN_LABEL.sub("", svg)
-    return _CLIP_ID.sub(lambda match: order.setdefault(match[0], f"clip{len(order)}"), visible)
+    return _NUMBERED_ID.sub(lambda match: order.setdefault(match[0], f"{match[1]}{len(order)}"), visible)

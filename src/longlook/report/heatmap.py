@@ -1,5 +1,6 @@
 """The paper's heatmap as an Altair chart, for export."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from longlook.report.squares import Square
 STEP_PX = 92
 ROW_PX = 58
 LEGEND_PX = 320
+EFFECT_LABELS = ("−100 %", "−50 %", "0 %", "+50 %", "+100 %")
 EXPORTED_MARKS = frozenset(wording.SYMBOLS.values())
 """Verdicts. Marks of claims are not in the exported font; the line below says the same in words."""
 ROW_CHARACTERS, COLUMN_CHARACTERS = 28, 13
@@ -19,9 +21,9 @@ ROW_CHARACTERS, COLUMN_CHARACTERS = 28, 13
 
 
 def heatmap(
-    grid: Grid, squares: Mapping[tuple[str, str], Square], title: str, subtitle: Sequence[str], ends: tuple[str, str]
+    grid: Grid, squares: Mapping[tuple[str, str], Square], title: str, subtitle: Sequence[str], legend: Any
 ) -> Any:
-    """One square per cell: effect and verdict's symbol, the interval below it. `ends` says what blue and red mean."""
+    """One square per cell: effect and verdict's symbol, the interval below it. `legend` goes below, or None."""
     rows, columns = abbreviated(grid.rows, ROW_CHARACTERS), abbreviated(grid.columns, COLUMN_CHARACTERS)
     values = [
         {"row": rows[row], "column": columns[column], **_row(squares[row, column])}
@@ -51,7 +53,8 @@ def heatmap(
     chart = alt.layer(squares_layer, numbers, notes).properties(
         width=alt.Step(STEP_PX), height=alt.Step(ROW_PX), title=alt.TitleParams(title, subtitle=list(subtitle))
     )
-    return alt.vconcat(chart, _legend(ends), spacing=22).resolve_scale(color="independent", x="independent")
+    parts = [chart] if legend is None else [chart, legend]
+    return alt.vconcat(*parts, spacing=22).resolve_scale(color="independent", x="independent")
 
 
 def _row(square: Square) -> dict[str, str]:
@@ -64,15 +67,17 @@ def _row(square: Square) -> dict[str, str]:
     }
 
 
-def _legend(ends: tuple[str, str]) -> Any:
+def scale_legend(title: str, labels: tuple[str, ...]) -> Any:
+    """The palette from −100 to 100 with labels at equal distances."""
     step = 5
+    ticks = [round(-100 + 200 * place / (len(labels) - 1)) for place in range(len(labels))]
     values = [
         {"low": low, "high": low + step, "fill": colours.effect_colour(low + step / 2)}
         for low in range(-100, 100, step)
     ]
     axis = alt.Axis(
-        values=[-100, -50, 0, 50, 100],
-        labelExpr="(datum.value > 0 ? '+' : datum.value < 0 ? '−' : '') + abs(datum.value) + ' %'",
+        values=ticks,
+        labelExpr=f"{json.dumps(dict(zip(ticks, labels, strict=True)))}[datum.value]",
         domain=False,
         grid=False,
         titleAnchor="start",
@@ -81,7 +86,7 @@ def _legend(ends: tuple[str, str]) -> Any:
         alt.Chart(alt.Data(values=values))
         .mark_rect()
         .encode(
-            x=alt.X("low:Q", scale=alt.Scale(domain=[-100, 100]), axis=axis, title=" · ".join(ends)),
+            x=alt.X("low:Q", scale=alt.Scale(domain=[-100, 100]), axis=axis, title=title),
             x2="high:Q",
             color=alt.Color("fill:N", scale=None),
         )

@@ -15,11 +15,14 @@ from longlook.report import colours, costs, facts, repeats, text, wording
 from longlook.report.cellcharts import cell_charts
 from longlook.report.cells import CellDetail, CellDetails
 from longlook.report.content import ReportContent
+from longlook.report.contest import FlowSection
 from longlook.report.export import javascript
-from longlook.report.heatmap import heatmap
+from longlook.report.heatmap import EFFECT_LABELS, heatmap, scale_legend
 from longlook.report.layout import Grid, cell_label, make_grid
+from longlook.report.medians import MatrixSection
 from longlook.report.overview import claims_chart, interval_chart
 from longlook.report.samples import sample_chart
+from longlook.report.shares import ABOUT, Share
 from longlook.report.squares import Square, claims_of, measured_squares, published_squares
 from longlook.report.templates import asset, template
 from longlook.report.theme import page_specification
@@ -57,6 +60,15 @@ def contrast_anchors(study: Study) -> dict[str, str]:
     return {contrast.name: f"c{number}" for number, contrast in enumerate(study.contrasts, start=1)}
 
 
+@dataclass(frozen=True)
+class Contest:
+    """What the page says beside contrasts of arms and flows that compete; empty where there is nothing."""
+
+    shares: Sequence[Share]
+    matrix: MatrixSection | None
+    flows: FlowSection
+
+
 def make_section(content: ReportContent, contrast: Contrast, anchor: str, file_name: str) -> ContrastSection:
     """Everything of one contrast."""
     grid = make_grid(content, contrast)
@@ -65,7 +77,7 @@ def make_section(content: ReportContent, contrast: Contrast, anchor: str, file_n
     baseline, contender = content.short_label(contrast.baseline), content.short_label(contrast.contender)
     metric = content.facts(contrast.metric)
     title = f"{contender} against {baseline}: {wording.inner(metric.label)}"
-    legend = ("▼ blue: " + baseline + " better", "▲ red: " + contender + " better")
+    legend = scale_legend(f"▼ blue: {baseline} better · ▲ red: {contender} better", EFFECT_LABELS)
     about = f"Effect on {wording.inner(metric.label)}; below it the interval. White: ≈ equivalent, ? inconclusive."
     figures = {
         f"heatmap-{file_name}": heatmap(grid, squares, title, [about], legend),
@@ -119,6 +131,7 @@ def make_section(content: ReportContent, contrast: Contrast, anchor: str, file_n
 def render(
     content: ReportContent,
     trends: Sequence[Trend],
+    contest: Contest,
     sections: Sequence[ContrastSection],
     downloads: Mapping[str, Sequence[Path]],
 ) -> str:
@@ -131,12 +144,26 @@ def render(
         }
         for section in sections
     } | {f"trend{number}": {"charts": {}, "specs": trend.specs, "cells": {}} for number, trend in enumerate(trends)}
+    data["shares"] = {
+        "charts": {},
+        "specs": {k: v for each in contest.shares for k, v in each.specs.items()},
+        "cells": {},
+    }
+    data[contest.flows.anchor] = {
+        "charts": contest.flows.charts,
+        "specs": {},
+        "cells": {cell.anchor: {} for cell in contest.flows.cells},
+    }
     estimates_header, *estimates_rows = text.plain_rows(content.study, content.estimates)
     return template("report.html.j2").render(
         content=content,
         study=content.study,
         answer=wording.answer(content),
         trends=trends,
+        shares=contest.shares,
+        about_shares=" ".join(ABOUT),
+        matrix=contest.matrix,
+        flows=contest.flows,
         sections=sections,
         claims_summary=Counter(item.result for item in content.claims),
         unplaced_claims=_unplaced(content, sections),

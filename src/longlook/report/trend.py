@@ -41,7 +41,8 @@ class Trend:
 
 def make_trends(content: ReportContent) -> list[Trend]:
     """A trend for each metric of the study's contrasts; none where its figure is not a trend."""
-    metrics = dict.fromkeys(item.metric for item in content.levels)
+    known = {item.metric for item in content.levels}
+    metrics = dict.fromkeys(contrast.metric for contrast in content.study.contrasts if contrast.metric in known)
     return [_trend(content, metric) for metric in metrics if content.releases]
 
 

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from longlook.inside_rounds import Round
 from longlook.model import ArmLevel, Better, Claim, ClaimResult, Contrast, Estimate, Expected, Study, Verdict
 from longlook.report.content import MetricFacts, ReportContent, short_labels
 
@@ -88,7 +89,22 @@ def level_interval(found: ArmLevel | None) -> str:
     """The interval of one arm's median."""
     if found is None or found.low is None or found.high is None:
         return DASH
-    return f"{number(found.low)} … {quantity(found.high, found.unit)}"
+    low, high, unit = _bounds(found.low, found.high, found.unit)
+    return f"{low} … {high}{NBSP}{unit}".rstrip(NBSP)
+
+
+def level_bounds(found: ArmLevel) -> str:
+    """The same beside the median, in few letters: `42 to 58`; empty without an interval."""
+    if found.low is None or found.high is None:
+        return ""
+    low, high, _ = _bounds(found.low, found.high, found.unit)
+    return f"{low} to {high}"
+
+
+def _bounds(low: float, high: float, unit: str) -> tuple[str, str, str]:
+    """Both ends in the unit that is most readable for the upper one."""
+    scaled, shown = _readable(high, unit)
+    return number(low * (scaled / high if high else 1.0)), number(scaled), shown
 
 
 def _readable(value: float, unit: str) -> tuple[float, str]:
@@ -137,6 +153,22 @@ def conclusion(estimate: Estimate, content: ReportContent) -> str:
     if estimate.effect_pct is None:
         sentence = "Inconclusive: no effect can be computed."
     return f"{sentence} {_sentence(estimate.reason)}".strip()
+
+
+def chosen_round(content: ReportContent, chosen: Round) -> str:
+    """Which round of a cell is shown, and why."""
+    words = f"Round {chosen.number + 1}"
+    if chosen.contrast is None:
+        return f"{words} of {content.study.rounds}."
+    arms = f"{content.short_label(chosen.contrast.contender)} against {content.short_label(chosen.contrast.baseline)}"
+    metric = inner(content.facts(chosen.contrast.metric).label)
+    share = effect(chosen.effect_pct)
+    if chosen.of == 1:
+        return f"{words}, the only one with a value on both arms: {share} on {metric}, {arms}."
+    return (
+        f"{words}: its effect of {share} on {metric}, {arms}, is the median of {chosen.of} rounds"
+        f"{'' if chosen.of % 2 else ' (the lower of the two in the middle)'}."
+    )
 
 
 def published(claim: Claim) -> str:

@@ -54,7 +54,7 @@
     document.querySelectorAll(`.cell.is-selected[data-contrast="${contrast}"]`).forEach((old) => {
       if (old !== article) old.classList.remove("is-selected");
     });
-    document.querySelectorAll(`.heatmap a[href^="#${contrast}-"]`).forEach((link) => {
+    document.querySelectorAll(`:is(.contrast .heatmap, .choices) a[href^="#${contrast}-"]`).forEach((link) => {
       if (link.hash === `#${article.id}`) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     });

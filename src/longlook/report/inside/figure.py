@@ -8,6 +8,7 @@ import numpy as np
 from longlook.inside import Inside
 from longlook.inside_series import Series, thin_marks, thin_series
 from longlook.report import colours
+from longlook.report.drawn import Drawn
 from longlook.report.inside.content import InsideContent
 from longlook.report.inside.panels import LANES, PANELS, Line, Panel
 
@@ -22,24 +23,6 @@ BANDS = 1_500
 BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 RATE_BINS = 150
 SCALES = {"bytes": ((1e6, "MB"), (1e3, "KB"), (1.0, "B")), "us": ((1e9, "s"), (1e6, "ms")), "bit/s": ((1e6, "Mbit/s"),)}
-
-
-class Drawn:
-    """A chart whose rows stand beside it: Altair would check every one of them against its schema."""
-
-    def __init__(self) -> None:
-        self.chart: Any = None
-        self._datasets: dict[str, list[dict[str, Any]]] = {}
-
-    def rows(self, values: list[dict[str, Any]]) -> Any:
-        """A chart of some rows."""
-        name = f"rows{len(self._datasets)}"
-        self._datasets[name] = values
-        return alt.Chart(alt.NamedData(name))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The whole as Vega-Lite."""
-        return {**self.chart.to_dict(), "datasets": self._datasets}
 
 
 def inside_figure(inside: InsideContent, title: str, subtitle: str) -> Drawn:

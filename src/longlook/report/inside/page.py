@@ -57,20 +57,7 @@ def full_label(cell: Mapping[str, str]) -> str:
 
 def chosen_round(inside: InsideContent) -> str:
     """Which round is shown, and why."""
-    chosen = inside.round
-    number = f"Round {chosen.number + 1}"
-    if chosen.contrast is None:
-        return f"{number} of {inside.content.study.rounds}."
-    content = inside.content
-    arms = f"{content.short_label(chosen.contrast.contender)} against {content.short_label(chosen.contrast.baseline)}"
-    metric = wording.inner(content.facts(chosen.contrast.metric).label)
-    effect = wording.effect(chosen.effect_pct)
-    if chosen.of == 1:
-        return f"{number}, the only one with a value on both arms: {effect} on {metric}, {arms}."
-    return (
-        f"{number}: its effect of {effect} on {metric}, {arms}, is the median of {chosen.of} rounds"
-        f"{'' if chosen.of % 2 else ' (the lower of the two in the middle)'}."
-    )
+    return wording.chosen_round(inside.content, inside.round)
 
 
 def unseen(inside: InsideContent, packed: Packed) -> list[tuple[str, str]]:
