@@ -15,8 +15,9 @@ def contest(capacity: dict[str, object] | None) -> Contest:
     times = np.arange(SECOND_NS, 3 * SECOND_NS, SECOND_NS // 100)
     sizes = np.full(len(times), 1250)
     nothing = np.array([], np.int64)
-    packets = Packets(times, np.zeros(len(times), np.int64), sizes, sizes)
-    return Contest((lane,), None, packets, Packets(nothing, nothing, nothing, nothing), capacity, SECOND_NS)
+    packets = Packets(times, np.zeros(len(times), np.int64), sizes, sizes, np.zeros(len(times)))
+    lost = Packets(nothing, nothing, nothing, nothing, np.array([]))
+    return Contest((lane,), None, packets, lost, capacity, SECOND_NS)
 
 
 def test_the_links_rate_stands_beside_the_flows() -> None:
