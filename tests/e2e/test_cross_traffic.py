@@ -20,18 +20,16 @@ metrics = ["utilisation", "share_of_used"]
 
 [arms.two]
 flows.tcp = { protocol = "h2", count = 2 }
-NOISE
 
 [arms.three]
 flows.tcp = { protocol = "h2", count = 3 }
-NOISE
 
 [defaults]
 connection = "cold"
 congestion_control = "cubic"
 server = "quic-go"
 client = "quic-go"
-
+NOISE
 [workload]
 kind = "compete"
 duration = "10s"
