@@ -57,6 +57,10 @@ class Rows:
         """The column `value`, shape (rows,), NaN for null."""
         return self.columns["value"]  # type: ignore[return-value]
 
+    def only(self, *names: str) -> "Rows":
+        """Some of the columns."""
+        return Rows({name: self.columns[name] for name in names}, self.texts)
+
     def take(self, chosen: Mask | Integers) -> "Rows":
         """Some of the rows."""
         return Rows({name: array[chosen] for name, array in self.columns.items()}, self.texts)

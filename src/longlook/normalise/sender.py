@@ -56,14 +56,14 @@ class Sender:
     @cached_property
     def windows(self) -> Rows:
         """Rows of metrics from where the window is known. What a row does not say, because it did not change, holds."""
-        rows = self.rows.kind(EventKind.METRICS)
+        rows = self.rows.only("time_ns", *_HELD).take(self._is_metrics)
         held = Rows({**rows.columns, **{name: _held(rows[name]) for name in _HELD}}, rows.texts)
-        return held.take(held["cwnd_bytes"] != NULL)
+        return _where(held, held["cwnd_bytes"] != NULL)
 
     @cached_property
     def metrics(self) -> Rows:
         """The same, from where the bytes in flight are known too."""
-        return self.windows.take(self.windows["in_flight_bytes"] != NULL)
+        return _where(self.windows, self.windows["in_flight_bytes"] != NULL)
 
     @cached_property
     def mss_bytes(self) -> int:
@@ -72,10 +72,17 @@ class Sender:
         sizes = sizes[sizes >= _COMMON_MSS]
         return int(np.median(sizes)) if len(sizes) else _COMMON_MSS
 
+    @cached_property
+    def _is_metrics(self) -> Mask:
+        return self.rows.matches("kind", EventKind.METRICS)
+
+    @cached_property
+    def _srtt(self) -> Rows:
+        return self.rows.only("time_ns", "srtt_ns").take(self._is_metrics & (self.rows["srtt_ns"] > 0))
+
     def rtt_ns(self, times_ns: Integers) -> Integers:
         """The smoothed round trip time that held at some times."""
-        rows = self.rows.kind(EventKind.METRICS)
-        rows = rows.take(rows["srtt_ns"] > 0)
+        rows = self._srtt
         if not len(rows):
             return np.full(len(times_ns), UNKNOWN_RTT_NS, np.int64)
         index = np.searchsorted(rows["time_ns"], times_ns, side="right") - 1
@@ -126,6 +133,11 @@ class Sender:
         metrics = self.metrics
         index = np.searchsorted(self.rows["time_ns"][sent], metrics["time_ns"], side="right")
         return metrics["time_ns"], np.maximum.accumulate(total[index] - metrics["in_flight_bytes"])
+
+
+def _where(rows: Rows, chosen: Mask) -> Rows:
+    """Some rows; without a copy where they are all."""
+    return rows if chosen.all() else rows.take(chosen)
 
 
 def _held(values: Integers) -> Integers:
