@@ -4,8 +4,9 @@ Time 0 is the first request (`Timeline.load_window_ns`), so that arms can be lai
 connection are those of the sender that carried most bytes; what the link says is of all its packets in that direction.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,9 +35,12 @@ class Inside:
     notes: tuple[str, ...]
 
 
-def look_inside(timeline: Timeline, events: Events | None) -> Inside:
-    """Everything that is drawn of a trial. `events` is None where the trial has no trace of an endpoint."""
-    start_ns, end_ns = timeline.load_window_ns() or _span(timeline)
+def look_inside(timeline: Timeline, events: Events | None, span_ns: tuple[int, int] | None = None) -> Inside:
+    """Everything that is drawn of a trial. `events` is None where the trial has no trace of an endpoint.
+
+    `span_ns` is when the load began and ended, where the timeline does not say it.
+    """
+    start_ns, end_ns = span_ns or timeline.load_window_ns() or _span(timeline)
     packets = timeline.select(PACKETS, Vantage.LINK)
     direction, flow, share = _busiest(packets)
     vantage = Vantage.SERVER if direction == "down" else Vantage.CLIENT
@@ -72,6 +76,37 @@ def look_inside(timeline: Timeline, events: Events | None) -> Inside:
         missing=tuple(missing),
         notes=tuple(notes),
     )
+
+
+def look_into_flows(timeline: Timeline, events: Events | None) -> dict[str, tuple[str, Inside]]:
+    """Of a trial in which several flows compete each contestant by itself: name → group, inside.
+
+    All from the first start to the last end. The queue is the link's, so only the first has it. No flows where there
+    is only one.
+    """
+    facts = timeline.metadata.get("contest", {"flows": []})
+    flows = [flow for flow in facts["flows"] if not flow["cross"] and None not in (flow["began_ns"], flow["ended_ns"])]
+    if len(flows) < 2:
+        return {}
+    span_ns = min(flow["began_ns"] for flow in flows), max(flow["ended_ns"] for flow in flows)
+    found: dict[str, tuple[str, Inside]] = {}
+    for flow in flows:
+        rows = Timeline(_of_server(timeline.table, flow["server_address"]))
+        own = None if events is None else Events(_of_server(events.table, flow["server_address"]))
+        inside = look_inside(rows, own, span_ns)
+        series = {name: one for name, one in inside.series.items() if name != "queue"}
+        if not found:
+            direction = "down" if inside.vantage is Vantage.SERVER else "up"
+            series |= {
+                name: one for name, one in link_series(timeline, direction, span_ns[0]).items() if name == "queue"
+            }
+        found[str(flow["name"])] = str(flow["group"]), replace(inside, series=series)
+    return found
+
+
+def _of_server(table: pa.Table, address: str) -> pa.Table:
+    """Rows of flows to one server; `flow` is `tcp CLIENT SERVER`, each with its port."""
+    return table.filter(pc.match_substring_regex(table["flow"].cast(pa.string()), rf" {re.escape(address)}:\d+$"))
 
 
 def _span(timeline: Timeline) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """From a run folder to pages about the inside of cells: which trials, what was read of them, and what they cost."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -13,13 +14,14 @@ from longlook.infer import Machine as StateMachine
 from longlook.infer import MachineInference, draw
 from longlook.infer.diff import diff
 from longlook.infer.diffdrawing import draw_diff
-from longlook.inside import Inside, look_inside
+from longlook.inside import Inside, look_inside, look_into_flows
 from longlook.inside_machines import COLUMNS, state_traces
 from longlook.inside_rounds import Round, Wanted, choose_round, find_cells
 from longlook.inside_states import StateTimes, time_in_states
 from longlook.model import Outcome, Run, Trial
 from longlook.normalise.tracefiles import trace_sizes
 from longlook.report.content import ReportContent
+from longlook.report.flowcolours import flow_colours
 from longlook.report.inside import InsideContent, Machine, write_inside
 from longlook.store import EVENTS, STATES, TIMELINE, RunFolder
 from longlook.timeline import Timeline
@@ -64,12 +66,15 @@ def _content(folder: RunFolder, content: ReportContent, trials: list[Trial], cho
         reasons = "; ".join(f"{arm}: {reason}" for arm, reason in absent)
         raise InputError(f"round {chosen.number + 1} of cell {trials[0].cell_id} has no good trial ({reasons})")
     machines, remarks = _machines(folder, content, trials, chosen, arms)
+    flows = _flows(folder, content, of_round, arms)
     return InsideContent(
         content=content,
         cell_id=trials[0].cell_id,
         cell=trials[0].cell,
         round=chosen,
-        arms=arms,
+        arms={**{arm: inside for arm, inside in arms.items() if arm not in flows.arms}, **flows.inside},
+        flows=flows.colours,
+        behind=flows.behind,
         runs=runs,
         absent=absent,
         remarks=[*_unrecorded(runs), *remarks],
@@ -90,8 +95,41 @@ def collected(folder: RunFolder, trials: Iterable[Trial]) -> list[Collected]:
 
 
 def _look(trial: Path) -> Inside:
+    return look_inside(*_read(trial))
+
+
+def _read(trial: Path) -> tuple[Timeline, Events | None]:
     events = trial / EVENTS
-    return look_inside(Timeline.read(trial / TIMELINE), Events.read(events) if events.exists() else None)
+    return Timeline.read(trial / TIMELINE), Events.read(events) if events.exists() else None
+
+
+@dataclass(frozen=True)
+class _Flows:
+    """Contestants instead of the arms that they belong to, by names that say both."""
+
+    arms: frozenset[str]
+    inside: Mapping[str, Inside]
+    colours: Mapping[str, str]
+    behind: frozenset[str]  # of other arms than the first, for the reader to turn on
+
+
+def _flows(folder: RunFolder, content: ReportContent, trials: list[Trial], arms: Mapping[str, Inside]) -> _Flows:
+    inside: dict[str, Inside] = {}
+    colours: dict[str, str] = {}
+    behind: list[str] = []
+    split: list[str] = []
+    for arm in arms:
+        trial = next(trial for trial in trials if trial.arm == arm)
+        found = look_into_flows(*_read(folder.trials / trial.id))
+        names = {flow: f"{content.short_label(arm)}: {flow}" for flow in found}
+        groups: dict[str, list[str]] = {}
+        for flow, (group, _) in found.items():
+            groups.setdefault(group, []).append(names[flow])
+        inside |= {names[flow]: own for flow, (_, own) in found.items()}
+        colours |= flow_colours(groups, ())
+        behind += names.values() if split else ()
+        split += [arm] if found else []
+    return _Flows(frozenset(split), inside, colours, frozenset(behind))
 
 
 def _states(

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from longlook.errors import InputError
 from longlook.events import Events
-from longlook.inside import look_inside
+from longlook.inside import look_inside, look_into_flows
 from longlook.inside_events import endpoint_series
 from longlook.inside_rounds import choose_round, find_cells, wanted
 from longlook.inside_states import time_in_states
@@ -27,6 +28,29 @@ CONTRAST = Contrast("quic vs tcp", "tcp", "quic", "page_load_time")
 @pytest.fixture(scope="module")
 def trial() -> tuple[Timeline, Events]:
     return traced(duration_s=2.0)
+
+
+def test_competing_flows_are_looked_into_one_by_one() -> None:
+    flows = {"quic": "udp 10.8.0.1:40000 10.8.0.2:443", "tcp": "tcp 10.8.0.3:40001 10.8.0.22:443"}
+    trials = {name: traced(duration_s=1.0, flow=flow) for name, flow in flows.items()}
+    both = Timeline(pa.concat_tables([timeline.table for timeline, _ in trials.values()]))
+    events = Events(pa.concat_tables([own.table for _, own in trials.values()]))
+    fact = {"cross": False, "began_ns": 2_000_000, "ended_ns": 1_002_000_000}
+    facts = [
+        {"name": "quic", "group": "a", "server_address": "10.8.0.2", **fact},
+        {"name": "tcp", "group": "b", "server_address": "10.8.0.22", **fact},
+        {"name": "late", "group": "b", "server_address": "10.8.0.9", **fact, "began_ns": None},
+    ]
+    found = look_into_flows(both.with_metadata({"contest": {"flows": facts}}), events)
+    assert {name: group for name, (group, _) in found.items()} == {"quic": "a", "tcp": "b"}
+    for name, (_, inside) in found.items():
+        alone = look_inside(*trials[name], (2_000_000, 1_002_000_000))
+        assert inside.flow == alone.flow == flows[name]
+        assert inside.duration_s == 1.0
+        for series in ("cwnd", "in_flight", "passed"):
+            assert inside.series[series].value.tolist() == alone.series[series].value.tolist()
+    assert [("queue" in inside.series) for _, inside in found.values()] == [True, False]
+    assert look_into_flows(*trials["quic"]) == {}
 
 
 def test_time_begins_with_the_first_request(trial: tuple[Timeline, Events]) -> None:

@@ -1,6 +1,7 @@
 """The page about the inside of a cell: numbers survive packing, and the same data give the same bytes."""
 
 import base64
+import re
 import zlib
 from pathlib import Path
 
@@ -47,6 +48,25 @@ def test_series_are_packed_whole_or_cut_to_fit_and_the_page_says_so(tmp_path: Pa
     assert np.cumsum(numbers[:count]).tolist() == (inside.series[first].time_ns // 1000).tolist()
     assert {"cwnd", "passed"} <= set(cut.cut["quic"])
     assert sum(item["n"] for item in cut.arms["quic"]["series"].values()) <= 420
+
+
+def test_flows_of_the_first_arm_are_shown_and_the_others_wait(tmp_path: Path) -> None:
+    content = small_content({("10Mbit",): {"tcp": [1.0], "quic": [0.9]}})
+    arms = {name: look_inside(*traced(1.0, seed=seed)) for seed, name in enumerate(("TCP: a", "TCP: b", "QUIC: a"), 1)}
+    colours = {"TCP: a": "#123456", "TCP: b": "#234567", "QUIC: a": "#123456"}
+    inside = InsideContent(
+        content, "id-10Mbit", {"rate": "10Mbit"}, Round(0, 1), arms, {}, flows=colours, behind=frozenset({"QUIC: a"})
+    )
+    assert list(inside.shown) == ["TCP: a", "TCP: b"]
+    page = write_inside(tmp_path, inside)
+    text = page.read_text()
+    assert re.findall(r'type="checkbox"( checked)? autocomplete="off" data-toggle="([^"]+)"', text) == [
+        (" checked", "TCP: a"), (" checked", "TCP: b"), ("", "QUIC: a"),
+    ]  # fmt: skip
+    assert "--arm:#234567" in text
+    figure = page.with_suffix(".svg").read_text()
+    assert "TCP: b" in figure
+    assert "QUIC: a" not in figure
 
 
 def test_the_same_data_give_the_same_bytes(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from longlook.report.squares import STATE_NOTES, Square
 _ENDS = ("less than fair", "more than fair")
 _PLAIN_STOPS = ("#ffffff", "#8fb5ad")
 """Least and greatest value where nothing says what is fair."""
+_RAMP = "The darker, the greater."
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,8 @@ def make_matrix(content: ReportContent, details: Mapping[str, Any]) -> MatrixSec
     cells = make_grid(content, study.contrasts[0])
     fairness = Fairness(content)
     fair = any(fairness.of(metric, item.cell_id, item.arm) is not None for item in levels.values())
-    about = (
-        "Median over rounds; below it its interval, and n, the number of rounds. "
-        + ("White: fair. Red: the arm’s own flows got more, blue: less." if fair else "The darker, the greater.")
-    )  # fmt: skip
+    told = "White: fair, or fair lies in the interval. Red: more than fair, blue: less." if fair else _RAMP
+    about = ("Median over rounds; below it its interval, and n, the number of rounds.", told)
     matrices = []
     for row in cells.rows:
         squares: dict[tuple[str, str], Square] = {}
@@ -82,9 +81,9 @@ def make_matrix(content: ReportContent, details: Mapping[str, Any]) -> MatrixSec
         title = "" if row == "all" else row
         heading = f"{facts.label}{f': {title}' if title else ''}"
         legend = scale_legend(" · ".join(_ENDS), ("nothing", "fair", "all")) if fair else None
-        figure = heatmap(grid, squares, heading, about.split(". ", 1), legend)
+        figure = heatmap(grid, squares, heading, about, legend)
         matrices.append(Medians(f"{metric} {title}".strip(), title, grid, squares, leads, figure))
-    return MatrixSection(metric, facts.label, facts.unit, about, fair, matrices)
+    return MatrixSection(metric, facts.label, facts.unit, " ".join(about), fair, matrices)
 
 
 def departure_pct(value: float, fair: float, limit: float | None) -> float:

@@ -67,7 +67,13 @@ def phase_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: Scale) -> Any
             x2=alt.X2("x:Q"), y2=alt.Y2("y:Q"), color=colour, tooltip=alt.Tooltip("time_s:Q", title="s")
         ),
         marked.mark_point(filled=True, size=46, color=INK, opacity=1),
-        marked.mark_text(align="left", dx=6, dy=-7, fontSize=11.5, color=INK).encode(text=alt.Text("name:N")),
+        # One below its place, the other above: they may be close.
+        *(
+            marked.transform_filter(f"datum.name == '{name}'")
+            .mark_text(align="left", dx=6, dy=dy, fontSize=11.5, color=INK)
+            .encode(text=alt.Text("name:N"))
+            for name, dy in zip(_LABELS, (10, -7), strict=True)
+        ),
     ).properties(width=SIDE_PX, height=SIDE_PX)
 
 

@@ -191,13 +191,14 @@ def _rows(
 def _panel(grid: Grid, points: Rows, fair: Rows, top: float, unit: str) -> Any:
     columns = list(abbreviated(grid.columns, NAME_CHARACTERS).values())
     fits = sum(map(len, columns)) <= LEVEL_CHARACTERS
+    slant: dict[str, Any] = {} if fits else {"labelAngle": -35, "labelAlign": "right"}
     x = alt.X(
         "x:Q",
         title=grid.column_title or None,
         scale=alt.Scale(domain=[-0.5, len(columns) - 0.5], nice=False),
         axis=alt.Axis(
             values=list(range(len(columns))), labelExpr="columns[datum.value]", grid=False, ticks=False, domain=False,
-            labelPadding=6, **({} if fits else {"labelAngle": -35, "labelAlign": "right"}),
+            labelPadding=6, **slant,
         ),
     )  # fmt: skip
     axis = alt.Axis(domain=False, ticks=False, tickCount=5)

@@ -13,6 +13,7 @@ async function start() {
   let view = fromAddress() ?? { ...whole };
   let cursor = null;
   let waiting = false;
+  for (const arm of arms) arm.hidden = !figure.querySelector(`[data-toggle="${CSS.escape(arm.name)}"]`).checked;
   const shown = () => arms.filter((arm) => !arm.hidden);
   const span = () => view.to - view.from;
   const inner = () => Math.max(1, overview.clientWidth - GUTTER - RIGHT);

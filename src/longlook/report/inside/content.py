@@ -1,7 +1,7 @@
 """What the pages about the inside of cells are made of."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from longlook.collectorcosts import CollectorCost
 from longlook.inside import Inside
@@ -22,7 +22,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class InsideContent:
-    """One cell. `arms` are those whose trial of the round went well; `absent` says why others are not shown."""
+    """One cell. `arms` are those whose trial of the round went well; `absent` says why others are not shown.
+
+    Of an arm in which several flows compete, its flows stand there instead, with their colours in `flows`. Those in
+    `behind` are not drawn until the reader asks for them: one arm's flows fill the panels.
+    """
 
     content: ReportContent
     cell_id: str
@@ -35,11 +39,18 @@ class InsideContent:
     states: StateTimes | None = None
     machines: Sequence[Machine] = ()
     costs: Sequence[CollectorCost] = ()
+    flows: Mapping[str, str] = field(default_factory=dict)
+    behind: frozenset[str] = frozenset()
 
     @property
     def colours(self) -> dict[str, str]:
-        """A colour for each arm."""
+        """A colour for each arm or flow."""
         names = [arm.name for arm in self.content.study.arms]
         contrast = self.round.contrast or next(iter(self.content.study.contrasts), None)
         pair = (None, None) if contrast is None else (contrast.baseline, contrast.contender)
-        return colours.arm_colours(list(dict.fromkeys([*names, *self.arms])), *pair)
+        return {**colours.arm_colours(list(dict.fromkeys([*names, *self.arms])), *pair), **self.flows}
+
+    @property
+    def shown(self) -> dict[str, Inside]:
+        """What is drawn at first, and in the still figure."""
+        return {arm: inside for arm, inside in self.arms.items() if arm not in self.behind}

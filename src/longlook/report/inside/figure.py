@@ -28,16 +28,16 @@ SCALES = {"bytes": ((1e6, "MB"), (1e3, "KB"), (1.0, "B")), "us": ((1e9, "s"), (1
 def inside_figure(inside: InsideContent, title: str, subtitle: str) -> Drawn:
     """Lanes of each arm above panels of all arms, over one axis of time."""
     drawn = Drawn()
-    end_s = max(trial.duration_s for trial in inside.arms.values())
+    end_s = max(trial.duration_s for trial in inside.shown.values())
     panels = [_panel(drawn, inside, panel, end_s) for panel in PANELS]
     charts = [
-        *(_lanes(drawn, inside, arm, end_s) for arm in inside.arms),
+        *(_lanes(drawn, inside, arm, end_s) for arm in inside.shown),
         *(panel for panel in panels if panel is not None),
     ]
     states = [
         state
         for state in colours.STATE_COLOURS
-        if any(state in t.bands["state"].name for t in inside.arms.values() if "state" in t.bands)
+        if any(state in t.bands["state"].name for t in inside.shown.values() if "state" in t.bands)
     ]
     legend = [_state_legend(drawn, states)] if states else []
     heading = alt.TitleParams(f"{title}, from inside", subtitle=[subtitle])
@@ -58,7 +58,7 @@ def _x(end_s: float, *, labelled: bool) -> Any:
 def _panel(drawn: Drawn, inside: InsideContent, panel: Panel, end_s: float) -> Any:
     rows = [
         (arm, line, *_points(line, trial))
-        for arm, trial in inside.arms.items()
+        for arm, trial in inside.shown.items()
         for line in panel.lines
         if line.series in trial.series
     ]
@@ -86,7 +86,7 @@ def _last(inside: InsideContent) -> str:
     return [
         panel.name
         for panel in PANELS
-        if any(line.series in trial.series for line in panel.lines for trial in inside.arms.values())
+        if any(line.series in trial.series for line in panel.lines for trial in inside.shown.values())
     ][-1]
 
 
@@ -124,11 +124,11 @@ def _rate(series: Series, duration_s: float) -> tuple[Any, Any]:
 
 def _lanes(drawn: Drawn, inside: InsideContent, arm: str, end_s: float) -> Any:
     """Rows of one arm: its states, limits and losses."""
-    trial = inside.arms[arm]
+    trial = inside.shown[arm]
     labels = [label for name, label, _ in LANES if name in trial.bands or name in trial.marks]
     y = alt.Y(
         "lane:N",
-        title=inside.content.short_label(arm),
+        title=None if arm in inside.flows else inside.content.short_label(arm),
         scale=alt.Scale(domain=labels or ["none"]),
         axis=alt.Axis(domain=False, ticks=False, titleColor=inside.colours[arm]),
     )
@@ -157,7 +157,11 @@ def _lanes(drawn: Drawn, inside: InsideContent, arm: str, end_s: float) -> Any:
             layers.append(chart.encode(x=_x(end_s, labelled=False), y=y))
     if not layers:
         layers.append(drawn.rows([]).mark_tick().encode(x=_x(end_s, labelled=False), y=y))
-    return alt.layer(*layers).properties(width=WIDTH_PX, height=max(1, len(labels)) * 14)
+    lanes = alt.layer(*layers).properties(width=WIDTH_PX, height=max(1, len(labels)) * 14)
+    if arm not in inside.flows:
+        return lanes
+    # Names of many flows beside their few rows would be longer than these are high.
+    return lanes.properties(title=alt.TitleParams(arm, fontSize=11, offset=4, color=inside.colours[arm]))
 
 
 def _state_legend(drawn: Drawn, states: list[str]) -> Any:
