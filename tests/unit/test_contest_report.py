@@ -224,7 +224,7 @@ def test_a_matrix_has_a_square_for_every_arm_and_level_with_value_interval_and_n
     )
     square = first.squares["TCP", "1"]
     assert square.text == wording.level(level)
-    assert square.note == f"{wording.level_bounds(level)} · n 8"
+    assert square.note == f"{wording.level_bounds(level)} · n\u00a08"
     assert "fair would be 20.0\u00a0%" in square.tip
     assert first.details["QUIC", "4"].anchor == "flows-2"
     assert make_matrix(replace(content, study=contest_study()), {}) is None
@@ -252,7 +252,7 @@ def test_cells_that_were_not_run_are_blank_in_a_matrix() -> None:
 def test_bounds_of_a_level_are_in_one_unit() -> None:
     level = ArmLevel("a", {}, "c", "page_load_time", "s", 10, 0.95, 0.9, 1.2)
     assert wording.level_interval(level) == "0.900 … 1.20\u00a0s"
-    assert wording.level_bounds(replace(level, low=0.035, high=0.041)) == "35.0 to 41.0"
+    assert wording.level_bounds(replace(level, low=0.035, high=0.041)) == "35.0\u00a0to\u00a041.0"
     assert wording.level_bounds(replace(level, low=None)) == ""
 
 

@@ -12,7 +12,7 @@ from longlook.report.layout import Grid, Place, make_grid
 from longlook.report.shares import LIMITS, Fairness, levels_of, matrix_metric
 from longlook.report.squares import STATE_NOTES, Square
 
-_ENDS = ("less than fair", "more than fair")
+_ENDS = ("blue: less than fair", "red: more than fair")
 _PLAIN_STOPS = ("#ffffff", "#8fb5ad")
 """Least and greatest value where nothing says what is fair."""
 _RAMP = "The darker, the greater."
@@ -117,7 +117,8 @@ def _square(
     ]
     if fair is not None:
         tip.append(f"fair would be {wording.quantity(fair, level.unit)}")
-    note = f"{interval} · n {level.n}" if interval else f"n {level.n}"
+    rounds = f"n{wording.NBSP}{level.n}"  # where room is short, a line breaks before n alone
+    note = f"{interval} · {rounds}" if interval else rounds
     ink = colours.text_colour(fill)
     return Square(*key, "estimated", "", fill, ink, wording.level(level), "", note, tuple(tip))
 

@@ -98,7 +98,7 @@ def level_bounds(found: ArmLevel) -> str:
     if found.low is None or found.high is None:
         return ""
     low, high, _ = _bounds(found.low, found.high, found.unit)
-    return f"{low} to {high}"
+    return f"{low}{NBSP}to{NBSP}{high}"
 
 
 def _bounds(low: float, high: float, unit: str) -> tuple[str, str, str]:
