@@ -252,7 +252,7 @@ def test_periods_of_bare_datagrams_have_their_lengths_and_law() -> None:
         good = dict(zip(("0.5", "2"), (periodic(*each) for each in lengths), strict=True))
         assert judged(name, good).status is Status.PASSED
         assert judged(name, {**good, "2": periodic(1.0, 1.0)}).status is Status.FAILED
-    fixed, drawn = periodic(0.2, 0.2, 120), periodic(0.2, 0.2, 120, spread=1.0)
+    fixed, drawn = periodic(0.4, 0.4, 120), periodic(0.4, 0.4, 120, spread=1.0)
     assert judged("law", {"fixed": fixed, "exponential": drawn}).status is Status.PASSED
     assert judged("law", {"fixed": drawn, "exponential": fixed}).status is Status.FAILED
     assert judged("law", {"fixed": fixed, "exponential": fixed}).status is Status.FAILED
