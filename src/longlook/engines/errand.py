@@ -75,7 +75,9 @@ def _from_anywhere(folders: str) -> str:
 def _needed(jobs: Sequence[Job], environment: Mapping[str, str]) -> Iterator[str]:
     """Every path that a guest may have to find: Python and Longlook, programs, files to serve, certificates."""
     yield from (sys.executable, sys.prefix, sys.base_prefix, str(Path(longlook.__file__).parents[1]))
-    yield from (entry for entry in sys.path if entry)
+    # The folder that Python was started from is no matter of the guest's: what it sees must not depend on that.
+    started = {str(Path.cwd()), str(Path(sys.argv[0]).parent)}
+    yield from (entry for entry in sys.path if entry and entry not in started)
     yield from (str(paths.cache_dir()), str(paths.adapters_dir()))
     for name in _FOLDERS:
         yield from filter(None, environment.get(name, "").split(":"))
