@@ -26,7 +26,7 @@ BANDS: Mapping[str, tuple[float, float]] = {
 
 _NO_CUT = (0.85, float("inf"))
 _TURNS_OF_MODELS = 8
-_BELOW, _ABOVE = 0.1, 0.12
+_BELOW, _ABOVE = 0.1, 0.15
 """Around what a stack declares of itself: the window grows in the two round trips that pass until it is counted, and
 faster where it acts for several connections."""
 
