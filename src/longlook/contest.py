@@ -60,10 +60,17 @@ class Contest:
 
     @classmethod
     def of(cls, timeline: Timeline) -> "Contest | None":
-        """The contest of a trial's timeline; None where it has one flow."""
+        """The contest of a trial's timeline, worked out once; None where it has one flow."""
         facts = timeline.metadata.get("contest")
         if facts is None:
             return None
+        if "contest" not in timeline.derived:
+            timeline.derived["contest"] = cls._worked_out(timeline, facts)
+        known: Contest = timeline.derived["contest"]
+        return known
+
+    @classmethod
+    def _worked_out(cls, timeline: Timeline, facts: Mapping[str, Any]) -> "Contest":
         lanes = _lanes(facts["flows"])
         window = facts["window_ns"]
         delivered, dropped = (_packets(timeline, lanes, kind) for kind in (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED))
@@ -194,7 +201,7 @@ def _packets(timeline: Timeline, lanes: Sequence[Lane], kind: Kind) -> Packets:
     flow = rows["flow"].combine_chunks()
     names = flow.dictionary.to_pylist()
     places = {lane.server_address: index for index, lane in enumerate(lanes)}
-    of_name = np.array([*(places.get(_server(name), -1) for name in names), -1], np.int64)
+    of_name = np.array([*(places.get(server_of(name), -1) for name in names), -1], np.int64)
     lane = of_name[flow.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)]
     known = lane >= 0
     fresh = new_payload_bytes(rows) if kind is Kind.PACKET_DELIVERED else np.zeros(rows.num_rows, np.int64)
@@ -207,7 +214,7 @@ def _packets(timeline: Timeline, lanes: Sequence[Lane], kind: Kind) -> Packets:
     )
 
 
-def _server(flow: str | None) -> str:
+def server_of(flow: str | None) -> str:
     """The server's address of `tcp CLIENT SERVER`."""
     return (flow or "").rpartition(" ")[2].rpartition(":")[0]
 

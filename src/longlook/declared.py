@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from longlook import registry
+from longlook.contest import server_of
 from longlook.events import EventKind, Events, among
 from longlook.flows import view_of
 from longlook.model import Trial, Vantage
@@ -67,9 +68,10 @@ def _declared(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial] 
     """The flow's name and the trial as it sees it; None where it is none of the trial's."""
     if not trial.flows:
         return "", trial
-    server = flow.rpartition(" ")[2].rpartition(":")[0]
     places = {fact["server_address"]: fact["name"] for fact in timeline.metadata["contest"]["flows"]}
-    return next(((own.name, view_of(trial, own)) for own in trial.flows if own.name == places.get(server)), None)
+    return next(
+        ((own.name, view_of(trial, own)) for own in trial.flows if own.name == places.get(server_of(flow))), None
+    )
 
 
 def _of_sender(trial: Trial, events: Events, flow: str) -> Iterator[str]:

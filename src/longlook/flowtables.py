@@ -25,14 +25,13 @@ def flow_columns(contest: Contest) -> Columns:
     total = 0.0 if rates is None else float(rates[contest.contestants].sum())
     rows: list[tuple[Any, ...]] = []
     for index, lane in enumerate(contest.lanes):
-        known = rates is not None and goodputs is not None and losses is not None
         share = 100 * float(rates[index]) / total if rates is not None and total and not lane.cross else None
         loss = float(losses[index]) if losses is not None else float("nan")
         rows.append(
             (
                 *(lane.name, lane.group, lane.cross, lane.began_ns / 1e9, lane.ended_ns / 1e9),
-                float(rates[index]) / 1e6 if known and rates is not None else None,
-                float(goodputs[index]) / 1e6 if known and goodputs is not None else None,
+                float(rates[index]) / 1e6 if rates is not None else None,
+                float(goodputs[index]) / 1e6 if goodputs is not None else None,
                 share,
                 None if np.isnan(loss) else 100 * loss,
             )

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,8 @@ class Timeline:
     table: pa.Table
     events: Events | None = None
     """What traces say, where the trial has any and it was asked for."""
+    derived: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was worked out of these rows and several metrics need, by name."""
 
     @property
     def metadata(self) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from longlook.conformance import Check, Finding, verdict, wire
 from longlook.conformance.evidence import Packets, Seen
 from longlook.conformance.paths import path
 from longlook.conformance.proofs.ask import Ask, transfer
+from longlook.declared import AFTER_LOSS
 from longlook.model import Stage
 
 _RTT_S = 0.1
@@ -30,7 +31,6 @@ _BELOW, _ABOVE = 0.1, 0.15
 """Around what a stack declares of itself: the window grows in the two round trips that pass until it is counted, and
 faster where it acts for several connections."""
 
-CUBIC_BETA = 0.7  # RFC 9438
 _CONNECTIONS = (1, 2, 4)
 _NEAR = 0.06  # it grows a little while the loss is found
 
@@ -98,7 +98,7 @@ def emulated_connections(ask: Ask) -> Check:
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
         left = {number: _left(seen[str(number)].packets, of_model=False) for number in _CONNECTIONS}
-        wanted = {number: 1 - (1 - CUBIC_BETA) / number for number in _CONNECTIONS}
+        wanted = {number: 1 - (1 - AFTER_LOSS["cubic"]) / number for number in _CONNECTIONS}
         text = ", ".join(
             f"{number}: {seen[str(number)].why if value is None else f'×{value:.2f}, expected ×{wanted[number]:.2f}'}"
             for number, value in left.items()
