@@ -22,7 +22,7 @@ from longlook import codec
 from longlook.errors import InputError, LonglookError
 from longlook.job import Job
 from longlook.lab import system, view
-from longlook.lab.timing import Timing
+from longlook.lab.timing import BOOT_BEAT_NS, Timing
 
 ORDER, ERROR = "order.json", "error.json"
 ENGINE = "virtual"
@@ -117,7 +117,9 @@ def _run_jobs(order: Order) -> None:
     from longlook.lab.laboratory import Laboratory
 
     registry.load("stacks")  # before any trial's time begins
-    laboratory = Laboratory(HOME / "scratch", "guest", Timing(ENGINE, virtual=True, exact=order.exact))
+    timing = Timing(ENGINE, virtual=True, exact=order.exact)
+    laboratory = Laboratory(HOME / "scratch", "guest", timing)
+    timing.align(BOOT_BEAT_NS)
     for number, job in enumerate(order.jobs):
         folder = HOME / "trial"
         folder.mkdir()

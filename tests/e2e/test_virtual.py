@@ -1,6 +1,7 @@
 """The whole road in virtual time: exact repeats, finished trials from the cache, and where two trials part."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -56,13 +57,26 @@ def test_every_repeat_is_identical(verified: Path) -> None:
 
 def test_the_cache_gives_the_same_bytes(study: Path, first: Path) -> None:
     filled, cached = (study.parent / name for name in ("filled", "cached"))
-    assert longlook("run", str(study), "--out", str(filled)).returncode == 0
-    answer = longlook("run", str(study), "--out", str(cached), "--json")
-    assert [trial["cached"] for trial in events(answer, "trial")] == [True] * 8
+    env = {**os.environ, "LONGLOOK_TRIALS": str(study.parent / "trials-of-its-own")}
+    for out, expected in ((filled, False), (cached, True)):
+        answer = longlook("run", str(study), "--out", str(out), "--json", env=env)
+        assert [trial["cached"] for trial in events(answer, "trial")] == [expected] * 8
     for other in (filled, cached):
         answer = longlook("diff-runs", str(first), str(other))
         assert (answer.returncode, answer.stdout) == (0, "identical: 8 trials\n")
     assert len({(run / "samples.parquet").read_bytes() for run in (first, filled, cached)}) == 1
+
+
+def test_how_long_a_guest_takes_to_start_does_not_matter(study: Path, first: Path) -> None:
+    """Folders to be laid into a guest, and programs to be searched for in them, cost it some microseconds."""
+    folders = [study.parent / "shown" / str(number) for number in range(3)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    env = {**os.environ, "PATH": ":".join([*map(str, folders), os.environ["PATH"]])}
+    out = study.parent / "slower"
+    assert longlook("run", str(study), "--no-cache", "--out", str(out), env=env).returncode == 0
+    answer = longlook("diff-runs", str(first), str(out))
+    assert (answer.returncode, answer.stdout) == (0, "identical: 8 trials\n")
 
 
 def test_trials_with_other_seeds_part_at_a_packet(first: Path) -> None:

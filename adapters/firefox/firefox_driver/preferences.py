@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 HTTPS_PORT = 443
 
+_LONGER_THAN_A_TRIAL_MS = 24 * 3600 * 1000
+
 QUIET = {
     "app.normandy.enabled": False,
     "app.update.enabled": False,
@@ -52,6 +54,9 @@ def preferences(target: Target) -> str:
     entries = {
         **QUIET,
         "network.dns.forceResolve": target.address,
+        # It would try TCP beside a QUIC handshake that takes 100 ms, and give up where nothing listens.
+        "network.http.http3.backup_timer_delay": _LONGER_THAN_A_TRIAL_MS,
+        "network.http.http3.parallel_fallback_conn_limit": 0,
         "network.http.http3.alt-svc-mapping-for-testing": f'{target.host("h3")};h3=":{target.port}"',
         "network.http.http3.disable_when_third_party_roots_found": False,  # the authority is ours
         "network.http.http3.enable": True,

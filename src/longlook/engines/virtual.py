@@ -31,7 +31,7 @@ from longlook.stacks import Stack
 
 _AGENT_FILES = (
     *("guest.py", "job.py", "model.py", "flows.py", "codec.py", "registry.py", "errors.py", "stacks/__init__.py"),
-    *("network_varying.py", "traces_store.py"),
+    *("network_varying.py", "traces_store.py", "bundleloader.py", "engines/boot.py", "engines/errand.py"),
 )
 _SPIN_HINT = (
     "a program that computes for long: raise LONGLOOK_PATIENCE_S; one that waits busily: set busy_waits in its Stack, "
@@ -140,7 +140,7 @@ def _waits_busily(job: Job) -> bool:
 
 
 def agent_digest() -> str:
-    """Digest of the code that runs inside a guest, but for the stacks' own files."""
+    """Digest of the code that boots a guest and runs inside it, but for the stacks' own files."""
     package = Path(guest_module.__file__).parent
     files = sorted([*(package / name for name in _AGENT_FILES), *(package / "lab").glob("*.py")])
     return codec.content_hash([(str(path.relative_to(package)), file_digest(path)) for path in files], 64)

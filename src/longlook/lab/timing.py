@@ -5,7 +5,13 @@ from dataclasses import dataclass
 
 from longlook.lab import system
 
-_BEAT_S = 0.1  # starting takes some milliseconds of virtual time; an idle browser is not free while it waits
+BEAT_NS = 100_000_000
+"""Between what a trial begins with: starting takes milliseconds, and an idle browser is not free while it waits."""
+
+BOOT_BEAT_NS = 1_000_000_000
+"""Between boot and all trials: however long a search for files takes, it ends in the first second."""
+
+_HALF_A_TICK_NS = 128  # of the guest's clock: waking then means its next tick, however the sleep is rounded
 
 
 @dataclass(frozen=True)
@@ -16,13 +22,13 @@ class Timing:
     virtual: bool = False
     exact: bool = False
 
-    def align(self) -> None:
+    def align(self, beat_ns: int = BEAT_NS) -> None:
         """In virtual time, sleep until the next full beat of the guest's clock; begin randomness again from its seed.
 
         What came before (imports, a search for a file, a slower start of another version) then leaves no trace in
         when the next thing begins or in what is random to it.
         """
         if self.virtual:
-            now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
-            time.sleep((now_s // _BEAT_S + 1) * _BEAT_S - now_s)
+            ahead_ns = beat_ns - time.clock_gettime_ns(time.CLOCK_BOOTTIME) % beat_ns
+            time.sleep((ahead_ns - _HALF_A_TICK_NS) / 1e9)
             system.restart_random()
