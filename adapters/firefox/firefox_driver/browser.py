@@ -67,6 +67,16 @@ class Browser:
             raise DriverError("the browser has no BiDi connection yet")
         return self._bidi
 
+    async def notify(self, topic: str) -> None:
+        """Tell the browser's own parts something, as its own code does: BiDi has no words for it."""
+        windows = await self.bidi.call("browsingContext.getTree", maxDepth=0, **{"moz:scope": "chrome"})
+        await self.bidi.call(
+            "script.evaluate",
+            expression=f"Services.obs.notifyObservers(null, {json.dumps(topic)})",
+            target={"context": windows["contexts"][0]["context"]},
+            awaitPromise=False,
+        )
+
     async def close(self) -> None:
         """End the browser, gently if it listens, and remove its folder."""
         if self._bidi is not None and self._process.poll() is None:
@@ -97,6 +107,7 @@ class Browser:
     def _spawn(self, program: str) -> subprocess.Popen[bytes]:
         folders = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
         argv = [program, "--headless", "--no-remote", "--profile", str(self._profile), "--remote-debugging-port", "0"]
+        argv += ["--remote-allow-system-access"]  # for `notify`
         quiet = {"MOZ_CRASHREPORTER_DISABLE": "1", "MOZ_DISABLE_CONTENT_SANDBOX": "1"}  # the only pages are our own
         try:
             with (self._scratch / "stderr").open("wb") as stderr:

@@ -61,6 +61,7 @@ class Session:
 
     async def _run(self, job: BrowserJob) -> bool:
         bidi = self._browser.bidi
+        await self._browser.notify("network:reset-http3-excluded-list")  # where QUIC once failed, it takes TCP
         lingering = set(self._locals(job))  # Firefox keeps the connections of a context that is gone for a while
         user = (await bidi.call("browser.createUserContext"))["userContext"]
         try:
@@ -70,6 +71,7 @@ class Session:
         finally:
             bidi.listener = None
             await bidi.call("browser.removeUserContext", userContext=user)
+            await self._browser.notify("net:cancel-all-connections")  # or their last words reach the next server
         report_connections(load, f"{job.address}:{job.port}", opened[0] if len(opened) == 1 else None)
         return report_load(load, job)
 
@@ -94,6 +96,11 @@ class Session:
         origin_ms, first_ms, loaded_ms = json.loads(answer["result"]["value"])
         while load.recorder.in_flight:
             await asyncio.sleep(POLL_S)
+        if loaded_ms == 0:  # a download is no document and has no load event: it is there with its last byte
+            download = next(iter(load.recorder.exchanges.values()))
+            load.t_start_ns, load.t_first_byte_ns = download.t_start_ns, download.t_first_byte_ns
+            load.t_loaded_ns = download.t_end_ns
+            return
         load.t_start_ns = _ns(origin_ms)
         load.t_first_byte_ns = _ns(origin_ms + first_ms)
         load.t_loaded_ns = _ns(origin_ms + loaded_ms)
