@@ -12,6 +12,10 @@ from longlook.stacks import Stack
 REFERENCE = "quic-go@0.65.0"
 """Plays the other end of stacks that have one role, and writes the log in which a peer's parameters are read."""
 
+_RFC_9000 = "2021-05-27"
+_REFERENCE_BEFORE = "quic-go@0.26.0"
+"""The same for versions older than the RFC, which may speak drafts alone: it speaks draft-29 and version 1."""
+
 AMPLE_BYTES = 1 << 24
 _CALM: dict[str, Scalar] = {"pacing": False, "initial_rtt": 0.5}  # longer than the round trip of any check's path
 _WINDOWS = ("initial_stream_window", "initial_connection_window", "max_stream_window", "max_connection_window")
@@ -98,7 +102,8 @@ def endpoint(part: str) -> Endpoint:
 def subject(part: str, peer: str | None = None) -> Subject:
     """A version of a stack with its peer: `peer`, else itself where it has both roles, else the reference."""
     stack, version = parse_part(part)
-    witness = endpoint(REFERENCE)
+    released = stack.version(version).released  # empty where what is installed decides
+    witness = endpoint(_REFERENCE_BEFORE if "" < released < _RFC_9000 else REFERENCE)
     both = {"server", "client"} <= set(stack.roles)
     other = endpoint(peer) if peer else Endpoint(stack.name, version) if both else witness
     shared = set(stack.protocols_of(version)) & set(protocols_of(other))
