@@ -57,6 +57,7 @@ class Contest:
     capacity: Mapping[str, Any] | None  # as in the timeline's metadata
     first_packet_ns: int
     rtt_s: float | None = None  # without queues; None where it varies
+    offered: Packets | None = None  # TCP's payload that reached the link, in order of arrival; None: not looked at
 
     @classmethod
     def of(cls, timeline: Timeline) -> "Contest | None":
@@ -77,7 +78,8 @@ class Contest:
         first_ns = pc.min(timeline.select(_PACKETS, "link", priming=None)["arrival_ns"]).as_py() or 0
         span = None if window is None else (int(window[0]), int(window[1]))
         rtt_s = None if facts["rtt_ns"] is None else facts["rtt_ns"] / _NS_PER_S
-        return cls(lanes, span, delivered, dropped, facts["capacity"], first_ns, rtt_s)
+        offered = _offered(timeline, lanes)
+        return cls(lanes, span, delivered, dropped, facts["capacity"], first_ns, rtt_s, offered)
 
     @property
     def contestants(self) -> list[int]:
@@ -141,6 +143,21 @@ class Contest:
         shares: Numbers = np.divide(lost, total, out=np.full(len(total), np.nan), where=total > 0)
         return shares
 
+    def repeated_shares(self) -> Numbers | None:
+        """Of each lane's payload that reached the link within the window the share that had reached it before.
+
+        Shape (lanes,). NaN but for TCP, whose sequence numbers tell: QUIC repeats data in packets with new numbers.
+        """
+        if self.window_ns is None or self.offered is None:
+            return None
+        inside = _within(self.offered, self.window_ns)
+        total, fresh = (
+            np.bincount(self.offered.lane[inside], sizes[inside], len(self.lanes))
+            for sizes in (self.offered.size_bytes, self.offered.fresh_bytes)
+        )
+        shares: Numbers = np.divide(total - fresh, total, out=np.full(len(total), np.nan), where=total > 0)
+        return shares
+
     def capacity_bps(self) -> float | None:
         """The link's mean rate within the window; None where it is not known."""
         if self.capacity is None or self.window_ns is None:
@@ -167,6 +184,7 @@ class Contest:
 
 
 _PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED)
+_SEGMENTS = {"direction": "down", "protocol": "tcp"}
 
 
 def jain(rates: Sequence[float] | Numbers) -> float | None:
@@ -198,11 +216,7 @@ def _lanes(flows: Sequence[Mapping[str, Any]]) -> tuple[Lane, ...]:
 def _packets(timeline: Timeline, lanes: Sequence[Lane], kind: Kind) -> Packets:
     rows = timeline.select(kind, "link")
     rows = rows.filter(pc.equal(rows["direction"].cast(pa.string()), "down"))
-    flow = rows["flow"].combine_chunks()
-    names = flow.dictionary.to_pylist()
-    places = {lane.server_address: index for index, lane in enumerate(lanes)}
-    of_name = np.array([*(places.get(server_of(name), -1) for name in names), -1], np.int64)
-    lane = of_name[flow.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)]
+    lane = _lane_of(rows, lanes)
     known = lane >= 0
     fresh = new_payload_bytes(rows) if kind is Kind.PACKET_DELIVERED else np.zeros(rows.num_rows, np.int64)
     return Packets(
@@ -212,6 +226,30 @@ def _packets(timeline: Timeline, lanes: Sequence[Lane], kind: Kind) -> Packets:
         fresh[known],
         rows["value"].fill_null(float("nan")).to_numpy()[known],
     )
+
+
+def _offered(timeline: Timeline, lanes: Sequence[Lane]) -> Packets:
+    """Segments of TCP, dropped and delivered, with the part of their payload (`size_bytes`) that came first."""
+    rows = timeline.select(_PACKETS, "link")
+    down, tcp = (pc.equal(rows[name].cast(pa.string()), value) for name, value in _SEGMENTS.items())
+    rows = rows.filter(pc.and_(down, tcp)).sort_by("arrival_ns")
+    lane = _lane_of(rows, lanes)
+    known = lane >= 0
+    size = rows["payload_bytes"].fill_null(0).to_numpy().astype(np.int64)
+    waits = np.full(int(known.sum()), np.nan)
+    return Packets(
+        rows["arrival_ns"].to_numpy()[known], lane[known], size[known], new_payload_bytes(rows)[known], waits
+    )
+
+
+def _lane_of(rows: pa.Table, lanes: Sequence[Lane]) -> Integers:
+    """The index of each row's lane, -1 for none."""
+    flow = rows["flow"].combine_chunks()
+    names = flow.dictionary.to_pylist()
+    places = {lane.server_address: index for index, lane in enumerate(lanes)}
+    of_name = np.array([*(places.get(server_of(name), -1) for name in names), -1], np.int64)
+    lane: Integers = of_name[flow.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)]
+    return lane
 
 
 def server_of(flow: str | None) -> str:

@@ -4,11 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from longlook.contest import Contest
+from longlook.contest import Contest, Numbers
 
-FLOW_COLUMNS = ("flow", "group", "cross", "began_s", "ended_s", "rate_mbps", "goodput_mbps", "share_pct", "loss_pct")
+FLOW_COLUMNS = (
+    *("flow", "group", "cross", "began_s", "ended_s", "rate_mbps", "goodput_mbps", "share_pct", "loss_pct"),
+    "repeated_pct",
+)
 """Times since the trial's start. The rest is of the window in which all contestants were at it, null without one; the
-share is of what all contestants got, and null for cross traffic."""
+share is of what all contestants got, and null for cross traffic. `repeated_pct` is of TCP's payload that reached the
+link, null for other flows."""
 RATE_COLUMNS = ("flow", "group", "time_s", "mbps", "link_mbps")
 """Of bins from the first flow's start on; `time_s` is a bin's beginning. `link_mbps` is what the link could carry, null
 where that is not known."""
@@ -21,22 +25,25 @@ Columns = dict[str, list[Any]]
 
 def flow_columns(contest: Contest) -> Columns:
     """One row for each lane, columns FLOW_COLUMNS."""
-    rates, goodputs, losses = contest.rates_bps, contest.goodputs_bps, contest.lost_shares()
+    rates, goodputs = contest.rates_bps, contest.goodputs_bps
     total = 0.0 if rates is None else float(rates[contest.contestants].sum())
     rows: list[tuple[Any, ...]] = []
     for index, lane in enumerate(contest.lanes):
         share = 100 * float(rates[index]) / total if rates is not None and total and not lane.cross else None
-        loss = float(losses[index]) if losses is not None else float("nan")
         rows.append(
             (
                 *(lane.name, lane.group, lane.cross, lane.began_ns / 1e9, lane.ended_ns / 1e9),
                 float(rates[index]) / 1e6 if rates is not None else None,
                 float(goodputs[index]) / 1e6 if goodputs is not None else None,
                 share,
-                None if np.isnan(loss) else 100 * loss,
+                *(_percent(shares, index) for shares in (contest.lost_shares(), contest.repeated_shares())),
             )
         )
     return {name: [row[place] for row in rows] for place, name in enumerate(FLOW_COLUMNS)}
+
+
+def _percent(shares: Numbers | None, index: int) -> float | None:
+    return None if shares is None or np.isnan(shares[index]) else 100 * float(shares[index])
 
 
 def rate_columns(contest: Contest) -> Columns:

@@ -121,6 +121,19 @@ def test_losses_are_of_what_reached_the_link() -> None:
     assert shares.tolist() == pytest.approx([1 / 11, 0, 0.5], abs=0.01)
 
 
+def test_only_of_tcp_it_is_told_what_was_sent_again(measured: object) -> None:
+    segments = packets((0, 0, 60), (1.0, 0, 60), (0.5, 0, 60))
+    again = np.where(segments.lane == 1, segments.size_bytes * 9 // 10, segments.size_bytes)
+    contest = replace(CONTEST, offered=replace(segments, fresh_bytes=again))
+    shares = contest.repeated_shares()
+    assert shares is not None
+    assert np.isnan(shares[0])
+    assert shares[1:].tolist() == pytest.approx([0.1, 0], abs=0.001)
+    assert measured(contest, "subject_retransmission") is None  # type: ignore[operator]
+    assert measured(contest, "competitor_retransmission") == pytest.approx(5, abs=0.05)  # type: ignore[operator]
+    assert flow_columns(contest)["repeated_pct"][0] is None
+
+
 def test_tables_have_a_row_for_each_flow_and_bin() -> None:
     flows, rates = flow_columns(CONTEST), rate_columns(CONTEST)
     assert flows["flow"] == ["quic", "tcp-1", "tcp-2"]

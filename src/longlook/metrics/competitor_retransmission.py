@@ -1,0 +1,29 @@
+"""What TCP flows of the other groups sent again."""
+
+import numpy as np
+
+from longlook.contest import Contest
+from longlook.metrics import Metric
+from longlook.model import Better
+from longlook.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """% of the competitors' payload that reached the link a second time; None without a TCP flow."""
+    contest = Contest.of(timeline)
+    if contest is None or (shares := contest.repeated_shares()) is None:
+        return None
+    known = [share for share in shares[contest.competitors] if not np.isnan(share)]
+    return 100 * float(np.mean(known)) if known else None
+
+
+METRIC = Metric(
+    name="competitor_retransmission",
+    label="Retransmission of the competitors",
+    unit="%",
+    better=Better.LOWER,
+    needs=(Kind.PACKET_DELIVERED,),
+    measure=measure,
+    summary="Share of the payload of the arm's other groups that reached the link and had done so before, mean of its "
+    "TCP flows, while all contestants were at it. TCP alone: QUIC repeats data in packets with new numbers.",
+)
