@@ -59,7 +59,7 @@ def test_every_claim_of_every_installed_study_is_there(survey: Survey) -> None:
 
 def test_a_claim_says_who_against_whom_and_leads_to_its_cell(survey: Survey, out: Path) -> None:
     claim = next(item for item in survey.covered[0].claims if item.claim.cell == {"rate": "50Mbit", "size": "1MB"})
-    assert claim.statement == (f"QUIC is better than TCP in page load time by 38{NBSP}%, at rate 50Mbit, size 1MB.")
+    assert claim.statement == (f"QUIC is better than TCP in page load time by 38{NBSP}% (rate 50Mbit, size 1MB).")
     assert claim.published == f"+38{NBSP}%"
     assert claim.ours is not None and claim.ours.kind == "effect" and claim.ours.n == 10
     assert claim.link is not None
@@ -221,11 +221,11 @@ def test_statements() -> None:
         )
     }
     assert said == {
-        "QUIC is better than TCP in page load time by 38 %, at rate 10Mbit.",
-        "QUIC is worse than TCP in page load time by 99 % or more, at rate 10Mbit.",
-        "QUIC and TCP do not differ significantly in page load time, at rate 10Mbit.",
+        "QUIC is better than TCP in page load time by 38 % (rate 10Mbit).",
+        "QUIC is worse than TCP in page load time by 99 % or more (rate 10Mbit).",
+        "QUIC and TCP do not differ significantly in page load time (rate 10Mbit).",
         "QUIC is worse than TCP in page load time.",
-        "QUIC and TCP differ in page load time, the source does not say which way, at rate 10Mbit.",
-        "QUIC: page load time is 1.20 s, at rate 10Mbit.",
-        "QUIC: page load time is at least 1.00 s and at most 2.00 s, at rate 10Mbit.",
+        "QUIC and TCP differ in page load time, the source does not say which way (rate 10Mbit).",
+        "QUIC: page load time is 1.20 s (rate 10Mbit).",
+        "QUIC: page load time is at least 1.00 s and at most 2.00 s (rate 10Mbit).",
     }

@@ -101,7 +101,7 @@ def evidence_title(evidence: Evidence, studies: Mapping[str, Study]) -> str:
             who = f"{arms.get(contrast.contender)} against {arms.get(contrast.baseline)}"
         elif evidence.arm is not None:
             who = arms.get(evidence.arm, evidence.arm)
-    where = f", at {wording.listed_cell(evidence.cell)}" if evidence.cell else ""
+    where = f" ({wording.listed_cell(evidence.cell)})" if evidence.cell else ""
     return f"{who}: {metric} over {evidence.factor}{where}"
 
 

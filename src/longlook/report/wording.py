@@ -129,8 +129,9 @@ def direction(better: Better) -> str:
 
 
 def inner(label: str) -> str:
-    """A label inside a sentence: `Page load time` loses its capital, `CPU time` does not."""
-    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+    """A label inside a sentence: `Page load time` loses its capital, `CPU time` and `Jain's index` do not."""
+    is_name = label[1:2].isupper() or label.partition(" ")[0].endswith(("'s", "’s"))
+    return label if is_name else label[:1].lower() + label[1:]
 
 
 def conclusion(estimate: Estimate, content: ReportContent) -> str:
@@ -187,7 +188,7 @@ def published(claim: Claim) -> str:
 
 def statement(claim: Claim, study: Study, metrics: Mapping[str, MetricFacts]) -> str:
     """A claim as a sentence made of its data: who against whom, in what, by how much, where."""
-    where = f", at {listed_cell(claim.cell)}" if claim.cell else ""
+    where = f" ({listed_cell(claim.cell)})" if claim.cell else ""
     if claim.expected is not None:
         return f"{_level_statement(claim.expected, study, metrics)}{where}."
     arms = short_labels(study)
