@@ -268,6 +268,15 @@ def test_markdown_escapes_what_would_break_the_table() -> None:
     assert line.startswith("| a\\|b&lt;c> |")
 
 
+def test_claims_about_cells_that_only_left_out_have_no_figure(tmp_path: Path, paper: ReportContent) -> None:
+    elsewhere = [
+        replace(item, claim=replace(item.claim, cell={"rate": "1Gbit", "size": "1GB"})) for item in paper.claims
+    ]
+    written = write_report(tmp_path / "report", replace(paper, claims=elsewhere)).parent
+    names = {path.name.partition("-")[0] for path in (written / "figures").iterdir()}
+    assert names == {"heatmap", "intervals", "samples"}
+
+
 def test_claims_in_markdown(paper: ReportContent) -> None:
     lines = text.claims_markdown(paper.claims).splitlines()
     assert len(lines) == 2 + len(paper.claims)

@@ -73,7 +73,8 @@ def make_section(content: ReportContent, contrast: Contrast, anchor: str, file_n
     """Everything of one contrast."""
     grid = make_grid(content, contrast)
     squares = measured_squares(content, grid)
-    claims = claims_of(content, contrast)
+    here = {place.key for place in grid.in_order()}  # --only may have left out the cells that claims are about
+    claims = {key: item for key, item in claims_of(content, contrast).items() if key in here}
     baseline, contender = content.short_label(contrast.baseline), content.short_label(contrast.contender)
     metric = content.facts(contrast.metric)
     title = f"{contender} against {baseline}: {wording.inner(metric.label)}"
