@@ -8,10 +8,11 @@ use longlook_adapter::clock::now_ns;
 use longlook_adapter::failure::Failure;
 use longlook_adapter::job::{Job, PRIME_PATH, State};
 use longlook_adapter::objects::fail_all;
+use longlook_adapter::wait;
 
 use crate::fetching::{Fetching, Opening};
 use crate::link::LARGEST_DATAGRAM;
-use crate::{settings, wait};
+use crate::settings;
 
 /// Do a job; its failure says only that something did not arrive, the lines say what.
 pub fn run(mut job: Job) -> std::result::Result<(), Failure> {

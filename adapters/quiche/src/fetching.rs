@@ -1,12 +1,11 @@
 //! One connection of a client and the objects that it fetches.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::net::{SocketAddr, UdpSocket};
 
 use longlook_adapter::clock::now_ns;
 use longlook_adapter::job::Job;
 use longlook_adapter::lines::{ConnectionLine, emit};
-use longlook_adapter::objects::Object;
+use longlook_adapter::load::{self, Load};
 use longlook_adapter::socket;
 use quiche::h3::{Error, Event, Header, NameValue};
 
@@ -31,14 +30,9 @@ pub struct Fetching {
     /// Our end.
     pub local: SocketAddr,
     remote: SocketAddr,
-    host: String,
-    site: String,
+    load: Load,
     primes: bool,
     t_start_ns: u64,
-    phases: VecDeque<Vec<String>>,
-    queued: VecDeque<Object>,
-    running: BTreeMap<u64, Object>,
-    failure: Option<String>,
     done: bool,
 }
 
@@ -61,23 +55,9 @@ impl Fetching {
         if let Some(ticket) = opening.ticket {
             link.quic.set_session(ticket).map_err(|error| format!("session ticket: {error}"))?;
         }
-        let mut fetching = Self {
-            link,
-            socket,
-            local,
-            remote: job.remote,
-            host: job.host.clone(),
-            site: job.site(),
-            primes: opening.primes,
-            t_start_ns: opening.t_start_ns,
-            phases: phases.into(),
-            queued: VecDeque::new(),
-            running: BTreeMap::new(),
-            failure: None,
-            done: false,
-        };
-        fetching.begin_phase(opening.t_start_ns);
-        Ok(fetching)
+        let Opening { primes, t_start_ns, .. } = opening;
+        let load = Load::new(job, phases, local, primes, t_start_ns);
+        Ok(Self { link, socket, local, remote: job.remote, load, primes, t_start_ns, done: false })
     }
 
     /// Nothing is to be done any more; the connection is closed.
@@ -87,13 +67,13 @@ impl Fetching {
 
     /// All objects have arrived.
     pub fn is_complete(&self) -> bool {
-        self.done && self.failure.is_none()
+        self.done && self.load.failure().is_none()
     }
 
     /// What a priming connection has earned.
     pub fn ticket(&self) -> Result<Vec<u8>, String> {
-        match (&self.failure, self.link.quic.session()) {
-            (Some(reason), _) => Err(reason.clone()),
+        match (self.load.failure(), self.link.quic.session()) {
+            (Some(reason), _) => Err(reason.into()),
             (None, Some(ticket)) => Ok(ticket.to_vec()),
             (None, None) => Err("no session ticket".into()),
         }
@@ -107,11 +87,11 @@ impl Fetching {
         self.link.begin_http(config);
         self.send_requests();
         self.take_answers();
-        while self.queued.is_empty() && self.running.is_empty() && self.begin_phase(now_ns()) {
+        while self.load.is_idle() && self.load.begin_phase(now_ns()) {
             self.send_requests();
         }
-        let all_here = self.queued.is_empty() && self.running.is_empty();
-        if all_here && (!self.primes || self.failure.is_some() || self.link.quic.session().is_some()) {
+        if self.load.is_idle() && (!self.primes || self.load.failure().is_some() || self.link.quic.session().is_some())
+        {
             self.finish();
         } else if self.link.quic.is_closed() || self.link.quic.is_draining() || self.link.quic.local_error().is_some() {
             let reason = self.why_closed();
@@ -121,31 +101,15 @@ impl Fetching {
 
     /// What has not arrived never will.
     pub fn give_up(&mut self, reason: &str) {
-        if self.done {
-            return;
+        if !self.done {
+            self.load.give_up(reason);
+            self.finish();
         }
-        self.failure = Some(reason.into());
-        while {
-            let left = std::mem::take(&mut self.running).into_values().chain(std::mem::take(&mut self.queued));
-            for object in left {
-                if !self.primes {
-                    object.fail(reason);
-                }
-            }
-            self.begin_phase(now_ns())
-        } {}
-        self.finish();
     }
 
     fn finish(&mut self) {
         self.link.close(&self.socket);
         self.done = true;
-    }
-
-    fn begin_phase(&mut self, t_start_ns: u64) -> bool {
-        let Some(paths) = self.phases.pop_front() else { return false };
-        self.queued.extend(paths.iter().map(|path| Object::new(&self.site, path, Some(self.local), t_start_ns)));
-        true
     }
 
     fn report(&self) {
@@ -160,27 +124,20 @@ impl Fetching {
 
     fn send_requests(&mut self) {
         let Some(http) = &mut self.link.http else { return };
-        while let Some(object) = self.queued.front() {
+        while let Some(path) = self.load.next_path() {
             if self.link.quic.peer_streams_left_bidi() == 0 {
                 return;
             }
-            let authority = self.site.trim_start_matches("https://");
             let headers = [
                 Header::new(b":method", b"GET"),
                 Header::new(b":scheme", b"https"),
-                Header::new(b":authority", authority.as_bytes()),
-                Header::new(b":path", object.path().as_bytes()),
+                Header::new(b":authority", self.load.authority().as_bytes()),
+                Header::new(b":path", path.as_bytes()),
             ];
             match http.send_request(&mut self.link.quic, &headers, true) {
-                Ok(stream) => {
-                    let object = self.queued.pop_front().expect("it is the front one");
-                    self.running.insert(stream, object);
-                }
+                Ok(stream) => self.load.asked(stream),
                 Err(Error::StreamBlocked | Error::Done) => return,
-                Err(error) => {
-                    eprintln!("request to {}: {error}", self.host); // the connection is about to tell why
-                    return;
-                }
+                Err(error) => return eprintln!("request: {error}"), // the connection is about to tell why
             }
         }
     }
@@ -194,7 +151,7 @@ impl Fetching {
                 Err(Error::Done) => return,
                 Err(error) => return eprintln!("HTTP/3: {error}"),
             };
-            let Some(object) = self.running.get_mut(&stream) else { continue };
+            let Some(object) = self.load.on(stream) else { continue };
             match event {
                 Event::Headers { list, .. } => object.headers("h3", status(&list)),
                 Event::Data => {
@@ -202,20 +159,8 @@ impl Fetching {
                         object.body(&part[..length]);
                     }
                 }
-                Event::Finished => {
-                    let object = self.running.remove(&stream).expect("it was there just now");
-                    if !self.primes && !object.complete() {
-                        self.failure = Some("an object did not arrive".into());
-                    }
-                }
-                Event::Reset(code) => {
-                    let object = self.running.remove(&stream).expect("it was there just now");
-                    let reason = format!("the server reset the stream, code {code:#x}");
-                    if !self.primes {
-                        object.fail(&reason);
-                    }
-                    self.failure = Some(reason);
-                }
+                Event::Finished => self.load.finished(stream),
+                Event::Reset(code) => self.load.reset(stream, code),
                 _ => {}
             }
         }
@@ -239,11 +184,5 @@ fn status(headers: &[Header]) -> u16 {
 }
 
 fn told(error: &quiche::ConnectionError) -> String {
-    let reason = String::from_utf8_lossy(&error.reason);
-    match error.error_code {
-        code if error.is_app => format!("HTTP/3 code {code:#x} {reason}"),
-        code @ 0x12a..=0x131 => format!("TLS alert {}: the certificate is not accepted {reason}", code - 0x100),
-        code @ 0x100..=0x1ff => format!("TLS alert {} {reason}", code - 0x100),
-        code => format!("QUIC code {code:#x} {reason}"),
-    }
+    load::told(error.is_app, error.error_code, &error.reason)
 }

@@ -7,7 +7,6 @@ mod link;
 mod server;
 mod serving;
 mod settings;
-mod wait;
 
 use std::process::ExitCode;
 

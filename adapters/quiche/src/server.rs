@@ -9,10 +9,11 @@ use longlook_adapter::failure::Failure;
 use longlook_adapter::files::Folder;
 use longlook_adapter::lines::{ConnectionLine, ReadyLine, emit};
 use longlook_adapter::options::ServerOptions;
+use longlook_adapter::wait;
 
 use crate::link::{LARGEST_DATAGRAM, Link, new_id};
 use crate::serving::Responses;
-use crate::{VERSION, settings, wait};
+use crate::{VERSION, settings};
 
 /// Read at most so many before answering, so that acknowledgements are not late.
 const DATAGRAMS_AT_ONCE: usize = 64;

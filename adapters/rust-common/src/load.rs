@@ -1,0 +1,159 @@
+//! What one connection of a client fetches: the paths of a phase at once, phase after phase, each on a stream.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+
+use crate::clock::now_ns;
+use crate::job::Job;
+use crate::objects::Object;
+
+/// The objects of a connection, from queue to digest.
+pub struct Load {
+    site: String,
+    local: SocketAddr,
+    /// It only earns a ticket: nothing is printed.
+    primes: bool,
+    phases: VecDeque<Vec<String>>,
+    queued: VecDeque<Object>,
+    running: BTreeMap<u64, Object>,
+    failure: Option<String>,
+}
+
+impl Load {
+    /// Begins with the first phase, at `t_start_ns`, over the connection from `local`.
+    pub fn new(job: &Job, phases: Vec<Vec<String>>, local: SocketAddr, primes: bool, t_start_ns: u64) -> Self {
+        let (queued, running) = Default::default();
+        let mut load = Self { site: job.site(), local, primes, phases: phases.into(), queued, running, failure: None };
+        load.begin_phase(t_start_ns);
+        load
+    }
+
+    /// Value of `:authority`.
+    pub fn authority(&self) -> &str {
+        self.site.trim_start_matches("https://")
+    }
+
+    /// What is to be asked for next.
+    pub fn next_path(&self) -> Option<&str> {
+        self.queued.front().map(Object::path)
+    }
+
+    /// The next one was asked for on `stream`.
+    pub fn asked(&mut self, stream: u64) {
+        if let Some(object) = self.queued.pop_front() {
+            self.running.insert(stream, object);
+        }
+    }
+
+    /// The object that `stream` carries.
+    pub fn on(&mut self, stream: u64) -> Option<&mut Object> {
+        self.running.get_mut(&stream)
+    }
+
+    /// The answer on `stream` is complete, now.
+    pub fn finished(&mut self, stream: u64) {
+        let Some(object) = self.running.remove(&stream) else { return };
+        if !self.primes && !object.complete() {
+            self.failure = Some("an object did not arrive".into());
+        }
+    }
+
+    /// The server gave the answer on `stream` up.
+    pub fn reset(&mut self, stream: u64, code: u64) {
+        let Some(object) = self.running.remove(&stream) else { return };
+        let reason = format!("the server reset the stream, code {code:#x}");
+        if !self.primes {
+            object.fail(&reason);
+        }
+        self.failure = Some(reason);
+    }
+
+    /// All of the phases that were begun is here.
+    pub fn is_idle(&self) -> bool {
+        self.queued.is_empty() && self.running.is_empty()
+    }
+
+    /// False where there is no other phase.
+    pub fn begin_phase(&mut self, t_start_ns: u64) -> bool {
+        let Some(paths) = self.phases.pop_front() else { return false };
+        self.queued.extend(paths.iter().map(|path| Object::new(&self.site, path, Some(self.local), t_start_ns)));
+        true
+    }
+
+    /// What has not arrived never will.
+    pub fn give_up(&mut self, reason: &str) {
+        self.failure = Some(reason.into());
+        while {
+            let left = std::mem::take(&mut self.running).into_values().chain(std::mem::take(&mut self.queued));
+            for object in left {
+                if !self.primes {
+                    object.fail(reason);
+                }
+            }
+            self.begin_phase(now_ns())
+        } {}
+    }
+
+    /// Why something did not arrive, where it is so.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+}
+
+/// A connection's error as words: an application's code, a TLS alert or one of QUIC's own (RFC 9000, 20.1).
+pub fn told(is_app: bool, code: u64, reason: &[u8]) -> String {
+    let reason = String::from_utf8_lossy(reason);
+    match code {
+        code if is_app => format!("HTTP/3 code {code:#x} {reason}"),
+        code @ 0x12a..=0x131 => format!("TLS alert {}: the certificate is not accepted {reason}", code - 0x100),
+        code @ 0x100..=0x1ff => format!("TLS alert {} {reason}", code - 0x100),
+        code => format!("QUIC code {code:#x} {reason}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: &str = r#"{"protocol": "h3", "connection": "cold", "address": "10.8.0.2", "port": 443, "timeout_s": 1,
+        "phases": [["/a"]], "identity": {"host": "www.example.test", "ca": "ca.pem"}}"#;
+
+    fn load(phases: &[&[&str]]) -> Load {
+        let phases = phases.iter().map(|paths| paths.iter().map(|path| (*path).into()).collect()).collect();
+        let path = std::env::temp_dir().join(format!(
+            "longlook-load-{}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        ));
+        std::fs::write(&path, JOB).unwrap();
+        let job = Job::read(path.to_str().unwrap()).unwrap();
+        std::fs::remove_file(path).unwrap();
+        Load::new(&job, phases, ([10, 8, 0, 1], 4000).into(), true, now_ns())
+    }
+
+    #[test]
+    fn phase_after_phase() {
+        let mut load = load(&[&["/a", "/b"], &["/c"]]);
+        assert_eq!((load.authority(), load.next_path()), ("www.example.test", Some("/a")));
+        load.asked(0);
+        load.asked(4);
+        assert!(load.next_path().is_none() && !load.is_idle());
+        load.finished(4);
+        assert!(load.on(0).is_some() && load.on(4).is_none());
+        load.finished(0);
+        assert!(load.is_idle() && load.begin_phase(now_ns()));
+        assert_eq!(load.next_path(), Some("/c"));
+        load.reset(8, 0x102); // of nobody
+        assert!(load.failure().is_none());
+        load.give_up("too late");
+        assert!(load.is_idle() && !load.begin_phase(now_ns()));
+        assert_eq!(load.failure(), Some("too late"));
+    }
+
+    #[test]
+    fn errors_are_told() {
+        assert_eq!(told(true, 0x100, b""), "HTTP/3 code 0x100 ");
+        assert_eq!(told(false, 0x128, b"x"), "TLS alert 40 x");
+        assert_eq!(told(false, 0x1, b"x"), "QUIC code 0x1 x");
+    }
+}

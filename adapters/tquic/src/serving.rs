@@ -1,0 +1,224 @@
+//! The answers of all connections, as far as their streams take them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use bytes::{Buf, Bytes};
+use longlook_adapter::failure::Failure;
+use longlook_adapter::files::{Answer, Folder};
+use longlook_adapter::lines::{ConnectionLine, emit};
+use tquic::h3::connection::Http3Connection;
+use tquic::h3::{Header, Http3Config, Http3Error, Http3Event, NameValue};
+use tquic::{Connection, Shutdown, TransportHandler};
+
+use crate::sending;
+
+const PART_BYTES: usize = 64 << 10;
+
+/// What the handler knows, and the server's loop with it.
+pub struct Serving {
+    local: SocketAddr,
+    files: Folder,
+    http: Http3Config,
+    connections: BTreeMap<u64, Served>,
+}
+
+struct Served {
+    peer: SocketAddr,
+    http: Option<Http3Connection>,
+    responses: BTreeMap<u64, Response>,
+}
+
+/// What tquic calls.
+pub struct Handler(pub Rc<RefCell<Serving>>);
+
+struct Response {
+    answer: Answer,
+    /// False while HTTP/3 holds them back, because the stream takes no more.
+    headers_sent: bool,
+    /// Of the file, not read yet; bytes.
+    left: u64,
+    part: Bytes,
+}
+
+impl Serving {
+    /// Nobody is connected yet.
+    pub fn new(local: SocketAddr, files: Folder) -> Result<Self, Failure> {
+        let http = Http3Config::new().map_err(|error| Failure::of("HTTP/3", error))?;
+        Ok(Self { local, files, http, connections: BTreeMap::new() })
+    }
+
+    /// tquic's numbers of the open connections.
+    pub fn open(&self) -> Vec<u64> {
+        self.connections.keys().copied().collect()
+    }
+
+    fn served(&mut self, quic: &Connection) -> Option<&mut Served> {
+        self.connections.get_mut(&quic.index()?)
+    }
+
+    fn created(&mut self, quic: &mut Connection) {
+        let (Some(index), Some(path)) = (quic.index(), quic.paths_iter().next()) else { return };
+        sending::log(quic, path.remote, "server");
+        let served = Served { peer: path.remote, http: None, responses: BTreeMap::new() };
+        self.connections.insert(index, served);
+    }
+
+    fn established(&mut self, quic: &mut Connection) {
+        let local = self.local;
+        let Some(served) = self.served(quic) else { return };
+        let mut line = ConnectionLine::now("h3", local, served.peer);
+        line.resumed = quic.is_resumed();
+        line.used_0rtt = sending::used_early_data(quic);
+        line.gso = Some(false);
+        emit(&line);
+        self.begin_http(quic);
+    }
+
+    /// With early data this is before the handshake is complete.
+    fn begin_http(&mut self, quic: &mut Connection) {
+        let Some(served) = quic.index().and_then(|index| self.connections.get_mut(&index)) else { return };
+        if served.http.is_none() && (quic.is_established() || quic.is_in_early_data()) {
+            match Http3Connection::new_with_quic_conn(quic, &self.http) {
+                Ok(http) => served.http = Some(http),
+                Err(error) => eprintln!("HTTP/3: {error}"),
+            }
+        }
+    }
+
+    /// Take the requests that have come, and begin their answers.
+    fn readable(&mut self, quic: &mut Connection) {
+        self.begin_http(quic);
+        let Some(served) = quic.index().and_then(|index| self.connections.get_mut(&index)) else { return };
+        while let Some(http) = &mut served.http {
+            match http.poll(quic) {
+                Ok((stream, Http3Event::Headers { headers, .. })) => {
+                    let answer = self.files.answer(&value(&headers, b":method"), &value(&headers, b":path"));
+                    served.responses.insert(stream, Response::new(answer));
+                    served.write(quic, stream);
+                }
+                Ok((stream, Http3Event::Reset(_))) => {
+                    served.responses.remove(&stream);
+                }
+                Ok(_) => {}
+                Err(Http3Error::Done) => return,
+                Err(error) => return eprintln!("HTTP/3: {error}"),
+            }
+        }
+    }
+}
+
+impl Served {
+    /// Write what the stream takes; a stream with nothing to write is not to be asked again.
+    fn write(&mut self, quic: &mut Connection, stream: u64) {
+        let waits = match (&mut self.http, self.responses.get_mut(&stream)) {
+            (Some(http), Some(response)) => match response.write(stream, http, quic) {
+                Ok(complete) => !complete,
+                Err(reason) => {
+                    eprintln!("stream {stream}: {reason}");
+                    let _ = quic.stream_shutdown(stream, Shutdown::Write, Http3Error::InternalError.to_wire());
+                    false
+                }
+            },
+            _ => false,
+        };
+        if !waits {
+            self.responses.remove(&stream);
+            let _ = quic.stream_want_write(stream, false); // an error: the stream is gone
+        }
+    }
+}
+
+impl Response {
+    fn new(answer: Answer) -> Self {
+        let left = if answer.body.is_some() { answer.length } else { 0 };
+        Self { answer, headers_sent: false, left, part: Bytes::new() }
+    }
+
+    /// True when all is written; else tquic will say when the stream takes more.
+    fn write(&mut self, stream: u64, http: &mut Http3Connection, quic: &mut Connection) -> Result<bool, String> {
+        if !self.headers_sent {
+            self.headers_sent = true;
+            match http.send_headers(quic, stream, &self.headers(), self.left == 0) {
+                Ok(()) => {}
+                Err(Http3Error::StreamBlocked) => return Ok(false), // kept by HTTP/3, and sent before the body
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        while self.part.has_remaining() || self.left > 0 {
+            if !self.part.has_remaining() {
+                self.read().map_err(|error| error.to_string())?;
+            }
+            match http.send_body(quic, stream, self.part.clone(), self.left == 0) {
+                Ok(written) => self.part.advance(written),
+                Err(Http3Error::NoError) => {} // the headers that were kept
+                Err(Http3Error::Done | Http3Error::StreamBlocked) => return Ok(false),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(true)
+    }
+
+    fn headers(&self) -> Vec<Header> {
+        let status = Header::new(b":status", self.answer.status.to_string().as_bytes());
+        let rest = self.answer.headers().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
+        std::iter::once(status).chain(rest).collect()
+    }
+
+    fn read(&mut self) -> std::io::Result<()> {
+        let file: &mut File = self.answer.body.as_mut().expect("bytes are left only where there is a body");
+        let mut part = vec![0; PART_BYTES.min(self.left as usize)];
+        file.read_exact(&mut part)?;
+        self.left -= part.len() as u64;
+        self.part = part.into();
+        Ok(())
+    }
+}
+
+impl TransportHandler for Handler {
+    fn on_conn_created(&mut self, quic: &mut Connection) {
+        self.0.borrow_mut().created(quic);
+    }
+
+    fn on_conn_established(&mut self, quic: &mut Connection) {
+        self.0.borrow_mut().established(quic);
+    }
+
+    fn on_conn_closed(&mut self, quic: &mut Connection) {
+        if let Some(index) = quic.index() {
+            self.0.borrow_mut().connections.remove(&index);
+        }
+    }
+
+    fn on_stream_created(&mut self, _: &mut Connection, _: u64) {}
+
+    fn on_stream_readable(&mut self, quic: &mut Connection, _: u64) {
+        self.0.borrow_mut().readable(quic);
+    }
+
+    fn on_stream_writable(&mut self, quic: &mut Connection, stream: u64) {
+        if let Some(served) = self.0.borrow_mut().served(quic) {
+            served.write(quic, stream);
+        }
+    }
+
+    fn on_stream_closed(&mut self, quic: &mut Connection, stream: u64) {
+        if let Some(served) = self.0.borrow_mut().served(quic) {
+            served.responses.remove(&stream);
+            if let Some(http) = &mut served.http {
+                http.stream_destroy(stream);
+            }
+        }
+    }
+
+    fn on_new_token(&mut self, _: &mut Connection, _: Vec<u8>) {}
+}
+
+fn value(headers: &[Header], name: &[u8]) -> String {
+    let found = headers.iter().find(|header| header.name() == name);
+    found.map(|header| String::from_utf8_lossy(header.value()).into_owned()).unwrap_or_default()
+}
