@@ -1,5 +1,6 @@
 """The recorder of the kernel's TCP, run on real connections over loopback in a network namespace of its own."""
 
+import fcntl
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -71,6 +73,8 @@ def transfer() -> None:
             connection.sendall(bytes(SIZE_BYTES // 2))
             time.sleep(PAUSE_S)
             connection.sendall(bytes(SIZE_BYTES // 2))
+            while _unacknowledged_bytes(connection):  # of a socket that is closing the kernel tells no more of them
+                time.sleep(0.001)
 
     thread = threading.Thread(target=serve)
     thread.start()
@@ -81,6 +85,10 @@ def transfer() -> None:
             received += len(data)
         assert received == SIZE_BYTES
     thread.join()
+
+
+def _unacknowledged_bytes(connection: socket.socket) -> int:
+    return int.from_bytes(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
 def record(folder: Path, *options: str) -> Recording:
