@@ -13,8 +13,6 @@ REFERENCE = "quic-go@0.65.0"
 """Plays the other end of stacks that have one role, and writes the log in which a peer's parameters are read."""
 
 _RFC_9000 = "2021-05-27"
-_REFERENCE_BEFORE = "quic-go@0.26.0"
-"""The same for versions older than the RFC, which may speak drafts alone: it speaks draft-29 and version 1."""
 
 AMPLE_BYTES = 1 << 24
 _CALM: dict[str, Scalar] = {"pacing": False, "initial_rtt": 0.5}  # longer than the round trip of any check's path
@@ -102,9 +100,11 @@ def endpoint(part: str) -> Endpoint:
 def subject(part: str, peer: str | None = None) -> Subject:
     """A version of a stack with its peer: `peer`, else itself where it has both roles, else the reference."""
     stack, version = parse_part(part)
-    released = stack.version(version).released  # empty where what is installed decides
-    witness = endpoint(_REFERENCE_BEFORE if "" < released < _RFC_9000 else REFERENCE)
+    witness = endpoint(REFERENCE)
     both = {"server", "client"} <= set(stack.roles)
+    released = stack.version(version).released  # empty where what is installed decides
+    if both and "" < released < _RFC_9000:  # it may speak drafts alone, as nobody but itself does
+        witness = Endpoint(stack.name, version)
     other = endpoint(peer) if peer else Endpoint(stack.name, version) if both else witness
     shared = set(stack.protocols_of(version)) & set(protocols_of(other))
     if not shared:
