@@ -158,6 +158,12 @@ class Contest:
         shares: Numbers = np.divide(total - fresh, total, out=np.full(len(total), np.nan), where=total > 0)
         return shares
 
+    def repeated_pct(self, lanes: Sequence[int]) -> float | None:
+        """Mean of the shares of payload that some lanes sent again, in %; None without TCP among them."""
+        shares = self.repeated_shares()
+        known = [] if shares is None else [share for share in shares[lanes] if not np.isnan(share)]
+        return 100 * float(np.mean(known)) if known else None
+
     def capacity_bps(self) -> float | None:
         """The link's mean rate within the window; None where it is not known."""
         if self.capacity is None or self.window_ns is None:

@@ -26,6 +26,7 @@ Columns = dict[str, list[Any]]
 def flow_columns(contest: Contest) -> Columns:
     """One row for each lane, columns FLOW_COLUMNS."""
     rates, goodputs = contest.rates_bps, contest.goodputs_bps
+    losses, repeats = contest.lost_shares(), contest.repeated_shares()
     total = 0.0 if rates is None else float(rates[contest.contestants].sum())
     rows: list[tuple[Any, ...]] = []
     for index, lane in enumerate(contest.lanes):
@@ -36,7 +37,7 @@ def flow_columns(contest: Contest) -> Columns:
                 float(rates[index]) / 1e6 if rates is not None else None,
                 float(goodputs[index]) / 1e6 if goodputs is not None else None,
                 share,
-                *(_percent(shares, index) for shares in (contest.lost_shares(), contest.repeated_shares())),
+                *(_percent(shares, index) for shares in (losses, repeats)),
             )
         )
     return {name: [row[place] for row in rows] for place, name in enumerate(FLOW_COLUMNS)}

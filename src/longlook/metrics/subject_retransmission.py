@@ -1,7 +1,5 @@
 """What TCP flows of the arm's first group sent again."""
 
-import numpy as np
-
 from longlook.contest import Contest
 from longlook.metrics import Metric
 from longlook.model import Better
@@ -11,10 +9,7 @@ from longlook.timeline import Kind, Timeline
 def measure(timeline: Timeline) -> float | None:
     """% of the subject's payload that reached the link a second time; None without a TCP flow."""
     contest = Contest.of(timeline)
-    if contest is None or (shares := contest.repeated_shares()) is None:
-        return None
-    known = [share for share in shares[contest.subject] if not np.isnan(share)]
-    return 100 * float(np.mean(known)) if known else None
+    return None if contest is None else contest.repeated_pct(contest.subject)
 
 
 METRIC = Metric(
