@@ -60,13 +60,18 @@ class Server:
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
-    def connection_from(self, local: str) -> Line:
-        """What the server says of the connection whose client's end is `local`."""
+    def connection_of(self, connection: Line) -> Line:
+        """What the server says of a connection of the client's: by its port, or by time where the port is not certain.
+
+        The client's port is null if the connection had moved to another before the driver could look.
+        """
 
         def found() -> list[Line]:
-            return [line for line in self.connections if line["remote"] == local]
+            if connection["local"] is None:
+                return [line for line in self.connections if line["t_handshake_ns"] > connection["t_start_ns"]]
+            return [line for line in self.connections if line["remote"] == connection["local"]]
 
-        wait_for(lambda: bool(found()), f"the server's line on {local}")
+        wait_for(lambda: bool(found()), f"the server's line on {connection}")
         return found()[0]
 
     def stop(self) -> None:

@@ -107,14 +107,14 @@ def test_every_object_arrives_whole_by_the_protocol_asked_for(
     assert connection["protocol"] == protocol
     assert connection["remote"] == f"{HOST}:{session.port}"
     assert shown["t_start_ns"] < connection["t_start_ns"] < connection["t_handshake_ns"] < shown["t_first_byte_ns"]
-    assert servers[protocol].connection_from(connection["local"])["protocol"] == protocol
+    assert servers[protocol].connection_of(connection)["protocol"] == protocol
     assert len(other.connections) == before, "the other protocol was tried too"
 
 
 @pytest.mark.parametrize("protocol", ["h3", "h2"])
 def test_cold_jobs_share_no_ticket(session: Session, servers: dict[str, Server], page: Content, protocol: str) -> None:
     for _ in range(2):
-        seen = servers[protocol].connection_from(measured(load(session, page, protocol))["local"])
+        seen = servers[protocol].connection_of(measured(load(session, page, protocol)))
         assert (seen["resumed"], seen["used_0rtt"]) == (False, False)
 
 
@@ -127,8 +127,8 @@ def test_the_server_confirms_what_was_resumed(
     for _ in range(2):
         lines = load(session, page, protocol, connection)
         (priming,) = [line for line in of(lines, "connection") if line["primes"]]
-        first = servers[protocol].connection_from(priming["local"])
-        second = servers[protocol].connection_from(measured(lines)["local"])
+        first = servers[protocol].connection_of(priming)
+        second = servers[protocol].connection_of(measured(lines))
         assert (first["resumed"], first["used_0rtt"]) == (False, False)
         assert (second["resumed"], second["used_0rtt"]) == (True, early)
         assert priming["t_handshake_ns"] < of(lines, "page")[0]["t_start_ns"]

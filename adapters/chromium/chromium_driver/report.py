@@ -10,15 +10,15 @@ from chromium_driver.recorder import Exchange
 from chromium_driver.tab import Load
 
 
-def report_connections(load: Load, clock: Clock, locals_open: list[str], *, primes: bool) -> None:
+def report_connections(load: Load, clock: Clock, *, primes: bool) -> None:
     """One line per connection. Whether TLS resumed is not ours to know: the server says it."""
     connections = list(load.recorder.connections.values())
-    certain = len(connections) == len(locals_open) == 1  # else no telling which end belongs to which connection
+    certain = len(connections) == len(load.ends) == 1  # else no telling which end belongs to which connection
     for connection in connections:
         emit(
             "connection",
             protocol=connection.protocol,
-            local=locals_open[0] if certain else None,
+            local=load.ends[0] if certain else None,
             remote=connection.remote,
             primes=primes,
             resumed=None,

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ class Load:
     """What a navigation did. Times in seconds of the browser's clock; None where it did not come so far."""
 
     recorder: Recorder = field(default_factory=Recorder)
+    ends: list[str] = field(default_factory=list)  # of this machine, to the server, at the first answer
     error: str | None = None
     is_download: bool = False
     t_start_s: float | None = None
@@ -37,6 +38,7 @@ class Tab:
         self._target = target
         self._session = session
         self._load: Load | None = None
+        self._ends: Callable[[], list[str]] = list
         self._changed = asyncio.Event()
         self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -70,12 +72,14 @@ class Tab:
             raise CallError(f"{expression}: {answer['exceptionDetails'].get('text')}")
         return answer["result"].get("value")
 
-    async def navigate(self, url: str, deadline_s: float) -> Load:
+    async def navigate(self, url: str, deadline_s: float, ends: Callable[[], list[str]]) -> Load:
         """Load a page until its load event and the end of every request; failure is a result, never an exception.
 
-        `deadline_s` is a time of the monotonic clock.
+        `deadline_s` is a time of the monotonic clock. `ends` tells this machine's ends of what is connected to the server;
+        it is asked at the first answer, as Chromium may move a QUIC connection to another port when a path falls silent.
         """
         load = self._load = Load()
+        self._ends = ends
         timeout_s = max(0.0, deadline_s - time.monotonic())
         steps = asyncio.create_task(self._navigate(url, load))
         try:
@@ -124,7 +128,10 @@ class Tab:
         if method == "Inspector.targetCrashed" and not self._crashed.done():
             self._crashed.set_result(None)
         if self._load is not None:
+            known = len(self._load.recorder.connections)
             self._load.recorder.on_event(method, params)
+            if known == 0 and self._load.recorder.connections:
+                self._load.ends = self._ends()
         self._changed.set()
 
 
