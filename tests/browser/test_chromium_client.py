@@ -114,7 +114,9 @@ def test_every_object_arrives_whole_by_the_protocol_asked_for(
 @pytest.mark.parametrize("protocol", ["h3", "h2"])
 def test_cold_jobs_share_no_ticket(session: Session, servers: dict[str, Server], page: Content, protocol: str) -> None:
     for _ in range(2):
-        seen = servers[protocol].connection_of(measured(load(session, page, protocol)))
+        connection = measured(load(session, page, protocol))
+        seen = servers[protocol].connection_of(connection)
+        assert (connection["resumed"], connection["used_0rtt"]) == (False, False)
         assert (seen["resumed"], seen["used_0rtt"]) == (False, False)
 
 
@@ -129,7 +131,8 @@ def test_the_server_confirms_what_was_resumed(
         (priming,) = [line for line in of(lines, "connection") if line["primes"]]
         first = servers[protocol].connection_of(priming)
         second = servers[protocol].connection_of(measured(lines))
-        assert (first["resumed"], first["used_0rtt"]) == (False, False)
+        assert (first["resumed"], first["used_0rtt"]) == (priming["resumed"], priming["used_0rtt"]) == (False, False)
+        assert (measured(lines)["resumed"], measured(lines)["used_0rtt"]) == (None, None)
         assert (second["resumed"], second["used_0rtt"]) == (True, early)
         assert priming["t_handshake_ns"] < of(lines, "page")[0]["t_start_ns"]
 

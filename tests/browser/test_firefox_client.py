@@ -68,7 +68,7 @@ def test_every_object_arrives_whole_by_the_protocol_asked_for(
     assert connection["remote"] == f"{HOST}:{session.port}"
     assert connection["t_start_ns"] < connection["t_handshake_ns"] <= shown["t_first_byte_ns"] + 1_000_000
     (seen,) = servers[protocol].connections[own_before:]
-    assert (seen["protocol"], seen["resumed"]) == (protocol, False)
+    assert (seen["protocol"], seen["resumed"], connection["resumed"]) == (protocol, False, False)
     assert connection["local"] == (None if protocol == "h3" else seen["remote"])
     assert len(other.connections) == before, "the other protocol was tried too"
 

@@ -10,10 +10,14 @@ from chromium_driver.recorder import Exchange
 from chromium_driver.tab import Load
 
 
-def report_connections(load: Load, clock: Clock, *, primes: bool) -> None:
-    """One line per connection. Whether TLS resumed is not ours to know: the server says it."""
+def report_connections(load: Load, clock: Clock, *, primes: bool, has_tickets: bool) -> None:
+    """One line per connection. Chromium does not say whether TLS resumed: only that it cannot have is ours to know.
+
+    The first connection of a context that never had another has no ticket.
+    """
     connections = list(load.recorder.connections.values())
     certain = len(connections) == len(load.ends) == 1  # else no telling which end belongs to which connection
+    resumed = None if has_tickets or len(connections) > 1 else False
     for connection in connections:
         emit(
             "connection",
@@ -21,8 +25,8 @@ def report_connections(load: Load, clock: Clock, *, primes: bool) -> None:
             local=load.ends[0] if certain else None,
             remote=connection.remote,
             primes=primes,
-            resumed=None,
-            used_0rtt=None,
+            resumed=resumed,
+            used_0rtt=resumed,
             t_start_ns=clock.unix_ns(connection.t_start_s),
             t_handshake_ns=clock.unix_ns(connection.t_handshake_s),
             connection_id=connection.id,

@@ -101,7 +101,7 @@ class Session:
             load = await tab.navigate(url, deadline_s, lambda: self._locals(job))
             if load.is_download:
                 raise UnsupportedError(f"{job.paths[0]} is no page: the browser would save it to a file")
-            report_connections(load, self._clock, primes=False)
+            report_connections(load, self._clock, primes=False, has_tickets=job.primes)
             return report_load(load, url, job, self._clock)
 
     async def _prime(self, context: Context, job: BrowserJob, deadline_s: float) -> str | None:
@@ -109,7 +109,7 @@ class Session:
         closer = await context.open_closer()
         tab = await context.open_tab()
         load = await tab.navigate(self._target.url(job.protocol, PRIME_PATH), deadline_s, lambda: self._locals(job))
-        report_connections(load, self._clock, primes=True)
+        report_connections(load, self._clock, primes=True, has_tickets=False)
         answer = load.recorder.exchanges[0] if load.recorder.exchanges else None
         if answer is None or answer.status != 200:
             return load.error or (answer.error if answer else None) or "no answer"

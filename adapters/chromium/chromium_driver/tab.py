@@ -75,8 +75,9 @@ class Tab:
     async def navigate(self, url: str, deadline_s: float, ends: Callable[[], list[str]]) -> Load:
         """Load a page until its load event and the end of every request; failure is a result, never an exception.
 
-        `deadline_s` is a time of the monotonic clock. `ends` tells this machine's ends of what is connected to the server;
-        it is asked at the first answer, as Chromium may move a QUIC connection to another port when a path falls silent.
+        `deadline_s` is a time of the monotonic clock. `ends` tells this machine's ends of what is connected to the
+        server; it is asked at the first answer, as Chromium moves a QUIC connection to another port when its path falls
+        silent.
         """
         load = self._load = Load()
         self._ends = ends

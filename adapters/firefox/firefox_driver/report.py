@@ -23,8 +23,12 @@ class Load:
 
 
 def report_connections(load: Load, remote: str, local: str | None) -> None:
-    """One line per connection that a request had to open. What Firefox cannot tell is null."""
+    """One line per connection that a request had to open. What Firefox cannot tell is null.
+
+    The only connection of a user context that is new has no ticket, and so resumed nothing.
+    """
     opened = {each.t_connect_ns: each for each in load.recorder.exchanges.values() if each.t_connect_ns is not None}
+    resumed = False if len(opened) == 1 else None
     for exchange in opened.values():
         emit(
             "connection",
@@ -32,8 +36,8 @@ def report_connections(load: Load, remote: str, local: str | None) -> None:
             local=local if len(opened) == 1 else None,
             remote=remote,
             primes=False,
-            resumed=None,
-            used_0rtt=None,
+            resumed=resumed,
+            used_0rtt=resumed,
             t_start_ns=exchange.t_connect_ns,
             t_handshake_ns=exchange.t_secure_ns,
         )
