@@ -18,7 +18,7 @@ from longlook.conformance.runner import judged
 from longlook.conformance.session import matrices
 from longlook.conformance.subject import Subject, subject
 from longlook.conformance.suite import checks, knobs
-from longlook.errors import InputError
+from longlook.errors import InputError, MachineError
 from longlook.job import Program
 from longlook.model import ConnectionState, Endpoint, Outcome
 from longlook.stacks import Stack, Version
@@ -95,6 +95,19 @@ def test_a_version_is_checked_for_what_it_declares(registered: Stack) -> None:
     assert not any("pacing" in name for name in old)
     assert old["connection 0rtt over h3 (client)"].wants["trial"].connection is ConnectionState.ZERO_RTT
     assert not old["connection 0rtt over h3 (server)"].wants
+
+
+def test_a_stack_that_is_named_for_a_matrix_is_never_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_version: str) -> Program:
+        raise MachineError("no compiler", "install one")
+
+    real = registry.load("stacks")
+    absent = made_up(install=fail)
+    monkeypatch.setattr(registry, "load", lambda folder: {**real, "made-up": absent} if folder == "stacks" else {})
+    said: list[str] = []
+    with pytest.raises(InputError, match="none of these versions is an installed server"):
+        matrices(("made-up",), ("h3",), "virtual", Path("nowhere"), said.append)
+    assert said[-1] == "made-up@2.0 is left out: no compiler"
 
 
 def test_knobs_that_nobody_proves_fail(registered: Stack) -> None:

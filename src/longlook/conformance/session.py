@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from longlook import codec
+from longlook import codec, registry
 from longlook.conformance import Report, Result, Status, tables
 from longlook.conformance.documents import keep_matrix
 from longlook.conformance.matrix import Matrix, make_matrix
@@ -68,18 +68,22 @@ def matrices(
 ) -> list[Matrix]:
     """A matrix for each protocol, of the versions named and of the newest installed one of each stack named, or of any.
 
-    `every`: of all installed versions, not only the newest. What is named and cannot be installed is said and left out.
+    `every`: of all installed versions, not only the newest. What is named and not there is installed (of a stack
+    without any version its newest); what cannot be installed is said and left out.
     """
     if fetchless := [protocol for protocol in protocols if protocol in DATAGRAM_PROTOCOLS]:
         raise InputError(f"a matrix is of objects that arrive, and {fetchless[0]} fetches none", "h3 or h2")
     ends = list(_ready(names, say, every=every))
+    speakers = {
+        protocol: [each for each in ends if protocol in each[0].protocols_of(each[1])] for protocol in protocols
+    }
+    for protocol in protocols:
+        _expect_both_roles(speakers[protocol], protocol)
     made = []
     with make_engine(engine) as entered:
         for protocol in protocols:
-            speakers = [(stack, version) for stack, version in ends if protocol in stack.protocols_of(version)]
-            _expect_both_roles(speakers, protocol)
-            say(f"{protocol}: {len(speakers)} versions …")
-            matrix = make_matrix(speakers, protocol, entered, place / protocol, say, jobs)
+            say(f"{protocol}: {len(speakers[protocol])} versions …")
+            matrix = make_matrix(speakers[protocol], protocol, entered, place / protocol, say, jobs)
             if engine == "virtual":
                 keep_matrix(matrix)
             made.append(matrix)
@@ -99,6 +103,8 @@ def _ready(names: Sequence[str], say: Say, *, every: bool) -> Iterator[tuple[Sta
     exact = [name for name in names if "@" in name]
     whole = [name for name in names if "@" not in name]
     there = [each for each in selected(whole) if is_installed(*each)] if whole or not exact else []
+    absent = [name for name in whole if name not in {stack.name for stack, _ in there}]
+    exact += [f"{name}@{registry.get('stacks', name).default_version}" for name in absent]
     newest = {stack.name: version for stack, version in there}
     newest |= {stack.name: version for stack, version in there if version == stack.default_version}
     chosen = [each for each in there if every or newest[each[0].name] == each[1]]
