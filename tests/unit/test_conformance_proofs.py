@@ -144,6 +144,16 @@ def test_congestion_control_shows_in_what_a_loss_leaves() -> None:
     assert judged("congestion_control", {**good, "bbr": after_loss(0.7)}).status is Status.FAILED
 
 
+def test_a_controller_that_forgives_loses_enough_for_its_cut_to_last() -> None:
+    forgiving = knob(str, choices=("cubic", "reno"), lasting_loss={"cubic": 80})
+    wants = PROOFS["congestion_control"](ask("congestion_control", forgiving, "server")).wants
+    lost = {
+        name: next(stage.parameters["indexes"] for stage in want.link.down if stage.kind == "loss_index")
+        for name, want in wants.items()
+    }
+    assert lost == {"cubic": (170, *range(1000, 1080)), "reno": (170, 1000)}
+
+
 def test_two_models_that_send_alike_are_one() -> None:
     both = knob(str, choices=("bbr", "bbr2"))
     check = PROOFS["congestion_control"](ask("congestion_control", both, "server"))

@@ -9,6 +9,9 @@ from longlook.stacks_catalogue import Entry
 MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_APPLICABLE: "·"}
 
 
+_TOLD = 3  # failures of a version that breaks altogether would fill the page
+
+
 def stacks_table(entries: Iterable[Entry]) -> str:
     """Each stack once, with its versions and their dates."""
     by_stack: dict[str, list[Entry]] = {}
@@ -25,11 +28,12 @@ def stacks_table(entries: Iterable[Entry]) -> str:
 
 
 def checks_table(reports: Sequence[Report]) -> str:
-    """A row for each version: checks passed and failed, and the failures' words."""
+    """A row for each version: checks passed and failed, and the first failures' words."""
     rows = [["stack", "passed", "failed", "not applicable", "what failed"]]
     for report in reports:
         counts = [sum(result.status is status for result in report.results) for status in Status]
-        failed = "; ".join(f"{result.check}: {result.seen}" for result in report.failed)
+        told = [f"{result.check}: {result.seen}" for result in report.failed[:_TOLD]]
+        failed = "; ".join([*told, *([f"{more} more"] if (more := len(report.failed) - _TOLD) > 0 else [])])
         rows.append([f"{report.stack}@{report.version}", *map(str, counts), failed])
     return markdown(rows)
 

@@ -83,18 +83,21 @@ def spread(packets: Packets, rtt_s: float, parts: int = 20) -> float | None:
 
 
 def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float, calm_turns: int = 0) -> float | None:
-    """What the last of the lost packets does to the sender: bytes of a round trip behind it, over those before.
+    """What the last loss does to the sender: bytes of a round trip behind it, over those before. Packets that follow on
+    each other are one loss.
 
     What is beyond `path_bytes`, which the path carries in a round trip, stood in a queue and does not count as before.
 
-    What was sent in the round trip after the lost packet is in flight when it is found missing. The next round trip is
-    recovery's own, whose sending waits for the flight to fall; the one behind it is counted, or one `calm_turns` later.
+    What was sent in the round trip after the first lost packet is in flight when it is found missing. The next round
+    trip is recovery's own, whose sending waits for the flight to fall; the one behind it is counted, or one
+    `calm_turns` later.
     """
     server = packets.of("server")
     lost = np.flatnonzero(np.isnan(server.left_s))
     if not len(lost):
         return None
-    since_s = server.sent_s - server.sent_s[lost[-1]]
+    first = lost[np.flatnonzero(np.diff(lost, prepend=-np.inf) > 1)[-1]]
+    since_s = server.sent_s - server.sent_s[first]
     before, after = (
         int(server.payload_bytes[(since_s > turns * rtt_s) & (since_s <= (turns + 1) * rtt_s)].sum())
         for turns in (0, _TURNS_UNTIL_CALM + calm_turns)

@@ -43,6 +43,8 @@ class Knob:
     protocols: tuple[str, ...] = ()  # for which it means something; none named: all of the stack's
     window_after_loss: Mapping[str, float] = field(default_factory=dict)
     """Of a congestion control's choices: the share of the window that one loss leaves, where it is not the RFCs'."""
+    lasting_loss: Mapping[str, int] = field(default_factory=dict)
+    """Of a congestion control's choices: packets lost at once that cut the window, where fewer are forgiven."""
 
 
 @dataclass(frozen=True)

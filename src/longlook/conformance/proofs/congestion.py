@@ -10,7 +10,7 @@ from longlook.conformance.evidence import Packets, Seen
 from longlook.conformance.paths import path
 from longlook.conformance.proofs.ask import Ask, transfer
 from longlook.declared import AFTER_LOSS
-from longlook.model import Stage
+from longlook.model import Link, Stage
 
 _RTT_S = 0.1
 _RATE_MBPS = 30
@@ -21,7 +21,7 @@ _SIZE_BYTES = 5_000_000
 
 BANDS: Mapping[str, tuple[float, float]] = {
     "reno": (0.40, 0.60),  # RFC 9002, 7.3.2: half
-    "cubic": (0.62, 0.92),  # RFC 9438: 0.7; 0.85 where two connections are emulated
+    "cubic": (0.60, 0.92),  # RFC 9438: 0.7; 0.85 where two connections are emulated
 }
 """What is left of the window after one loss. Controllers that model the path do not cut it."""
 
@@ -45,7 +45,11 @@ def congestion_control(ask: Ask) -> Check:
         return ask.without("a client sends requests alone, which no window delays")
     choices = [str(choice) for choice in ask.knob.choices]
     declared = ask.knob.window_after_loss
-    link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": _LOST}),))
+
+    def link(choice: str) -> Link:
+        first, second = _LOST
+        indexes = (first, *range(second, second + ask.knob.lasting_loss.get(choice, 1)))
+        return path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": indexes}),))
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
         left = {name: _left(seen[name].packets, of_model=_band(name, declared) is _NO_CUT) for name in choices}
@@ -62,7 +66,7 @@ def congestion_control(ask: Ask) -> Check:
         return verdict(not wrong and not alike and bool(choices), said + bands)
 
     return ask.check(
-        {name: ask.want({ask.name: name}, link, transfer(_SIZE_BYTES), unlimited=True) for name in choices}, judge
+        {name: ask.want({ask.name: name}, link(name), transfer(_SIZE_BYTES), unlimited=True) for name in choices}, judge
     )
 
 
