@@ -18,6 +18,7 @@ from typing import Any
 from longlook import registry
 from longlook.job import Content, Identity, Program
 from longlook.stacks import ServerJob, Stack
+from tests.support.processes import all_pids, command_line, has_ended, leads_session, parent_of
 
 HOST = "127.0.0.1"
 Line = dict[str, Any]
@@ -138,14 +139,7 @@ def https_1_1(
 
 def descendants(pid: int) -> set[int]:
     """Every process below `pid`, zombies left out."""
-    parents: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if fields[0] != "Z":
-            parents[int(stat.parent.name)] = int(fields[1])
+    parents = {each: parent_of(each) for each in all_pids() if not has_ended(each)}
     found = {pid}
     while more := {child for child, parent in parents.items() if parent in found} - found:
         found |= more
@@ -154,14 +148,7 @@ def descendants(pid: int) -> set[int]:
 
 def alive(pids: set[int]) -> set[int]:
     """Those of `pids` that still run."""
-
-    def runs(pid: int) -> bool:
-        try:
-            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        except OSError:
-            return False
-
-    return {pid for pid in pids if runs(pid)}
+    return {pid for pid in pids if not has_ended(pid)}
 
 
 class Session:
@@ -225,10 +212,10 @@ class Session:
 
     def browsers(self) -> list[int]:
         """The main processes of the browsers: children of the driver that lead a session of their own."""
-        return [pid for pid in descendants(self.process.pid) if os.getsid(pid) == pid and self._is_browser(pid)]
+        return [pid for pid in descendants(self.process.pid) if leads_session(pid) and self._is_browser(pid)]
 
     def _is_browser(self, pid: int) -> bool:
-        return b"--remote-debugging-port" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"--remote-debugging-port" in command_line(pid)
 
     def finish(self) -> int:
         """End its input; the exit code."""

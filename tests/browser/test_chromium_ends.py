@@ -10,6 +10,7 @@ import pytest
 
 from longlook import registry
 from longlook.job import Content, Identity, Program
+from tests.support.processes import command_line
 
 from .session_harness import HOST, Session, Start, alive, descendants, free_port, of, quic_go, wait_for
 
@@ -153,13 +154,9 @@ def test_the_death_of_a_page_costs_its_job_only(start: Start, identity: Identity
         silent.bind((HOST, port))
         session.send()
         silent.recv(2048)
-        kill(*(pid for pid in descendants(session.process.pid) if "--type=renderer" in command_line(pid)))
+        kill(*(pid for pid in descendants(session.process.pid) if b"--type=renderer" in command_line(pid)))
         lines = session.answer()
         assert of(lines, "object")[0]["error"] in ("the page's process crashed", "net::ERR_ABORTED")
         assert lines[-1] == {"event": "done", "ok": False}
     with quic_go("h3", port, page.root, identity):
         assert session.run(phases=page.phases)[-1]["ok"]
-
-
-def command_line(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()

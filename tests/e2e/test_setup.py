@@ -66,7 +66,7 @@ def still_runs(log: Path) -> list[str]:
 def _asleep(pid: str) -> bool:
     try:
         name, _, rest = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
-    except FileNotFoundError:
+    except OSError:
         return False
     return name == "sleep" and rest.split()[0] != "Z"  # dead, though nobody has asked for it yet
 

@@ -15,6 +15,7 @@ from longlook import codec
 from longlook.job import Content, Expected, Identity, Job, Program
 from longlook.linkprogram import link_program
 from longlook.model import ConnectionState, Endpoint, Link, Stage, Trial, Workload
+from tests.support.processes import all_pids
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 ROGUE = PLUGINS / "programs" / "rogue.py"
@@ -136,14 +137,6 @@ def measuring(job: Job) -> bool:
     return log.exists() and '"connection"' in log.read_text()
 
 
-def has_ended(pid: int) -> bool:
-    """Whether a process is gone, or waits only to be reaped."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
-    except OSError:
-        return True
-
-
 def network_namespaces(pids: list[int]) -> set[int]:
     """Inodes of the network namespaces that processes are in."""
     found = set()
@@ -157,10 +150,9 @@ def network_namespaces(pids: list[int]) -> set[int]:
 
 def all_network_namespaces() -> set[int]:
     """Inodes of every network namespace that any process is in, and of every one that is mounted."""
-    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     mounts = Path("/proc/self/mountinfo").read_text()
     named = {int(word[5:-1]) for word in mounts.split() if word.startswith("net:[")}
-    return network_namespaces(pids) | named
+    return network_namespaces(all_pids()) | named
 
 
 def host_state() -> dict[str, str]:

@@ -14,6 +14,7 @@ from longlook.engines.virtual import VirtualEngine
 from longlook.model import Outcome
 from tests.faults.guestharness import GuestHome
 from tests.faults.harness import wait_until
+from tests.support.processes import command_line
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -36,7 +37,7 @@ def _wait_for(run: Ended, condition: Callable[[], object]) -> None:
 
 
 def _kernels(home: GuestHome) -> int:
-    return sum(b"time-travel" in Path(f"/proc/{pid}/cmdline").read_bytes() for pid in home.guests())
+    return sum(b"time-travel" in command_line(pid) for pid in home.guests())
 
 
 @pytest.mark.parametrize("kill", list(KILLS))

@@ -16,12 +16,12 @@ from longlook.model import Outcome
 from tests.faults.harness import (
     Home,
     all_network_namespaces,
-    has_ended,
     measuring,
     network_namespaces,
     results,
     wait_until,
 )
+from tests.support.processes import command_line, has_ended, parent_of
 
 pytestmark = pytest.mark.lab
 
@@ -58,8 +58,8 @@ def test_a_killed_agent_costs_its_trial_only(home: Home, victim: str) -> None:
     hanging, after = _hanging(home), home.job("after")
     driver = home.drive(hanging, after)
     wait_until(lambda: measuring(hanging), "the trial runs")
-    agents = [pid for pid in home.processes() if b"longlook.agent" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-    warden, laboratory = sorted(agents, key=lambda pid: _parent(pid) in agents)
+    agents = [pid for pid in home.processes() if b"longlook.agent" in command_line(pid)]
+    warden, laboratory = sorted(agents, key=lambda pid: parent_of(pid) in agents)
     os.kill(warden if victim == "warden" else laboratory, signal.SIGKILL)
     lost, next_one = results(driver)
     assert driver.returncode == 0
@@ -102,7 +102,3 @@ def test_only_folders_of_dead_laboratories_are_cleared(home: Home, tmp_path: Pat
 
 def _hanging(home: Home, **options: str) -> Job:
     return home.job("hanging", server={"fault": "hangs"}, timeout_s=60.0, **options)
-
-
-def _parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

@@ -8,6 +8,7 @@ import pytest
 from longlook.engines.live import LiveEngine
 from longlook.model import ConnectionState, Outcome
 from tests.faults.harness import Home
+from tests.support.processes import command_line
 
 pytestmark = pytest.mark.lab
 
@@ -84,7 +85,7 @@ def test_daemons_that_a_program_leaves_are_ended_with_its_trial(home: Home, engi
 
 def test_a_session_client_stays_warm_between_trials(home: Home, engine: LiveEngine) -> None:
     def session() -> list[int]:
-        return [pid for pid in home.processes() if Path(f"/proc/{pid}/cmdline").read_bytes().endswith(b"session\0")]
+        return [pid for pid in home.processes() if command_line(pid).endswith(b"session\0")]
 
     assert engine.run(home.job("first", client_stack="rogue-session")).outcome is Outcome.OK
     before = session()

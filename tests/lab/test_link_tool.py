@@ -14,6 +14,7 @@ import pytest
 from longlook.lab.linkprocesses import inhabitants
 from longlook.lab.namespace import Namespace
 from tests.support.link_host import CONNECT_MS, FETCH, LONGLOOK, PYTHON, LinkHost, wait_for
+from tests.support.processes import all_pids, command_line, parent_of
 
 pytestmark = pytest.mark.lab
 
@@ -209,13 +210,7 @@ def test_what_a_killed_guardian_leaves_goes_at_the_next_start(host: LinkHost) ->
 
 def guardian_of(pid: int) -> int:
     """The child that is not another program."""
-    own = Path(f"/proc/{pid}/cmdline").read_bytes()
-    children = [
-        int(name)
-        for name in os.listdir("/proc")  # noqa: PTH208
-        if name.isdigit() and Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[1] == str(pid)
-    ]
-    (found,) = [child for child in children if Path(f"/proc/{child}/cmdline").read_bytes() == own]
+    (found,) = [each for each in all_pids() if parent_of(each) == pid and command_line(each) == command_line(pid)]
     return found
 
 

@@ -1,5 +1,4 @@
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from longlook.guestkernel_build import lost_settings
 from longlook.guestkernel_steps import ObjectCount, Progress, run
 from longlook.installing import file_digest
 from longlook.setup import DEFAULT_PARTS, install
+from tests.support.processes import has_ended
 
 builds: list[Path] = []
 
@@ -214,15 +214,7 @@ def test_nothing_is_left_when_a_build_is_stopped(tmp_path: Path, number: int) ->
         process.wait()
         watchdog.cancel()
     assert process.returncode != 0
-    assert [pid for pid in children if is_running(pid)] == []
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    assert [pid for pid in children if not has_ended(pid)] == []
 
 
 def test_record_is_beside_the_kernel() -> None:

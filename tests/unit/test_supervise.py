@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from longlook.paths import adapters_dir
+from tests.support.processes import has_ended
 
 FAKE = """
 import os, signal, sys, time
@@ -89,16 +90,9 @@ def await_no_process(marks: Path) -> None:
     alive = [int(mark.name) for mark in marks.iterdir()]
     assert alive
     while alive and time.monotonic() < deadline:
-        alive = [number for number in alive if _lives(number)]
+        alive = [number for number in alive if not has_ended(number)]
         time.sleep(0.01)
     assert alive == []
-
-
-def _lives(number: int) -> bool:
-    try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize("what", ["plain", "late", "stubborn"])
@@ -143,11 +137,11 @@ def test_a_killed_wrapper_takes_the_program_with_it(tmp_path: Path, marks: Path)
     process.kill()
     process.communicate()
     deadline = time.monotonic() + 5
-    while _lives(leader) and time.monotonic() < deadline:
+    while not has_ended(leader) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not _lives(leader)
+    assert has_ended(leader)
     for mark in marks.iterdir():  # a fake that leaves its own children alone is nobody's model
-        if _lives(int(mark.name)):
+        if not has_ended(int(mark.name)):
             os.kill(int(mark.name), signal.SIGKILL)
 
 
