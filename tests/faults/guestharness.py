@@ -13,6 +13,7 @@ from longlook.engines.virtual import VirtualEngine
 from longlook.job import Identity, Job
 from longlook.model import Run
 from tests.faults.harness import Home
+from tests.support.processes import all_pids
 
 LONGLOOK = (sys.executable, "-m", "longlook")
 
@@ -123,13 +124,12 @@ class GuestHome(Home):
     def guests(self) -> list[int]:
         """Every process of every guest that works for this home: kernels, and what runs their programs."""
         found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                try:
-                    if str((entry / "cwd").readlink()).startswith(str(self.path)):
-                        found.append(int(entry.name))
-                except OSError:
-                    continue
+        for pid in all_pids():
+            try:
+                if str(Path(f"/proc/{pid}/cwd").readlink()).startswith(str(self.path)):
+                    found.append(pid)
+            except OSError:
+                continue
         return [pid for pid in found if pid != os.getpid()]
 
     def litter(self) -> list[Path]:
