@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from longlook import pipeline
+from longlook.core.model import Capture, Outcome
+from longlook.core.run_folder import RunFolder
 from longlook.engines.live import LiveEngine
 from longlook.metrics.page_load_time import METRIC
-from longlook.model import Capture, Outcome
-from longlook.normalise import normalise_trial
-from longlook.normalise.tracefiles import trace_sizes
-from longlook.store import RunFolder
-from longlook.study import find_study
+from longlook.study.files import find_study
+from longlook.timeline.normalise import normalise_trial
+from longlook.timeline.normalise.trace_files import trace_sizes
 
 CAPTURES = {"none": Capture(), "qlog": Capture(qlog=True), "tcp": Capture(tcp=True)}
 

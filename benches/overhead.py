@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from longlook import pipeline
+from longlook.core.model import Outcome
+from longlook.core.run_folder import RunFolder
 from longlook.engines.live import LiveEngine
-from longlook.execute import Progress
 from longlook.metrics.page_load_time import METRIC
-from longlook.model import Outcome
-from longlook.normalise import normalise_trial
-from longlook.store import RunFolder
-from longlook.study import find_study
+from longlook.run.execute import Progress
+from longlook.study.files import find_study
+from longlook.timeline.normalise import normalise_trial
 
 TARGETS_S = {"quic-go": 0.5, "chromium": 1.0}
 

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from longlook.core.model import Outcome, Plan, Trial
 from longlook.engines import Engine
 from longlook.engines.live import LiveEngine
 from longlook.engines.virtual import VirtualEngine
-from longlook.execute import make_job
 from longlook.metrics.page_load_time import METRIC
-from longlook.model import Outcome, Plan, Trial
-from longlook.normalise import normalise_trial
 from longlook.pipeline import provide
-from longlook.plan import make_plan
-from longlook.study import find_study
+from longlook.run.execute import make_job
+from longlook.study.files import find_study
+from longlook.study.plan import make_plan
+from longlook.timeline.normalise import normalise_trial
 
 STUDY = str(Path(__file__).with_name("virtual.toml"))
 FIG6A = "kakhki2017-fig6a"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from longlook.model import Study
-from longlook.study import find_study
+from longlook.core.model import Study
+from longlook.study.files import find_study
 
-TINY = Path(__file__).parent / "support" / "tiny.toml"
+TINY = Path(__file__).parent / "data" / "tiny.toml"
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Drive headless Firefox: jobs in on standard input, lines out (adapters/CONTRACT.md, session client).
 
-Needs adapters/common in PYTHONPATH.
+Needs adapters/lib/python in PYTHONPATH.
 """
 
 import argparse

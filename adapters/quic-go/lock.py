@@ -8,8 +8,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from longlook.installing import compile_with
-from longlook.installing_go import assembled, environment
+from longlook.provision.build_cache import compile_with
+from longlook.provision.go import assembled, environment
 from longlook.stacks.quic_go import library_of, older_go, renamed
 
 ADAPTER = Path(__file__).parent

@@ -33,9 +33,9 @@ from benches.link.ways import (
     spinning,
     streamed,
 )
-from longlook.errors import LonglookError
-from longlook.lab.netlink import NetlinkError
-from longlook.lab.network import TUN
+from longlook.core.errors import LonglookError
+from longlook.lab.linux.netlink import NetlinkError
+from longlook.lab.topology import TUN
 
 ROOT = Path(__file__).resolve().parents[2]
 DELAY_PACKETS, WARM_UP_PACKETS = 4_000, 50

@@ -8,16 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from benches.link.peers import MAHIMAHI, RATTAN, Peer, Shape
-from longlook.lab.linkprobe import LinkBed
-from longlook.lab.network import PACKET, TUN
-from longlook.lab.probe import (
-    FLOOD_PRIORITY,
-    SENDER_PRIORITY,
-    Arrivals,
-    Receiver,
-    send_regularly,
-    stream_bps,
-)
+from longlook.calibration.link_probe import LinkBed
+from longlook.calibration.probe import FLOOD_PRIORITY, SENDER_PRIORITY, Arrivals, Receiver, send_regularly, stream_bps
+from longlook.lab.topology import PACKET, TUN
 
 FULL_BYTES, SMALL_BYTES, ETHERNET_BYTES = 1500, 200, 14
 TBF_BURST_BYTES = 3_000  # two packets: the least that a token bucket sends at once

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from longlook import registry, tls
-from longlook.job import Content, Identity, Program
+from longlook.core import registry
+from longlook.core.job import Content, Identity, Program
+from longlook.provision import tls
 
 from .session_harness import OBJECT_BYTES, OBJECTS, Session, Start
 

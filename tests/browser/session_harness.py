@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from longlook import registry
-from longlook.job import Content, Identity, Program
-from longlook.stacks import ServerJob, Stack
+from longlook.core import registry
+from longlook.core.job import Content, Identity, Program
+from longlook.core.stack import ServerJob, Stack
 from tests.support.processes import all_pids, command_line, has_ended, leads_session, parent_of
 
 HOST = "127.0.0.1"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from longlook import registry
-from longlook.job import Content, Identity, Program
+from longlook.core import registry
+from longlook.core.job import Content, Identity, Program
 from tests.support.processes import command_line
 
 from .session_harness import HOST, Session, Start, alive, descendants, free_port, of, quic_go, wait_for

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from longlook.pipeline_claims import survey_runs
+from longlook.pipeline.claims import survey_runs
+from tests.data.claims import paper_run, write_run
+from tests.data.report import paper_content
 from tests.support.browser import Page, chromium
-from tests.support.claims_data import paper_run, write_run
-from tests.support.report_data import paper_content
 
 from .test_report_in_chromium import assert_quiet
 

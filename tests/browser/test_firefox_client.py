@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from longlook import registry
-from longlook.job import Content, Identity
+from longlook.core import registry
+from longlook.core.job import Content, Identity
 
 from .session_harness import HOST, OBJECTS, Server, Session, alive, copy_of, descendants, free_port, of, quic_go
 

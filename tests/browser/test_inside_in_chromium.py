@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from longlook.inside import look_inside
-from longlook.inside_rounds import Round
-from longlook.model import Outcome, Run
+from longlook.core.model import Outcome, Run
+from longlook.explain.inside import look_inside
+from longlook.explain.rounds import Round
 from longlook.report.inside import InsideContent, write_inside
+from tests.data.report import small_content
+from tests.data.traces import TCP_FLOW, traced
 from tests.support.browser import Page, chromium
-from tests.support.inside_data import TCP_FLOW, traced
-from tests.support.report_data import small_content
 
 pytestmark = pytest.mark.browser
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from longlook.model import MATRIX, Arm, Factor, Figure, Level
+from longlook.core.model import MATRIX, Arm, Factor, Figure, Level
 from longlook.report import write_report
+from tests.data.flows import contest_content, contest_study
+from tests.data.report import paper_content, small_content, small_study, trend_content
 from tests.support.browser import Page, chromium
-from tests.support.contest_data import contest_content, contest_study
-from tests.support.report_data import paper_content, small_content, small_study, trend_content
 
 pytestmark = pytest.mark.browser
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from longlook.store import RunFolder
+from longlook.core.run_folder import RunFolder
 
 from .test_run import longlook
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from longlook.store import RunFolder
+from longlook.core.run_folder import RunFolder
 
 from .test_run import longlook
 

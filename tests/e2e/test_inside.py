@@ -6,17 +6,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from longlook.events import EVENT_SCHEMA, Events
-from longlook.model import Trial
-from longlook.states import State
-from longlook.store import EVENTS, STATES, RunFolder
-from longlook.tracedecoding import decode_trace
+from longlook.core.model import Trial
+from longlook.core.run_folder import EVENTS, STATES, RunFolder
+from longlook.timeline.decode import decode_trace
+from longlook.timeline.events import EVENT_SCHEMA, Events
+from longlook.timeline.states import State
 
 from .test_run import longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(600)]
 
-STUDY = Path(__file__).parents[1] / "support" / "inside.toml"
+STUDY = Path(__file__).parents[1] / "data" / "inside.toml"
 SIZE_BYTES = 1_000_000
 UNDER_LOSS = {State.RECOVERY, State.CONGESTION_AVOIDANCE}
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from longlook.store import RunFolder
+from longlook.core.run_folder import RunFolder
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
-TINY = Path(__file__).parents[1] / "support" / "tiny.toml"
+TINY = Path(__file__).parents[1] / "data" / "tiny.toml"
 LIVE = [str(TINY), "--engine", "live"]  # it measures CPU time, which virtual time has not
 LONGLOOK = [sys.executable, "-m", "longlook"]
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.unit.trial_data import packet, records, write_link_log
+from tests.data.trials import packet, records, write_link_log
 
 
 def blocks(capture: bytes) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from longlook.store import RunFolder
+from longlook.core.run_folder import RunFolder
 
 from .test_run import TINY, longlook
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from longlook import registry
+from longlook.core import registry
 from longlook.engines.live import LiveEngine
-from tests.faults.guestharness import GuestHome
+from tests.faults.guest_harness import GuestHome
 from tests.faults.harness import Home, host_state, wait_until
 
 

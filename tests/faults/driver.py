@@ -4,10 +4,10 @@ import json
 import sys
 from pathlib import Path
 
-from longlook import codec
+from longlook.core import codec
+from longlook.core.errors import LonglookError
+from longlook.core.job import Job
 from longlook.engines.choice import make_engine
-from longlook.errors import LonglookError
-from longlook.job import Job
 
 
 def main() -> None:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longlook import codec
-from longlook.job import Content, Expected, Identity, Job, Program
-from longlook.linkprogram import link_program
-from longlook.model import ConnectionState, Endpoint, Link, Stage, Trial, Workload
+from longlook.core import codec
+from longlook.core.job import Content, Expected, Identity, Job, Program
+from longlook.core.model import ConnectionState, Endpoint, Link, Stage, Trial, Workload
+from longlook.core.programs import link_program
 from tests.support.processes import all_pids
 
 PLUGINS = Path(__file__).parents[1] / "plugins"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from longlook.core.model import Outcome
 from longlook.engines.virtual import VirtualEngine
-from longlook.model import Outcome
-from tests.faults.guestharness import GuestHome
+from tests.faults.guest_harness import GuestHome
 from tests.faults.harness import wait_until
 from tests.support.processes import command_line
 

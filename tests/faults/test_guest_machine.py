@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 import longlook
-from longlook import codec
-from longlook.engines.guestprobe import find_guest
+from longlook.core import codec
+from longlook.core.errors import MachineError
+from longlook.core.model import Outcome
 from longlook.engines.virtual import VirtualEngine
-from longlook.errors import MachineError
-from longlook.lab.view import hidden_folders
-from longlook.model import Outcome
-from tests.faults.guestharness import GuestHome, kernel
+from longlook.engines.virtual.probe import find_guest
+from longlook.lab.linux.view import hidden_folders
+from tests.faults.guest_harness import GuestHome, kernel
 from tests.faults.harness import DRIVER, results
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]

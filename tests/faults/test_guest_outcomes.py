@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from longlook.core.model import Outcome
 from longlook.engines.virtual import VirtualEngine
-from longlook.model import Outcome
-from tests.faults.guestharness import GuestHome
+from tests.faults.guest_harness import GuestHome
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from longlook.core.job import Job
+from longlook.core.model import Outcome
 from longlook.engines.live import LiveEngine
-from longlook.job import Job
 from longlook.lab.leftovers import clear_leftovers
-from longlook.model import Outcome
 from tests.faults.harness import (
     Home,
     all_network_namespaces,
@@ -58,7 +58,7 @@ def test_a_killed_agent_costs_its_trial_only(home: Home, victim: str) -> None:
     hanging, after = _hanging(home), home.job("after")
     driver = home.drive(hanging, after)
     wait_until(lambda: measuring(hanging), "the trial runs")
-    agents = [pid for pid in home.processes() if b"longlook.agent" in command_line(pid)]
+    agents = [pid for pid in home.processes() if b"longlook.lab.agent" in command_line(pid)]
     warden, laboratory = sorted(agents, key=lambda pid: parent_of(pid) in agents)
     os.kill(warden if victim == "warden" else laboratory, signal.SIGKILL)
     lost, next_one = results(driver)

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from longlook.core.errors import InputError, MachineError
+from longlook.core.job import Program
+from longlook.core.model import Link, Outcome, Stage
 from longlook.engines.live import LiveEngine
-from longlook.errors import InputError, MachineError
-from longlook.job import Program
 from longlook.lab.capability import check
-from longlook.model import Link, Outcome, Stage
 from tests.faults.harness import Home, results
 
 pytestmark = pytest.mark.lab

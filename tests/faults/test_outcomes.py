@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from longlook.core.model import ConnectionState, Outcome
 from longlook.engines.live import LiveEngine
-from longlook.model import ConnectionState, Outcome
 from tests.faults.harness import Home
 from tests.support.processes import command_line
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 
+from longlook.core.run_folder import RunFolder
 from longlook.engines.virtual import VirtualEngine
 from longlook.pipeline import Observer, run_study
-from longlook.store import RunFolder
-from longlook.study import find_study
+from longlook.study.files import find_study
 
 SNAPSHOT = Path(__file__).with_name("demo.json")
 ONLY = ("client=quic-go",)  # a browser's results are not exact

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from longlook import calibrate
+from longlook.calibration import virtual
 from longlook.calibration.catalogue import CASES
 from longlook.cli import app
-from longlook.guestkernel import kernel_program
-from longlook.linkprogram import link_program
+from longlook.core.programs import link_program
+from longlook.provision.guest_kernel import kernel_program
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -29,9 +29,9 @@ def test_the_link_keeps_its_laws_and_a_repeat_gives_the_same_bytes(tmp_path: Pat
     assert [row for row in first["rows"] if not row["passed"]] == []
     assert [row for row in first["rows"] if row["netem_passed"] is False] == []
     assert {row["case"] for row in first["rows"]} == {case.name for case in CASES}
-    raw = (tmp_path / "first" / calibrate.RAW).read_bytes()
-    assert raw == (tmp_path / "again" / calibrate.RAW).read_bytes()
+    raw = (tmp_path / "first" / virtual.RAW).read_bytes()
+    assert raw == (tmp_path / "again" / virtual.RAW).read_bytes()
     assert (first["key"], first["packets"]) == (again["key"], again["packets"])
-    assert json.loads((tmp_path / "first" / calibrate.TABLE).read_text()) == first
-    found = calibrate.certificate(link_program().digest, kernel_program(lambda _text: None).digest)
-    assert found == {"key": first["key"], "passed": True, "path": f"calibration/{first['key']}/{calibrate.TABLE}"}
+    assert json.loads((tmp_path / "first" / virtual.TABLE).read_text()) == first
+    found = virtual.certificate(link_program().digest, kernel_program(lambda _text: None).digest)
+    assert found == {"key": first["key"], "passed": True, "path": f"calibration/{first['key']}/{virtual.TABLE}"}

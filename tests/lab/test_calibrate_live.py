@@ -6,13 +6,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from longlook import calibrate_host
-from longlook.calibrate_host import LOG
+from longlook.calibration import host
 from longlook.calibration.cases import OURS, DropTail, Gilbert
 from longlook.calibration.catalogue import LIVE_CASES
 from longlook.calibration.check import LIVE
+from longlook.calibration.host import LOG
 from longlook.calibration.verdicts import judge
-from longlook.lab.network import PACKET, TUN
+from longlook.lab.topology import PACKET, TUN
 
 pytestmark = pytest.mark.lab
 
@@ -23,8 +23,8 @@ def test_a_case_by_probe_and_by_log(tmp_path: Path, law: type) -> None:
     case = next(case for case in LIVE_CASES if isinstance(case.law, law))
     with (tmp_path / "packets.csv").open("w", newline="") as packets, (tmp_path / "depth.csv").open("w") as depths:
         rows, depth = csv.writer(packets), csv.writer(depths)
-        rows.writerow(calibrate_host.COLUMNS)
-        calibrate_host._case(case, 3, rows, depth)
+        rows.writerow(host.COLUMNS)
+        host._case(case, 3, rows, depth)
     table = pd.read_csv(tmp_path / "packets.csv", dtype={"received_ns": "Int64"})
     for emulator in (OURS, LOG):
         found = judge(case, table[table["emulator"] == emulator], LIVE)
@@ -37,15 +37,15 @@ def test_a_case_by_probe_and_by_log(tmp_path: Path, law: type) -> None:
 
 @pytest.mark.parametrize("path", [PACKET, TUN])
 def test_delays_from_outside(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibrate_host, "_DELAYED_PACKETS", 300)
-    error_ns = calibrate_host._delays(path)
+    monkeypatch.setattr(host, "_DELAYED_PACKETS", 300)
+    error_ns = host._delays(path)
     assert len(error_ns) == 250
     assert error_ns.min() >= 0
 
 
 def test_spacing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibrate_host, "_SATURATED_S", 0.3)
-    sent_ns, received_ns = calibrate_host._saturated(10)
+    monkeypatch.setattr(host, "_SATURATED_S", 0.3)
+    sent_ns, received_ns = host._saturated(10)
     assert len(received_ns) == 250
     assert sent_ns.max() - sent_ns.min() < received_ns[-1] - received_ns[0]
     mbit = 1500 * 8e3 * (len(received_ns) - 1) / float(received_ns[-1] - received_ns[0])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from longlook.errors import MachineError
-from longlook.lab import cpuquota
+from longlook.core.errors import MachineError
+from longlook.lab.linux import cpuquota
 
 pytestmark = pytest.mark.lab
 

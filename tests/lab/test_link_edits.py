@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longlook.lab.linkprobe import LinkBed
-from longlook.lab.network import PACKET, TUN, Side
-from longlook.normalise.linklog import read_link_log
+from longlook.calibration.link_probe import LinkBed
+from longlook.lab.topology import PACKET, TUN, Side
+from longlook.timeline.normalise.link_log import read_link_log
 
 pytestmark = pytest.mark.lab
 

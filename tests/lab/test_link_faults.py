@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from longlook.errors import LonglookError
-from longlook.lab.linkprobe import LinkBed, Source
-from longlook.lab.namespace import Namespace
-from longlook.linkprogram import link_program
-from longlook.normalise.linklog import read_link_log
+from longlook.calibration.link_probe import LinkBed, Source
+from longlook.core.errors import LonglookError
+from longlook.core.programs import link_program
+from longlook.lab.linux.namespace import Namespace
+from longlook.timeline.normalise.link_log import read_link_log
 
 pytestmark = pytest.mark.lab
 

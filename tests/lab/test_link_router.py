@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longlook.lab.linkprobe import Arrival, LinkBed, Sink, Source, rate_bps
-from longlook.lab.network import PACKET, TUN
-from longlook.normalise.linklog import LinkLog, read_link_log
+from longlook.calibration.link_probe import Arrival, LinkBed, Sink, Source, rate_bps
+from longlook.lab.topology import PACKET, TUN
+from longlook.timeline.normalise.link_log import LinkLog, read_link_log
 
 pytestmark = pytest.mark.lab
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from longlook.lab.linkprocesses import inhabitants
-from longlook.lab.namespace import Namespace
+from longlook.lab.linux.namespace import Namespace
+from longlook.linktool.processes import inhabitants
 from tests.support.link_host import CONNECT_MS, FETCH, LONGLOOK, PYTHON, LinkHost, wait_for
 from tests.support.processes import all_pids, command_line, parent_of
 

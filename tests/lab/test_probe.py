@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longlook.lab.linkprobe import LinkBed
-from longlook.lab.probe import Packet, Receiver, send_by_schedule, send_regularly, stream_bps
-from longlook.linkprogram import link_program
+from longlook.calibration.link_probe import LinkBed
+from longlook.calibration.probe import Packet, Receiver, send_by_schedule, send_regularly, stream_bps
+from longlook.core.programs import link_program
 
 pytestmark = pytest.mark.lab
 

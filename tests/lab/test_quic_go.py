@@ -8,15 +8,15 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pytest
 
-from longlook import codec, registry
+from longlook.core import codec, registry
+from longlook.core.job import Job
+from longlook.core.model import Capture, ConnectionState, Endpoint, Link, Outcome, Run, Stage, Trial, Workload
+from longlook.core.programs import link_program
+from longlook.core.stack import Stack
 from longlook.engines.live import LiveEngine
-from longlook.job import Job
-from longlook.linkprogram import link_program
-from longlook.model import Capture, ConnectionState, Endpoint, Link, Outcome, Run, Stage, Trial, Workload
-from longlook.normalise import normalise_trial
-from longlook.stacks import Stack
-from longlook.timeline import Kind
-from longlook.tls import identity
+from longlook.provision.tls import identity
+from longlook.timeline.normalise import normalise_trial
+from longlook.timeline.timeline import Kind
 
 pytestmark = pytest.mark.lab
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from longlook.errors import MachineError
-from longlook.lab import tcp
-from longlook.lab.namespace import Namespace
-from longlook.lab.network import CLIENT, PACKET, SERVER, Side
+from longlook.core.errors import MachineError
+from longlook.lab.linux import tcp
+from longlook.lab.linux.namespace import Namespace
+from longlook.lab.topology import CLIENT, PACKET, SERVER, Side
 
 pytestmark = pytest.mark.lab
 

@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from longlook.lab.namespace import Namespace
-from longlook.tracedecoding import decode_trace
-from longlook.traceprogram import trace_program
+from longlook.core.programs import trace_program
+from longlook.lab.linux.namespace import Namespace
+from longlook.timeline.decode import decode_trace
 
 pytestmark = pytest.mark.lab
 
@@ -153,7 +153,7 @@ def test_a_user_without_privileges_gets_the_sockets(tmp_path: Path) -> None:
 import sys; sys.path[:0] = {sys.path!r}
 from pathlib import Path
 from longlook.lab import system
-from longlook.lab.isolation import enter_user_namespace
+from longlook.lab.linux.isolation import enter_user_namespace
 enter_user_namespace(0, 0)
 system.unshare(system.CLONE_NEWNET)  # as an agent's: into the machine's own it might not come back
 from tests.lab.test_tcptrace import record

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from longlook.lab import system
-from longlook.lab.namespace import Namespace
+from longlook.lab.linux import system
+from longlook.lab.linux.namespace import Namespace
 
 LONGLOOK = str(Path(sys.executable).parent / "longlook")
 PYTHON = sys.executable
@@ -179,7 +179,7 @@ def wait_for(condition: Callable[[], object], within_s: float = 10.0) -> None:
 
 
 def _tables() -> Sequence[str]:
-    from longlook.lab.netlink import open_nftables
+    from longlook.lab.linux.netlink import open_nftables
 
     nft = open_nftables(2)
     try:

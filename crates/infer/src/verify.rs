@@ -1,5 +1,5 @@
 //! Proof of a machine by other means than those that made it: it accepts every trace, names every invariant that holds in
-//! them and no other, and keeps each. (`longlook.infer.check` proves the same again from the written machine alone.)
+//! them and no other, and keeps each. (`longlook.explain.infer.check` proves the same again from the written machine alone.)
 
 use std::collections::BTreeSet;
 

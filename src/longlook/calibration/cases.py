@@ -5,7 +5,7 @@ Imported in the guest, so light. Sizes are bytes of IP packets, as the link coun
 
 from dataclasses import dataclass
 
-from longlook.model import Stage
+from longlook.core.model import Stage
 
 OURS, NETEM = "longlook", "netem"
 EMULATORS = (OURS, NETEM)

@@ -22,7 +22,7 @@ from longlook.calibration.cases import (
     VaryingRate,
     uniform_jitter,
 )
-from longlook.model import Json, Stage
+from longlook.core.model import Json, Stage
 
 _MS, _MBIT = 1_000_000, 1_000_000
 _FULL_BYTES, _SMALL_BYTES = 1_500, 100

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from longlook import codec
 from longlook.conformance.evidence import Seen
-from longlook.flows import DATAGRAM_PROTOCOLS
-from longlook.model import Capture, ConnectionState, Endpoint, Flow, Link, Trial, Workload
+from longlook.core import codec
+from longlook.core.flows import DATAGRAM_PROTOCOLS
+from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Trial, Workload
 
 
 class Status(StrEnum):

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 
 from longlook.conformance import Check, Finding, Want, inapplicable, verdict
 from longlook.conformance.evidence import Seen
-from longlook.conformance.paths import path, usual
+from longlook.conformance.links import path, usual
 from longlook.conformance.qlogs import count
 from longlook.conformance.subject import Subject, stack_of
-from longlook.flows import DATAGRAM_PROTOCOLS, DURATION
-from longlook.model import ConnectionState, Endpoint, Outcome, Workload
+from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION
+from longlook.core.model import ConnectionState, Endpoint, Outcome, Workload
 
 PAGE = Workload("page", {"objects": 120, "object_bytes": 3_000})
 """More images than most stacks allow requests at once."""

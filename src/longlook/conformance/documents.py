@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from longlook import codec
 from longlook.conformance import Report, tables
 from longlook.conformance.matrix import Matrix
 from longlook.conformance.saved import root, saved
-from longlook.errors import InputError
-from longlook.stacks_catalogue import catalogue, selected
-from longlook.store import write_json
+from longlook.core import codec
+from longlook.core.errors import InputError
+from longlook.core.run_folder import write_json
+from longlook.provision.catalogue import catalogue, selected
 
 _BLOCK = re.compile(r"(<!-- (?P<name>[a-z0-9 ]+): generated -->\n).*?(<!-- (?P=name): end -->)", re.DOTALL)
 _NOTHING = "Nothing has been measured yet."

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from longlook.conformance.qlogs import Event, read_qlog
-from longlook.model import Outcome, Run, Trial
-from longlook.normalise import normalise_trial
-from longlook.normalise.contest import FLOWS
-from longlook.timeline import Kind, Timeline
+from longlook.core.model import Outcome, Run, Trial
+from longlook.timeline.normalise import normalise_trial
+from longlook.timeline.normalise.competition import FLOWS
+from longlook.timeline.timeline import Kind, Timeline
 
 Line = Mapping[str, Any]
 Floats = npt.NDArray[np.float64]

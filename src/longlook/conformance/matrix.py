@@ -8,11 +8,11 @@ from pathlib import Path
 
 from longlook.conformance import Want
 from longlook.conformance.evidence import Seen
-from longlook.conformance.paths import usual
+from longlook.conformance.links import usual
 from longlook.conformance.runner import run_wants
+from longlook.core.model import Endpoint, Workload
+from longlook.core.stack import Stack
 from longlook.engines import Engine
-from longlook.model import Endpoint, Workload
-from longlook.stacks import Stack
 
 _WORKLOADS: Mapping[str, Workload] = {
     "object of 1 MB": Workload("page", {"objects": 1, "object_bytes": 1_000_000}),

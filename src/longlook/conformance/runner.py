@@ -4,21 +4,21 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from longlook import codec, registry
 from longlook.conformance import Check, Report, Result, Status, Want
 from longlook.conformance.basics import SMALL
 from longlook.conformance.evidence import Seen, read_seen
-from longlook.conformance.processes import lone_server
+from longlook.conformance.lone_server import lone_server
 from longlook.conformance.subject import Subject
 from longlook.conformance.suite import checks
+from longlook.core import codec, registry
+from longlook.core.errors import LonglookError
+from longlook.core.model import Analysis, Capture, Figure, Plan, Study, Trial
+from longlook.core.run_folder import RunFolder
 from longlook.engines import Engine
-from longlook.errors import LonglookError
-from longlook.execute import Executor, Progress, Tally
-from longlook.model import Analysis, Capture, Figure, Plan, Study, Trial
 from longlook.pipeline import provide
-from longlook.setup import install
-from longlook.store import RunFolder
-from longlook.trialcache import TrialCache
+from longlook.provision.setup import install
+from longlook.run.execute import Executor, Progress, Tally
+from longlook.run.trial_cache import TrialCache
 
 Say = Callable[[str], None]
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from longlook import codec, paths
 from longlook.conformance import Report
-from longlook.store import write_json
+from longlook.core import codec, paths
+from longlook.core.run_folder import write_json
 
 
 def root() -> Path:

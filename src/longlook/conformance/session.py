@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from longlook import codec, registry
 from longlook.conformance import Report, Result, Status, tables
 from longlook.conformance.documents import keep_matrix
 from longlook.conformance.matrix import Matrix, make_matrix
@@ -12,14 +11,15 @@ from longlook.conformance.page import write_page
 from longlook.conformance.runner import check_subject
 from longlook.conformance.saved import save
 from longlook.conformance.subject import Subject, subject
+from longlook.core import codec, registry
+from longlook.core.errors import InputError, LonglookError
+from longlook.core.flows import DATAGRAM_PROTOCOLS
+from longlook.core.run_folder import write_json
+from longlook.core.stack import Stack
 from longlook.engines import Engine
 from longlook.engines.choice import make_engine
-from longlook.errors import InputError, LonglookError
-from longlook.flows import DATAGRAM_PROTOCOLS
-from longlook.setup import install
-from longlook.stacks import Stack
-from longlook.stacks_catalogue import is_installed, selected
-from longlook.store import write_json
+from longlook.provision.catalogue import is_installed, selected
+from longlook.provision.setup import install
 
 Say = Callable[[str], None]
 

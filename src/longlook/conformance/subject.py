@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from longlook import registry
-from longlook.errors import InputError
-from longlook.model import ConnectionState, Endpoint, Scalar
-from longlook.setup import parse_part
-from longlook.stacks import Stack
+from longlook.core import registry
+from longlook.core.errors import InputError
+from longlook.core.model import ConnectionState, Endpoint, Scalar
+from longlook.core.stack import Stack
+from longlook.provision.setup import parse_part
 
 REFERENCE = "quic-go@0.65.0"
 """Plays the other end of stacks that have one role, and writes the log in which a peer's parameters are read."""

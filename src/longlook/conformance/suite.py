@@ -7,7 +7,7 @@ from longlook.conformance.basics import basics
 from longlook.conformance.proofs import PROOFS, proven_over
 from longlook.conformance.proofs.ask import Ask
 from longlook.conformance.subject import Subject, ample_knobs, protocols_of
-from longlook.stacks import Knob
+from longlook.core.stack import Knob
 
 
 def checks(subject: Subject) -> list[Check]:

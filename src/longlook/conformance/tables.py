@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from longlook.conformance import Report, Result, Status
 from longlook.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
-from longlook.stacks_catalogue import Entry
+from longlook.provision.catalogue import Entry
 
 MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_APPLICABLE: "·"}
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from longlook.job import Job
-from longlook.model import Run
+from longlook.core.job import Job
+from longlook.core.model import Run
 
 
 class OneAtATime:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from longlook import registry
+from longlook.core import registry
+from longlook.core.errors import InputError
 from longlook.engines import Engine
-from longlook.errors import InputError
 
 
 def _live() -> Engine:

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from longlook import traces_store
+from longlook.core.job import Job
+from longlook.core.model import ConnectionState, Outcome, Run, Stage
 from longlook.engines import OneAtATime
-from longlook.job import Job
 from longlook.lab.artefacts import digests, seal, write_json, write_lines
-from longlook.model import ConnectionState, Outcome, Run, Stage
-from longlook.network_varying import mean, resolved
+from longlook.network import trace_store
+from longlook.network.varying import mean, resolved
 
 _EPOCH_NS = 1_700_000_000_000_000_000
 _FALLBACK_RATE_BPS = 100e6
@@ -102,7 +102,7 @@ def _rate_bps(job: Job) -> float:
 
 
 def _mean(job: Job, stage: Stage, name: str) -> float:
-    return float(mean(resolved(stage, lambda digest: traces_store.load(digest, job.traces)).parameters[name]))
+    return float(mean(resolved(stage, lambda digest: trace_store.load(digest, job.traces)).parameters[name]))
 
 
 def _addresses(job: Job) -> list[str]:

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from longlook.job import Job
+from longlook.core.job import Job
+from longlook.core.model import Outcome, Run
 from longlook.lab.artefacts import digests, seal, write_json
-from longlook.model import Outcome, Run
 
 
 def lost_run(job: Job, engine: str, reason: str, hint: str, began_unix_ns: int, duration_s: float) -> Run:

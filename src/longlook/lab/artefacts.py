@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from longlook import codec
-from longlook.errors import MachineError
-from longlook.model import Run
+from longlook.core import codec
+from longlook.core.errors import MachineError
+from longlook.core.model import Run
 
 _FULL_DISK_BYTES = 1 << 16
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.errors import LonglookError, MachineError
-from longlook.lab import isolation
-from longlook.lab.namespace import Namespace
-from longlook.lab.network import CLIENT, PACKET, TUN, Side, datapath
+from longlook.core.errors import LonglookError, MachineError
+from longlook.lab.linux import isolation
+from longlook.lab.linux.namespace import Namespace
+from longlook.lab.topology import CLIENT, PACKET, TUN, Side, datapath
 
 _ROUTER_PRIORITY = 50
 _UDP_BUFFER_BYTES = 2 << 20

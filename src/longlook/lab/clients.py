@@ -5,14 +5,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Protocol
 
+from longlook.core.stack import ClientJob, Command
 from longlook.lab.artefacts import write_json
-from longlook.lab.cpuquota import CpuQuota
-from longlook.lab.network import Side
+from longlook.lab.linux.cpuquota import CpuQuota
+from longlook.lab.linux.proctable import cpu_of_tree
 from longlook.lab.process import Process, start, stop
-from longlook.lab.proctable import cpu_of_tree
 from longlook.lab.session import Session, Sessions
-from longlook.lab.warmtraces import WarmTraces
-from longlook.stacks import ClientJob, Command
+from longlook.lab.topology import Side
+from longlook.lab.warm_traces import WarmTraces
 
 
 class Client(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.lab.network import Side
+from longlook.lab.topology import Side
 
 _IDLE, _IOWAIT, _STEAL, _COLUMNS = 3, 4, 7, 8  # of /proc/stat; guests, behind them, are counted in user time
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from longlook.job import Content, Expected
-from longlook.model import ConnectionState, Outcome, Trial
+from longlook.core.job import Content, Expected
+from longlook.core.model import ConnectionState, Outcome, Trial
 
 UNSUPPORTED_EXIT = 127
 _HTTP_OK = 200

@@ -4,15 +4,15 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from longlook.job import Job
-from longlook.lab.network import datapath
+from longlook.core.job import Job
+from longlook.core.model import Run
+from longlook.lab.linux.proctable import children_of
 from longlook.lab.process import kill_stray
-from longlook.lab.proctable import children_of
 from longlook.lab.session import Sessions
 from longlook.lab.surroundings import Surroundings
 from longlook.lab.timing import Timing
+from longlook.lab.topology import datapath
 from longlook.lab.trial import run_trial
-from longlook.model import Run
 
 
 class Laboratory:

@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from longlook import paths
-from longlook.lab import cpuquota
+from longlook.core import paths
+from longlook.lab.linux import cpuquota
 
 _PREFIX = "longlook-"
 _DEAD = ("Z", "X")

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longlook.job import Content, Job
+from longlook.core.job import Content, Job
+from longlook.core.model import Flow, Trial
+from longlook.core.stack import ClientJob
 from longlook.lab.clients import Client
 from longlook.lab.judge import Demand, Evidence, succeeded
-from longlook.lab.network import SERVER_PORT, Addresses
 from longlook.lab.process import Process
-from longlook.model import Flow, Trial
-from longlook.stacks import ClientJob
+from longlook.lab.topology import SERVER_PORT, Addresses
 
 
 @dataclass

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longlook.errors import MachineError
-from longlook.lab.namespace import Namespace
+from longlook.core.errors import MachineError
+from longlook.lab.linux.namespace import Namespace
 
 STOP_WITHIN_S = 2.0
 _READ_BYTES = 1 << 16

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from longlook import registry
-from longlook.errors import InputError
-from longlook.job import Job, Program
+from longlook.core import registry
+from longlook.core.errors import InputError
+from longlook.core.job import Job, Program
+from longlook.core.model import Capture, Endpoint
+from longlook.core.stack import ServerJob, Stack
 from longlook.lab.clients import PlainClient
-from longlook.lab.cpuquota import CpuQuota
-from longlook.lab.network import SERVER_PORT, Side
+from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.process import Process, start
 from longlook.lab.surroundings import Surroundings
-from longlook.model import Capture, Endpoint
-from longlook.stacks import ServerJob, Stack
+from longlook.lab.topology import SERVER_PORT, Side
 
 
 def stack_of(end: Endpoint) -> Stack:

@@ -8,23 +8,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from longlook.flows import phases_of, program_role, view_of
-from longlook.job import Job, Program
+from longlook.core.flows import phases_of, program_role, view_of
+from longlook.core.job import Job, Program
+from longlook.core.model import Flow, Trial
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
-from longlook.lab.cpuquota import CpuQuota
 from longlook.lab.judge import Evidence, Stopped
-from longlook.lab.namespace import Namespace
-from longlook.lab.network import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
+from longlook.lab.linux.cpuquota import CpuQuota
+from longlook.lab.linux.namespace import Namespace
 from longlook.lab.pair import Pair, evidence_of
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import plain_client, stack_of, start_server
 from longlook.lab.router import Router
 from longlook.lab.session import Sessions
 from longlook.lab.surroundings import Surroundings
-from longlook.lab.tcptrace import TcpRecorder
+from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.timing import Timing
-from longlook.model import Flow, Trial
+from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from longlook.errors import InputError, LonglookError, MachineError
-from longlook.job import Job
-from longlook.lab.linkconfig import linger_of, link_text
-from longlook.lab.namespace import Namespace
-from longlook.lab.network import Side
+from longlook.core.errors import InputError, LonglookError, MachineError
+from longlook.core.job import Job
+from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop, watch
 from longlook.lab.surroundings import Surroundings
+from longlook.lab.topology import Side
+from longlook.network.config import linger_of, link_text
 
 _DRAIN_WITHIN_S = 10.0
 _BAD_CONFIGURATION_EXIT = 2

@@ -4,14 +4,14 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.job import Identity, Program
-from longlook.lab.cpuquota import CpuQuota
-from longlook.lab.namespace import Namespace
-from longlook.lab.network import CLIENT, Side
+from longlook.core.job import Identity, Program
+from longlook.core.model import Capture
+from longlook.core.stack import Stack
+from longlook.lab.linux.cpuquota import CpuQuota
+from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop
 from longlook.lab.surroundings import Surroundings
-from longlook.model import Capture
-from longlook.stacks import Stack
+from longlook.lab.topology import CLIENT, Side
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from longlook.lab import system
+from longlook.lab.linux import system
 
 BEAT_NS = 100_000_000
 """Between what a trial begins with: starting takes milliseconds, and an idle browser is not free while it waits."""

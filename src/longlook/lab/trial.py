@@ -7,10 +7,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.flows import endpoints_of, stop_after_s
-from longlook.job import Job
+from longlook.core.flows import endpoints_of, stop_after_s
+from longlook.core.job import Job
+from longlook.core.model import Outcome, Run
 from longlook.lab import artefacts, guard
-from longlook.lab.controlproof import ControlProof
+from longlook.lab.congestion_proof import ControlProof
 from longlook.lab.counters import Reading, out_of_memory_kills, take_reading
 from longlook.lab.judge import Case, Judgement, Stopped, judge_all
 from longlook.lab.pair import Conduct, Pair
@@ -20,7 +21,6 @@ from longlook.lab.rig import Remains, Rig
 from longlook.lab.session import Sessions
 from longlook.lab.surroundings import Surroundings
 from longlook.lab.timing import Timing
-from longlook.model import Outcome, Run
 
 GRACE_S = 1.0
 """Beyond the time limit, for a client that ends itself to say what had arrived."""

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from longlook.model import Better
-from longlook.timeline import Timeline
+from longlook.core.model import Better
+from longlook.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
-    from longlook.envelope import Points
+    from longlook.timeline.envelope import Points
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from longlook.contest import Contest
+from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.model import Better
-from longlook.timeline import Kind, Timeline
+from longlook.timeline.competition import Contest
+from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:

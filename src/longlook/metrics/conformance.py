@@ -1,9 +1,9 @@
 """How far the arm's first group behaves as a reference arm's does."""
 
-from longlook.envelope import compare
+from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.model import Better
-from longlook.timeline import Kind, Timeline
+from longlook.timeline.envelope import compare
+from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(_timeline: Timeline) -> float | None:

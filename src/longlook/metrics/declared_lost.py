@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from longlook.events import EventKind
+from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.model import Better
-from longlook.timeline import Timeline
+from longlook.timeline.events import EventKind
+from longlook.timeline.timeline import Timeline
 
 
 def measure(timeline: Timeline) -> float | None:

@@ -1,9 +1,9 @@
 """How equal the contestants' rates are."""
 
-from longlook.contest import Contest, jain
+from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.model import Better
-from longlook.timeline import Kind, Timeline
+from longlook.timeline.competition import Contest, jain
+from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:

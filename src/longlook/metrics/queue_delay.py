@@ -2,9 +2,9 @@
 
 import pyarrow.compute as pc
 
+from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.model import Better
-from longlook.timeline import Kind, Timeline
+from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:

@@ -2,10 +2,10 @@
 
 import pyarrow.compute as pc
 
-from longlook.events import EventKind, among
+from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.model import Better
-from longlook.timeline import Kind, Timeline
+from longlook.timeline.events import EventKind, among
+from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:

@@ -1,8 +1,8 @@
 """CPU time of the server."""
 
+from longlook.core.model import Better, Vantage
 from longlook.metrics import Metric
-from longlook.model import Better, Vantage
-from longlook.timeline import Kind, Timeline
+from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:

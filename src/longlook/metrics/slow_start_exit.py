@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from longlook.events import EventKind, among
+from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.model import Better
-from longlook.states import State
-from longlook.timeline import Timeline
+from longlook.timeline.events import EventKind, among
+from longlook.timeline.states import State
+from longlook.timeline.timeline import Timeline
 
 _AFTER_SLOW_START = (
     State.CONGESTION_AVOIDANCE,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from longlook.events import EventKind, Events, among
+from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.model import Better
-from longlook.timeline import Timeline
+from longlook.timeline.events import EventKind, Events, among
+from longlook.timeline.timeline import Timeline
 
 
 def measure(timeline: Timeline) -> float | None:

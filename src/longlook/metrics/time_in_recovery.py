@@ -1,11 +1,11 @@
 """How much of the load the server spent in recovery from a loss."""
 
-from longlook.events import EventKind
+from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.model import Better
-from longlook.states import State
-from longlook.statetimes import state_share_pct
-from longlook.timeline import Timeline
+from longlook.timeline.events import EventKind
+from longlook.timeline.state_times import state_share_pct
+from longlook.timeline.states import State
+from longlook.timeline.timeline import Timeline
 
 
 def measure(timeline: Timeline) -> float | None:

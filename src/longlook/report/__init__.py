@@ -7,13 +7,13 @@ the same inputs give the same bytes.
 import shutil
 from pathlib import Path
 
+from longlook.report.charts.export import export_figure
 from longlook.report.content import MetricFacts, ReportContent
-from longlook.report.contest import make_flow_section
-from longlook.report.export import export_figure
 from longlook.report.facts import slug
-from longlook.report.medians import make_matrix
+from longlook.report.flows.medians import make_matrix
+from longlook.report.flows.section import make_flow_section
+from longlook.report.flows.shares import make_shares, metrics_by_arm
 from longlook.report.page import Contest, contrast_anchors, make_section, render
-from longlook.report.shares import make_shares, metrics_by_arm
 from longlook.report.tables import write_tables
 from longlook.report.trend import make_trends
 

@@ -9,12 +9,12 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from longlook.calibrate_live import Curve, LiveCalibration
-from longlook.report.colours import BASELINE, CONTENDER
-from longlook.report.export import export_figure, javascript
+from longlook.calibration.live import Curve, LiveCalibration
+from longlook.report.charts.colours import BASELINE, CONTENDER
+from longlook.report.charts.export import export_figure, javascript
+from longlook.report.charts.theme import PAGE_FONT, specification
 from longlook.report.page import embedded_json
 from longlook.report.templates import asset, template
-from longlook.report.theme import PAGE_FONT, specification
 
 PAGE = "index.html"
 _COLOURS = (CONTENDER, BASELINE, "#23764b", "#8a6d00")

@@ -6,10 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.collectorcosts import CollectorCost, NotRecorded
-from longlook.model import ArmLevel, Better, ClaimResult, Contrast, Estimate, Study
-from longlook.study_releases import Release
-from longlook.verification import Verification
+from longlook.core import registry
+from longlook.core.model import ArmLevel, Better, ClaimResult, Contrast, Estimate, Study
+from longlook.run.verification import Verification
+from longlook.study.releases import Release
+from longlook.timeline.collectors import CollectorCost, NotRecorded
 
 
 @dataclass(frozen=True)
@@ -91,3 +92,9 @@ def printable(text: str) -> str:
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a table as dictionaries."""
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def metric_facts(study: Study) -> dict[str, MetricFacts]:
+    """How the metrics of a study are called."""
+    metrics = {name: registry.get("metrics", name) for name in study.metrics}
+    return {name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()}

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from longlook.collectorcosts import CollectorCost, NotRecorded
 from longlook.report import wording
 from longlook.report.content import ReportContent
+from longlook.timeline.collectors import CollectorCost, NotRecorded
 
 
 def cost_rows(content: ReportContent, costs: Iterable[CollectorCost]) -> list[Mapping[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.model import Outcome, Study
+from longlook.core.model import Outcome, Study
 from longlook.report import wording
 from longlook.report.content import ReportContent
 

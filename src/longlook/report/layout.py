@@ -6,7 +6,7 @@ from itertools import product
 
 import pandas as pd
 
-from longlook.model import Contrast, Estimate, Factor, Study
+from longlook.core.model import Contrast, Estimate, Factor, Study
 from longlook.report.content import ReportContent, printable
 
 CellKey = tuple[str, ...]

@@ -10,22 +10,23 @@ from typing import Any
 
 from markupsafe import Markup
 
-from longlook.model import ClaimResult, Contrast, Study, Verdict
-from longlook.report import colours, costs, facts, repeats, text, wording
-from longlook.report.cellcharts import cell_charts
-from longlook.report.cells import CellDetail, CellDetails
+from longlook.core.model import ClaimResult, Contrast, Study, Verdict
+from longlook.report import costs, facts, repeats, text, wording
+from longlook.report.charts import colours
+from longlook.report.charts.export import javascript
+from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
-from longlook.report.contest import FlowSection
-from longlook.report.export import javascript
-from longlook.report.heatmap import EFFECT_LABELS, heatmap, scale_legend
+from longlook.report.contrasts.cell_charts import cell_charts
+from longlook.report.contrasts.cells import CellDetail, CellDetails
+from longlook.report.contrasts.heatmap import EFFECT_LABELS, heatmap, scale_legend
+from longlook.report.contrasts.overview import claims_chart, interval_chart
+from longlook.report.contrasts.samples import sample_chart
+from longlook.report.contrasts.squares import Square, claims_of, measured_squares, published_squares
+from longlook.report.flows.medians import MatrixSection
+from longlook.report.flows.section import FlowSection
+from longlook.report.flows.shares import ABOUT, Share
 from longlook.report.layout import Grid, cell_label, make_grid
-from longlook.report.medians import MatrixSection
-from longlook.report.overview import claims_chart, interval_chart
-from longlook.report.samples import sample_chart
-from longlook.report.shares import ABOUT, Share
-from longlook.report.squares import Square, claims_of, measured_squares, published_squares
 from longlook.report.templates import asset, template
-from longlook.report.theme import page_specification
 from longlook.report.trend import Trend
 
 

@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 
-from rich.table import Table
-from rich.text import Text
-
-from longlook.model import Study
+from longlook.core.model import Study
 from longlook.report import wording
 from longlook.report.content import short_labels
 from longlook.report.layout import key_of
-from longlook.verification import LINK_LOG, SAMPLES, TIMELINE, Group, Verification, groups
+from longlook.run.verification import LINK_LOG, SAMPLES, TIMELINE, Group, Verification, groups
 
 
 def plain_rows(study: Study, verification: Verification) -> list[tuple[str, ...]]:
@@ -25,26 +22,13 @@ def plain_rows(study: Study, verification: Verification) -> list[tuple[str, ...]
         "every byte",
         "result",
     )
-    return [header, *(_row(study, arms.get(group.arm, group.arm), group) for group in _ordered(study, verification))]
+    return [
+        header,
+        *(_row(study, arms.get(group.arm, group.arm), group) for group in ordered_groups(study, verification)),
+    ]
 
 
-def verification_table(study: Study, verification: Verification) -> Table:
-    """The same for a terminal."""
-    header, *rows = plain_rows(study, verification)
-    title = f"Run {_times(verification.repeats)} more: how many repeats gave the same"
-    table = Table(title=Text(title), header_style="bold")
-    for name in header:
-        table.add_column(Text(name), overflow="fold")
-    for row, group in zip(rows, _ordered(study, verification), strict=True):
-        table.add_row(*map(Text, row), style="bold red" if group.diverged else "")
-    return table
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
-
-
-def _ordered(study: Study, verification: Verification) -> Sequence[Group]:
+def ordered_groups(study: Study, verification: Verification) -> Sequence[Group]:
     """By cell, then arm, both in the order of the study."""
     levels = [{level.label: number for number, level in enumerate(factor.levels)} for factor in study.factors]
     arms = {arm.name: number for number, arm in enumerate(study.arms)}

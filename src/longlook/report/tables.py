@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.model import ArmLevel, ClaimResult, Estimate
-from longlook.report.cells import outcome_rows
+from longlook.core.model import ArmLevel, ClaimResult, Estimate
 from longlook.report.content import ReportContent
+from longlook.report.contrasts.cells import outcome_rows
 from longlook.report.layout import ordered
 
 

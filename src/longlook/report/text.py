@@ -2,20 +2,10 @@
 
 from collections.abc import Sequence
 
-from rich.table import Table
-from rich.text import Text
-
-from longlook.model import ClaimResult, Estimate, Study, Verdict
+from longlook.core.model import ClaimResult, Estimate, Study
 from longlook.report import wording
 from longlook.report.content import short_labels
 from longlook.report.layout import cell_label, ordered
-
-STYLES = {
-    Verdict.BETTER: "bold red",
-    Verdict.WORSE: "bold blue",
-    Verdict.EQUIVALENT: "bold",
-    Verdict.INCONCLUSIVE: "dim",
-}
 
 
 def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
@@ -51,21 +41,6 @@ def _row(study: Study, item: Estimate, *, named: bool) -> tuple[str, ...]:
         wording.p_value(item.p_adjusted),
         f"{wording.SYMBOLS[item.verdict]} {item.verdict}",
     )
-
-
-def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
-    """The verdicts for a terminal; + % means the contender is better."""
-    header, *rows = plain_rows(study, estimates)
-    numeric = len(header) - 6
-    table = Table(title=Text(study.title), caption=Text("+ % means the contender is better"), header_style="bold")
-    for index, name in enumerate(header):
-        verdict = index == len(header) - 1
-        right = numeric <= index and not verdict
-        table.add_column(Text(name), justify="right" if right else "left", overflow="fold", no_wrap=verdict)
-    for row, item in zip(rows, ordered(study, estimates), strict=True):
-        style = STYLES[item.verdict]
-        table.add_row(*(Text(text, style=style if index == len(row) - 1 else "") for index, text in enumerate(row)))
-    return table
 
 
 def markdown_table(study: Study, estimates: Sequence[Estimate]) -> str:

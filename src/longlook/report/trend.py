@@ -6,11 +6,12 @@ from typing import Any
 
 import altair as alt
 
-from longlook.model import ArmLevel, Estimate, Verdict
-from longlook.report import colours, wording
+from longlook.core.model import ArmLevel, Estimate, Verdict
+from longlook.report import wording
+from longlook.report.charts import colours
+from longlook.report.charts.theme import page_specification, unit_axis
 from longlook.report.content import ReportContent
 from longlook.report.layout import cell_label, make_grid, ordered
-from longlook.report.theme import page_specification, unit_axis
 
 PANEL_PX, PANEL_HEIGHT_PX = 250, 130
 LEAST_SPAN = 0.2

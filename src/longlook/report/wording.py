@@ -4,8 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from longlook.inside_rounds import Round
-from longlook.model import ArmLevel, Better, Claim, ClaimResult, Contrast, Estimate, Expected, Study, Verdict
+from longlook.core.model import ArmLevel, Better, Claim, ClaimResult, Contrast, Estimate, Expected, Study, Verdict
+from longlook.explain.rounds import Round
 from longlook.report.content import MetricFacts, ReportContent, short_labels
 
 SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from longlook.installing_python import adapter_of, environment, is_made
-from longlook.job import Program
-from longlook.model import ConnectionState
-from longlook.paths import adapters_dir
-from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.paths import adapters_dir
+from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.provision.python import adapter_of, environment, is_made
 
 _NAME = "aioquic"
 _VERSIONS = (  # each has a lock file in adapters/aioquic/locks

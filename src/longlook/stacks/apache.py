@@ -1,9 +1,9 @@
 """Apache 2.4 with mod_http2 and the event MPM, of Debian: HTTP/2 over TCP (adapters/apache)."""
 
-from longlook.installing_packaged import is_packaged, packaged, packaged_server
-from longlook.job import Program
-from longlook.model import ConnectionState
-from longlook.stacks import Knob, Stack, Version
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.stack import Knob, Stack, Version
+from longlook.provision.packaged import is_packaged, packaged, packaged_server
 
 _NAME = "apache"
 _SUITES = {"2.4.68": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/

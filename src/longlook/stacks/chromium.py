@@ -8,14 +8,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from longlook.codec import content_hash
-from longlook.errors import MachineError
-from longlook.installing import file_digest
-from longlook.installing_python import shared_digest
-from longlook.job import Identity, Program
-from longlook.model import ConnectionState
-from longlook.paths import adapters_dir
-from longlook.stacks import Command, Stack, Version
+from longlook.core.codec import content_hash
+from longlook.core.digests import file_digest
+from longlook.core.errors import MachineError
+from longlook.core.job import Identity, Program
+from longlook.core.model import ConnectionState
+from longlook.core.paths import adapters_dir
+from longlook.core.stack import Command, Stack, Version
+from longlook.provision.python import shared_digest
 
 _NAME = "chromium"
 _SYSTEM = "system"
@@ -89,15 +89,15 @@ def installed(version: str) -> bool:
 
 
 def session_command(program: Program, identity: Identity) -> Command:
-    """The driver for the laboratory's server, 10.8.0.2:443 (adapters/chromium/driver.py has it as its default)."""
+    """Return the driver's command for the server under test, 10.8.0.2:443 (the default of chromium_main.py)."""
     domain = identity.host.partition(".")[2]
     trust = ("--domain", domain, "--spki", identity.spki_sha256)
-    environment = {"PYTHONPATH": str(adapters_dir() / "common")}
+    environment = {"PYTHONPATH": str(adapters_dir() / "lib" / "python")}
     return Command((sys.executable, str(_driver()), "--browser", program.path, *trust), environment)
 
 
 def _driver() -> Path:
-    return adapters_dir() / _NAME / "driver.py"
+    return adapters_dir() / _NAME / "chromium_main.py"
 
 
 STACK = Stack(

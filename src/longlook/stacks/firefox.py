@@ -6,14 +6,14 @@ import shutil
 import sys
 from pathlib import Path
 
-from longlook.codec import content_hash
-from longlook.errors import MachineError
-from longlook.installing import sources_digest
-from longlook.installing_python import shared_digest
-from longlook.job import Identity, Program
-from longlook.model import ConnectionState
-from longlook.paths import adapters_dir
-from longlook.stacks import Command, Stack, Version
+from longlook.core.codec import content_hash
+from longlook.core.errors import MachineError
+from longlook.core.job import Identity, Program
+from longlook.core.model import ConnectionState
+from longlook.core.paths import adapters_dir
+from longlook.core.stack import Command, Stack, Version
+from longlook.provision.build_cache import sources_digest
+from longlook.provision.python import shared_digest
 
 _NAME = "firefox"
 _SYSTEM = "system"
@@ -70,7 +70,7 @@ def session_command(program: Program, identity: Identity) -> Command:
     """The driver for the laboratory's server, 10.8.0.2:443 (adapters/firefox/firefox_main.py has it as its default)."""
     domain = identity.host.partition(".")[2]
     trust = ("--domain", domain, "--ca", identity.ca)
-    environment = {"PYTHONPATH": str(adapters_dir() / "common")}
+    environment = {"PYTHONPATH": str(adapters_dir() / "lib" / "python")}
     return Command((sys.executable, str(_driver()), "--browser", program.path, *trust), environment)
 
 

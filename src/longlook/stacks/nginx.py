@@ -1,9 +1,9 @@
 """nginx, of Debian: HTTP/2 over TCP (adapters/nginx)."""
 
-from longlook.installing_packaged import is_packaged, packaged, packaged_server
-from longlook.job import Program
-from longlook.model import ConnectionState
-from longlook.stacks import Knob, Stack, Version
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.stack import Knob, Stack, Version
+from longlook.provision.packaged import is_packaged, packaged, packaged_server
 
 _NAME = "nginx"
 _SUITES = {"1.22.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/

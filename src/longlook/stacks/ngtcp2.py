@@ -9,15 +9,15 @@ import shutil
 import sys
 from pathlib import Path
 
-from longlook.codec import content_hash
-from longlook.errors import MachineError
-from longlook.installing import build_folder, compile_with, is_folder_built, sources_digest
-from longlook.installing_debian import fetch_libraries
-from longlook.installing_python import compile_modules, copy_adapter, python_version, shared_digest
-from longlook.job import Program
-from longlook.model import ConnectionState
-from longlook.paths import adapters_dir
-from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core.codec import content_hash
+from longlook.core.errors import MachineError
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.paths import adapters_dir
+from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
+from longlook.provision.debian import fetch_libraries
+from longlook.provision.python import compile_modules, copy_adapter, python_version, shared_digest
 
 _NAME = "ngtcp2"
 _SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/

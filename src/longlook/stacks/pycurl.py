@@ -5,11 +5,11 @@ The wheels have HTTP/3 since 7.48.0; before, they are clients of HTTP/2 alone.
 
 from pathlib import Path
 
-from longlook.installing_python import adapter_of, environment, is_made
-from longlook.job import Program
-from longlook.model import ConnectionState
-from longlook.paths import adapters_dir
-from longlook.stacks import Command, Stack, Version
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.paths import adapters_dir
+from longlook.core.stack import Command, Stack, Version
+from longlook.provision.python import adapter_of, environment, is_made
 
 _NAME = "pycurl"
 _TCP_ALONE = (("h2",), (ConnectionState.COLD, ConnectionState.RESUMED))

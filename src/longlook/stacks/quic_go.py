@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from longlook.errors import MachineError
-from longlook.installing import build, is_built
-from longlook.installing_go import FLAGS, PATCHED, assembled, compile_go, release_of, toolchain
-from longlook.job import Program
-from longlook.model import ConnectionState
-from longlook.paths import adapters_dir
-from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core.errors import MachineError
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.paths import adapters_dir
+from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.provision.build_cache import build, is_built
+from longlook.provision.go import FLAGS, PATCHED, assembled, compile_go, release_of, toolchain
 
 _NAME = "quic-go"
 _MODULE = "github.com/quic-go/quic-go"

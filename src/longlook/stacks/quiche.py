@@ -1,9 +1,9 @@
 """quiche: HTTP/3 of Cloudflare's library under an event loop of our own (adapters/quiche)."""
 
-from longlook.installing_rust import cargo_build, is_cargo_built
-from longlook.job import Program
-from longlook.model import ConnectionState
-from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.provision.rust import cargo_build, is_cargo_built
 
 _NAME = "quiche"
 _CMAKE = ("cmake", "sudo apt-get install cmake g++ (for BoringSSL, which the crate brings along)")

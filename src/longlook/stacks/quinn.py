@@ -1,9 +1,9 @@
 """quinn: HTTP/3 (h3 over quinn) and HTTP/2 (hyper over rustls) from one Rust program (adapters/quinn)."""
 
-from longlook.installing_rust import cargo_build, is_cargo_built
-from longlook.job import Program
-from longlook.model import ConnectionState
-from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.provision.rust import cargo_build, is_cargo_built
 
 _NAME = "quinn"
 _VERSIONS = (

@@ -1,9 +1,9 @@
 """tquic: HTTP/3 of Tencent's library under an event loop of our own (adapters/tquic)."""
 
-from longlook.installing_rust import cargo_build, is_cargo_built
-from longlook.job import Program
-from longlook.model import ConnectionState
-from longlook.stacks import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.provision.rust import cargo_build, is_cargo_built
 
 _NAME = "tquic"
 _CMAKE = ("cmake", "sudo apt-get install cmake g++ (for BoringSSL, which the crate brings along)")

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from longlook.content import Writer, content, noise
-from longlook.errors import InputError
-from longlook.flows import DURATION, ENDLESS, OBJECTS, WARM_UP, endless_path, whole_path
-from longlook.job import Content
-from longlook.model import Scalar
-from longlook.workloads import Parameter, WorkloadKind
+from longlook.core.errors import InputError
+from longlook.core.flows import DURATION, ENDLESS, OBJECTS, WARM_UP, endless_path, whole_path
+from longlook.core.job import Content
+from longlook.core.model import Scalar
+from longlook.core.workload import Parameter, WorkloadKind
+from longlook.provision.content import Writer, content, noise
 
 MAX_OBJECT_BYTES = 1 << 34
 

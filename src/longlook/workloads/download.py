@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from longlook.content import Writer, content, noise
-from longlook.errors import InputError
-from longlook.job import Content
-from longlook.model import Scalar
-from longlook.workloads import Parameter, WorkloadKind
+from longlook.core.errors import InputError
+from longlook.core.job import Content
+from longlook.core.model import Scalar
+from longlook.core.workload import Parameter, WorkloadKind
+from longlook.provision.content import Writer, content, noise
 
 MAX_OBJECTS = 1_000
 MAX_OBJECT_BYTES = 1 << 34

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from longlook.content import PNG_OVERHEAD_BYTES, Writer, content, png
-from longlook.errors import InputError
-from longlook.job import Content
-from longlook.model import Scalar
-from longlook.workloads import Parameter, WorkloadKind
+from longlook.core.errors import InputError
+from longlook.core.job import Content
+from longlook.core.model import Scalar
+from longlook.core.workload import Parameter, WorkloadKind
+from longlook.provision.content import PNG_OVERHEAD_BYTES, Writer, content, png
 
 MAX_OBJECTS = 10_000
 MAX_OBJECT_BYTES = 1 << 30

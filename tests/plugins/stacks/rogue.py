@@ -5,9 +5,9 @@ import json
 import sys
 from pathlib import Path
 
-from longlook.job import Program
-from longlook.model import ConnectionState
-from longlook.stacks import Command, Knob, ServerJob, Stack, Version
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.stack import Command, Knob, ServerJob, Stack, Version
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "rogue.py"
 

@@ -4,9 +4,9 @@ import hashlib
 import sys
 from pathlib import Path
 
-from longlook.job import Identity, Program
-from longlook.model import ConnectionState
-from longlook.stacks import Command, Knob, Stack, Version
+from longlook.core.job import Identity, Program
+from longlook.core.model import ConnectionState
+from longlook.core.stack import Command, Knob, Stack, Version
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "rogue.py"
 

@@ -1,4 +1,4 @@
-//! Stacks' own names of congestion states → the one vocabulary (src/longlook/states.py).
+//! Stacks' own names of congestion states → the one vocabulary (src/longlook/timeline/states.py).
 
 /// The state in our vocabulary, or `None` for a name that nobody has mapped yet.
 ///

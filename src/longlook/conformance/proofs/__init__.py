@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from longlook.conformance import Check
 from longlook.conformance.proofs import acks, congestion, datagrams, pace, recovery, start, streams, traffic, windows
 from longlook.conformance.proofs.ask import Ask
-from longlook.flows import DATAGRAM_PROTOCOLS
+from longlook.core.flows import DATAGRAM_PROTOCOLS
 
 Proof = Callable[[Ask], Check]
 

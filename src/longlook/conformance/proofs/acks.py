@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from longlook.conformance import Check, Finding, verdict, wire
 from longlook.conformance.evidence import Seen
-from longlook.conformance.paths import usual
+from longlook.conformance.links import usual
 from longlook.conformance.proofs.ask import Ask, transfer
 from longlook.conformance.proofs.windows import offered
-from longlook.model import Scalar
+from longlook.core.model import Scalar
 
 _FEW, _MANY = 2, 20
 _NEVER = 1_000

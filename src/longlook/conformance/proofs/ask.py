@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from longlook.conformance import Check, Judge, Want, inapplicable
-from longlook.conformance.paths import usual
-from longlook.model import ConnectionState, Endpoint, Link, Scalar, Workload
-from longlook.stacks import Knob
+from longlook.conformance.links import usual
+from longlook.core.model import ConnectionState, Endpoint, Link, Scalar, Workload
+from longlook.core.stack import Knob
 
 
 def transfer(size_bytes: int) -> Workload:

@@ -5,12 +5,12 @@ from itertools import combinations
 
 import numpy as np
 
+from longlook.analysis.declared import AFTER_LOSS
 from longlook.conformance import Check, Finding, verdict, wire
 from longlook.conformance.evidence import Packets, Seen
-from longlook.conformance.paths import path
+from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
-from longlook.declared import AFTER_LOSS
-from longlook.model import Link, Stage
+from longlook.core.model import Link, Stage
 
 _RTT_S = 0.1
 _RATE_MBPS = 30

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from longlook.conformance import Check, Finding, Status, verdict, wire
 from longlook.conformance.evidence import Seen
-from longlook.conformance.paths import usual
+from longlook.conformance.links import usual
 from longlook.conformance.proofs.ask import Ask, transfer
 
 _PAYLOAD_BYTES = 1_331

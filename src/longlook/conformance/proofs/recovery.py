@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from longlook.conformance import Check, Finding, Want, verdict, wire
 from longlook.conformance.evidence import Seen
-from longlook.conformance.paths import path
+from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
 from longlook.conformance.qlogs import count
-from longlook.model import Link, Scalar, Stage
+from longlook.core.model import Link, Scalar, Stage
 
 _RTT_S = 0.1
 _RATE_MBPS = 40

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from longlook.conformance import Check, Finding, verdict, wire
 from longlook.conformance.evidence import Seen
-from longlook.conformance.paths import path
+from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask
-from longlook.model import ConnectionState, Stage
+from longlook.core.model import ConnectionState, Stage
 
 _RTT_S = 0.1
 _SHORT_S, _LONG_S = 0.03, 0.6

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from longlook.conformance import Check, Finding, verdict
 from longlook.conformance.evidence import Seen
-from longlook.conformance.paths import path
+from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask
-from longlook.model import Workload
+from longlook.core.model import Workload
 
 _RTT_S = 0.2
 _OBJECTS, _FEW = 40, 4

@@ -7,8 +7,8 @@ import numpy as np
 from longlook.conformance import Check, Finding, verdict
 from longlook.conformance.evidence import Floats, Packets, Seen
 from longlook.conformance.proofs.ask import Ask
-from longlook.flows import DURATION
-from longlook.model import Scalar, Workload
+from longlook.core.flows import DURATION
+from longlook.core.model import Scalar, Workload
 
 _HEADER_BYTES = 28  # IPv4 and UDP
 _RATES_BPS = (1_000_000, 8_000_000)

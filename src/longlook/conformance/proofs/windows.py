@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from longlook.conformance import Check, Finding, verdict, wire
 from longlook.conformance.evidence import Seen
-from longlook.conformance.paths import path
+from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
 from longlook.conformance.qlogs import parameters
 

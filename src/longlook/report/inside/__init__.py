@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from longlook.report.export import export_figure
+from longlook.report.charts.export import export_figure
 from longlook.report.inside.content import InsideContent, Machine
 from longlook.report.inside.figure import inside_figure
 from longlook.report.inside.page import chosen_round, full_label, render_inside

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from longlook.collectorcosts import CollectorCost
-from longlook.inside import Inside
-from longlook.inside_rounds import Round
-from longlook.inside_states import StateTimes
-from longlook.model import Run
-from longlook.report import colours
+from longlook.core.model import Run
+from longlook.explain.inside import Inside
+from longlook.explain.rounds import Round
+from longlook.explain.states import StateTimes
+from longlook.report.charts import colours
 from longlook.report.content import ReportContent
+from longlook.timeline.collectors import CollectorCost
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from longlook.inside import Inside
-from longlook.inside_events import Bands
-from longlook.inside_series import Integers, Marks, Series, share_out, thin_marks, thin_series
+from longlook.explain.inside import Inside
+from longlook.explain.sender import Bands
+from longlook.explain.series import Integers, Marks, Series, share_out, thin_marks, thin_series
 
 VALUES_PER_PAGE = 2_400_000
 """Of all series of all arms together; keeps the page below 10 MB."""

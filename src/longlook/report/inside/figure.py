@@ -5,10 +5,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from longlook.inside import Inside
-from longlook.inside_series import Series, thin_marks, thin_series
-from longlook.report import colours
-from longlook.report.drawn import Drawn
+from longlook.explain.inside import Inside
+from longlook.explain.series import Series, thin_marks, thin_series
+from longlook.report.charts import colours
+from longlook.report.charts.drawn import Drawn
 from longlook.report.inside.content import InsideContent
 from longlook.report.inside.panels import LANES, PANELS, Line, Panel
 

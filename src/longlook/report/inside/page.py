@@ -5,7 +5,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from longlook.report import colours, costs, wording
+from longlook.report import costs, wording
+from longlook.report.charts import colours
 from longlook.report.inside.content import InsideContent
 from longlook.report.inside.data import Packed, pack
 from longlook.report.inside.panels import LANES, PANELS, Panel

@@ -4,9 +4,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from longlook.errors import MachineError
-from longlook.job import Program
-from longlook.stacks import Command, ServerJob, Version, quic_go
+from longlook.core.errors import MachineError
+from longlook.core.job import Program
+from longlook.core.stack import Command, ServerJob, Version
+from longlook.stacks import quic_go
 
 SLOW_SINCE = "4.0"
 _SMALL_WINDOWS = Path(__file__).parents[1] / "programs" / "small_windows.py"

@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from longlook.installing import build, compile_with, is_built
-from longlook.job import Program
-from longlook.model import ConnectionState
-from longlook.stacks import Stack, Version
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.stack import Stack, Version
+from longlook.provision.build_cache import build, compile_with, is_built
 
 SOURCES = Path(__file__).parents[1] / "sources"
 

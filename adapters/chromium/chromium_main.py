@@ -1,0 +1,52 @@
+"""Drive headless Chromium: jobs in on standard input, lines out (adapters/CONTRACT.md, session client).
+
+Needs adapters/lib/python in PYTHONPATH.
+"""
+
+import argparse
+import sys
+
+from chromium_driver.clock import Clock
+from chromium_driver.errors import DriverError
+from chromium_driver.flags import Target
+from chromium_driver.session import Session
+from longlook_adapter.browserjob import parse_job
+from longlook_adapter.errors import UnsupportedError
+from longlook_adapter.lines import emit, emit_error
+from longlook_adapter.sessions import run_session, standard_input
+
+CONNECTIONS = ("cold", "resumed", "0rtt")
+
+
+def main() -> int:
+    """Run a session; the exit code of the contract."""
+    options = _options()
+    return run_session(lambda: _session(options), DriverError)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--browser", required=True, help="path of the Chromium binary")
+    parser.add_argument("--domain", default="example.test", help="QUIC is spoken with quic.DOMAIN, TCP with tcp.DOMAIN")
+    parser.add_argument("--address", default="10.8.0.2", help="address of the server (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=443, help="port of the server (default: %(default)s)")
+    parser.add_argument("--spki", required=True, help="base64 SHA-256 of the server's public key, to be trusted")
+    return parser.parse_args()
+
+
+async def _session(options: argparse.Namespace) -> None:
+    target = Target(options.domain, options.address, options.port, options.spki)
+    async with Session(options.browser, target, Clock()) as session:
+        version = await session.start()
+        emit("ready", role="client", protocol=None, address=target.address, port=target.port, version=version)
+        next_line = await standard_input()
+        while line := await session.while_alive(next_line()):
+            try:
+                await session.run(parse_job(line.decode(), "Chromium", CONNECTIONS))
+            except UnsupportedError as error:
+                emit_error(str(error), supported=False)
+                emit("done", ok=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

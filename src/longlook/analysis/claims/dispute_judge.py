@@ -1,0 +1,264 @@
+"""Which position of a dispute holds where, and what follows. Pure: values in, answers out (docs/claims.md)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+from longlook.analysis.claims.dispute import CONSTANT, FALLS, Evidence, Holds, Position
+from longlook.analysis.claims.judge import lies_within
+
+
+class Held(StrEnum):
+    """What a value at a level says of a position."""
+
+    WITHIN = "holds"
+    OUTSIDE = "does not hold"
+    ACROSS = "cannot tell"  # the interval allows both
+    SILENT = "says nothing here"  # a trend at its first level, or where nothing changed
+    UNKNOWN = "no value"
+
+
+class Kind(StrEnum):
+    """What a dispute comes to."""
+
+    FLIPS = "flips"
+    HOLDS = "one holds"
+    NONE = "none holds"
+    DIFFERS = "evidence differs"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True)
+class Point:
+    """Our value at one level with its interval; without one `missing` says why."""
+
+    level: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    missing: str | None = None
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The interval, where there is one."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """What the levels come to, in words. `positions` hold at all levels that tell: `decided` of `judged`."""
+
+    kind: Kind
+    text: str
+    positions: tuple[str, ...] = ()
+    decided: int = 0
+    judged: int = 0
+
+
+@dataclass(frozen=True)
+class JudgedEvidence:
+    """Our values, what each says of each position (in the order of the points), and what follows."""
+
+    evidence: Evidence
+    points: tuple[Point, ...]
+    held: Mapping[str, tuple[Held, ...]]
+    conclusion: Conclusion
+
+    def answer(self, number: int) -> frozenset[str] | None:
+        """Positions that hold at a level; None where that cannot be told."""
+        return _answer([(name, held[number]) for name, held in self.held.items()])
+
+
+def judge_evidence(evidence: Evidence, positions: Sequence[Position], points: Sequence[Point]) -> JudgedEvidence:
+    """Every position at every level, and the conclusion."""
+    held = {position.name: judge(position.holds, points) for position in positions}
+    return JudgedEvidence(evidence, tuple(points), held, conclude(evidence.factor, points, held))
+
+
+def judge(holds: Holds, points: Sequence[Point]) -> tuple[Held, ...]:
+    """What each value says of a position.
+
+    Bounds: where the interval lies. `rises` and `falls`: against the last level before it from which the value surely
+    differed by more than the tolerance (the first, to begin with). `constant`: against all other levels.
+    """
+    if holds.trend is None:
+        return tuple(_bounded(point, holds) for point in points)
+    if holds.trend == CONSTANT:
+        return tuple(_constant(point, points, holds.tolerance) for point in points)
+    return _rises(points, holds.tolerance, -1 if holds.trend == FALLS else 1)
+
+
+def _bounded(point: Point, holds: Holds) -> Held:
+    if point.span is None:
+        return Held.UNKNOWN
+    inside = lies_within(*point.span, holds.at_least, holds.at_most)
+    return Held.ACROSS if inside is None else Held.WITHIN if inside else Held.OUTSIDE
+
+
+def _constant(point: Point, points: Sequence[Point], tolerance: float) -> Held:
+    if point.span is None:
+        return Held.UNKNOWN
+    steps = [_step(other.span, point.span) for other in points if other is not point and other.span is not None]
+    if not steps:
+        return Held.SILENT
+    if any(least > tolerance or most < -tolerance for least, most in steps):
+        return Held.OUTSIDE
+    same = all(least >= -tolerance and most <= tolerance for least, most in steps)
+    return Held.WITHIN if same else Held.ACROSS
+
+
+def _rises(points: Sequence[Point], tolerance: float, sign: int) -> tuple[Held, ...]:
+    found: list[Held] = []
+    reference: tuple[float, float] | None = None
+    for point in points:
+        span = point.span
+        if span is None:
+            found.append(Held.UNKNOWN)
+            continue
+        least, most = _step(reference or span, span)
+        if reference is None or (least >= -tolerance and most <= tolerance):
+            found.append(Held.SILENT)
+        elif least > tolerance or most < -tolerance:
+            found.append(Held.WITHIN if (least > tolerance) == (sign > 0) else Held.OUTSIDE)
+            reference = span
+        else:
+            found.append(Held.ACROSS)
+        reference = reference or span
+    return tuple(found)
+
+
+def _step(before: tuple[float, float], after: tuple[float, float]) -> tuple[float, float]:
+    """The least and the greatest difference that two intervals allow."""
+    return after[0] - before[1], after[1] - before[0]
+
+
+def _answer(held: Sequence[tuple[str, Held]]) -> frozenset[str] | None:
+    kinds = {kind for _, kind in held}
+    within = frozenset(name for name, kind in held if kind is Held.WITHIN)
+    if kinds & {Held.ACROSS, Held.UNKNOWN} or (not within and Held.SILENT in kinds):
+        return None
+    return within
+
+
+def _is_judged(held: Sequence[tuple[str, Held]]) -> bool:
+    """Whether a level could tell at all: no position is silent there, or one that is not holds or may hold."""
+    return any(kind in (Held.WITHIN, Held.ACROSS, Held.UNKNOWN) for _, kind in held) or all(
+        kind is Held.OUTSIDE for _, kind in held
+    )
+
+
+def conclude(factor: str, points: Sequence[Point], held: Mapping[str, Sequence[Held]]) -> Conclusion:
+    """What the levels come to: levels that cannot tell are passed over, and counted."""
+    columns = [[(name, kinds[number]) for name, kinds in held.items()] for number in range(len(points))]
+    judged = sum(_is_judged(column) for column in columns)
+    answers = [
+        (point.level, answer)
+        for point, column in zip(points, columns, strict=True)
+        if (answer := _answer(column)) is not None
+    ]
+    told = len(answers), judged
+    if not answers:
+        missing = list(dict.fromkeys(point.missing for point in points if point.missing))
+        why = missing[0] if len(missing) == 1 and not any(point.span for point in points) else "no level tells"
+        return Conclusion(Kind.CANNOT_TELL, f"cannot tell: {why}", (), *told)
+    common = frozenset.intersection(*(answer for _, answer in answers))
+    everywhere = "everywhere" if len(answers) == judged else f"wherever it can be told: at {_of(*told, 'level')}"
+    if common:
+        names = _in_order(held, common)
+        return Conclusion(Kind.HOLDS, f"{_named(names)} {_verb(names)} {everywhere}", names, *told)
+    if not any(answer for _, answer in answers):
+        return Conclusion(Kind.NONE, f"none holds, {everywhere}" if len(answers) < judged else "none holds", (), *told)
+    flips = [(before, after, old, new) for (before, old), (after, new) in pairwise(answers) if old != new]
+    where = " and ".join(f"between {before} and {after}" for before, after, *_ in flips)
+    sides = [flips[0][2], *(new for *_, new in flips)]
+    said = ", then ".join(_side(_in_order(held, side)) for side in sides)
+    return Conclusion(Kind.FLIPS, f"{factor} flips the answer {where}: {said}", (), *told)
+
+
+def conclude_all(judged: Sequence[JudgedEvidence]) -> Conclusion:
+    """What several pieces of evidence come to; a setting in which alone two of them differ may flip the answer."""
+    told = [item for item in judged if item.conclusion.kind is not Kind.CANNOT_TELL]
+    if len(judged) == 1:
+        return judged[0].conclusion
+    if not told:
+        return Conclusion(Kind.CANNOT_TELL, "cannot tell: no piece of evidence does", (), 0, len(judged))
+    counts = len(told), len(judged)
+    rest = "" if len(told) == len(judged) else f" (by {_of(*counts, 'piece')} of evidence)"
+    found = told[0].conclusion if len(told) == 1 else _agreed(told) or _disagreed(told)
+    return Conclusion(found.kind, f"{found.text}{rest}", found.positions, *counts)
+
+
+def _agreed(told: Sequence[JudgedEvidence]) -> Conclusion | None:
+    """What pieces of evidence say that all say the same; None where they do not."""
+    texts = {item.conclusion.text for item in told if item.conclusion.kind is Kind.FLIPS}
+    if len(texts) == 1 and all(item.conclusion.kind is Kind.FLIPS for item in told):
+        return Conclusion(Kind.FLIPS, f"{texts.pop()}, in every piece of evidence that tells")
+    if all(item.conclusion.kind in (Kind.HOLDS, Kind.NONE) for item in told):
+        common = frozenset.intersection(*(frozenset(item.conclusion.positions) for item in told))
+        if common:
+            names = _in_order(told[0].held, common)
+            return Conclusion(
+                Kind.HOLDS, f"{_named(names)} {_verb(names)} in every piece of evidence that tells", names
+            )
+        if not any(item.conclusion.positions for item in told):
+            return Conclusion(Kind.NONE, "none holds")
+    return None
+
+
+def _disagreed(told: Sequence[JudgedEvidence]) -> Conclusion:
+    between = _flips_between([item for item in told if item.conclusion.kind in (Kind.HOLDS, Kind.NONE)])
+    within = [f"{_where(item, told)}: {item.conclusion.text}" for item in told if item.conclusion.kind is Kind.FLIPS]
+    if between or within:
+        return Conclusion(Kind.FLIPS, "; ".join([*between, *within]))
+    each = "; ".join(f"{_where(item, told)}: {item.conclusion.text}" for item in told)
+    return Conclusion(Kind.DIFFERS, f"the evidence differs: {each}")
+
+
+def _flips_between(whole: Sequence[JudgedEvidence]) -> list[str]:
+    """One sentence for each two neighbours with different answers that differ in one thing alone."""
+    found = []
+    for number, one in enumerate(whole):
+        for other in whole[number + 1 :]:
+            unlike = _unlike(one.evidence, other.evidence)
+            if len(unlike) != 1:
+                continue
+            old, new = one.conclusion.positions, other.conclusion.positions
+            if not set(old) & set(new) and (old or new):
+                sides = f"{_side(old)}, then {_side(new)}"
+                before, after = (item.evidence.sides[unlike[0]] for item in (one, other))
+                found.append(f"{unlike[0]} flips the answer between {before} and {after}: {sides}")
+            break
+    return found
+
+
+def _unlike(one: Evidence, other: Evidence) -> list[str]:
+    names = dict.fromkeys([*one.sides, *other.sides])
+    return [name for name in names if one.sides.get(name) != other.sides.get(name)]
+
+
+def _where(item: JudgedEvidence, others: Sequence[JudgedEvidence]) -> str:
+    """What tells a piece of evidence from the others."""
+    unlike = {name for other in others for name in _unlike(item.evidence, other.evidence)}
+    return ", ".join(f"{name} {value}" for name, value in item.evidence.sides.items() if name in unlike and value)
+
+
+def _in_order(held: Mapping[str, object], names: frozenset[str]) -> tuple[str, ...]:
+    return tuple(name for name in held if name in names)
+
+
+def _named(names: Sequence[str]) -> str:
+    return " and ".join(f"‘{name}’" for name in names)
+
+
+def _verb(names: Sequence[str]) -> str:
+    return "holds" if len(names) == 1 else "hold"
+
+
+def _side(names: Sequence[str]) -> str:
+    return _named(names) or "none"
+
+
+def _of(part: int, total: int, what: str) -> str:
+    return f"{part} of {total} {what}{'' if total == 1 else 's'}"

@@ -1,0 +1,53 @@
+"""The shape of a dispute file (pydantic); what must hold between its parts is checked in dispute.py."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from longlook.study.schema import Table, Text
+
+Number = int | float
+
+
+class Part(Table):
+    """A table of a dispute file."""
+
+
+class HoldsTable(Part):
+    """`holds` of a position: bounds of a value, or how it goes over the levels of a factor."""
+
+    at_least: Number | None = None
+    at_most: Number | None = None
+    trend: Literal["rises", "falls", "constant"] | None = None
+    tolerance: Annotated[Number, Field(ge=0)] | None = None
+
+
+class PositionTable(Part):
+    """`[[positions]]`: what one source says."""
+
+    name: Text
+    source: Text
+    says: Text
+    holds: HoldsTable
+
+
+class EvidenceTable(Part):
+    """`[[evidence]]`: values of one study that can tell, over the levels of one factor."""
+
+    study: str
+    contrast: str | None = None
+    arm: str | None = None
+    metric: str | None = None
+    factor: str
+    levels: Annotated[list[str], Field(min_length=1)] | None = None
+    cell: dict[str, str] = Field(default_factory=dict)
+
+
+class DisputeTable(Part):
+    """A whole file."""
+
+    schema_: Annotated[Literal[1], Field(alias="schema")]
+    question: Text
+    notes: Text | None = None
+    positions: Annotated[list[PositionTable], Field(min_length=2)]
+    evidence: Annotated[list[EvidenceTable], Field(min_length=1)]

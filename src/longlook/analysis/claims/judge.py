@@ -1,0 +1,126 @@
+"""Published claims beside our estimates: reproduced, contradicted, inconclusive or not testable (docs/method.md)."""
+
+from collections.abc import Sequence
+
+from longlook.core.model import ArmLevel, Claim, ClaimResult, Estimate, Expected, Study, Verdict
+
+REPRODUCED = "reproduced"
+CONTRADICTED = "contradicted"
+INCONCLUSIVE = "inconclusive"
+NOT_TESTABLE = "not testable"
+
+
+def judge(
+    claims: Sequence[Claim], estimates: Sequence[Estimate], study: Study, levels: Sequence[ArmLevel] = ()
+) -> list[ClaimResult]:
+    """One result per claim, in their order. Of an effect the direction is judged; whether its size agrees is said too.
+
+    `levels` are those of the arms and metrics that claims about levels speak of.
+    """
+    return [_judge_any(claim, estimates, study, levels) for claim in claims]
+
+
+def _judge_any(claim: Claim, estimates: Sequence[Estimate], study: Study, levels: Sequence[ArmLevel]) -> ClaimResult:
+    if claim.untestable is not None:
+        return ClaimResult(claim, None, NOT_TESTABLE, claim.untestable)
+    if claim.expected is not None:
+        return _judge_level(claim, claim.expected, study, levels)
+    return _judge(claim, estimates, study)
+
+
+def _judge_level(claim: Claim, expected: Expected, study: Study, levels: Sequence[ArmLevel]) -> ClaimResult:
+    """Where our interval of the arm's median lies: within the bounds, outside of them, or across one."""
+    found = [level for level in levels if (level.arm, level.metric) == (expected.arm, expected.metric)]
+    found = [level for level in found if all(level.cell.get(name) == label for name, label in claim.cell.items())]
+    if len(found) != 1:
+        reason = f"the claim's cell names {len(found)} cells of this study" if found else "this cell was not run"
+        return ClaimResult(claim, None, NOT_TESTABLE, reason)
+    (level,) = found
+    if level.median is None:
+        reason = f"no trial of {expected.arm} has {expected.metric}: nothing that was kept says it"
+        return ClaimResult(claim, None, NOT_TESTABLE, reason, level)
+    if level.n < study.analysis.min_rounds:
+        reason = f"{level.n} rounds, at least {study.analysis.min_rounds} are needed (median {level.median:.4g})"
+        return ClaimResult(claim, None, NOT_TESTABLE, reason, level)
+    low = level.median if level.low is None else level.low
+    high = level.median if level.high is None else level.high
+    inside = lies_within(low, high, expected.at_least, expected.at_most)
+    result = INCONCLUSIVE if inside is None else REPRODUCED if inside else CONTRADICTED
+    ours = f"ours {level.median:.4g} ({low:.4g} … {high:.4g}) {level.unit}".rstrip()
+    return ClaimResult(claim, None, result, f"published {_published(expected)}, {ours}", level)
+
+
+def lies_within(low: float, high: float, at_least: float | None, at_most: float | None) -> bool | None:
+    """Whether an interval lies within bounds: True, False where it lies outside, None where a bound is inside it."""
+    least = float("-inf") if at_least is None else at_least
+    most = float("inf") if at_most is None else at_most
+    if low >= least and high <= most:
+        return True
+    return False if high < least or low > most else None
+
+
+def _published(expected: Expected) -> str:
+    bounds = [
+        f"{sign} {bound:g}" for sign, bound in (("≥", expected.at_least), ("≤", expected.at_most)) if bound is not None
+    ]
+    said = " and ".join(bounds)
+    return said if expected.published is None else f"{expected.published:g}, taken as {said}"
+
+
+def _judge(claim: Claim, estimates: Sequence[Estimate], study: Study) -> ClaimResult:
+    matching = [item for item in estimates if item.contrast == claim.contrast and _covers(claim, item)]
+    if not matching:
+        return ClaimResult(claim, None, NOT_TESTABLE, "this cell was not run")
+    if len(matching) > 1:
+        return ClaimResult(claim, None, NOT_TESTABLE, f"the claim's cell names {len(matching)} cells of this study")
+    (estimate,) = matching
+    if estimate.effect_pct is None or estimate.n_pairs < max(2, study.analysis.min_rounds):
+        return ClaimResult(claim, estimate, NOT_TESTABLE, estimate.reason or "no effect could be computed")
+    if claim.significant and not claim.effect_pct and claim.direction is None:
+        return ClaimResult(claim, estimate, NOT_TESTABLE, "the source states a difference but not its direction")
+    judge_kind = _judge_difference if claim.significant else _judge_no_difference
+    result, reason = judge_kind(claim, estimate, study)
+    size = _size(claim, estimate)
+    return ClaimResult(claim, estimate, result, f"{reason}; {size}" if size else reason)
+
+
+def _covers(claim: Claim, estimate: Estimate) -> bool:
+    return all(estimate.cell.get(factor) == level for factor, level in claim.cell.items())
+
+
+def _judge_difference(claim: Claim, estimate: Estimate, _study: Study) -> tuple[str, str]:
+    published = claim.direction or (Verdict.BETTER if (claim.effect_pct or 0) > 0 else Verdict.WORSE)
+    if estimate.verdict is Verdict.INCONCLUSIVE:
+        return INCONCLUSIVE, f"published {published}, ours cannot tell"
+    result = REPRODUCED if estimate.verdict is published else CONTRADICTED
+    return result, f"published {published}, ours {estimate.verdict}"
+
+
+def _judge_no_difference(_claim: Claim, estimate: Estimate, study: Study) -> tuple[str, str]:
+    effect, low, high = estimate.effect_pct, estimate.ci_low_pct, estimate.ci_high_pct
+    published = "published no significant difference"
+    if estimate.verdict is Verdict.EQUIVALENT:
+        return REPRODUCED, f"{published}, ours equivalent"
+    if estimate.verdict is Verdict.INCONCLUSIVE:
+        if low is not None and high is not None and low <= 0 <= high:
+            return REPRODUCED, f"{published}, ours neither, and our interval contains 0"
+        return INCONCLUSIVE, f"{published}, ours not significant, but our interval does not contain 0"
+    margin_pct = study.analysis.equivalence_margin_pct
+    if effect is not None and abs(effect) > margin_pct:
+        return CONTRADICTED, f"{published}, ours {estimate.verdict}"
+    return INCONCLUSIVE, f"{published}, ours {estimate.verdict} by less than the margin of {margin_pct:g} %"
+
+
+def _size(claim: Claim, estimate: Estimate) -> str | None:
+    """Whether the published value lies in our interval widened by its reading error; None without either."""
+    low, high, published = estimate.ci_low_pct, estimate.ci_high_pct, claim.effect_pct
+    if published is None or low is None or high is None:
+        return None
+    low, high = low - claim.uncertainty_pct, high + claim.uncertainty_pct
+    ours = f"our interval {low:+.1f} … {high:+.1f} % (reading error included)"
+    clip = claim.clipped_at_pct
+    if clip is not None and abs(published) >= clip:
+        inside = high >= clip if published > 0 else low <= -clip
+        sign = "≥ +" if published > 0 else "≤ −"
+        return f"published {sign}{clip:g} % {'agrees with' if inside else 'is beyond'} {ours}"
+    return f"published {published:+g} % is {'inside' if low <= published <= high else 'outside'} {ours}"

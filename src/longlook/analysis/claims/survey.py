@@ -1,0 +1,182 @@
+"""What several runs together say of everything that was published: the contents of the claims page (docs/claims.md)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from longlook.analysis.claims.dispute import Dispute
+from longlook.analysis.claims.dispute_judge import Conclusion, JudgedEvidence
+from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, REPRODUCED
+from longlook.core import codec
+from longlook.core.model import Claim, Study
+
+SCHEMA_VERSION = 1
+"""Of the page's claims.json."""
+
+NOT_RUN = "not run"
+RESULTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, NOT_RUN)
+
+
+@dataclass(frozen=True)
+class SurveyedRun:
+    """A run folder that was given. `report` is its page as seen from ours; None where it is absent."""
+
+    study: str
+    path: str
+    report: str | None
+    engine: str
+    command: str
+    made_unix_s: int
+    trials: int
+    changes: tuple[str, ...] = ()  # settings in which it departs from the study as it is installed
+    replaced_by: str | None = None  # the newer run of the same study, which counts
+
+
+@dataclass(frozen=True)
+class Ours:
+    """What we found: a contrast's effect, or the level of an arm, with its interval, over n rounds."""
+
+    kind: str  # effect | level
+    value: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    n: int
+
+
+@dataclass(frozen=True)
+class SurveyedClaim:
+    """A claim in words, what we found, and what follows. `link` leads to the cell in the run's report."""
+
+    study: str
+    statement: str
+    published: str
+    claim: Claim
+    ours: Ours | None
+    result: str
+    reason: str
+    link: str | None
+
+
+@dataclass(frozen=True)
+class SurveyedStudy:
+    """A study with its claims; without a run all of them are not run. `command` runs it."""
+
+    study: Study
+    run: SurveyedRun | None
+    claims: tuple[SurveyedClaim, ...]
+    command: str
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Claims by result."""
+        return Counter(item.result for item in self.claims)
+
+
+@dataclass(frozen=True)
+class SurveyedDispute:
+    """A dispute, what each piece of evidence says, and what follows. `commands` would run what is missing."""
+
+    dispute: Dispute
+    evidence: tuple[JudgedEvidence, ...]
+    conclusion: Conclusion
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Everything of the page. Studies that were run come first, in the order given; then those that were not."""
+
+    runs: tuple[SurveyedRun, ...]
+    studies: tuple[SurveyedStudy, ...]
+    disputes: tuple[SurveyedDispute, ...]
+
+    @property
+    def claims(self) -> list[SurveyedClaim]:
+        """All claims of all studies."""
+        return [item for study in self.studies for item in study.claims]
+
+    @property
+    def covered(self) -> list[SurveyedStudy]:
+        """Studies that were run."""
+        return [item for item in self.studies if item.run is not None]
+
+    @property
+    def not_run(self) -> list[SurveyedStudy]:
+        """Studies that no run covers."""
+        return [item for item in self.studies if item.run is None]
+
+
+def command_for(study_id: str) -> str:
+    """The command that runs a study of this installation."""
+    return f"longlook run {study_id}"
+
+
+def result_counts(claims: Iterable[SurveyedClaim]) -> dict[str, int]:
+    """Claims by result, every result named."""
+    counts = Counter(item.result for item in claims)
+    return {result: counts[result] for result in RESULTS}
+
+
+def changes(ran: Study, installed: Study) -> tuple[str, ...]:
+    """Settings in which a run departs from the study as it is installed: `network.rtt = 112ms instead of 36ms`."""
+    arms = {arm.name: arm.settings for arm in installed.arms}
+    found = _changed("", ran.settings, installed.settings)
+    for arm in ran.arms:
+        if arm.name in arms:
+            found += _changed(f"arms.{arm.name}.", arm.settings, arms[arm.name])
+    return (*found, *_changed("analysis.", codec.encode(ran.analysis), codec.encode(installed.analysis)))
+
+
+def _changed(prefix: str, ran: Mapping[str, Any], installed: Mapping[str, Any]) -> list[str]:
+    names = dict.fromkeys([*ran, *installed])
+    return [
+        f"{prefix}{name} = {ran.get(name, 'its default')} instead of {installed.get(name, 'its default')}"
+        for name in names
+        if ran.get(name) != installed.get(name)
+    ]
+
+
+def survey_data(survey: Survey) -> dict[str, Any]:
+    """The content of claims.json."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "summary": {
+            "total": result_counts(survey.claims),
+            "studies": {item.study.id: result_counts(item.claims) for item in survey.studies},
+        },
+        "runs": codec.encode(survey.runs),
+        "not_run": {item.study.id: item.command for item in survey.not_run},
+        "claims": codec.encode(survey.claims),
+        "disputes": [_dispute_data(item) for item in survey.disputes],
+    }
+
+
+def _dispute_data(item: SurveyedDispute) -> dict[str, Any]:
+    return {
+        "id": item.dispute.id,
+        "question": item.dispute.question,
+        "positions": codec.encode(item.dispute.positions),
+        "evidence": [
+            {
+                **codec.encode(judged.evidence),
+                "levels": [
+                    {
+                        **codec.encode(point),
+                        "positions": {name: str(held[number]) for name, held in judged.held.items()},
+                    }
+                    for number, point in enumerate(judged.points)
+                ],
+                "conclusion": codec.encode(judged.conclusion),
+            }
+            for judged in item.evidence
+        ],
+        "conclusion": codec.encode(item.conclusion),
+        "commands": codec.encode(item.commands),
+    }
+
+
+def newest(runs: Sequence[SurveyedRun]) -> SurveyedRun:
+    """Of runs of one study the one that counts; of two as old as each other the one given later."""
+    return max(reversed(runs), key=lambda run: run.made_unix_s)

@@ -1,0 +1,134 @@
+"""Whether a trial's traces show the congestion control and the initial window that were declared. Pure.
+
+Programs may ignore what they are told, and a name in a log proves little. What a loss leaves of the window does: half
+with Reno (RFC 9002, 7.3.2), 0.7 with Cubic (RFC 9438), of one that acts for N connections 1 - 0.3/N, or what a stack
+says of itself (`Knob.window_after_loss`). Controllers that model the path are told by their states.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from longlook.core import registry
+from longlook.core.flows import view_of
+from longlook.core.model import Trial, Vantage
+from longlook.core.stack import Stack
+from longlook.timeline.competition import server_of
+from longlook.timeline.events import EventKind, Events, among
+from longlook.timeline.timeline import Timeline
+
+COLUMNS = ("time_ns", "vantage", "source", "kind", "priming", "flow", "name", "cwnd_bytes", "srtt_ns", "size_bytes")
+"""What `contradictions` reads of a file of events."""
+
+AFTER_LOSS: Mapping[str, float] = {"reno": 0.5, "cubic": 0.7}
+FEWEST_LOSSES = 5
+"""Of fewer recoveries, without the first, which ends slow start, the median says nothing."""
+TOLERANCE = 0.1
+SMALLEST_WINDOW_PACKETS = 8
+"""A smaller window cannot be cut by a share: there is a least window."""
+_COMMON_MSS_BYTES = 1200
+_GROWN = 2.2  # a log may begin after the first round trip, in which slow start doubles the window
+
+Integers = npt.NDArray[np.int64]
+
+
+def contradictions(trial: Trial, timeline: Timeline, events: Events) -> list[str]:
+    """What the servers' traces show that was declared otherwise, a sentence each; nothing of what they do not tell."""
+    found = []
+    for flow, vantage in events.senders():
+        if vantage == Vantage.SERVER and (view := _declared(trial, timeline, flow)) is not None:
+            name, own = view
+            said = f"flow {name}: " if name else ""
+            found += [said + text for text in _of_sender(own, events, flow)]
+    return found
+
+
+def window_after_losses(metrics: pa.Table, recoveries_ns: Integers, packet_bytes: int) -> npt.NDArray[np.float64]:
+    """What each recovery but the first left of the window, as a share, within a round trip and a half.
+
+    `metrics` are rows of a sender's metrics with cwnd_bytes; recoveries of small windows are left out.
+    """
+    times_ns, windows = metrics["time_ns"].to_numpy(), metrics["cwnd_bytes"].to_numpy()
+    rtt_ns = metrics["srtt_ns"].fill_null(0).to_numpy()
+    before = np.searchsorted(times_ns, recoveries_ns[1:], side="left") - 1
+    found = []
+    for start_ns, index in zip(recoveries_ns[1:].tolist(), before.tolist(), strict=True):
+        if index < 0 or windows[index] < SMALLEST_WINDOW_PACKETS * packet_bytes or rtt_ns[index] <= 0:
+            continue
+        behind = windows[index + 1 : np.searchsorted(times_ns, start_ns + 1.5 * rtt_ns[index], side="right")]
+        if len(behind):
+            found.append(float(behind.min() / windows[index]))
+    return np.array(found, np.float64)
+
+
+def _declared(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial] | None:
+    """The flow's name and the trial as it sees it; None where it is none of the trial's."""
+    if not trial.flows:
+        return "", trial
+    places = {fact["server_address"]: fact["name"] for fact in timeline.metadata["contest"]["flows"]}
+    return next(
+        ((own.name, view_of(trial, own)) for own in trial.flows if own.name == places.get(server_of(flow))), None
+    )
+
+
+def _of_sender(trial: Trial, events: Events, flow: str) -> Iterator[str]:
+    knobs = trial.server.knobs
+    controller = trial.congestion_control or knobs.get("congestion_control")
+    rows = events.select([EventKind.METRICS, EventKind.STATE, EventKind.PACKET_SENT], Vantage.SERVER, flow)
+    states = rows.filter(among(rows["kind"], [EventKind.STATE]))
+    metrics = rows.filter(among(rows["kind"], [EventKind.METRICS]))
+    metrics = metrics.filter(metrics["cwnd_bytes"].is_valid())
+    if controller is not None:
+        yield from _wrong_controller(str(controller), trial, states, metrics, _packet_bytes(rows))
+    wanted = knobs.get("initial_window")
+    if wanted is not None and metrics.num_rows:
+        packets = metrics["cwnd_bytes"][0].as_py() / _packet_bytes(rows)
+        if not 0.8 * int(wanted) <= packets <= _GROWN * int(wanted):
+            yield f"its log begins with a window of {packets:.0f} packets, declared {wanted}"
+
+
+def _wrong_controller(
+    controller: str, trial: Trial, states: pa.Table, metrics: pa.Table, packet_bytes: int
+) -> Iterator[str]:
+    names = set(states["name"].cast(pa.string()).to_pylist())
+    models = any(name and name.startswith("bbr_") for name in names)
+    if controller.startswith("bbr"):
+        if trial.congestion_control is not None and names and not models:
+            yield f"its trace shows no state of BBR, declared {controller}"
+        return
+    if models:
+        yield f"its trace shows states of BBR, declared {controller}"
+        return
+    expected = _expected(controller, trial)
+    recoveries_ns = states.filter(among(states["name"], ["recovery"]))["time_ns"].to_numpy()
+    if expected is None or not metrics.num_rows:
+        return
+    shares = window_after_losses(metrics, recoveries_ns, packet_bytes)
+    if len(shares) >= FEWEST_LOSSES and abs(float(np.median(shares)) - expected) > TOLERANCE:
+        yield (
+            f"{len(shares)} losses left ×{np.median(shares):.2f} of its window, declared {controller}, "
+            f"which leaves ×{expected:.2f}"
+        )
+
+
+def _expected(controller: str, trial: Trial) -> float | None:
+    """What one loss leaves of the window, as a share; None where nothing is known of the controller."""
+    if trial.congestion_control is not None:
+        return AFTER_LOSS.get(controller)
+    knobs: Mapping[str, Any] = trial.server.knobs
+    stack: Stack = registry.get("stacks", trial.server.stack)
+    own = stack.knobs["congestion_control"].window_after_loss.get(controller)
+    left = own if own is not None else AFTER_LOSS.get(controller)
+    if left is None or controller != "cubic":
+        return left
+    return 1 - (1 - left) / int(knobs.get("emulated_connections", 1))
+
+
+def _packet_bytes(rows: pa.Table) -> int:
+    """The size of a full packet: of most that are no smaller than QUIC's least."""
+    sent = rows.filter(among(rows["kind"], [EventKind.PACKET_SENT]))["size_bytes"].drop_null().to_numpy()
+    sent = sent[sent >= _COMMON_MSS_BYTES]
+    return int(np.median(sent)) if len(sent) else _COMMON_MSS_BYTES

@@ -1,0 +1,186 @@
+"""The stages between raw artefacts and samples, trial by trial and on all processors: normalise, then measure."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from longlook.analysis.declared import COLUMNS, contradictions
+from longlook.analysis.measure_cache import MeasureCache
+from longlook.core import registry
+from longlook.core.model import Outcome, Run, Study, Trial
+from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
+from longlook.metrics import Metric
+from longlook.timeline.competition import Contest
+from longlook.timeline.envelope import points_of
+from longlook.timeline.events import Events
+from longlook.timeline.flow_tables import flow_columns, rate_columns
+from longlook.timeline.normalise import normalise_trial
+from longlook.timeline.payload import goodput_timeline
+from longlook.timeline.state_times import EVENT_COLUMNS, times_in_states
+from longlook.timeline.timeline import Timeline
+from longlook.timeline.trial_events import needs_events, write_events
+
+GOODPUT_BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Widths of a bin of goodput over time; the first that needs no more than GOODPUT_MOST_BINS is taken."""
+GOODPUT_MOST_BINS = 60
+
+STATE_COLUMNS = ("vantage", "flow", "state", "source", "time_s", "share", "visits")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An attempt and its metrics by name, empty unless it went well; None where there is nothing to measure."""
+
+    trial: Trial
+    run: Run
+    values: dict[str, float | None]
+    goodput: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, time_s, mbps
+    flows: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of flowtables.FLOW_COLUMNS
+    rates: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of flowtables.RATE_COLUMNS
+    points: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, mbps, delay_ms: of the subject's envelope
+    states: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of STATE_COLUMNS
+
+
+def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], None]) -> list[Measured]:
+    """Every attempt of every trial in the order of the plan.
+
+    Writes `timeline.parquet` beside each good attempt, and `events.parquet` where it captured traces.
+    """
+    cache = MeasureCache(study.metrics)
+    attempts = [(trial, path, run) for trial in folder.plan.trials for path, run in folder.attempts(trial.id)]
+    work = [_Work(path, trial, run, study.metrics, cache.key(path, trial, run)) for trial, path, run in attempts]
+    found = [_known(item, cache) for item in work]
+    fresh = _map([item for item, known in zip(work, found, strict=True) if known is None])
+    measured = []
+    for known in found:
+        measured.append(known or next(fresh))
+        report(len(measured), len(attempts))
+    return compared(measured, study)
+
+
+def compared(measured: list[Measured], study: Study) -> list[Measured]:
+    """The same with the metrics that compare arms: each trial with the reference arm's of its cell and round.
+
+    The reference's own trial is compared with that of the next round, and of the last with the first.
+    """
+    metrics = [(name, metric.compare) for name, metric in _metrics(study.metrics) if metric.compare is not None]
+    if not metrics:
+        return measured
+    points = {
+        (entry.trial.cell_id, entry.trial.round): entry.points[["mbps", "delay_ms"]].to_numpy()
+        for entry in measured
+        if entry.trial.arm == study.analysis.reference and entry.points is not None
+    }
+    found = []
+    for entry in measured:
+        own = entry.trial.arm == study.analysis.reference
+        number = (entry.trial.round + 1) % study.rounds if own else entry.trial.round
+        other = points.get((entry.trial.cell_id, number))
+        if entry.points is not None and other is not None and not (own and study.rounds == 1):
+            mine = entry.points[["mbps", "delay_ms"]].to_numpy()
+            values = {name: compare(mine, other) for name, compare in metrics}
+            entry = replace(entry, values={**entry.values, **values})  # noqa: PLW2901
+        found.append(entry)
+    return found
+
+
+@dataclass(frozen=True)
+class _Work:
+    path: Path
+    trial: Trial
+    run: Run
+    metrics: tuple[str, ...]
+    key: str | None  # in the cache
+
+
+def _known(work: _Work, cache: MeasureCache) -> Measured | None:
+    """What needs no measuring: an attempt that did not go well, or one that the cache holds."""
+    if work.run.outcome is not Outcome.OK:
+        return Measured(work.trial, work.run, {})
+    data = None if work.key is None else cache.fetch(work.key, work.path)
+    if data is None:
+        return None
+    return _measured(work, data)
+
+
+def _map(work: list[_Work]) -> Iterator[Measured]:
+    if len(work) < 20:  # starting processes would take longer
+        yield from map(_measure, work)
+        return
+    # Forked workers would inherit the parent's threads in an unknown state.
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_measure, work, chunksize=8)
+
+
+def _measure(work: _Work) -> Measured:
+    timeline = normalise_trial(work.path, work.trial, work.run)
+    (work.path / TIMELINE).unlink(missing_ok=True)  # it may be the cache's too
+    timeline.write(work.path / TIMELINE)
+    traced = write_events(work.path, work.trial, work.run, timeline, work.path / EVENTS)
+    if traced and needs_events(work.metrics):
+        timeline = timeline.with_events(Events.read(work.path / EVENTS))
+    contest = Contest.of(timeline)
+    data: dict[str, Any] = {
+        "values": {name: metric.measure(timeline) for name, metric in _metrics(work.metrics)},
+        "goodput": _goodput(timeline),
+        "flows": None if contest is None else flow_columns(contest),
+        "rates": None if contest is None else rate_columns(contest),
+        "points": None if contest is None else _points(contest),
+        "states": _states(timeline, work.path / EVENTS) if traced else None,
+    }
+    if traced and (wrong := contradictions(work.trial, timeline, Events.read(work.path / EVENTS, COLUMNS))):
+        data = {**dict.fromkeys(data), "values": {}, "contradicted": "; ".join(wrong)}
+    if work.key is not None:
+        made = [TIMELINE, EVENTS] if traced else [TIMELINE]
+        MeasureCache(work.metrics).keep(work.key, work.path, data, made)
+    return _measured(work, data)
+
+
+def _measured(work: _Work, data: Mapping[str, Any]) -> Measured:
+    frames = {name: _frame(work.trial, data[name]) for name in ("goodput", "flows", "rates", "points", "states")}
+    run = work.run
+    if (wrong := data.get("contradicted")) is not None:
+        hint = "the program did not do what it was told: see its knob, and longlook stacks check"
+        run = replace(run, outcome=Outcome.INVALID, reason=wrong, hint=hint)
+    return Measured(work.trial, run, data["values"], **frames)
+
+
+def _states(timeline: Timeline, events: Path) -> dict[str, list[Any]]:
+    """Times in states within the load, as columns."""
+    found = times_in_states(Events.read(events, EVENT_COLUMNS), timeline.load_window_ns())
+    rows = [{**asdict(each), "time_s": each.time_ns / 1e9} for each in found]
+    return {name: [row[name] for row in rows] for name in STATE_COLUMNS}
+
+
+def _points(contest: Contest) -> dict[str, list[float]]:
+    points = points_of(contest)
+    return {"mbps": points[:, 0].tolist(), "delay_ms": points[:, 1].tolist()}
+
+
+def _goodput(timeline: Timeline) -> dict[str, list[float]] | None:
+    window = timeline.load_window_ns()
+    if window is None:
+        return None
+    load_s = (window[1] - window[0]) / 1e9
+    fitting = (width for width in GOODPUT_BINS_S if load_s / width <= GOODPUT_MOST_BINS)
+    table = goodput_timeline(timeline, next(fitting, load_s / GOODPUT_MOST_BINS))
+    return {"time_s": table["t_s"].to_pylist(), "mbps": table["goodput_mbps"].to_pylist()}
+
+
+def _frame(trial: Trial, columns: Mapping[str, list[Any]] | None) -> pd.DataFrame | None:
+    """Columns of a trial with what says which trial it is."""
+    if columns is None:
+        return None
+    frame = pd.DataFrame({name: pd.Series(values, dtype=None if values else float) for name, values in columns.items()})
+    return frame.assign(trial_id=trial.id, arm=trial.arm, cell_id=trial.cell_id, round=trial.round)
+
+
+def _metrics(names: Iterable[str]) -> Iterator[tuple[str, Metric]]:
+    for name in names:
+        yield name, registry.get("metrics", name)

@@ -1,0 +1,80 @@
+"""What was measured of artefacts that are still the same bytes, by code that is still the same: not measured again."""
+
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from longlook.core import codec, registry
+from longlook.core.content_store import Entries
+from longlook.core.digests import code_digest, file_digest, source_digest
+from longlook.core.flows import endpoints_of
+from longlook.core.model import Run, Trial
+from longlook.core.paths import cache_root
+from longlook.core.programs import trace_program
+from longlook.core.run_folder import TIMELINE
+from longlook.timeline.normalise.trace_files import raw_traces
+
+_DATA = "measured.json"
+_LIBRARIES = ("numpy", "pyarrow", "pandas")
+
+
+class MeasureCache:
+    """Results by trial, artefacts, metrics and the code that reads them: files, like the cache of trials."""
+
+    def __init__(self, metrics: tuple[str, ...], root: Path | None = None) -> None:
+        self._metrics = metrics
+        self._entries = Entries(root or measured_root())
+
+    def key(self, path: Path, trial: Trial, run: Run) -> str | None:
+        """What determines the results of a trial's folder; None where the folder is not as its `run.json` says."""
+        try:
+            if any(file_digest(path / name) != digest for name, digest in run.artefacts.items()):
+                return None
+        except OSError:
+            return None
+        decoder = trace_program().digest if raw_traces(path) else None
+        made_of = [
+            code_of_measurements(),
+            _stacks_digest(trial),
+            decoder,
+            self._metrics,
+            codec.encode(trial),
+            codec.encode(run),
+        ]
+        return codec.content_hash(made_of, 64)
+
+    def fetch(self, key: str, path: Path) -> Any | None:
+        """The data kept under a key, with the tables laid into the trial's folder; None where there is none."""
+        found = self._entries.read(key, lambda folder: json.loads((folder / _DATA).read_text()))
+        if found is None:
+            return None
+        missing = [name for name in found["made"] if not (path / name).exists()]
+        return found["data"] if self._entries.lay(key, missing, path) else None
+
+    def keep(self, key: str, path: Path, data: Any, made: Sequence[str] = (TIMELINE,)) -> None:
+        """Store plain data and the tables of a trial's folder; where that cannot be, it is measured again."""
+        with suppress(OSError):
+            self._entries.keep(key, path, made, {_DATA: json.dumps({"data": data, "made": list(made)})})
+
+
+def measured_root() -> Path:
+    """The folder of all entries."""
+    return cache_root() / "measured"
+
+
+@cache
+def code_of_measurements() -> str:
+    """Return the digest of everything that reads artefacts: our code, all metrics, libraries and Python."""
+    metrics = [source_digest(registry.source("metrics", name)) for name in registry.load("metrics")]
+    code = [code_digest("longlook.analysis.measure"), metrics]
+    return codec.content_hash([code, [version(name) for name in _LIBRARIES], sys.version], 64)
+
+
+def _stacks_digest(trial: Trial) -> list[str]:
+    """Return the digests of the stacks' declarations, which say what a loss does to a congestion window."""
+    return [source_digest(registry.source("stacks", end.stack)) for end in endpoints_of(trial)]

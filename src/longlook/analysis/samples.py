@@ -1,0 +1,71 @@
+"""Samples: one row per attempt and metric, failed attempts included (`samples.parquet`)."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from longlook.core import registry
+from longlook.core.model import Outcome, Run, Study, Trial
+from longlook.metrics import Metric
+
+FACTOR_PREFIX = "factor."
+"""Columns that hold the level of a factor are named `factor.<name>`."""
+
+_DTYPES: Mapping[str, str] = {
+    "study": "str",
+    "cell": "str",  # the cell's id; its levels are in the columns of the factors
+    "arm": "str",
+    "round": "int64",  # from 0
+    "seed": "int64",
+    "trial_id": "str",
+    "attempt": "int64",  # from 1; earlier ones were rejected by a validity guard
+    "metric": "str",
+    "value": "float64",  # null unless the outcome is ok and the timeline held what the metric needs
+    "unit": "str",
+    "outcome": "str",
+    "reason": "str",  # why there is no value
+}
+
+
+def samples_table(study: Study, entries: Iterable[tuple[Trial, Run, Mapping[str, float | None]]]) -> pd.DataFrame:
+    """Every attempt of every trial, one row for each of the study's metrics, in the order of `entries`.
+
+    `entries` are (trial, run of one attempt, values by metric). Values are null unless the attempt went well; a value
+    that is missing or not finite all the same gets a reason. Columns: those of design's `samples.parquet`.
+    """
+    metrics: list[Metric] = [registry.get("metrics", name) for name in study.metrics]
+    rows = [_row(study, trial, run, metric, values) for trial, run, values in entries for metric in metrics]
+    factors = [FACTOR_PREFIX + factor.name for factor in study.factors]
+    table = pd.DataFrame(rows, columns=[*_DTYPES, *factors])
+    return table.astype({**_DTYPES, **dict.fromkeys(factors, "str")})
+
+
+def _row(study: Study, trial: Trial, run: Run, metric: Metric, values: Mapping[str, float | None]) -> dict[str, object]:
+    value, reason = _value(run, metric, values)
+    return {
+        "study": study.id,
+        "cell": trial.cell_id,
+        "arm": trial.arm,
+        "round": trial.round,
+        "seed": trial.seed,
+        "trial_id": trial.id,
+        "attempt": run.attempt,
+        "metric": metric.name,
+        "value": value,
+        "unit": metric.unit,
+        "outcome": run.outcome.value,
+        "reason": reason,
+        **{FACTOR_PREFIX + factor.name: trial.cell.get(factor.name) for factor in study.factors},
+    }
+
+
+def _value(run: Run, metric: Metric, values: Mapping[str, float | None]) -> tuple[float | None, str | None]:
+    if run.outcome is not Outcome.OK:
+        return None, run.reason
+    value = values.get(metric.name)
+    if value is None:
+        return None, f"not measured: no usable {', '.join(map(str, metric.needs))} in the timeline"
+    if not math.isfinite(value):
+        return None, f"not measured: {metric.name} is {value}"
+    return value, run.reason

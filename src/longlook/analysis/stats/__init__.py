@@ -1,0 +1,7 @@
+"""Samples → estimates with verdicts (docs/method.md). Pure."""
+
+from longlook.analysis.stats.estimates import estimate
+from longlook.analysis.stats.frames import estimates_from_table, estimates_table
+from longlook.analysis.stats.levels import arm_levels
+
+__all__ = ["arm_levels", "estimate", "estimates_from_table", "estimates_table"]

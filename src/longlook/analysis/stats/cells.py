@@ -1,0 +1,92 @@
+"""What a contrast compares in one cell: values by round, and what became of every attempt."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from longlook.analysis.samples import FACTOR_PREFIX
+from longlook.analysis.stats.procedures import Floats
+from longlook.core.errors import InputError
+from longlook.core.model import Contrast, Outcome, Study
+
+NEEDED = ("cell", "arm", "round", "attempt", "metric", "value", "outcome")
+
+
+@dataclass(frozen=True)
+class ArmData:
+    """One arm of a cell. `values`: round → value of its last attempt, where that went well and was measured."""
+
+    name: str
+    values: Mapping[int, float]
+    rounds: int  # with at least one attempt
+    failed_rounds: int  # whose last attempt did not go well
+    unmeasured_rounds: int  # whose last attempt went well but holds no usable value
+    outcomes: Mapping[str, int]  # outcome → count of all attempts
+
+    @property
+    def array(self) -> Floats:
+        """All values in order of rounds, (N,)."""
+        return np.array([self.values[number] for number in sorted(self.values)], np.float64)
+
+
+@dataclass(frozen=True)
+class CellData:
+    """Both arms of a contrast in one cell."""
+
+    contrast: Contrast
+    cell_id: str
+    cell: Mapping[str, str]
+    baseline: ArmData
+    contender: ArmData
+
+    @property
+    def pairs(self) -> tuple[Floats, Floats]:
+        """Values of the rounds that have both, in order: (N,), (N,)."""
+        rounds = sorted(self.baseline.values.keys() & self.contender.values.keys())
+        baseline = np.array([self.baseline.values[number] for number in rounds], np.float64)
+        return baseline, np.array([self.contender.values[number] for number in rounds], np.float64)
+
+
+def cells_of(samples: pd.DataFrame, study: Study, contrast: Contrast) -> Iterator[CellData]:
+    """Every cell in which an arm of the contrast was tried, in the order of the study's levels."""
+    factors = [factor.name for factor in study.factors]
+    needed = [*NEEDED, *(FACTOR_PREFIX + name for name in factors)]
+    if missing := [name for name in needed if name not in samples.columns]:
+        raise InputError(f"samples have no column {missing[0]!r}", "measure the run folder again: longlook report RUN")
+    wanted = samples[
+        (samples["metric"] == contrast.metric) & samples["arm"].isin([contrast.baseline, contrast.contender])
+    ]
+    # Sorted, so that the order of rows can never matter.
+    wanted = wanted[needed].sort_values(["cell", "arm", "round", "attempt"], kind="stable")
+    cells: list[tuple[tuple[int, ...], CellData]] = []
+    for cell_id, rows in wanted.groupby("cell", sort=True):
+        cell = {name: str(rows[FACTOR_PREFIX + name].iloc[0]) for name in factors}
+        arms = (_arm(rows, name) for name in (contrast.baseline, contrast.contender))
+        cells.append((_position(study, cell), CellData(contrast, str(cell_id), cell, *arms)))
+    return iter([data for _, data in sorted(cells, key=lambda entry: (entry[0], entry[1].cell_id))])
+
+
+def _arm(rows: pd.DataFrame, name: str) -> ArmData:
+    attempts = rows[rows["arm"] == name]
+    final = attempts.drop_duplicates("round", keep="last")
+    good = final[final["outcome"] == Outcome.OK.value]
+    numbers = good["value"].to_numpy(np.float64, na_value=np.nan)
+    usable = np.isfinite(numbers)
+    return ArmData(
+        name=name,
+        values=dict(zip(good["round"].to_numpy()[usable].tolist(), numbers[usable].tolist(), strict=True)),
+        rounds=len(final),
+        failed_rounds=len(final) - len(good),
+        unmeasured_rounds=int((~usable).sum()),
+        outcomes={str(key): int(count) for key, count in sorted(attempts["outcome"].value_counts().items())},
+    )
+
+
+def _position(study: Study, cell: Mapping[str, str]) -> tuple[int, ...]:
+    orders = [[level.label for level in factor.levels] for factor in study.factors]
+    labels = [cell[factor.name] for factor in study.factors]
+    return tuple(
+        order.index(label) if label in order else len(order) for order, label in zip(orders, labels, strict=True)
+    )

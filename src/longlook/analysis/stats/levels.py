@@ -1,0 +1,59 @@
+"""Samples → where each arm stands in each cell, by itself."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from longlook.analysis.stats.cells import cells_of
+from longlook.analysis.stats.procedures import Floats
+from longlook.core import registry
+from longlook.core.model import ArmLevel, Contrast, Study
+
+
+def arm_levels(samples: pd.DataFrame, study: Study, metrics: Sequence[str] | None = None) -> list[ArmLevel]:
+    """Median over rounds and its interval, of every arm in every cell in which it was tried.
+
+    Of these metrics; without any of those that contrasts and claims about levels speak of.
+
+    Like `estimate` it takes the columns of `samples_table`, and a round counts with its last attempt.
+    """
+    return [
+        _level(arm.name, metric, study, data.cell, data.cell_id, data.baseline.array)
+        for metric in (_spoken_of(study) if metrics is None else metrics)
+        for arm in study.arms
+        for data in cells_of(samples, study, Contrast("", arm.name, arm.name, metric))
+    ]
+
+
+def _spoken_of(study: Study) -> list[str]:
+    claimed = [claim.expected.metric for claim in study.claims if claim.expected is not None]
+    return list(dict.fromkeys([*(contrast.metric for contrast in study.contrasts), *claimed]))
+
+
+def _level(arm: str, metric: str, study: Study, cell: Mapping[str, str], cell_id: str, values: Floats) -> ArmLevel:
+    median, low, high = median_interval(values, study.analysis.confidence)
+    unit = registry.get("metrics", metric).unit
+    return ArmLevel(arm, cell, cell_id, metric, unit, len(values), median, low, high)
+
+
+def median_interval(values: Floats, confidence: float) -> tuple[float | None, float | None, float | None]:
+    """The median, and an interval for the median of what the values were drawn from; no interval of too few values.
+
+    The interval goes from one order statistic to another, by the binomial distribution (Conover 1999, 3.2; scipy's
+    quantile_test). It assumes no shape, and holds the median at least as often as `confidence` says: with 10 values
+    and 95 % it is from the second to the ninth; fewer than 6 values give none.
+    """
+    if len(values) == 0:
+        return None, None, None
+    median = float(np.median(values))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # too few values: the interval is then nan
+        found: Any = stats.quantile_test(values, q=median, p=0.5).confidence_interval(confidence)
+    low, high = float(found.low), float(found.high)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return median, None, None
+    return median, low, high

@@ -1,0 +1,133 @@
+"""The statistical procedures on plain arrays: scipy's and statsmodels' own, guarded where data are degenerate."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import DescrStatsW
+
+from longlook.core.model import Better
+
+Floats = npt.NDArray[np.float64]
+
+ROUNDING = 1e-12
+"""Relative spread below which values count as equal: well above rounding in double precision, far below any clock."""
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Analysis of one advantage per round (`advantages`): > 0 means that the contender is better.
+
+    `low`, `high` and both p values are None for a single round. Where the advantages are `constant` there is no
+    sampling error to estimate: the interval is a point and each p is 0 or 1.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    p: float | None
+    p_equivalence: float | None
+    constant: bool
+
+
+def advantages(baseline: Floats, contender: Floats, better: Better) -> tuple[Floats, bool]:
+    """The contender's advantage in each round, and whether it is a log ratio.
+
+    ln(contender/baseline), its sign turned where lower is better. Where a value is not positive, logarithms do not
+    exist: then the difference divided by the mean magnitude of both arms. Both change only their sign when the arms
+    are swapped, and not at all when both are multiplied by one constant. (N,) → (N,).
+    """
+    sign = 1.0 if better is Better.HIGHER else -1.0
+    if np.all(baseline > 0) and np.all(contender > 0):
+        return sign * (np.log(contender) - np.log(baseline)), True
+    largest = _largest(baseline, contender)
+    if largest == 0:
+        return np.zeros(len(baseline)), False
+    baseline, contender = baseline / largest, contender / largest  # sums of the raw values might overflow
+    magnitude = float(np.mean(np.abs(np.concatenate([baseline, contender]))))
+    return sign * (contender - baseline) / magnitude, False
+
+
+def margin(margin_pct: float, is_log: bool) -> float:
+    """The equivalence margin on the scale of `advantages`: a ratio between 1/(1+m) and 1+m, so that arms can swap."""
+    return math.log1p(margin_pct / 100) if is_log else margin_pct / 100
+
+
+def paired(advantage: Floats, margin: float, confidence: float) -> Paired:
+    """One-sample t-test and interval of the mean advantage, and two one-sided t-tests against ±margin.
+
+    Student (1908); TOST: Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987). `advantage`: (N,), N >= 1.
+    """
+    mean = float(np.mean(advantage))
+    if len(advantage) < 2:
+        return Paired(mean, None, None, None, None, constant=False)
+    if np.ptp(advantage) <= ROUNDING:
+        mean = 0.0 if abs(mean) <= ROUNDING else mean
+        within = abs(mean) <= margin
+        return Paired(mean, mean, mean, float(mean == 0), float(not within), constant=True)
+    described = DescrStatsW(advantage)
+    low, high = described.tconfint_mean(alpha=1 - confidence)
+    p = described.ttest_mean(0.0)[1]
+    p_equivalence = described.ttost_mean(-margin, margin)[0]
+    return Paired(mean, float(low), float(high), float(p), float(p_equivalence), constant=False)
+
+
+def welch(baseline: Floats, contender: Floats) -> float | None:
+    """p of Welch's t-test (Biometrika 34, 1947) on the values themselves; None with fewer than two on a side.
+
+    Without variance on either side: 1 where the sides agree, else 0.
+    """
+    if min(len(baseline), len(contender)) < 2:
+        return None
+    largest = _largest(baseline, contender)
+    if largest == 0:
+        return 1.0
+    sides = baseline / largest, contender / largest  # a variance of raw values might overflow
+    if all(np.ptp(side) <= ROUNDING for side in sides):
+        return float(abs(sides[0].mean() - sides[1].mean()) <= ROUNDING)
+    (mean_b, std_b, n_b), (mean_c, std_c, n_c) = ((side.mean(), _std(side), len(side)) for side in sides)
+    result = stats.ttest_ind_from_stats(mean_c, std_c, n_c, mean_b, std_b, n_b, equal_var=False)
+    return float(result.pvalue)
+
+
+def mann_whitney(baseline: Floats, contender: Floats) -> float | None:
+    """Two-sided p of the Mann-Whitney U test (Ann. Math. Stat. 18, 1947); None with fewer than two on a side."""
+    if min(len(baseline), len(contender)) < 2:
+        return None
+    if len(np.unique(np.concatenate([baseline, contender]))) == 1:
+        return 1.0  # all ranks tie: the statistic has no variance
+    return float(stats.mannwhitneyu(contender, baseline, alternative="two-sided").pvalue)
+
+
+def adjust(p: list[float], correction: str) -> list[float]:
+    """p values adjusted for testing them all: `holm`, `fdr_bh` (Benjamini and Hochberg) or `none`."""
+    if correction == "none" or not p:
+        return list(p)
+    return [float(value) for value in multipletests(p, method=correction)[1]]
+
+
+def effect_pct(advantage: float | None, better: Better, is_log: bool) -> float | None:
+    """An advantage in %, by the definition at `model.Estimate`; None where it is beyond what a number holds."""
+    if advantage is None:
+        return None
+    try:
+        if not is_log:
+            effect = 100 * advantage
+        elif better is Better.HIGHER:
+            effect = 100 * math.expm1(advantage)
+        else:
+            effect = -100 * math.expm1(-advantage)
+    except OverflowError:
+        return None
+    return effect + 0.0 if math.isfinite(effect) else None  # + 0.0: no minus zero
+
+
+def _largest(*sides: Floats) -> float:
+    return max(float(np.max(np.abs(side))) for side in sides)
+
+
+def _std(values: Floats) -> float:
+    return 0.0 if np.ptp(values) <= ROUNDING else float(np.std(values, ddof=1))

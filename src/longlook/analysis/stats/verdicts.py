@@ -1,0 +1,61 @@
+"""From numbers to one of four words, and the sentence beside it."""
+
+from collections.abc import Iterator
+
+from longlook.analysis.stats.cells import ArmData, CellData
+from longlook.analysis.stats.procedures import Paired
+from longlook.core.model import Analysis, Verdict
+
+SURVIVOR_SHARE = 0.2
+"""An arm that failed in more than this share of its rounds is judged by its survivors: a caveat says so."""
+
+
+def decide(
+    n_pairs: int, paired: Paired | None, p_adjusted: float | None, analysis: Analysis
+) -> tuple[Verdict, str | None]:
+    """The verdict, and why where it is inconclusive or there is no variance. The order of the tests is the rule."""
+    needed = max(2, analysis.min_rounds)
+    if n_pairs < needed or paired is None or paired.p_equivalence is None or p_adjusted is None:
+        rounds = "round" if n_pairs == 1 else "rounds"
+        return Verdict.INCONCLUSIVE, f"{n_pairs} {rounds} with a value on both arms, {needed} needed"
+    if paired.constant:
+        return _without_variance(n_pairs, paired)
+    if paired.p_equivalence < 1 - analysis.confidence:
+        return Verdict.EQUIVALENT, None
+    if p_adjusted < analysis.alpha:
+        return (Verdict.BETTER if paired.mean > 0 else Verdict.WORSE), None
+    return Verdict.INCONCLUSIVE, (
+        f"adjusted p {p_adjusted:.2g} is not below {analysis.alpha:g}, and p of equivalence "
+        f"{paired.p_equivalence:.2g} is not below {1 - analysis.confidence:.2g}"
+    )
+
+
+def _without_variance(n_pairs: int, paired: Paired) -> tuple[Verdict, str]:
+    if paired.mean == 0:
+        return Verdict.EQUIVALENT, f"no variance: both arms gave the same value in each of {n_pairs} rounds"
+    reason = f"no variance: the same effect in each of {n_pairs} rounds, so p is exact, not an estimate"
+    if paired.p_equivalence == 0:
+        return Verdict.EQUIVALENT, reason
+    return (Verdict.BETTER if paired.mean > 0 else Verdict.WORSE), reason
+
+
+def caveats(data: CellData, is_log: bool) -> Iterator[str]:
+    """What a reader must know about the data beside the verdict."""
+    for arm in (data.baseline, data.contender):
+        yield from _arm_caveats(arm)
+    if not is_log:
+        yield (
+            "a value is zero or negative, so there is no log ratio: the effect is the mean difference in % of the mean "
+            "magnitude of both arms"
+        )
+
+
+def _arm_caveats(arm: ArmData) -> Iterator[str]:
+    if arm.rounds == 0:
+        yield f"arm {arm.name} was never tried in this cell"
+    elif arm.failed_rounds == arm.rounds:
+        yield f"arm {arm.name} failed in all {arm.rounds} rounds"
+    elif arm.failed_rounds > SURVIVOR_SHARE * arm.rounds:
+        yield f"survivor bias: arm {arm.name} failed in {arm.failed_rounds} of {arm.rounds} rounds"
+    if arm.unmeasured_rounds:
+        yield f"arm {arm.name} has no usable value in {arm.unmeasured_rounds} rounds that went well"

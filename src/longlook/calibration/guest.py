@@ -1,0 +1,26 @@
+"""Pid 1 of a guest that calibrates the link. Light imports only."""
+
+from longlook.calibration.catalogue import CASES
+from longlook.lab.guest import BOX, ENGINE, HOME, Order, hand_over, live_as_init
+from longlook.lab.timing import Timing
+
+RESULT = "calibration"
+"""The folder in the box."""
+
+
+def main() -> None:
+    """Entry point; does not return."""
+    live_as_init(_calibrate)
+
+
+def _calibrate(order: Order) -> None:
+    from longlook.calibration.measure import measure_cases  # pyroute2 reads /proc, which is the guest's only now
+
+    folder = HOME / "calibration"
+    folder.mkdir()
+    measure_cases(CASES, folder, Timing(ENGINE, virtual=True, exact=order.exact))
+    hand_over(folder, BOX / RESULT)
+
+
+if __name__ == "__main__":
+    main()

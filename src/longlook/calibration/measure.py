@@ -1,0 +1,93 @@
+"""Sends the packets of a calibration through our link and through netem, and writes down when each came out."""
+
+import csv
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from longlook.calibration.cases import EMULATORS, OURS, PACKETS, Case
+from longlook.calibration.link_probe import LinkBed, Sink, Source
+from longlook.calibration.netem import NetemBed
+from longlook.core import codec
+from longlook.core.errors import LonglookError
+from longlook.lab.rig import LINK_OPTIONS_IN_GUEST
+from longlook.lab.timing import Timing
+
+COLUMNS = ("case", "emulator", "sequence", "sent_ns", "received_ns", "times")
+_LINGER_NS = 50_000_000  # required by the link's configuration; it is told to stop when it is empty
+
+
+@dataclass(frozen=True)
+class _Passage:
+    sent_ns: list[int]
+    received_ns: dict[int, int]
+    times: Counter[int]
+
+
+def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
+    """Write `packets.csv`: a row per packet sent, in ns from the first of its case, when it first came, and how often.
+
+    For virtual time: it sleeps until a link must be empty. LonglookError when the link lost count.
+    """
+    Path("/proc/self/timerslack_ns").write_text("1")  # the kernel would group sleeps that end within 50 µs
+    with (folder / PACKETS).open("w", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for seed, case in enumerate(cases):  # a seed for each: two cases with one stage would share its draws
+            for emulator in EMULATORS if case.netem is not None else (OURS,):
+                timing.align()
+                passage = _through_ours(case, seed, folder) if emulator == OURS else _through_netem(case)
+                first_ns = passage.sent_ns[0]
+                for sequence, sent_ns in enumerate(passage.sent_ns):
+                    received_ns = passage.received_ns.get(sequence)
+                    came_ns = "" if received_ns is None else received_ns - first_ns
+                    times = passage.times[sequence]
+                    rows.writerow((case.name, emulator, sequence, sent_ns - first_ns, came_ns, times))
+
+
+def _through_ours(case: Case, seed: int, folder: Path) -> _Passage:
+    config = {
+        "version": 2,
+        "seed": seed,
+        "linger_ns": _LINGER_NS,
+        "up": [codec.encode(stage) for stage in case.stages],
+        "down": [],
+    }
+    with LinkBed(folder, config, arguments=LINK_OPTIONS_IN_GUEST) as bed:
+        passage = _send(case, bed)
+        (summary,) = bed.stop()
+        up = summary["up"]
+        seen = passage.times.total() + _unseen(case, passage)
+        if (up["arrived"], up["queued"], up["delivered"]) != (case.schedule.count, 0, seen):
+            raise LonglookError(f"{case.name}: the link and the probe count differently: {summary}")
+    bed.log.unlink()
+    return passage
+
+
+def _unseen(case: Case, passage: _Passage) -> int:
+    """Packets that the link delivers and the receiver's kernel throws away: their checksum is wrong."""
+    corrupts = any(stage.kind == "corrupt" for stage in case.stages)
+    return case.schedule.count - passage.times.total() if corrupts else 0
+
+
+def _through_netem(case: Case) -> _Passage:
+    if case.netem is None:
+        raise ValueError(f"netem has no {case.name}")
+    with NetemBed(case.netem) as bed:
+        return _send(case, bed)
+
+
+def _send(case: Case, bed: LinkBed | NetemBed) -> _Passage:
+    with ExitStack() as stack:
+        sink = stack.enter_context(Sink(bed.server))
+        source = stack.enter_context(Source(bed.client))
+        sent_ns = source.follow(case.schedule.offsets_ns(), case.size_bytes, case.flow)
+        time.sleep(case.drain_ns / 1e9)
+    return _Passage(
+        sent_ns,
+        {arrival.sequence: arrival.received_ns for arrival in reversed(sink.arrivals)},
+        Counter(arrival.sequence for arrival in sink.arrivals),
+    )

@@ -1,0 +1,172 @@
+"""The outside probe in Rust, for real time: sender and receiver of stamped datagrams, so that Python's own cost is in
+no measured time. `linkprobe` has the same in Python, which virtual time does not charge for."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
+
+from longlook.core.errors import LonglookError
+from longlook.core.programs import link_program
+from longlook.lab.linux.namespace import Namespace
+from longlook.lab.topology import Side
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Arrivals: TypeAlias = "NDArray[np.void]"
+"""A row for each datagram: sequence, sent_ns, received_ns (since 1970), size_bytes (IP), ttl, tos, intact."""
+
+SENDER_PRIORITY = 60
+"""Above the router's, so that a due packet is stamped and sent without a wait in between."""
+FLOOD_PRIORITY = 40
+"""Below it: who sends without a pause must not keep the router from its work. 0 is none."""
+_RECEIVER_PRIORITY = 45
+_PORT = 9
+_STOP_S = 10.0
+_RECORD = (
+    ("sequence", "<u8"),
+    ("sent_ns", "<u8"),
+    ("received_ns", "<u8"),
+    ("size_bytes", "<u4"),
+    ("ttl", "u1"),
+    ("tos", "u1"),
+    ("intact", "u1"),
+    ("unused", "u1"),
+)
+
+
+@dataclass(frozen=True)
+class Packet:
+    """One to be sent: nanoseconds from the start, bytes of the IP packet, and which of the sender's ports it takes."""
+
+    offset_ns: int
+    size_bytes: int
+    flow: int = 0
+
+
+class ProbeProcess:
+    """A running `longlook-link probe`; it tells of itself in JSON lines. LonglookError where it says something else."""
+
+    def __init__(self, namespace: Namespace, arguments: Sequence[str]) -> None:
+        with namespace.inside():
+            self._process = subprocess.Popen(
+                [link_program().path, "probe", *arguments], stdout=subprocess.PIPE, text=True
+            )
+
+    def hear(self, event: str) -> dict[str, Any]:
+        """The next line, which must tell of that event."""
+        line: dict[str, Any] = json.loads(self._output.readline() or "{}")
+        if line.get("event") != event:
+            raise LonglookError(f"the probe failed: {line.get('reason', 'it said nothing')}")
+        return line
+
+    def stop(self) -> None:
+        """Ask it to finish."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def end(self) -> None:
+        """Wait for its end, and kill it where that does not come."""
+        try:
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._output.close()
+
+    @property
+    def _output(self) -> IO[str]:
+        if self._process.stdout is None:
+            raise AssertionError("the probe was started with a pipe")
+        return self._process.stdout
+
+
+class Receiver:
+    """`longlook-link probe receive` in a namespace; a context manager. After it, `arrivals` has a row per datagram."""
+
+    def __init__(self, namespace: Namespace, folder: Path) -> None:
+        self._namespace, self._file = namespace, folder / "arrivals.bin"
+        self.arrivals: Arrivals
+        self.socket_drops = 0
+
+    def __enter__(self) -> Self:
+        self._process = ProbeProcess(
+            self._namespace, ["receive", "--out", str(self._file), "--fifo", str(_RECEIVER_PRIORITY)]
+        )
+        try:
+            self._process.hear("ready")
+        except BaseException:
+            self._process.end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._process.stop()
+            if kind is None:
+                self.socket_drops = int(self._process.hear("received")["socket_drops"])
+                self.arrivals = _read(self._file)
+        finally:
+            self._process.end()
+            self._file.unlink(missing_ok=True)
+
+
+def send_regularly(
+    side: Side, count: int, packets_per_s: float, size_bytes: int, group: int = 1, *, priority: int = SENDER_PRIORITY
+) -> None:
+    """Send numbered datagrams at a rate, `group` at a time; rate 0: as fast as possible."""
+    arguments = ["--count", str(count), "--rate", str(packets_per_s), "--size", str(size_bytes), "--group", str(group)]
+    _send(side, arguments, priority=priority)
+
+
+def send_by_schedule(
+    side: Side, packets: Sequence[Packet], folder: Path, *, priority: int = SENDER_PRIORITY, tos: int = 0
+) -> "NDArray[np.uint64]":
+    """Send each at its time; when each was sent, in nanoseconds since 1970."""
+    import numpy as np
+
+    schedule, stamps = folder / "schedule.txt", folder / "stamps.bin"
+    schedule.write_text("".join(f"{packet.offset_ns} {packet.size_bytes} {packet.flow}\n" for packet in packets))
+    arguments = ["--schedule", str(schedule), "--out", str(stamps), "--tos", str(tos)]
+    _send(side, arguments, priority=priority)
+    return np.fromfile(stamps, "<u8")
+
+
+def stream_bps(sender: Side, receiver: Side, seconds: float, skip_s: float = 1.0) -> float:
+    """What one TCP connection carries for so long, without its first second."""
+    address = f"{receiver.end.address}:{_PORT}"
+    taking = ProbeProcess(receiver.namespace, ["stream-receive", "--at", address, "--skip", str(skip_s)])
+    try:
+        taking.hear("ready")
+        giving = ProbeProcess(sender.namespace, ["stream-send", "--to", address, "--seconds", str(seconds)])
+        try:
+            return float(taking.hear("received")["bits_per_second"])
+        finally:
+            giving.end()
+    finally:
+        taking.end()
+
+
+def _send(side: Side, arguments: Sequence[str], *, priority: int) -> None:
+    common = ["send", "--to", f"{side.end.peer_address}:{_PORT}", "--fifo", str(priority)]
+    process = ProbeProcess(side.namespace, [*common, *arguments])
+    try:
+        sent = process.hear("sent")
+    finally:
+        process.end()
+    if sent["unsent"]:
+        raise LonglookError(f"the probe's device had no room for {sent['unsent']} packets")
+
+
+def _read(path: Path) -> Arrivals:
+    import numpy as np
+
+    arrivals: Arrivals = np.fromfile(path, np.dtype(list(_RECORD)))
+    return arrivals

@@ -1,0 +1,128 @@
+"""Measure a calibration in a guest, judge it and keep it where runs find it: in the cache, by what it depends on."""
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from longlook.calibration.cases import PACKETS
+from longlook.calibration.catalogue import CASES
+from longlook.calibration.guest import RESULT
+from longlook.calibration.verdicts import Row, verdicts
+from longlook.core import codec, digests, paths
+from longlook.core.digests import file_digest
+from longlook.core.errors import MachineError
+from longlook.core.programs import link_program
+from longlook.core.run_folder import write_json
+from longlook.engines.virtual.bundle import make_bundle
+from longlook.engines.virtual.guest_run import run_errand
+from longlook.engines.virtual.probe import find_guest
+from longlook.engines.virtual.scratch import scratch_box
+
+TABLE, RAW = "calibration.json", "packets.parquet"
+_MODULE = "longlook.calibration.guest"
+_SEED = 1  # of the guest, so of netem's draws
+_WALL_LIMIT_S = 300.0
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The certificate. Digests are SHA-256; `passed`: ours is within every tolerance; seconds are real time."""
+
+    key: str
+    passed: bool
+    link: str
+    kernel: str
+    code: str
+    packets: str
+    exact: bool
+    wall_s: float
+    cpu_s: float
+    made_unix_s: int
+    rows: tuple[Row, ...]
+    aa: Mapping[str, Any] | None = None
+
+
+def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibration:
+    """Boot a guest, measure every case and judge; the table and the raw times go to the cache, and to `out`.
+
+    MachineError where no guest boots or it did not finish.
+    """
+    guest, link = find_guest(), link_program()
+    say(f"measuring {len(CASES)} cases in a guest, about a minute …")
+    with scratch_box() as box:
+        ended = run_errand(
+            guest, _MODULE, (), make_bundle(_MODULE, "longlook.calibration.measure"), box, _SEED, _WALL_LIMIT_S
+        )
+        measured = box / RESULT / PACKETS
+        if not measured.exists():
+            last = ended.console.strip().splitlines()[-20:]
+            reason = ended.reason or "it switched itself off before it was finished"
+            raise MachineError(f"the calibration's guest failed: {reason}", "\n".join(last) or None)
+        packets = pd.read_csv(measured, dtype={"received_ns": "Int64"})
+    folder = _folder(link.digest, kernel := file_digest(Path(guest.kernel)))
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = verdicts(CASES, packets)
+    result = Calibration(
+        key=folder.name,
+        passed=all(row.passed for row in rows),
+        link=link.digest,
+        kernel=kernel,
+        code=code_digest(),
+        packets=_keep(packets, folder / RAW),
+        exact=guest.exact,
+        wall_s=round(ended.wall_s, 3),
+        cpu_s=round(ended.cpu_s, 3),
+        made_unix_s=int(time.time()),
+        rows=tuple(rows),
+    )
+    write_json(folder / TABLE, codec.encode(result))
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for name in (TABLE, RAW):
+            shutil.copyfile(folder / name, out / name)
+    return result
+
+
+def keep(result: Calibration, out: Path | None) -> None:
+    """Write the table again, with what was added to it."""
+    for folder in (_folder(result.link, result.kernel), *([out] if out else [])):
+        write_json(folder / TABLE, codec.encode(result))
+
+
+def certificate(link_digest: str, kernel_digest: str) -> dict[str, Any] | None:
+    """What a manifest says of the calibration of this link in this kernel, None where there is none.
+
+    `path` is below the cache: a manifest names no place of the machine.
+    """
+    folder = _folder(link_digest, kernel_digest)
+    try:
+        passed = json.loads((folder / TABLE).read_text())["passed"]
+    except (OSError, ValueError, KeyError):
+        return None
+    return {"key": folder.name, "passed": passed, "path": str((folder / TABLE).relative_to(paths.cache_dir()))}
+
+
+def code_digest() -> str:
+    """Digest of the code that decides what is measured and what is demanded."""
+    return digests.code_digest("longlook.calibration.virtual", _MODULE)
+
+
+def _folder(link_digest: str, kernel_digest: str) -> Path:
+    key = codec.content_hash({"link": link_digest, "kernel": kernel_digest, "code": code_digest()})
+    return paths.cache_dir() / "calibration" / key
+
+
+def _keep(packets: pd.DataFrame, path: Path) -> str:
+    """Write the raw table in one step; its digest."""
+    partial = path.with_name(f".{path.name}.new")
+    packets.to_parquet(partial, index=False)
+    digest = hashlib.sha256(partial.read_bytes()).hexdigest()
+    partial.replace(path)
+    return digest

@@ -1,0 +1,19 @@
+"""`longlook claims`: arguments to calls; no logic of its own."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def claims(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, of different studies.")],
+    out: Annotated[Path, typer.Option(help="Folder for index.html, claims.json and figures/.")] = Path("claims"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print what claims.json holds.")] = False,
+) -> None:
+    """Set everything published beside what the runs found: each claim, and where sources contradict each other."""
+    from longlook.cli.show.claims import show_claims
+    from longlook.pipeline.claims import survey_runs
+
+    survey, page = survey_runs(runs, out)
+    show_claims(survey, page, as_json=as_json)

@@ -1,0 +1,194 @@
+"""`longlook link`: arguments to calls; no logic of its own, but for telling a command from a subcommand."""
+
+import os
+import secrets
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from typer.core import TyperGroup
+
+from longlook.cli.terminal import console, print_json
+from longlook.core.errors import InputError, InterruptedByUserError
+
+COMMAND = "longlook.link.command"
+_TO_STANDARD_ERROR = "-"
+_EXAMPLES = """Examples:
+
+    longlook link --rate 5mbit --rtt 36ms --queue 30KB --loss 1% -- curl -O http://example.com/file
+
+    longlook link --preset wolsing2019-dsl        (a shell behind a DSL line)
+
+    longlook link --rtt 20ms --up rate=1mbit --down rate=20mbit -- ./client
+
+    longlook link --isolated --server 'python3 -m http.server' --rate 10mbit -- sh -c 'curl $LONGLOOK_LINK_SERVER:8000'
+
+docs/link-tool.md explains each option."""
+
+
+class LinkGroup(TyperGroup):
+    """A group whose first argument may be any program: only describe, presets and export are subcommands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Set the command aside before options are read, so that its own options stay its own."""
+        before, after = _split(_with_json_file(args))
+        rest = super().parse_args(ctx, before)
+        words = [*ctx._protected_args, *ctx.args]
+        if after is None and words and words[0] in self.commands:
+            return rest
+        command = words if after is None else [*words, *(["--"] if words else []), *after]
+        ctx.meta[COMMAND] = command
+        ctx._protected_args, ctx.args = [], []
+        return []
+
+
+link_app = typer.Typer(
+    cls=LinkGroup,
+    invoke_without_command=True,
+    subcommand_metavar="[-- COMMAND [ARGS]...]",
+    help="Run a command, or a shell, behind an emulated link.",
+    epilog=_EXAMPLES,
+    rich_markup_mode=None,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Text = str | None
+
+
+@link_app.callback()
+def link(
+    ctx: typer.Context,
+    rate: Annotated[Text, typer.Option(metavar="RATE", help="Both directions, e.g. 5mbit; default: unlimited.")] = None,
+    rtt: Annotated[Text, typer.Option(metavar="TIME", help="Round-trip delay, half of it each way, e.g. 36ms.")] = None,
+    queue: Annotated[
+        Text, typer.Option(metavar="SIZE", help="30KB, 100packets or 2bdp; default 1bdp, without --rtt 150KB.")
+    ] = None,
+    loss: Annotated[Text, typer.Option(metavar="SHARE", help="Each way, e.g. 1%, or a law: docs/studies.md.")] = None,
+    jitter: Annotated[Text, typer.Option(metavar="TIME", help="± around each way's delay, keeping order.")] = None,
+    trace: Annotated[
+        Text, typer.Option(metavar="FILE", help="The rate of both directions from a Mahimahi trace.")
+    ] = None,
+    preset: Annotated[Text, typer.Option(metavar="NAME", help="A named path: longlook link presets.")] = None,
+    up: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Of packets that the command sends, e.g. rate=1mbit.")
+    ] = None,
+    down: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Of packets that it receives, e.g. loss=2%.")
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any other setting network.KEY of docs/studies.md."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=2**64 - 1, help="Same seed, same fates of packets; default: drawn, and said at the end."
+        ),
+    ] = None,
+    log: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the fate of every packet here.")] = None,
+    json_file: Annotated[
+        Text,
+        typer.Option("--json", metavar="[FILE]", help="Write the summary as JSON; without FILE to standard error."),
+    ] = None,
+    isolated: Annotated[bool, typer.Option("--isolated", help="No way out: nothing but the link's two ends.")] = False,
+    server: Annotated[
+        Text, typer.Option(metavar="'COMMAND'", help="Run this at the far end (with --isolated, which it implies).")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+) -> None:
+    """Run a command, or a shell, behind an emulated link. What is said about it goes to standard error."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from longlook.cli.show.link import LinkShower
+    from longlook.core.programs import link_program
+    from longlook.linktool import options
+    from longlook.linktool.run import Order
+
+    named = {"rate": rate, "rtt": rtt, "queue": queue, "loss": loss, "jitter": jitter, "preset": preset}
+    given = options.given_options(named, trace=trace, up=up or (), down=down or (), more=change or ())
+    emulation = options.emulation(given)
+    for option, path in (("--log", log), ("--json", Path(json_file) if json_file else None)):
+        _check_place(option, path)
+    order = Order(
+        emulation.link,
+        secrets.randbits(32) if seed is None else seed,
+        link_program().path,
+        tuple(ctx.meta[COMMAND] or [os.environ.get("SHELL") or "/bin/sh"]),
+        isolated=isolated or server is not None,
+        server=server,
+        log=log,
+    )
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
+    try:
+        raise typer.Exit(LinkShower(emulation, order, json_file=json_file, quiet=quiet).run())
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped before the command began") from error
+
+
+@link_app.command()
+def describe() -> None:
+    """Print every stage with its parameters, units and bounds as JSON."""
+    from longlook.core.programs import ask_link
+
+    sys.stdout.write(ask_link("describe"))
+
+
+@link_app.command()
+def presets(as_json: AsJson = False) -> None:
+    """List the named paths with their sources."""
+    from longlook.network.presets import list_presets
+
+    known = list_presets()
+    if as_json:
+        print_json(
+            [
+                {"name": preset.name, "summary": preset.summary, "source": preset.source, "notes": preset.notes}
+                | {"settings": dict(preset.settings), "needs": list(preset.needs)}
+                for preset in known
+            ]
+        )
+        return
+    table = Table("preset", "what", "source", box=None)
+    for preset in known:
+        table.add_row(preset.name, preset.summary, preset.source)
+    console().print(table)
+
+
+@link_app.command()
+def export(
+    log: Annotated[Path, typer.Argument(help="A packet log: link.bin of a trial, or of --log.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT.pcapng")],
+) -> None:
+    """Write a packet log as pcapng, for Wireshark: headers, with each packet's fate as its comment."""
+    from longlook.core.programs import ask_link
+
+    ask_link("pcapng", str(log), str(out))
+
+
+def _split(args: list[str]) -> tuple[list[str], list[str] | None]:
+    if "--" not in args:
+        return args, None
+    at = args.index("--")
+    return args[:at], args[at + 1 :]
+
+
+def _with_json_file(args: list[str]) -> list[str]:
+    """`--json` alone as `--json=-`: the option's value may be left out, before another option, `--` and the end."""
+    if args and args[0] in ("presets", "describe", "export"):
+        return args
+    end = args.index("--") if "--" in args else len(args)
+    return [
+        f"--json={_TO_STANDARD_ERROR}"
+        if word == "--json" and number < end and (number + 1 >= end or args[number + 1].startswith("-"))
+        else word
+        for number, word in enumerate(args)
+    ]
+
+
+def _check_place(option: str, path: Path | None) -> None:
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise InputError(f"{option} {path}: no such folder, or a folder itself", f"name a file: {option} FILE")

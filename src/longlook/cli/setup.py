@@ -1,0 +1,36 @@
+"""`longlook setup`: arguments to a call; no logic of its own."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from longlook.core.errors import InterruptedByUserError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON lines for machines.")]
+
+
+def setup(
+    parts: Annotated[
+        list[str] | None,
+        typer.Argument(help="NAME, NAME@VERSION or NAME@all; kernel is the guest's. Default: what studies use."),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parts at once; default: one for each CPU.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Install stacks side by side: build or fetch what is missing into the cache. Exit 3 where some could not be."""
+    from longlook.cli.show.setup import SetupShower
+    from longlook.provision.parallel import install_all
+    from longlook.provision.setup import DEFAULT_PARTS, spelt_out
+
+    wanted = spelt_out(parts or DEFAULT_PARTS)
+    shower = SetupShower(wanted, as_json=as_json)
+    try:
+        with shower:
+            results = install_all(wanted, jobs or len(os.sched_getaffinity(0)), shower.watcher(),
+                                  here=as_json and len(wanted) == 1)  # fmt: skip
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", "what is installed stays; the same command goes on") from error
+    shower.conclude(results)
+    if any(result.digest is None for result in results):
+        raise typer.Exit(3)

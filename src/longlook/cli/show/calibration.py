@@ -1,0 +1,88 @@
+"""A calibration on a terminal."""
+
+import math
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from longlook.calibration.live import LiveCalibration
+from longlook.calibration.virtual import Calibration
+from longlook.report.calibration import facts as live_facts
+from longlook.report.calibration import number as live_number
+
+
+def calibration_summary(result: Calibration | LiveCalibration) -> RenderableType:
+    """The table, and what it comes to."""
+    parts = [_live(result)] if isinstance(result, LiveCalibration) else [_virtual(result)]
+    if result.aa is not None:
+        for protocol in ("h2", "h3"):
+            found = result.aa[protocol]
+            parts.append(
+                f"the same arm twice, {protocol}, {found['rounds']} rounds: "
+                f"mean difference {found['mean_pct']:+.2f} %, largest {found['largest_pct']:.2f} % "
+                f"of {found['median_s'] * 1e3:.0f} ms"
+            )
+    return Group(*parts)
+
+
+def _live(result: LiveCalibration) -> RenderableType:
+    table = Table("case", "quantity", box=None)
+    for name in ("theory", "tolerance", "probe", "log", "netem"):
+        table.add_column(name, justify="right")
+    for name in ("", "verdict"):
+        table.add_column(name)
+    shown = ""
+    for row in result.rows:
+        table.add_row(
+            row.case if row.case != shown else "",
+            row.quantity,
+            live_number(row.theory, row.tolerance),
+            f"±{live_number(row.tolerance, row.tolerance)}",
+            live_number(row.probe, row.tolerance),
+            live_number(row.log, row.log_tolerance or row.tolerance),
+            live_number(row.netem, row.tolerance),
+            row.unit,
+            "[green]ok[/]" if row.passed else "[red]out of tolerance[/]",
+        )
+        shown = row.case
+    failed = sum(not row.passed for row in result.rows)
+    verdict = (
+        "[green]passed[/]" if result.passed else f"[red]failed: {failed} of {len(result.rows)} out of tolerance[/]"
+    )
+    return Group(table, f"calibration in real time: {verdict}; {live_facts(result)}")
+
+
+def _virtual(result: Calibration) -> RenderableType:
+    table = Table("case", "quantity", box=None)
+    for name in ("theory", "tolerance", "longlook", "netem"):
+        table.add_column(name, justify="right")
+    for name in ("", "verdict"):
+        table.add_column(name)
+    shown = ""
+    for row in result.rows:
+        table.add_row(
+            row.case if row.case != shown else "",
+            row.quantity,
+            _number(row.theory, row.tolerance),
+            f"±{_number(row.tolerance, row.tolerance)}",
+            _number(row.ours, row.tolerance),
+            _number(row.netem, row.tolerance),
+            row.unit,
+            ("[green]ok[/]" if row.passed else "[red]out of tolerance[/]")
+            + ("" if row.netem_passed is not False else " [yellow](netem is out)[/]"),
+        )
+        shown = row.case
+    failed = sum(not row.passed for row in result.rows)
+    verdict = (
+        "[green]passed[/]" if result.passed else f"[red]failed: {failed} of {len(result.rows)} out of tolerance[/]"
+    )
+    facts = f"link {result.link[:12]}, kernel {result.kernel[:12]}, {result.wall_s:.1f} s ({result.cpu_s:.1f} s of CPU)"
+    return Group(table, f"calibration {result.key}: {verdict}; {facts}")
+
+
+def _number(value: float | None, tolerance: float) -> str:
+    """With one digit more than the tolerance begins with; what is beyond them says nothing."""
+    if value is None:
+        return "–"
+    digits = 1 - math.floor(math.log10(tolerance)) if 0 < tolerance < 1 else 0
+    return f"{value:.{digits}f}"

@@ -1,0 +1,84 @@
+"""What comparing and bisecting look like on a terminal, in a pipe, and to a machine."""
+
+import json
+import sys
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from longlook.cli.terminal import console
+from longlook.compare.bisection import Finding, Found
+from longlook.compare.gate import Answer, Verdict
+from longlook.compare.output import Judged, answer_data
+from longlook.compare.run import Step
+from longlook.report import wording
+
+_MARKS = {
+    Answer.PASSED: "[green]✓[/] passed",
+    Answer.WORSE: "[red]✗[/] worse",
+    Answer.UNMEASURED: "[red]✗[/] unmeasured",
+}
+_FINDINGS = {Finding.GOOD: "not worse", Finding.BAD: "worse", Finding.UNTESTABLE: "cannot be tested"}
+
+
+def gate_table(verdict: Verdict) -> Table:
+    """The answer for every network and metric."""
+    table = Table("gate", "network", "metric", "why", box=None)
+    for case in verdict.cases:
+        table.add_row(_MARKS[case.answer], Text(case.network), Text(case.estimate.metric), Text(case.reason))
+    return table
+
+
+def show_comparison(judged: Judged, *, as_json: bool) -> None:
+    """The answer, below the table of verdicts."""
+    if as_json:
+        _emit(event="gate", **answer_data(judged))
+        return
+    console().print(gate_table(judged.verdict))
+    passed = "passes" if judged.verdict.passed else "does not pass"
+    _line(f"{judged.title}: {passed} a gate of {judged.verdict.gate_pct:g} %")
+
+
+class BisectionShower:
+    """Shows the steps of a bisection."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._steps = 0
+
+    def tell(self, step: Step) -> None:
+        """One version was tried."""
+        self._steps += 1
+        if self._as_json:
+            _emit(event="step", version=step.version, finding=str(step.finding), reason=step.reason)
+        else:
+            _line(f"{self._steps}. {step.version}: {_FINDINGS[step.finding]}: {step.reason}")
+
+    def conclude(self, found: Found, step: Step, stack: str) -> None:
+        """The first version that is worse."""
+        if self._as_json:
+            estimates = [] if step.verdict is None else [case.estimate for case in step.verdict.cases]
+            _emit(
+                event="found",
+                stack=stack,
+                last_good=found.last_good,
+                first_bad=found.first_bad,
+                untestable_between=list(found.between),
+                effects_pct={f"{item.cell['network']}: {item.metric}": item.effect_pct for item in estimates},
+            )
+            return
+        _line(f"first worse: {stack}@{found.first_bad}; {stack}@{found.last_good} is not worse yet")
+        if found.between:
+            _line(f"  {', '.join(found.between)} between them could not be tested, so the first may be one of these")
+        for case in step.verdict.cases if step.verdict else ():
+            _line(f"  {case.name}: {wording.effect(case.estimate.effect_pct)}: {case.reason}")
+
+
+def _line(text: str) -> None:
+    console().print(text, markup=False, soft_wrap=True)
+
+
+def _emit(**line: Any) -> None:
+    sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
+    sys.stdout.flush()

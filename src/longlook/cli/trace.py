@@ -1,0 +1,61 @@
+"""`longlook trace`: arguments to calls; no logic of its own."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longlook.cli.terminal import console, print_json
+
+trace_app = typer.Typer(
+    help="Traces of endpoints and of the link: look at them, or give them to other tools.", no_args_is_help=True
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Source = Annotated[
+    Path, typer.Argument(metavar="TRACE", help="A trace (qlog, netlog, kernel TCP), or the folder of a run's trial.")
+]
+End = Annotated[str | None, typer.Option(metavar="END", help="client or server, where the trace does not say which.")]
+
+
+class Format(StrEnum):
+    """What a trace can be turned into."""
+
+    QLOG = "qlog"
+    PCAPNG = "pcapng"
+    PARQUET = "parquet"
+    CSV = "csv"
+
+
+@trace_app.command()
+def convert(
+    source: Source,
+    to: Annotated[Format, typer.Option("--to", help="docs/exports.md says what each holds.")],
+    out: Annotated[Path, typer.Option("--out", help="A file; of qlog with several connections a folder.")],
+    vantage: End = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a trace, or all traces of a trial, in a format that other tools read."""
+    from longlook.timeline.export import convert as convert_trace
+
+    written = convert_trace(source, to.value, out, vantage)
+    if as_json:
+        print_json([{"path": str(item.path), "what": item.what, "count": item.count} for item in written])
+        return
+    for item in written:
+        console().print(f"{item.path}: {item.count} {item.what}", soft_wrap=True, markup=False)
+
+
+@trace_app.command()
+def show(source: Source, vantage: End = None, as_json: AsJson = False) -> None:
+    """Say what a trace is: who wrote it, in which schema, what was read of it, and what was not and why."""
+    from longlook.cli.show.trace import trace_summary
+    from longlook.timeline.export import look
+
+    seen = look(source, vantage)
+    if as_json:
+        print_json(seen)
+        return
+    for part in trace_summary(seen):
+        console().print(part, soft_wrap=True)

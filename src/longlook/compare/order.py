@@ -1,0 +1,228 @@
+"""A comparison of two contestants as a study that no file describes: what `longlook compare` runs."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from longlook.core import registry, units
+from longlook.core.errors import InputError
+from longlook.core.model import Scalar, Study
+from longlook.core.problems import Problems
+from longlook.core.registry import nearest
+from longlook.core.stack import Stack
+from longlook.network.presets import PRESET, PRESETS
+from longlook.study.catalogue import Catalogue, installed
+from longlook.study.files import parse_study, toml_value
+from longlook.study.settings import QUIC_PROTOCOLS
+
+BASELINE, CONTENDER = "baseline", "contender"
+ROLES = ("server", "client")
+BOTH = "both"
+
+_COMMA = re.compile(r",(?![^()]*\))")
+_LARGEST_MARGIN_PCT = 3.0
+
+
+@dataclass(frozen=True)
+class Side:
+    """One contestant: a version of a stack and the protocol that it speaks."""
+
+    stack: str
+    version: str
+    protocol: str
+
+    @property
+    def name(self) -> str:
+        """`quic-go@0.65.0`."""
+        return f"{self.stack}@{self.version}"
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A setting of a program: of one side or of both, of one role or of all that have it."""
+
+    name: str
+    value: Scalar
+    side: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is asked of a comparison. `gate_pct`: how much worse the contender may be."""
+
+    baseline: Side
+    contender: Side
+    networks: Mapping[str, Mapping[str, Scalar]]  # label → settings by dotted key
+    gate_pct: float
+    role: str = BOTH
+    peer: str = "quic-go"  # the other end where one role is compared
+    connection: str = "cold"
+    congestion_control: str = "cubic"  # of arms over TCP
+    knobs: tuple[Knob, ...] = ()
+    metrics: tuple[str, ...] = ("page_load_time",)
+    workload: Mapping[str, Scalar] = field(default_factory=lambda: {"kind": "page", "objects": 1, "object": "1MB"})
+    rounds: int = 20
+    timeout: str = "60s"
+    seed: int = 1
+    alpha: float = 0.01
+
+
+def parse_side(text: str, protocol: str) -> Side:
+    """A contestant as people write it: `quic-go`, `quic-go@0.65.0`, `quic-go:h2`."""
+    name, colon, own = text.partition(":")
+    stack_name, _, version = name.partition("@")
+    stack: Stack = registry.get("stacks", stack_name)
+    if colon and not own:
+        raise InputError(f"{text}: no protocol behind the colon", f"write for example {name}:h2")
+    chosen = stack.version(version).name if version else stack.default_version
+    return Side(stack.name, chosen, own or protocol)
+
+
+def parse_gate(text: str) -> float:
+    """`5%` as percentage points."""
+    try:
+        return float(units.parse_share(text) * 100)
+    except units.UnitError as error:
+        raise InputError(f"--gate {text}: {error}", "write for example --gate 5%") from error
+
+
+def parse_knob(text: str) -> Knob:
+    """`[baseline:|contender:][server.|client.]NAME=VALUE`."""
+    key, equals, value = text.partition("=")
+    side, colon, name = key.partition(":")
+    if not colon:
+        side, name = "", key
+    role, dot, rest = name.partition(".")
+    if dot and role in ROLES:
+        name = rest
+    else:
+        role = ""
+    if not equals or not name or (colon and side not in (BASELINE, CONTENDER)):
+        raise InputError(
+            f"--knob {text}: not [baseline:|contender:][server.|client.]NAME=VALUE",
+            "write for example --knob contender:server.initial_window=32",
+        )
+    return Knob(name, toml_value(value), side or None, role or None)
+
+
+def parse_networks(texts: Iterable[str]) -> dict[str, dict[str, Scalar]]:
+    """Every `--on` as settings by dotted key; the text is the label."""
+    found: dict[str, dict[str, Scalar]] = {}
+    for text in texts:
+        if text.strip() in found:
+            raise InputError(f"--on {text}: given twice")
+        found[text.strip()] = parse_network(text)
+    return found
+
+
+def parse_network(text: str) -> dict[str, Scalar]:
+    """A preset's name, settings such as `rate=10mbit,rtt=36ms`, or bare values `10mbit,36ms,1bdp,1%`; or of each."""
+    settings: dict[str, Scalar] = {}
+    for part in (part.strip() for part in _COMMA.split(text)):
+        name, equals, value = part.partition("=")
+        key = f"network.{name.strip().removeprefix('network.')}" if equals else _kind_of(part, text)
+        if key in settings:
+            raise InputError(f"--on {text}: {key} is set twice")
+        settings[key] = toml_value(value.strip()) if equals else part
+    return settings
+
+
+def _kind_of(value: str, text: str) -> str:
+    """What a value without a name sets: its unit says that."""
+    if value in PRESETS:
+        return PRESET
+    for key, parse in _UNITS.items():
+        try:
+            parse(value)
+        except units.UnitError:
+            continue
+        return key
+    raise InputError(
+        f"--on {text}: {value!r} is neither a preset nor a value with a unit{nearest(value, list(PRESETS))}",
+        "presets: longlook link presets; or write for example rate=10mbit,rtt=36ms,queue=1bdp,loss=1%",
+    )
+
+
+_UNITS: Mapping[str, Callable[[str], object]] = {
+    "network.rate": units.parse_rate,
+    "network.rtt": units.parse_time,
+    "network.queue": units.parse_queue,
+    "network.loss": lambda value: units.parse_share(value if value.endswith("%") else ""),
+}
+"""Settings that a bare value may make, in the order in which its unit is tried; a bare number is none."""
+
+
+def make_study(order: Order, catalogue: Catalogue | None = None) -> Study:
+    """The study that answers an order; InputError with all that is wrong with it."""
+    known = catalogue or installed()
+    family = {"family": "gate"} if len(order.metrics) > 1 else {}  # alone it is a family of its own
+    document: dict[str, Any] = {
+        "schema": 1,
+        "title": f"{_label(order, CONTENDER)} against {_label(order, BASELINE)}",
+        "question": f"Is {_label(order, CONTENDER)} worse than {_label(order, BASELINE)} by more than "
+        f"{order.gate_pct:g}%?",
+        "rounds": order.rounds,
+        "seed": order.seed,
+        "timeout": order.timeout,
+        "metrics": list(order.metrics),
+        "arms": {BASELINE: _arm(order, BASELINE, known), CONTENDER: _arm(order, CONTENDER, known)},
+        "workload": dict(order.workload),
+        "network": {},
+        "factors": [
+            {"name": "network", "levels": [{"label": label, **sets} for label, sets in order.networks.items()]}
+        ],
+        "contrasts": [
+            {"name": metric, "baseline": BASELINE, "contender": CONTENDER, "metric": metric, **family}
+            for metric in order.metrics
+        ],
+        # What is worse by more than the gate must not pass for equivalent.
+        "analysis": {"alpha": order.alpha, "equivalence_margin": f"{min(_LARGEST_MARGIN_PCT, order.gate_pct):.6g}%"},
+    }
+    study = parse_study("compare", document, Problems("compare"), known)
+    if order.rounds < study.analysis.min_rounds:
+        raise InputError(f"--rounds {order.rounds}: a verdict needs {study.analysis.min_rounds} rounds or more")
+    return study
+
+
+def _label(order: Order, which: str) -> str:
+    side = order.baseline if which == BASELINE else order.contender
+    same_program = order.baseline.name == order.contender.name
+    knobs = [
+        f"{f'{knob.role} ' if knob.role else ''}{knob.name}={str(knob.value).lower()}"
+        for knob in order.knobs
+        if knob.side == which
+    ]
+    differs = [side.protocol] if same_program or order.baseline.protocol != order.contender.protocol else []
+    said = " ".join([side.name, *differs, *knobs])
+    return f"{said}, {which}" if order.baseline == order.contender and not knobs else said
+
+
+def _arm(order: Order, which: str, catalogue: Catalogue) -> dict[str, Any]:
+    side = order.baseline if which == BASELINE else order.contender
+    compared = ROLES if order.role == BOTH else (order.role,)
+    ends = {role: side.name if role in compared else order.peer for role in ROLES}
+    arm: dict[str, Any] = {
+        "label": _label(order, which),
+        "protocol": side.protocol,
+        "connection": order.connection,
+        **ends,
+        **_knob_tables(side, [knob for knob in order.knobs if knob.side in (None, which)], compared, catalogue),
+    }
+    if side.protocol not in QUIC_PROTOCOLS:
+        arm["congestion_control"] = order.congestion_control
+    return arm
+
+
+def _knob_tables(
+    side: Side, knobs: Sequence[Knob], compared: Sequence[str], catalogue: Catalogue
+) -> dict[str, dict[str, Scalar]]:
+    """Each knob in the table of every role that has it; where none has, the reading of the study says what there is."""
+    stack = catalogue.stacks[side.stack]
+    tables: dict[str, dict[str, Scalar]] = {}
+    for knob in knobs:
+        able = [role for role in compared if knob.name in stack.knobs_of(side.version, role)]
+        for role in [knob.role] if knob.role else able or compared:
+            tables.setdefault(f"{role}_knobs", {})[knob.name] = knob.value
+    return tables

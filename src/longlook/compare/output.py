@@ -1,0 +1,156 @@
+"""A judged comparison as files for other programs: JUnit XML and Markdown."""
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from longlook.compare.gate import Answer, Case, Verdict
+from longlook.compare.order import Order
+from longlook.report import wording
+from longlook.report.text import markdown_rows
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MARKS = {Answer.PASSED: "✓ passed", Answer.WORSE: "✗ worse", Answer.UNMEASURED: "✗ not measured"}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A comparison with its answer, and where it came from. `programs`: name@version → SHA-256."""
+
+    order: Order
+    title: str
+    verdict: Verdict
+    programs: Mapping[str, str]
+    released: Mapping[str, str]  # name@version → ISO date, where it is known
+    engine: str
+    command: str
+    report: str
+    took_s: float
+
+
+def junit_xml(judged: Judged) -> str:
+    """One suite with a case for each network and metric: a failure is worse, an error was not measured."""
+    answers = [case.answer for case in judged.verdict.cases]
+    counts = {
+        "tests": len(answers),
+        "failures": answers.count(Answer.WORSE),
+        "errors": answers.count(Answer.UNMEASURED),
+        "skipped": 0,
+    }
+    attributes = {name: str(count) for name, count in counts.items()} | {"time": f"{judged.took_s:.3f}"}
+    root = ET.Element("testsuites", {"name": "longlook compare", **attributes})
+    suite = ET.SubElement(root, "testsuite", {"name": _xml(judged.title), **attributes})
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _facts(judged):
+        ET.SubElement(properties, "property", {"name": _xml(name), "value": _xml(value)})
+    for case in judged.verdict.cases:
+        _test_case(suite, case, judged)
+    ET.indent(root, " ")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _test_case(suite: ET.Element, case: Case, judged: Judged) -> None:
+    where = {"classname": _xml(f"longlook.{case.estimate.metric}"), "name": _xml(case.name)}
+    element = ET.SubElement(suite, "testcase", where)
+    if case.answer is Answer.PASSED:
+        ET.SubElement(element, "system-out").text = _xml(case.reason)
+        return
+    kind = "failure" if case.answer is Answer.WORSE else "error"
+    said = ET.SubElement(element, kind, {"type": str(case.answer), "message": _xml(case.reason)})
+    said.text = _xml(
+        f"{judged.title}\n{case.name}\n{case.reason}\n"
+        f"medians: {_median(case, baseline=True)} → {_median(case, baseline=False)}\nreport: {judged.report}\n"
+    )
+
+
+def markdown(judged: Judged) -> str:
+    """A summary fit for a pull request."""
+    verdict = judged.verdict
+    bad = sum(case.answer is not Answer.PASSED for case in verdict.cases)
+    outcome = "✓ passes" if verdict.passed else "✗ does not pass"
+    header = ("network", "metric", "baseline", "contender", "effect", "interval", "p adj", "gate")
+    rows = [_row(case) for case in verdict.cases]
+    lines = [
+        f"### {_line(judged.title)}: {outcome} a gate of {verdict.gate_pct:g} %",
+        "",
+        f"{len(rows) - bad} of {len(rows)} comparisons pass. + % means that the contender is better; "
+        f"{judged.order.rounds} rounds each, medians over rounds.",
+        "",
+        markdown_rows(header, rows, frozenset(range(2, 7))),
+    ]
+    for case in verdict.cases:
+        if case.answer is not Answer.PASSED:
+            lines.append(f"- **{_line(case.name)}**: {_line(case.reason)}")
+    if bad:
+        lines.append("")
+    lines += ["<details><summary>Versions, command and report</summary>", ""]
+    lines += [f"- {name}: `{_code(value)}`" for name, value in _facts(judged) if name != "report"]
+    lines.append(f"- [report](<{judged.report}>)")
+    return "\n".join([*lines, "", "</details>", ""])
+
+
+def _row(case: Case) -> tuple[str, ...]:
+    item = case.estimate
+    return (
+        case.network,
+        item.metric,
+        _median(case, baseline=True),
+        _median(case, baseline=False),
+        wording.effect(item.effect_pct),
+        wording.interval_pct(item.ci_low_pct, item.ci_high_pct),
+        wording.p_value(item.p_adjusted),
+        _MARKS[case.answer],
+    )
+
+
+def _median(case: Case, *, baseline: bool) -> str:
+    item = case.estimate
+    return wording.quantity(item.baseline_median if baseline else item.contender_median, item.unit)
+
+
+def _facts(judged: Judged) -> list[tuple[str, str]]:
+    dated = [
+        (name, f"{f'released {judged.released[name]}, ' if judged.released.get(name) else ''}sha256 {digest}")
+        for name, digest in judged.programs.items()
+    ]
+    gate = f"{judged.verdict.gate_pct:g}%"
+    return [*dated, ("gate", gate), ("engine", judged.engine), ("command", judged.command), ("report", judged.report)]
+
+
+def answer_data(judged: Judged) -> dict[str, Any]:
+    """The answer for machines."""
+    return {
+        "passed": judged.verdict.passed,
+        "gate_pct": judged.verdict.gate_pct,
+        "cases": [
+            {
+                "network": case.network,
+                "metric": case.estimate.metric,
+                "answer": str(case.answer),
+                "firm": case.firm,
+                "reason": case.reason,
+                "effect_pct": case.estimate.effect_pct,
+                "ci_low_pct": case.estimate.ci_low_pct,
+                "ci_high_pct": case.estimate.ci_high_pct,
+                "p_adjusted": case.estimate.p_adjusted,
+            }
+            for case in judged.verdict.cases
+        ],
+        "programs": dict(judged.programs),
+        "report": judged.report,
+    }
+
+
+def _xml(text: str) -> str:
+    """Text without what XML 1.0 cannot hold."""
+    return _NOT_XML.sub("\ufffd", text).replace(wording.NBSP, " ")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split()).replace("<", "&lt;")
+
+
+def _code(text: str) -> str:
+    return " ".join(text.split()).replace("`", "'")

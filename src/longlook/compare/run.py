@@ -1,0 +1,137 @@
+"""Comparisons from order to answer: `longlook compare`, and `longlook bisect`, which makes several."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from longlook import pipeline
+from longlook.compare.bisection import Finding, Found, first_bad
+from longlook.compare.gate import Answer, Verdict, judge_gate
+from longlook.compare.order import Order, Side, make_study
+from longlook.compare.output import Judged
+from longlook.core import registry
+from longlook.core.errors import InputError, LonglookError, MachineError
+from longlook.core.run_folder import RunFolder
+from longlook.core.stack import Stack
+from longlook.engines.choice import make_engine
+from longlook.provision.setup import install
+
+
+@dataclass(frozen=True)
+class Means:
+    """How comparisons are run."""
+
+    engine: str
+    jobs: int
+    use_cache: bool
+    command: Sequence[str]
+
+
+def run_comparison(
+    order: Order, out: Path, means: Means, observer: pipeline.Observer
+) -> tuple[pipeline.Result, Judged]:
+    """Run the comparison in the folder `out`, judge it and report it."""
+    study = make_study(order)
+    began_s = time.monotonic()
+    result = pipeline.run_study(
+        study,
+        make_engine(means.engine),
+        out,
+        observer,
+        command=means.command,
+        jobs=means.jobs,
+        use_cache=means.use_cache,
+    )
+    manifest = RunFolder.open(out).manifest
+    programs: Mapping[str, str] = manifest["programs"]
+    judged = Judged(
+        order,
+        study.title,
+        judge_gate(result.estimates, order.gate_pct, study.analysis),
+        programs,
+        {name: _released(name) for name in programs},
+        means.engine,
+        manifest["command"],
+        str(result.report),
+        time.monotonic() - began_s,
+    )
+    return result, judged
+
+
+def _released(program: str) -> str:
+    name, at, version = program.partition("@")
+    if not at:
+        return ""
+    stack: Stack = registry.get("stacks", name)
+    return stack.version(version).released
+
+
+@dataclass(frozen=True)
+class Step:
+    """One version tried by a bisection: `verdict` is None where it could not be tested, which `reason` then says."""
+
+    version: str
+    finding: Finding
+    verdict: Verdict | None
+    reason: str
+
+
+def run_bisection(
+    order: Order, out: Path, means: Means, observer: pipeline.Observer, tell: Callable[[Step], None]
+) -> tuple[Found, Step]:
+    """The first version after the baseline's, up to the contender's, that is worse than the baseline's; and its step.
+
+    Every version is compared with the good one, so that the baseline's trials come from the cache. Raises InputError
+    where the ends are no ends, LonglookError where the bad one is not worse.
+    """
+    stack: Stack = registry.get("stacks", order.contender.stack)
+    versions = _between(stack, order.baseline, order.contender)
+    make_study(order)  # what is wrong with the order itself is no version's fault
+    steps: dict[str, Step] = {}
+
+    def test(version: str) -> Finding:
+        side = replace(order.contender, version=version)
+        step = steps[version] = _try(replace(order, contender=side), out / version, means, observer)
+        tell(step)
+        return step.finding
+
+    bad = order.contender.version
+    if test(bad) is not Finding.BAD:
+        raise LonglookError(
+            f"{order.contender.name} is not worse than {order.baseline.name} by more than {order.gate_pct:g} %: "
+            f"{steps[bad].reason}",
+            "name a version that is worse, a network where it shows, a smaller --gate or more --rounds",
+        )
+    found = first_bad(versions, test)
+    return found, steps[found.first_bad]
+
+
+def _between(stack: Stack, good: Side, bad: Side) -> list[str]:
+    if good.stack != bad.stack:
+        raise InputError(f"{good.name} and {bad.name} are different stacks", "name two versions of one stack")
+    if good.protocol != bad.protocol:
+        raise InputError(f"GOOD speaks {good.protocol} and BAD {bad.protocol}", "bisect over versions alone")
+    names = list(stack.version_names)  # with variants of a release such as 1.0+patch, which are no step of its history
+    first, last = names.index(good.version), names.index(bad.version)
+    if first >= last:
+        raise InputError(f"{good.name} is not older than {bad.name}", f"in order of age: {', '.join(names)}")
+    return [name for name in names[first : last + 1] if "+" not in name or name in (good.version, bad.version)]
+
+
+def _try(order: Order, out: Path, means: Means, observer: pipeline.Observer) -> Step:
+    version = order.contender.version
+    try:
+        install(order.contender.name, observer.say)
+        make_study(order)
+    except (InputError, MachineError) as error:
+        return Step(version, Finding.UNTESTABLE, None, error.message)
+    _, judged = run_comparison(order, out, means, observer)
+    cases = judged.verdict.cases
+    worse = [case for case in cases if case.answer is Answer.WORSE]
+    unmeasured = [case for case in cases if case.answer is Answer.UNMEASURED]
+    told = worse or unmeasured or cases
+    reason = "; ".join(f"{case.name}: {case.reason}" for case in told)
+    if worse:
+        return Step(version, Finding.BAD, judged.verdict, reason)
+    return Step(version, Finding.UNTESTABLE if unmeasured else Finding.GOOD, judged.verdict, reason)

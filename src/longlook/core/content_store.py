@@ -1,0 +1,127 @@
+"""Folders of a cache under the keys of what they were made from: whole or not there, and checked before they are used.
+
+An entry holds the digests of all its files; one that does not match them is thrown away.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from longlook.core.digests import file_digest
+
+ENTRY = "entry.json"
+_ABANDONED_S = 3600.0  # an unfinished entry is left to who may be writing it for so long
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What a prune removed and left."""
+
+    removed: int
+    removed_bytes: int
+    kept: int
+    kept_bytes: int
+
+
+class Entries:
+    """The entries below one folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read(self, key: str, read: Callable[[Path], T]) -> T | None:
+        """What `read` makes of the entry's folder (ValueError: damaged); None where there is no sound entry."""
+        folder = self._folder(key)
+        try:
+            files: dict[str, str] = json.loads((folder / ENTRY).read_text())["files"]
+            sound = files.keys() == _names(folder) and all(file_digest(folder / name) == files[name] for name in files)
+            value = read(folder) if sound else None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            value = None
+        if value is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        return value
+
+    def lay(self, key: str, names: Iterable[str] | None, into: Path) -> bool:
+        """Put files of an entry (None: all) into a folder; False, and nothing done, where it has just been removed."""
+        folder = self._folder(key)
+        chosen = sorted(_names(folder)) if names is None else list(names)
+        try:
+            for name in chosen:
+                share(folder / name, into / name)
+            os.utime(folder / ENTRY)  # last used, for prune
+        except FileNotFoundError:  # another process is pruning: there is none, then
+            for name in chosen:
+                (into / name).unlink(missing_ok=True)
+            return False
+        return True
+
+    def keep(self, key: str, source: Path, names: Iterable[str], texts: Mapping[str, str] | None = None) -> None:
+        """Make an entry of files of a folder, and of texts by their names. Nothing where there is no room for it."""
+        folder = self._folder(key)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=self._root))
+        try:
+            for name in names:
+                share(source / name, partial / name)
+            for name, text in (texts or {}).items():
+                (partial / name).write_text(text)
+            files = {name: file_digest(partial / name) for name in sorted(_names(partial))}
+            (partial / ENTRY).write_text(json.dumps({"files": files}, indent=1) + "\n")
+            partial.rename(folder)  # refused where another process was first: its entry is as good, and may be in use
+        except OSError:
+            shutil.rmtree(partial, ignore_errors=True)  # or there is no room: no harm
+            if not folder.is_dir() and shutil.disk_usage(self._root).free > 1 << 20:
+                raise
+
+    def prune(self, unused_for_s: float, now_s: float | None = None) -> Pruned:
+        """Remove entries that nothing used for that long, and what interrupted processes left."""
+        now_s = time.time() if now_s is None else now_s
+        removed = removed_bytes = kept = kept_bytes = 0
+        for folder in [*self._root.glob("??/*"), *self._root.glob(".partial-*")]:
+            whole = not folder.name.startswith(".")
+            try:
+                size_bytes = _size_bytes(folder)
+                used_s = (folder / ENTRY if (folder / ENTRY).exists() else folder).stat().st_mtime
+            except FileNotFoundError:  # somebody else removes or finishes it
+                continue
+            if now_s - used_s >= (unused_for_s if whole else max(unused_for_s, _ABANDONED_S)):
+                shutil.rmtree(folder, ignore_errors=True)
+                removed, removed_bytes = removed + 1, removed_bytes + size_bytes
+            else:
+                kept, kept_bytes = kept + 1, kept_bytes + size_bytes
+        return Pruned(removed, removed_bytes, kept, kept_bytes)
+
+    def held(self) -> tuple[int, int]:
+        """Entries and their bytes."""
+        sizes = [_size_bytes(folder) for folder in self._root.glob("??/*")]
+        return len(sizes), sum(sizes)
+
+    def _folder(self, key: str) -> Path:
+        return self._root / key[:2] / key
+
+
+def share(source: Path, target: Path) -> None:
+    """One file under two names where the file system can; a change of either then shows in the digest."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _names(folder: Path) -> set[str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)) for path in files} - {ENTRY}
+
+
+def _size_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,61 @@
+"""What an agent is told: one trial with everything it needs resolved to paths. Standard library only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from longlook.core.model import Trial
+
+
+@dataclass(frozen=True)
+class Program:
+    """An installed program: where it is and the SHA-256 of its file (of its sources for interpreted ones)."""
+
+    path: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a correct answer to one request is."""
+
+    bytes: int
+    digest: str  # "sha256:" + 64 hex digits
+
+
+@dataclass(frozen=True)
+class Content:
+    """A workload made real: files for the server and requests for the client.
+
+    `phases` are lists of paths; all paths of a phase are requested at once on one connection, the next phase when the
+    last object of the phase before has arrived. Browsers load the first path and find the rest in it. `expected` holds
+    the paths of all phases; `prime` is served but asked for only to earn a ticket.
+    """
+
+    root: str  # folder that the server serves; it also holds `prime`, one byte, for connections that earn a ticket
+    phases: tuple[tuple[str, ...], ...]  # absolute URL paths, e.g. ("/index.html",), ("/i/000.png", …)
+    expected: Mapping[str, Expected]  # URL path → expected answer
+    connections: int = 1  # opened at the same moment; each fetches all phases
+
+
+@dataclass(frozen=True)
+class Identity:
+    """TLS material of the laboratory, PEM files; `spki_sha256` is base64, as Chromium wants it."""
+
+    host: str
+    ca: str
+    certificate: str
+    key: str
+    spki_sha256: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """An order to the agent: run this trial once and leave its artefacts and `run.json` in `folder` (which exists)."""
+
+    trial: Trial
+    attempt: int
+    folder: str
+    programs: Mapping[str, Program]  # server, client, link
+    content: Content
+    identity: Identity
+    traces: Mapping[str, str] = field(default_factory=dict)  # digest → file, of the traces of the trial's link

@@ -1,0 +1,72 @@
+"""What can be wrong with a file of ours, a study or a dispute, collected so that one reading reports everything."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from longlook.core.errors import InputError
+from longlook.core.registry import nearest
+
+_LONGEST_VALUE = 60
+
+
+class SettingError(Exception):
+    """One setting that cannot be. `key` is dotted, as in a study file; `absent` says that it is not set at all."""
+
+    def __init__(self, key: str, message: str, *, absent: bool = False) -> None:
+        """Name the setting and what is wrong with it."""
+        super().__init__(f"{key}: {message}")
+        self.key = key
+        self.message = message
+        self.absent = absent
+
+
+@dataclass
+class Problems:
+    """Problems of one file, each said once, in the order found."""
+
+    file: str
+    hint: str = "docs/studies.md lists every key with its unit and default"
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, key: str, message: str) -> None:
+        """A problem with something that has no single value."""
+        self._add(f"{key}: {message}")
+
+    def add_value(self, key: str, value: object, message: str) -> None:
+        """A problem with a value."""
+        self._add(f"{key} = {shown(value)}: {message}")
+
+    def raise_if_any(self) -> None:
+        """All problems as one InputError."""
+        if self.lines:
+            raise InputError("\n".join(self.lines), self.hint)
+
+    def _add(self, text: str) -> None:
+        line = f"{self.file}: {text}"
+        if line not in self.lines:
+            self.lines.append(line)
+
+
+def shown(value: object) -> str:
+    """A value as a study file would write it, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def allowed(name: object, known: Iterable[str]) -> str:
+    """`allowed: a, b; did you mean 'a'?`."""
+    names = list(known)
+    return f"allowed: {', '.join(names) or 'none'}{nearest(str(name), names)}"
+
+
+def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested tables as dotted keys; `{a: {b: 1}}` and `{"a.b": 1}` are the same."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            flat.update(flatten(value, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

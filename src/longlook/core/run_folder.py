@@ -1,0 +1,177 @@
+"""Run folders: what is saved where, when it counts as finished, and how a stopped run goes on.
+
+A trial is written to a folder whose name begins with a dot and renamed when it is complete, so every folder named by a
+trial's id is whole. Attempts that a validity guard rejected stay beside it as `ID.attempt1`, `ID.attempt2`, …
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from longlook.core import codec
+from longlook.core.errors import InputError, MachineError
+from longlook.core.model import SCHEMA_VERSION, Plan, Run, Study, Trial
+
+TIMELINE = "timeline.parquet"
+EVENTS = "events.parquet"
+"""Of a trial's folder: made from the rest, and made again when they are missing. Events are of trials with traces."""
+
+FLOWS, RATES, POINTS = "flows.parquet", "rates.parquet", "envelopes.parquet"
+STATES = "states.parquet"
+"""Of a run folder: times in states of every trial that captured traces; absent where none did."""
+
+FREE_BYTES_NEEDED = 200 * 1024 * 1024
+"""Below this much free space no trial is started."""
+
+
+class RunFolder:
+    """A run on disk. Create or reopen it with the class methods; use it as a context manager while writing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: IO[str] | None = None
+
+    @classmethod
+    def create(cls, path: Path, study: Study, plan: Plan, manifest: Mapping[str, Any]) -> "RunFolder":
+        """A new run folder holding the study, the plan and the manifest; `path` must not exist or be empty."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            hint = f"continue it with --resume {path}" if (path / "manifest.json").exists() else "choose another --out"
+            raise InputError(f"{path} exists and is not empty", hint)
+        folder = cls(path)
+        try:
+            (path / "trials").mkdir(parents=True)
+        except OSError as error:
+            raise MachineError(f"cannot make {path / 'trials'}: {error.strerror}", "choose another --out") from error
+        write_json(path / "study.json", codec.encode(study))
+        write_json(path / "plan.json", codec.encode(plan))
+        folder.write_manifest({"schema_version": SCHEMA_VERSION, **manifest})
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> "RunFolder":
+        """An existing run folder; InputError when it is none or was written by another schema."""
+        try:
+            manifest = json.loads((path / "manifest.json").read_text())
+        except FileNotFoundError as error:
+            raise InputError(f"{path} is not a run folder (no manifest.json)", "name a folder below runs/") from error
+        except ValueError as error:
+            raise InputError(f"{path / 'manifest.json'}: {error}") from error
+        if manifest.get("schema_version") != SCHEMA_VERSION:
+            raise InputError(
+                f"{path} has schema version {manifest.get('schema_version')}, this Longlook reads {SCHEMA_VERSION}",
+                "use the Longlook version named in its manifest.json",
+            )
+        return cls(path)
+
+    def __enter__(self) -> "RunFolder":
+        """Take the folder for writing and clear what an interrupted trial left in it."""
+        self._lock = (self.path / ".lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(f"{self.path} is in use by another longlook", "wait for it or choose another --out") from (
+                error
+            )
+        for partial in self.trials.glob(".partial-*"):
+            shutil.rmtree(partial)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of the folder."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+            (self.path / ".lock").unlink(missing_ok=True)
+
+    @property
+    def trials(self) -> Path:
+        """The folder of trial folders."""
+        return self.path / "trials"
+
+    @property
+    def traces(self) -> Path:
+        """The folder of traces that the trials' links name by their digests."""
+        return self.path / "traces"
+
+    def known_traces(self) -> Mapping[str, str]:
+        """What its study's trace files held, which the cache then has too: the files may be gone."""
+        return self.study.traces
+
+    @property
+    def study(self) -> Study:
+        """The study as it was planned."""
+        return codec.decode(Study, json.loads((self.path / "study.json").read_text()))
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as it was made."""
+        return codec.decode(Plan, json.loads((self.path / "plan.json").read_text()))
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the run says of itself."""
+        manifest: dict[str, Any] = json.loads((self.path / "manifest.json").read_text())
+        return manifest
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        """Replace the manifest."""
+        write_json(self.path / "manifest.json", manifest)
+
+    def begin(self, trial: Trial, attempt: int) -> Path:
+        """An empty folder for an attempt, not yet part of the run."""
+        return self.scratch(f"{trial.id}-{attempt}")
+
+    def scratch(self, name: str) -> Path:
+        """An empty folder beside the trials that never counts as one; what is left in it the next session clears."""
+        free_bytes = shutil.disk_usage(self.trials).free
+        if free_bytes < FREE_BYTES_NEEDED:
+            raise MachineError(f"only {free_bytes // 1024**2} MiB are free below {self.path}", "make room")
+        folder = self.trials / f".partial-{name}"
+        folder.mkdir()
+        return folder
+
+    def partial(self, trial: Trial, attempt: int) -> Path:
+        """Where an attempt lies until it is finished."""
+        return self.trials / f".partial-{trial.id}-{attempt}"
+
+    def finish(self, partial: Path, run: Run, *, superseded: bool) -> None:
+        """Make a written attempt part of the run: as the trial's result, or as an attempt that was tried again."""
+        name = f"{run.trial_id}.attempt{run.attempt}" if superseded else run.trial_id
+        partial.rename(self.trials / name)
+
+    def result(self, trial_id: str) -> Run | None:
+        """The trial's final attempt, or None while it has none."""
+        return _read_run(self.trials / trial_id)
+
+    def attempts(self, trial_id: str) -> Iterator[tuple[Path, Run]]:
+        """Every attempt in order with its folder, the final one last."""
+        attempt = 1
+        while (run := _read_run(folder := self.trials / f"{trial_id}.attempt{attempt}")) is not None:
+            yield folder, run
+            attempt += 1
+        if (run := _read_run(self.trials / trial_id)) is not None:
+            yield self.trials / trial_id, run
+
+
+def _read_run(folder: Path) -> Run | None:
+    try:
+        return codec.decode(Run, json.loads((folder / "run.json").read_text()))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise InputError(f"{folder / 'run.json'}: {error}", "remove that folder and use --resume") from error
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write JSON atomically and durably."""
+    temporary = path.with_name(f".{path.name}.new")
+    with temporary.open("w") as file:
+        json.dump(data, file, indent=1, allow_nan=False)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

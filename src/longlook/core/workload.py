@@ -1,0 +1,37 @@
+"""What is transferred. One file per kind, each defining WORKLOAD.
+
+`prepare` makes the files once per content (cached by digest below the cache folder) and says what to ask for.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from longlook.core.job import Content
+from longlook.core.model import Scalar
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a workload.
+
+    `kind` is `size` (bytes, written 30KB), `count`, `time` (seconds), `text`, or `start` (a time or random(TIME)).
+    """
+
+    kind: str
+    help: str
+    default: Scalar | None = None  # None: required
+    minimum: float | None = None
+    maximum: float | None = None
+    omitted_at_default: bool = False  # then a trial does not mention it, so that older trials keep their ids
+    optional: bool = False  # a trial has it only where it is set
+
+
+@dataclass(frozen=True)
+class WorkloadKind:
+    """A kind of workload. Names of sizes end in `_bytes` and of times in `_s`; study files leave the ending out."""
+
+    name: str
+    summary: str
+    parameters: Mapping[str, Parameter]
+    prepare: Callable[[Mapping[str, Scalar]], Content]
+    competes: bool = False  # its arms have `flows`, of which each asks for what is its own

@@ -1,0 +1,117 @@
+"""What this machine has and lacks; every unmet need names the one command that mends it."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from longlook.core import paths, registry
+from longlook.core.errors import LonglookError
+from longlook.core.programs import link_program
+from longlook.core.stack import Stack
+from longlook.engines.virtual.probe import find_guest, note_on
+from longlook.lab import capability
+from longlook.provision import guest_kernel
+
+
+@dataclass(frozen=True)
+class Need:
+    """One thing Longlook uses. `required` ones decide whether anything can run at all."""
+
+    name: str
+    met: bool
+    detail: str
+    mend: str | None
+    required: bool = True
+
+
+def examine() -> list[Need]:
+    """Every need of this machine, in the order in which one would mend them."""
+    return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), *_space()]
+
+
+def _tools() -> Iterator[Need]:
+    yield _tool(
+        "go", ["go", "version"], "install Go 1.26 or newer (1.21 fetches it by itself)", required=not _built("quic-go")
+    )
+    yield _tool("cargo", ["cargo", "--version"], "install Rust 1.85 or newer with rustup", required=False)
+
+
+def _tool(name: str, command: list[str], mend: str, *, required: bool) -> Need:
+    if shutil.which(name) is None:
+        return Need(name, met=False, detail="not in PATH", mend=mend, required=required)
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    return Need(name, met=answer.returncode == 0, detail=answer.stdout.strip(), mend=mend, required=required)
+
+
+def _built(stack_name: str) -> bool:
+    stack: Stack = registry.get("stacks", stack_name)
+    return stack.installed(stack.default_version)
+
+
+def _link() -> Iterator[Need]:
+    try:
+        program = link_program()
+    except LonglookError as error:
+        yield Need("link emulator", met=False, detail=error.message, mend=error.hint or "make build")
+    else:
+        yield Need("link emulator", met=True, detail=f"sha256 {program.digest[:12]}", mend=None)
+
+
+def _laboratory() -> Iterator[Need]:
+    for capable in capability.check():
+        yield Need(capable.need, capable.met, capable.detail, capable.mend, capable.required)
+
+
+def _guest_kernel() -> Iterator[Need]:
+    kernel = guest_kernel.readiness()
+    yield Need("guest kernel", kernel.ready, kernel.detail, kernel.mend, required=False)
+    if not kernel.ready:
+        return
+    try:
+        guest = find_guest()
+    except LonglookError as error:
+        yield Need("virtual time", met=False, detail=error.message, mend=error.hint)
+    else:
+        detail = f"a guest boots and runs its programs by {guest.userspace}"
+        yield Need("virtual time", met=True, detail=note_on(guest) or detail, mend=None)
+
+
+def _stacks() -> Iterator[Need]:
+    stacks: dict[str, Stack] = dict(registry.load("stacks"))
+    for name, stack in stacks.items():
+        version, others = stack.default_version, len(stack.versions) - 1
+        ready = stack.installed(version)
+        older = f"; {others} older to be had: longlook setup {name}@VERSION" if others else ""
+        yield Need(
+            f"stack {name}",
+            met=ready,
+            detail=f"{version} is {'installed' if ready else 'not installed'}{older}",
+            mend=f"longlook setup {name}",
+            required=False,
+        )
+
+
+def _space() -> Iterator[Need]:
+    cache = paths.cache_dir()
+    place = next(folder for folder in (cache, *cache.parents) if folder.exists())
+    free_gib = shutil.disk_usage(place).free / 1024**3
+    yield Need(
+        "free space for the cache",
+        met=free_gib >= 2,
+        detail=f"{free_gib:.1f} GiB",
+        mend="make room or set LONGLOOK_CACHE to a larger disk",
+    )
+    writable = _writable(place)
+    yield Need("cache writable", met=writable, detail="yes" if writable else "no", mend="set LONGLOOK_CACHE")
+
+
+def _writable(folder: Path) -> bool:
+    probe = folder / ".longlook-probe"
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,168 @@
+"""Engine `virtual`: every trial in a guest of its own whose clock runs on virtual time (docs/virtual-time.md)."""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from longlook.core import codec, registry
+from longlook.core.digests import code_digest, file_digest
+from longlook.core.errors import MachineError
+from longlook.core.flows import endpoints_of
+from longlook.core.job import Job
+from longlook.core.model import Run
+from longlook.core.stack import Stack
+from longlook.engines.lost import lost_run
+from longlook.engines.virtual.boot import CONSOLE, Ended, Guest
+from longlook.engines.virtual.bundle import make_bundle
+from longlook.engines.virtual.guest_run import run_errand
+from longlook.engines.virtual.probe import find_guest, note_on
+from longlook.lab.artefacts import digests, raise_if_full
+from longlook.lab.guest import ENGINE
+
+_GUEST = "longlook.lab.guest"
+_SPIN_HINT = (
+    "a program that computes for long: raise LONGLOOK_PATIENCE_S; one that waits busily: set busy_waits in its Stack, "
+    "and its trials run where CPU takes time, inexactly"
+)
+_LOST_HINT = "the guest's last words are in console.log; if this happens again, report it with them"
+
+
+class VirtualEngine:
+    """Boots a guest for each call; calls from several threads at once are its purpose.
+
+    `wall_limit_s` is real time for one boot, not the trial's own limit, which is virtual (LONGLOOK_WALL_LIMIT_S).
+    """
+
+    name = ENGINE
+    gathers = True
+
+    def __init__(self, wall_limit_s: float | None = None) -> None:
+        self.wall_limit_s = wall_limit_s or float(os.environ.get("LONGLOOK_WALL_LIMIT_S", "900"))
+        self._guest: Guest | None = None
+        self._bundle: str | None = None
+        self._bundling = threading.Lock()
+        self._stop = threading.Event()
+
+    def setting(self) -> Mapping[str, str]:
+        """Kernel, agent and interpreter by their digests or versions."""
+        guest = self._entered()
+        return {
+            "engine": ENGINE,
+            "kernel": file_digest(Path(guest.kernel)),
+            "memory": guest.memory,
+            "time": guest.time,
+            "userspace": guest.userspace,
+            "agent": agent_digest(),
+            "python": sys.version,
+        }
+
+    def notes(self) -> Sequence[str]:
+        """How guests run their programs, where that is not the usual way."""
+        note = note_on(self._entered())
+        return () if note is None else (note,)
+
+    def interrupt(self) -> None:
+        """Kill every guest."""
+        self._stop.set()
+
+    @property
+    def parallel(self) -> int:
+        """How many guests can run at once without sharing a CPU."""
+        return len(os.sched_getaffinity(0))
+
+    def __enter__(self) -> Self:
+        self._guest = find_guest()
+        self._bundle = None  # made when a guest is needed: a run from the cache needs none
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._guest = None
+
+    def run(self, job: Job) -> Run:
+        """Run one trial in a boot of its own."""
+        return self.run_together([job])[0]
+
+    def run_together(self, jobs: Sequence[Job]) -> list[Run]:
+        """Run trials one after another in one boot, and so with one warm browser, but for those that wait busily."""
+        guest = self._entered()
+        busy = [job for job in jobs if _waits_busily(job)]
+        calm = [job for job in jobs if job not in busy]
+        runs = [*self._boot(guest, calm), *self._boot(replace(guest, time="basic"), busy)]
+        done = {run.trial_id: run for run in runs}
+        return [done[job.trial.id] for job in jobs]
+
+    def _boot(self, guest: Guest, jobs: Sequence[Job]) -> list[Run]:
+        if not jobs:
+            return []
+        began_ns = time.time_ns()
+        box = Path(tempfile.mkdtemp(prefix=".partial-boot-", dir=Path(jobs[0].folder).parent))
+        try:
+            seed = seed_of(jobs)
+            ended = run_errand(guest, _GUEST, jobs, self._made_bundle(), box, seed, self.wall_limit_s, self._stop)
+            return [_taken(box / str(number), job) or _lost(job, ended, began_ns) for number, job in enumerate(jobs)]
+        except OSError as error:
+            raise_if_full(box.parent, error)
+            raise
+        finally:
+            shutil.rmtree(box, ignore_errors=True)
+
+    def _made_bundle(self) -> str:
+        with self._bundling:
+            self._bundle = self._bundle or make_bundle(_GUEST, "longlook.lab.laboratory")
+            return self._bundle
+
+    def _entered(self) -> Guest:
+        if self._guest is None:
+            raise RuntimeError("the engine was not entered")
+        return self._guest
+
+
+def _waits_busily(job: Job) -> bool:
+    stacks: list[Stack] = [registry.get("stacks", end.stack) for end in endpoints_of(job.trial)]
+    return any(stack.busy_waits for stack in stacks)
+
+
+def agent_digest() -> str:
+    """Return the digest of the code that boots a guest and runs inside it, but for the stacks' own files."""
+    return code_digest("longlook.engines.virtual", _GUEST)
+
+
+def seed_of(jobs: Sequence[Job]) -> int:
+    """Where all randomness of a guest comes from: what it is to do, and nothing else. Below 2**63."""
+    return int(codec.content_hash([(job.trial.id, job.attempt) for job in jobs], 15), 16)
+
+
+def _taken(folder: Path, job: Job) -> Run | None:
+    """Move a finished trial to where it belongs; None where the guest did not come so far."""
+    if not (folder / "run.json").exists():
+        return None
+    try:
+        run = codec.decode(Run, json.loads((folder / "run.json").read_text()))
+        whole = digests(folder) == run.artefacts
+    except ValueError:
+        whole = False
+    if not whole:  # the guest's kernel writes later than its programs, and a failure then is nobody's to see
+        raise_if_full(folder)
+        raise MachineError(f"what the guest wrote to {folder} is damaged", "look after that disk, then use --resume")
+    for path in folder.iterdir():
+        path.rename(Path(job.folder) / path.name)
+    return run
+
+
+def _lost(job: Job, ended: Ended, began_unix_ns: int) -> Run:
+    raise_if_full(Path(job.folder))
+    (Path(job.folder) / CONSOLE).write_text(ended.console)
+    reason = ended.reason or "the guest switched itself off before the trial was finished"
+    hint = _SPIN_HINT if ended.spun else _LOST_HINT
+    return lost_run(job, ENGINE, reason, hint, began_unix_ns, ended.wall_s)

@@ -1,0 +1,158 @@
+"""One boot of the guest's kernel, from its command line to its last process: started, watched, and always ended."""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from longlook.engines.virtual.cpus import on_cpu
+from longlook.engines.virtual.memory import is_full, memory_folder
+from longlook.engines.virtual.watch import SPINS, Limits, patience_s, watch
+from longlook.lab.linux.proctable import process_table
+
+START_UNIX_NS = 1_700_000_000_000_000_000
+"""When every guest believes to be switched on: 14 November 2023, while the laboratory's certificate is valid."""
+
+CONSOLE = "console.log"
+_DYING_S = 10.0
+_BUS_ERROR = "Bus error - the host"  # what the kernel says when it touches memory that the host has no room for
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A kernel and how to boot it. `userspace`: how it runs programs, `seccomp`, or `ptrace` where that is refused."""
+
+    kernel: str
+    userspace: str = "seccomp"
+    memory: str = "2G"
+    time: str = "inf-cpu"  # `basic`: CPU takes the time that the host's takes
+    answers: bool = True  # the kernel says on SIGUSR2 who has the CPU; another would die of it
+
+    @property
+    def exact(self) -> bool:
+        """Whether what it does is a function of its order and seed."""
+        return self.time == "inf-cpu"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a boot ended. `reason` is None for a guest that switched itself off."""
+
+    reason: str | None
+    console: str
+    wall_s: float
+    cpu_s: float
+    spun: bool = False  # it was killed because a program spun
+
+
+def boot(
+    guest: Guest,
+    init: Sequence[str],
+    environment: Mapping[str, str],
+    box: Path,
+    seed: int,
+    cpu: int,
+    wall_limit_s: float,
+    stop: threading.Event | None = None,
+) -> Ended:
+    """Boot a guest on one CPU with `init` as its first process and wait until it is off.
+
+    The folder `box` is the kernel's working directory, and so what the guest finds behind /proc/self/cwd of its root.
+    The kernel's command line goes into its pool of randomness, so it names no path: it is the same on every machine.
+
+    It is killed when `wall_limit_s` is over, when a program spins (it keeps the CPU while virtual time stands still),
+    when `stop` is set (InterruptedByUserError), and when the thread that called this dies. Nothing of it runs when this
+    returns.
+    """
+    script = box / "init"
+    script.write_text(_init_script(init, environment))
+    script.chmod(0o755)
+    limits = Limits(wall_limit_s, patience_s(), answers=guest.answers)
+    console, memory = box / CONSOLE, memory_folder()
+    with console.open("wb") as out, on_cpu(cpu):
+        process = subprocess.Popen(
+            [shutil.which("setpriv") or "setpriv", "--pdeathsig", "KILL", "--", guest.kernel, *_command_line(guest)],
+            stdin=subprocess.DEVNULL,
+            stdout=out,  # a file: a pipe that fills would interrupt the guest when the host likes
+            stderr=subprocess.STDOUT,
+            cwd=box,
+            env={"HOME": ".", "TMPDIR": memory, "UML_RNG_SEED": str(seed)},  # all it leaves is in the box
+        )
+    began = time.monotonic()
+    try:
+        reason = watch(process.pid, console, limits, stop or threading.Event())
+    finally:
+        status, cpu_s = _end(process)
+        _end_programs(box)
+    text = console.read_bytes().decode(errors="replace")
+    if reason is None and ("Kernel panic" in text or status != 0):
+        reason = _why_it_died(text, status, memory)
+    return Ended(reason, text, time.monotonic() - began, cpu_s, spun=reason is not None and SPINS in reason)
+
+
+def _init_script(init: Sequence[str], environment: Mapping[str, str]) -> str:
+    settings = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in environment.items())
+    return f"#!/bin/sh\n{settings}exec {shlex.join(init)}\n"
+
+
+def _command_line(guest: Guest) -> list[str]:
+    return [
+        f"mem={guest.memory}",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "ro",
+        f"seccomp={'on' if guest.userspace == 'seccomp' else 'off'}",
+        "time-travel" if guest.time == "basic" else f"time-travel={guest.time}",
+        f"time-travel-start={START_UNIX_NS}",
+        "con=null",
+        "con0=null,fd:1",
+        "quiet",
+        "panic=-1",
+        "init=/proc/self/cwd/init",
+    ]
+
+
+def _end(process: subprocess.Popen[bytes]) -> tuple[int, float]:
+    """Kill what still runs and reap it; exit status and CPU seconds. The kernel's own children die with it."""
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGKILL)  # not process.kill(), which reaps and keeps the CPU seconds to itself
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_utime + usage.ru_stime
+
+
+def _end_programs(box: Path) -> None:
+    """Wait until the processes that ran the guest's programs are gone. They die after their kernel, not with it."""
+    deadline = time.monotonic() + _DYING_S
+    while left := [pid for pid in process_table() if _works_in(box, pid)]:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"processes of a guest cannot be ended: {left}")
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
+
+
+def _works_in(box: Path, pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/cwd").samefile(box)
+    except OSError:
+        return False
+
+
+def _why_it_died(console: str, status: int, memory: str) -> str:
+    if _BUS_ERROR in console or is_full(memory):
+        return f"the guest's memory found no room: {memory} is full"
+    panics = [line.split("Kernel panic - ")[1] for line in console.splitlines() if "Kernel panic - " in line]
+    if panics:
+        return f"the guest's kernel gave up: {panics[0]}"
+    how = f"by signal {signal.Signals(-status).name}" if status < 0 else f"with exit code {status}"
+    return f"the guest's kernel ended {how}"

@@ -1,0 +1,59 @@
+"""Writes what a guest's Python imports into one file (bundleloader.py), made in a fresh process for each run."""
+
+import marshal
+import os
+import subprocess
+import sys
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+from longlook.core import codec, paths
+from longlook.core.errors import MachineError
+from longlook.engines.virtual.bundle_loader import Entry
+
+_MAKE = """
+import importlib, sys
+from longlook.core import registry
+from longlook.engines.virtual import bundle
+for module in sys.argv[2:]:
+    importlib.import_module(module)
+registry.load("stacks")
+bundle.write(sys.argv[1])
+"""
+
+
+def make_bundle(*modules: str) -> str:
+    """Return the path of a bundle with modules, the stacks and everything that these import, as the sources are now."""
+    folder = paths.cache_dir() / "bundles"
+    folder.mkdir(parents=True, exist_ok=True)
+    # One for each way of being installed: replaced by its like, it serves guests that start meanwhile.
+    path = folder / f"{codec.content_hash([sys.executable, sys.version, __file__, os.geteuid(), modules])}.bundle"
+    done = subprocess.run(
+        [sys.executable, "-c", _MAKE, str(path), *modules], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise MachineError(f"the guest's agent cannot be imported: {last}", "make build")
+    return str(path)
+
+
+def write(path: str) -> None:
+    """Write a bundle of the modules that this process has imported from source files."""
+    modules: dict[str, Entry] = {}
+    codes: list[bytes] = []
+    end = 0
+    for name, module in sorted(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        if spec is None or spec.name != name or not isinstance(spec.loader, SourceFileLoader) or spec.origin is None:
+            continue
+        code = spec.loader.get_code(name)
+        locations = spec.submodule_search_locations
+        if code is not None:
+            found = None if locations is None else list(locations)
+            codes.append(marshal.dumps(code))
+            begin, end = end, end + len(codes[-1])
+            modules[name] = (locations is not None, spec.origin, found, begin, end)
+    index = marshal.dumps({"path": [entry for entry in sys.path if entry], "modules": modules})
+    partial = Path(f"{path}.{os.getpid()}")
+    partial.write_bytes(len(index).to_bytes(8, "little") + index + b"".join(codes))
+    partial.replace(path)

@@ -1,0 +1,80 @@
+"""Whether a guest can be booted here, and how; tried once for each kernel, start of the host and seccomp policy."""
+
+import json
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from longlook.core import codec, paths
+from longlook.core.errors import MachineError
+from longlook.core.job import Program
+from longlook.engines.virtual.boot import Guest, boot
+from longlook.engines.virtual.cpus import one_cpu
+from longlook.engines.virtual.scratch import scratch_box
+from longlook.provision.guest_kernel import kernel_program
+
+_PROBE_LIMIT_S = 30.0
+_HELLO = "longlook-guest-works"
+_USERSPACES = ("seccomp", "ptrace")
+_ANSWER_FORMAT = b"longlook: %s["  # in a kernel that answers SIGUSR2 (kernel/time-travel.patch)
+_LIVE = "or run in real time: --engine live"
+
+
+def find_guest() -> Guest:
+    """The guest for this machine. MachineError where none boots; nothing ever switches to another engine by itself."""
+    if shutil.which("setpriv") is None:
+        raise MachineError("setpriv is missing", f"sudo apt-get install util-linux, {_LIVE}")
+    program = kernel_program(lambda _text: None)
+    record = (
+        paths.state_dir() / f"guest-{codec.content_hash([program.digest, _boot_id(), os.geteuid(), _policy()])}.json"
+    )
+    try:
+        # The same kernel may lie elsewhere now.
+        return replace(codec.decode(Guest, json.loads(record.read_text())), kernel=program.path)
+    except (OSError, ValueError):
+        guest = _probe(program)
+        with suppress(OSError):  # a cache that cannot be written: the next start tries again
+            record.parent.mkdir(parents=True, exist_ok=True)
+            partial = record.with_suffix(f".{os.getpid()}")
+            partial.write_text(json.dumps(asdict(guest)))
+            partial.replace(record)
+        return guest
+
+
+def note_on(guest: Guest) -> str | None:
+    """What a user should know of the way in which guests run here."""
+    if guest.userspace == "ptrace":
+        return (
+            "virtual time: this machine refuses what a guest needs to run its programs by seccomp, so it runs them by "
+            "ptrace: the same results, several times slower"
+        )
+    return None
+
+
+def _probe(program: Program) -> Guest:
+    said = []
+    answers = _ANSWER_FORMAT in Path(program.path).read_bytes()
+    for userspace in _USERSPACES:
+        guest = Guest(program.path, userspace=userspace, answers=answers)
+        with one_cpu() as cpu, scratch_box() as box:
+            ended = boot(replace(guest, memory="256M"), ("echo", _HELLO), {}, box, 1, cpu, _PROBE_LIMIT_S)
+        if _HELLO in ended.console:  # the kernel then gives up, because its first process ended
+            return guest
+        lines = ended.console.strip().splitlines()
+        said.append(f"{userspace}: {lines[-1] if lines else ended.reason or 'it said nothing'}")
+    raise MachineError(
+        f"the guest's kernel {program.path} does not boot here ({'; '.join(said)})",
+        f"name a User-Mode Linux kernel by LONGLOOK_KERNEL, or unset it and: longlook setup kernel; {_LIVE}",
+    )
+
+
+def _policy() -> list[str]:
+    """What this process may do as its seccomp filters see it: a record of one container says nothing of another."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return [line for line in lines if line.startswith(("Seccomp", "NoNewPrivs"))]
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

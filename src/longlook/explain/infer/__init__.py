@@ -1,0 +1,15 @@
+"""State machines inferred from traces (docs/infer.md)::
+
+    from longlook.explain.infer import MachineInference
+
+    inference = MachineInference().fit([[("init", 0), ("slow_start", 1_000)], …])
+    inference.machine_.states, inference.invariants_
+    svg = draw(inference.machine_, "quic-go")
+
+Everything here is pure but `program`, which runs longlook-trace.
+"""
+
+from longlook.explain.infer.inference import MachineInference
+from longlook.explain.infer.machine import Invariant, Machine, Relation, State, Transition
+
+__all__ = ["Invariant", "Machine", "MachineInference", "Relation", "State", "Transition"]

@@ -1,0 +1,38 @@
+"""Inference in the manner of scikit-learn: parameters in the constructor, `fit`, and attributes that end in `_`."""
+
+from collections.abc import Sequence
+from typing import Self
+
+from longlook.core.errors import LonglookError
+from longlook.explain.infer import check, program
+from longlook.explain.infer.machine import Invariant, Machine, Relation
+from longlook.explain.infer.traces import Traces, as_table
+
+
+class MachineInference:
+    """Infers the smallest state machine that keeps every temporal invariant of a set of traces.
+
+    `relations` are those whose invariants are mined and kept: all three by default; of none, each name is one state.
+    `check` proves each machine by code that shares nothing with the program that inferred it
+    (`longlook.explain.infer.check`); LonglookError where the proof fails. After `fit`, `machine_` is the machine and
+    `invariants_` are those that were mined, all of which it keeps.
+    """
+
+    machine_: Machine
+    invariants_: tuple[Invariant, ...]
+
+    def __init__(self, *, relations: Sequence[str] = tuple(Relation), check: bool = True) -> None:
+        self.relations = relations
+        self.check = check
+
+    def fit(self, traces: Traces) -> Self:
+        """Infer from traces: sequences of (name, time in ns), or a table; InputError where they are none."""
+        table = as_table(traces)
+        machine = program.infer(table, [Relation(name) for name in self.relations])
+        if self.check and (flaws := check.flaws(machine, table)):
+            raise LonglookError(
+                f"{len(flaws)} flaws in the inferred machine, the first: {flaws[0]}",
+                "this is an error of Longlook: report it with the traces",
+            )
+        self.machine_, self.invariants_ = machine, machine.invariants
+        return self

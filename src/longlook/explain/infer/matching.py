@@ -1,0 +1,74 @@
+"""Which states of two machines are the same: those of one name, and where several carry it, those of like context."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from longlook.explain.infer.machine import END, START, Machine, State
+
+Context = frozenset[tuple[str, str]]
+"""What the machine says of a state: (`follows` or `precedes`, and `always` or `sometimes`, joined; name)."""
+
+
+def matched(a: Machine, b: Machine) -> list[tuple[State | None, State | None]]:
+    """Pairs of states, the beginning and the end first; a state that has no counterpart stands with None.
+
+    Of the states of one name, those are paired whose contexts agree most in sum: which names come before and behind
+    the state on all of its paths, on some, or on none. Equals are told apart by their shares of all visits.
+    """
+    pairs: list[tuple[State | None, State | None]] = [(a.states[end], b.states[end]) for end in (START, END)]
+    contexts = [(machine, contexts_of(machine)) for machine in (a, b)]
+    for name in dict.fromkeys(state.name for machine in (a, b) for state in machine.states if state.name is not None):
+        ours, theirs = ([state for state in machine.states if state.name == name] for machine in (a, b))
+        likeness = np.array(
+            [[_likeness(contexts[0], one, contexts[1], other) for other in theirs] for one in ours]
+        ).reshape(len(ours), len(theirs))
+        rows, columns = linear_sum_assignment(likeness, maximize=True)
+        pairs += [(ours[row], theirs[column]) for row, column in zip(rows, columns, strict=True)]
+        pairs += [(one, None) for place, one in enumerate(ours) if place not in set(rows.tolist())]
+        pairs += [(None, other) for place, other in enumerate(theirs) if place not in set(columns.tolist())]
+    return pairs
+
+
+def _likeness(
+    ours: tuple[Machine, Mapping[int, Context]], one: State, theirs: tuple[Machine, Mapping[int, Context]], other: State
+) -> float:
+    """From 0 to 1 by contexts; visits only decide between equals."""
+    mine, its = ours[1][one.id], theirs[1][other.id]
+    shares = [state.visits / max(1, machine.events) for machine, state in ((ours[0], one), (theirs[0], other))]
+    agreeing = len(mine & its) / len(mine | its) if mine | its else 1.0
+    return agreeing - 1e-6 * abs(shares[0] - shares[1])
+
+
+def contexts_of(machine: Machine) -> dict[int, Context]:
+    """Per state, which names can and which must come before it and behind it."""
+    behind = _around(machine, [(t.source, t.target) for t in machine.transitions], START, "follows")
+    before = _around(machine, [(t.target, t.source) for t in machine.transitions], END, "precedes")
+    return {state.id: behind[state.id] | before[state.id] for state in machine.states}
+
+
+def _around(machine: Machine, steps: Sequence[tuple[int, int]], begin: int, word: str) -> dict[int, Context]:
+    next_of: list[list[int]] = [[] for _ in machine.states]
+    for source, target in steps:
+        next_of[source].append(target)
+    found: dict[int, set[tuple[str, str]]] = {state.id: set() for state in machine.states}
+    everywhere = _reached(next_of, [begin], set())
+    for name in sorted({state.name for state in machine.states if state.name is not None}):
+        named = {state.id for state in machine.states if state.name == name}
+        for state in _reached(next_of, named, set()):
+            found[state].add((f"{word} sometimes", name))
+        for state in everywhere - _reached(next_of, [begin], named) - named:
+            found[state].add((f"{word} always", name))
+    return {state: frozenset(facts) for state, facts in found.items()}
+
+
+def _reached(next_of: Sequence[Sequence[int]], begin: Sequence[int] | set[int], without: set[int]) -> set[int]:
+    found: set[int] = set()
+    open_states = list(begin)
+    while open_states:
+        for state in next_of[open_states.pop()]:
+            if state not in found and state not in without:
+                found.add(state)
+                open_states.append(state)
+    return found

@@ -1,0 +1,29 @@
+"""Runs `longlook-trace infer`: the one module here with an effect."""
+
+import json
+import subprocess
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from longlook.core.errors import InputError, LonglookError
+from longlook.core.programs import trace_program
+from longlook.explain.infer.machine import Machine, Relation
+
+
+def infer(table: pa.Table, relations: Sequence[Relation]) -> Machine:
+    """The machine of the traces in a table (`traces.SCHEMA`) that keeps the invariants of some relations.
+
+    InputError where they are no traces.
+    """
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    command = [trace_program().path, "infer", "-", "--relations", *relations]
+    done = subprocess.run(command, input=memoryview(sink.getvalue()), capture_output=True, check=False)
+    if done.returncode == 0:
+        return Machine.from_json(done.stdout)
+    lines = [line for line in done.stdout.decode(errors="replace").splitlines() if line.startswith("{")]
+    said = json.loads(lines[-1]) if lines else {"reason": done.stderr.decode(errors="replace").strip(), "hint": None}
+    kind = InputError if done.returncode == InputError.exit_code else LonglookError
+    raise kind(said["reason"] or f"longlook-trace ended with status {done.returncode}", said["hint"])

@@ -1,0 +1,178 @@
+"""What people name as traces → sets of traces, one machine each (docs/infer.md)."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from longlook.core.errors import InputError
+from longlook.core.run_folder import RunFolder
+from longlook.explain.infer import logs
+from longlook.explain.infer.machine import Machine
+from longlook.explain.infer.traces import as_table
+from longlook.timeline.events import EventKind, Events, among
+from longlook.timeline.normalise.rows import Rows
+from longlook.timeline.normalise.sender import COLUMNS
+from longlook.timeline.normalise.states import find_states
+
+EVENTS = "events.parquet"
+VANTAGES = ("client", "server")
+_COLUMNS = ("time_ns", "vantage", "kind", "priming", "flow", "name")
+_STATES = (EventKind.STATE, EventKind.CONGESTION_STATE)
+
+Named = dict[str, list[tuple[str | None, int]]]
+
+
+@dataclass(frozen=True)
+class TraceSet:
+    """Traces that belong together, as rows of `infer.traces.SCHEMA`; or a machine that was inferred before."""
+
+    title: str
+    traces: pa.Table | None
+    machine: Machine | None = None
+    warnings: tuple[str, ...] = ()
+    separate: bool = False
+    """Whether it is a machine's own: an arm of a run, or a machine already."""
+
+
+def read_sets(names: Sequence[str], vantage: str | None = None, *, together: bool = False) -> list[TraceSet]:
+    """The sets that some paths name: one for each arm of a run folder, and one for all other traces.
+
+    `names` are run folders, or one arm of one as RUN:ARM; trials' folders; events.parquet; traces as programs wrote
+    them; CSV and JSON-lines logs; machines. `vantage`: the end whose traces count, in folders of runs and trials.
+    """
+    sets = [found for name in names for found in _sets(name, vantage)]
+    if together:
+        return [joined(sets)]
+    others = [one for one in sets if not one.separate]
+    return [*(one for one in sets if one.separate), *([joined(others)] if others else [])]
+
+
+def read_one(name: str, vantage: str | None = None) -> TraceSet:
+    """Everything that one path names, as one set."""
+    return joined(list(_sets(name, vantage)))
+
+
+def joined(sets: Sequence[TraceSet]) -> TraceSet:
+    """Several sets as one."""
+    if len(sets) == 1:
+        return sets[0]
+    if any(one.traces is None for one in sets):
+        raise InputError("a machine cannot be joined with others", "name the traces that it was inferred from")
+    title = ", ".join(one.title for one in sets[:3]) + (f" and {len(sets) - 3} more" if len(sets) > 3 else "")
+    tables = [one.traces for one in sets if one.traces is not None]
+    return TraceSet(title, as_table(pa.concat_tables(tables)), warnings=tuple(w for one in sets for w in one.warnings))
+
+
+def _sets(name: str, vantage: str | None) -> Iterator[TraceSet]:
+    path, arm = Path(name), None
+    if not path.exists() and ":" in name:
+        path, arm = Path(name.rpartition(":")[0]), name.rpartition(":")[2]
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder", "name a trace, a trial's folder or a run folder")
+    if (path / "manifest.json").is_file():
+        yield from _run_sets(path, arm, vantage)
+    elif path.is_dir():
+        yield _of_events(path / EVENTS, path.name, vantage)
+    else:
+        yield _of_file(path, vantage)
+
+
+def _run_sets(path: Path, arm: str | None, vantage: str | None) -> Iterator[TraceSet]:
+    folder = RunFolder.open(path)
+    plan = folder.plan
+    arms = list(dict.fromkeys(trial.arm for trial in plan.trials))
+    if arm is not None and arm not in arms:
+        raise InputError(f"{path} has no arm {arm}", f"its arms: {', '.join(arms)}")
+    for one in arms if arm is None else [arm]:
+        traces: Named = {}
+        for trial in plan.trials:
+            events = folder.trials / trial.id / EVENTS
+            if trial.arm == one and events.is_file():
+                traces |= _traces(events, f"{trial.id[:10]} ", vantage or "server")
+        if not traces:
+            raise InputError(
+                f"{path}: no trial of arm {one} has events of its {vantage or 'server'}'s states",
+                "run the study with [capture] qlog = true or tcp = true, or choose another --vantage",
+            )
+        yield TraceSet(f"{path.resolve().name}: {one}", as_table(traces), separate=True)
+
+
+def _of_file(path: Path, vantage: str | None) -> TraceSet:
+    if path.suffix == ".parquet":
+        return _of_events(path, path.parent.name if path.name == EVENTS else path.stem, vantage)
+    if (machine := _machine(path)) is not None:
+        return TraceSet(path.stem, None, machine, separate=True)
+    if logs.is_log(path):
+        table, warnings = logs.read_log(path)
+        return TraceSet(path.stem, table, warnings=warnings)
+    return _of_trace(path)
+
+
+def _machine(path: Path) -> Machine | None:
+    """A machine that was written before; None where the file is something else."""
+    if path.suffix != ".json":
+        return None
+    try:
+        document = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return None
+    is_machine = isinstance(document, dict) and {"stays", "steps", "states"} <= document.keys()
+    return Machine.from_document(document) if is_machine else None
+
+
+def _of_events(path: Path, title: str, vantage: str | None) -> TraceSet:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file", "the trial captured no trace: run with [capture] qlog or tcp")
+    traces = _traces(path, "", vantage) if vantage else _traces(path, "", "server") or _traces(path, "", "client")
+    if not traces:
+        raise InputError(f"{path}: no rows of states", "choose another --vantage, or capture traces of the sender")
+    return TraceSet(title, as_table(traces))
+
+
+def _traces(path: Path, prefix: str, vantage: str) -> Named:
+    """Per connection of one vantage, the states that it entered; it ends with its last event of any kind."""
+    table = Events.read(path, _COLUMNS).table
+    chosen = pc.and_(among(table["vantage"], [vantage]), pc.invert(table["priming"]))
+    table = table.filter(chosen)
+    found: Named = {}
+    for flow in pc.unique(table["flow"].cast(pa.string())).to_pylist():
+        flows = table["flow"].cast(pa.string())
+        rows = table.filter(pc.is_null(flows) if flow is None else pc.equal(flows, flow))
+        for kind in _STATES:
+            states = rows.filter(among(rows["kind"], [kind]))
+            if states.num_rows:
+                names = states["name"].cast(pa.string()).to_pylist()
+                entered = list(zip(names, states["time_ns"].to_pylist(), strict=True))
+                events = [(name, at) for name, at in entered if name is not None]
+                found[f"{prefix}{vantage} {flow or 'unknown flow'}"] = [
+                    *events,
+                    (None, pc.max(rows["time_ns"]).as_py()),
+                ]
+                break
+    return found
+
+
+def _of_trace(path: Path) -> TraceSet:
+    """A trace as a program wrote it: decoded, and its states found."""
+    from longlook.timeline.decode import decode_trace
+
+    table, account = decode_trace(path, "server")
+    traces: Named = {}
+    connection = table["connection"].to_numpy()
+    for number in np.unique(connection).tolist():
+        rows = table.filter(pa.array(connection == number))
+        states = find_states(Rows.of(rows, COLUMNS), str(account.get("format")))
+        events: list[tuple[str | None, int]] = [
+            (str(state), at) for state, at in zip(states.states, states.times_ns, strict=True)
+        ]
+        if events:
+            traces[f"{path.name} {number}"] = [*events, (None, states.end_ns)]
+    if not traces:
+        raise InputError(f"{path}: no states can be found in it", "it has no metrics of a sender, or no events at all")
+    warnings = tuple(f"{path}, line {w.get('line')}: {w['problem']}" for w in account.get("warnings", ()))
+    return TraceSet(path.name.removesuffix(".gz").rpartition(".")[0] or path.name, as_table(traces), warnings=warnings)

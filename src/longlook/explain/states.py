@@ -1,0 +1,130 @@
+"""Time in each state over the rounds of a cell, by arm, and how two arms differ in it. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from longlook.analysis.stats.procedures import adjust, paired
+from longlook.core.model import Contrast
+from longlook.timeline.states import State
+
+STATE_COLUMNS = ("trial_id", "cell_id", "arm", "round", "vantage", "state", "source", "time_s", "visits")
+"""Of `states.parquet`, as far as they are read here."""
+
+
+@dataclass(frozen=True)
+class StateTime:
+    """One arm's time in one state: means over `n` rounds. The interval is Student's, None with a single round."""
+
+    arm: str
+    state: str
+    sources: tuple[str, ...]
+    n: int
+    share_pct: float
+    low_pct: float | None
+    high_pct: float | None
+    time_s: float
+    visits: float
+
+
+@dataclass(frozen=True)
+class StateDifference:
+    """Contender less baseline, in percentage points of the connection's time, over `n` rounds with both.
+
+    `p` is the paired t-test's, `p_adjusted` corrects it for all states of the cell.
+    """
+
+    state: str
+    n: int
+    points: float
+    low: float | None
+    high: float | None
+    p: float | None
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True)
+class StateTimes:
+    """Of one cell, in the order of the vocabulary and of the study's arms."""
+
+    times: tuple[StateTime, ...]
+    differences: tuple[StateDifference, ...]
+    contrast: Contrast | None
+
+
+def time_in_states(
+    table: pd.DataFrame,
+    cell_id: str,
+    arms: Sequence[str],
+    contrast: Contrast | None,
+    *,
+    vantage: str,
+    confidence: float,
+    correction: str,
+) -> StateTimes:
+    """Shares of time of each arm's senders at `vantage`; all connections of a trial count together.
+
+    A state that a round did not enter has a share of 0 in it. Rounds whose trial has no states do not count.
+    """
+    own = table[(table["cell_id"] == cell_id) & (table["vantage"].astype(str) == vantage)]
+    entered = [str(state) for state in State if (own["state"].astype(str) == state).any()]
+    shares = {arm: _shares(own[own["arm"].astype(str) == arm], entered) for arm in arms}
+    times = [
+        _time(own, arm, state, shares[arm], confidence) for state in entered for arm in arms if len(shares[arm]) > 0
+    ]
+    return StateTimes(tuple(times), tuple(_differences(shares, entered, contrast, confidence, correction)), contrast)
+
+
+def _shares(rows: pd.DataFrame, states: Sequence[str]) -> pd.DataFrame:
+    """Percent of the time by round (rows) and state (columns)."""
+    spent = rows.assign(state=rows["state"].astype(str)).pivot_table(
+        index="round", columns="state", values="time_s", aggfunc="sum", fill_value=0.0
+    )
+    whole = spent.sum(axis=1)
+    return spent.reindex(columns=list(states), fill_value=0.0).div(whole.where(whole > 0), axis=0).mul(100).dropna()
+
+
+def _time(own: pd.DataFrame, arm: str, state: str, shares: pd.DataFrame, confidence: float) -> StateTime:
+    rows = own[(own["arm"].astype(str) == arm) & (own["state"].astype(str) == state)]
+    found = paired(shares[state].to_numpy(np.float64), 0.0, confidence)
+    rounds = len(shares)
+    return StateTime(
+        arm=arm,
+        state=state,
+        sources=tuple(sorted(rows["source"].astype(str).unique())),
+        n=rounds,
+        share_pct=found.mean,
+        low_pct=found.low,
+        high_pct=found.high,
+        time_s=float(rows["time_s"].sum()) / rounds,
+        visits=float(rows["visits"].sum()) / rounds,
+    )
+
+
+def _differences(
+    shares: dict[str, pd.DataFrame],
+    states: Sequence[str],
+    contrast: Contrast | None,
+    confidence: float,
+    correction: str,
+) -> list[StateDifference]:
+    if contrast is None or not {contrast.baseline, contrast.contender} <= shares.keys():
+        return []
+    baseline, contender = shares[contrast.baseline], shares[contrast.contender]
+    rounds = baseline.index.intersection(contender.index)
+    if rounds.empty:
+        return []
+    found = [
+        paired((contender.loc[rounds, state] - baseline.loc[rounds, state]).to_numpy(np.float64), 0.0, confidence)
+        for state in states
+    ]
+    tested = [item.p for item in found if item.p is not None]
+    adjusted = iter(adjust(tested, correction))
+    return [
+        StateDifference(
+            state, len(rounds), item.mean, item.low, item.high, item.p, None if item.p is None else next(adjusted)
+        )
+        for state, item in zip(states, found, strict=True)
+    ]

@@ -1,0 +1,163 @@
+"""Pid 1 of a guest: makes the kernel a laboratory, runs the jobs in it, and switches the machine off.
+
+The working directory of the guest's kernel on the host, its box, is the one place that the guest can write to. In it
+`order.json` says what to do, and each job's folder is copied to it under the job's number as soon as it is finished.
+Everything else is the host's root, read-only under a layer in memory. Light imports only.
+
+`error.json` in the box says why it could not do it: `machine` and `input` errors, or a `bug` with its traceback on the
+console.
+"""
+
+import json
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from longlook.core import codec
+from longlook.core.errors import InputError, LonglookError
+from longlook.core.job import Job
+from longlook.lab.linux import system, view
+from longlook.lab.timing import BOOT_BEAT_NS, Timing
+
+ORDER, ERROR = "order.json", "error.json"
+ENGINE = "virtual"
+
+_BOX_ON_HOST = Path("/proc/self/cwd")  # of the kernel, as long as the guest has mounted no /proc of its own
+_STAGE = Path("/tmp")  # noqa: S108  # of the guest: the only folder that every host has
+HOME = Path("/run/longlook")
+BOX = HOME / "box"
+_SETTINGS: Mapping[str, str] = {
+    "net/core/rmem_max": "16777216",  # as QUIC stacks ask for, and as doctor advises on a host
+    "net/core/wmem_max": "16777216",
+}
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a guest is to do: jobs, one after another, in an environment."""
+
+    jobs: tuple[Job, ...]
+    environment: Mapping[str, str]
+    exact: bool
+    shown: tuple[str, ...] = ()  # folders of the host that the guest's own file systems would hide
+
+
+def main() -> None:
+    """Entry point; does not return."""
+    live_as_init(_run_jobs)
+
+
+def live_as_init(work: Callable[[Order], None]) -> None:
+    """A whole life of pid 1: make the machine ready, do the work, tell what went wrong, switch off."""
+    try:
+        work(_enter())
+    except LonglookError as error:
+        _complain("input" if isinstance(error, InputError) else "machine", error.message, error.hint)
+    except BaseException as error:
+        traceback.print_exc()
+        _complain("bug", f"{type(error).__name__}: {error}", None)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.sync()
+        system.power_off()
+
+
+def _complain(kind: str, message: str, hint: str | None) -> None:
+    with suppress(OSError):  # a full disk, which the host notices by itself
+        (BOX / ERROR).write_text(json.dumps({"kind": kind, "message": message, "hint": hint}))
+
+
+def _enter() -> Order:
+    order = codec.decode(Order, json.loads((_BOX_ON_HOST / ORDER).read_text()))
+    new = _make_root()
+    view.show(order.shown, new, _STAGE)
+    home = new / HOME.relative_to("/")
+    for name in ("box", "www", "tls", "scratch"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    system.mount("box", str(home / "box"), "hostfs", 0, str(_BOX_ON_HOST))
+    os.chroot(new)
+    os.chdir("/")
+    for name in list(os.environ):
+        if name not in order.environment:
+            del os.environ[name]
+    os.environ.update(order.environment)
+    for key, value in _SETTINGS.items():
+        Path("/proc/sys", key).write_text(value)
+    return order
+
+
+def _make_root() -> Path:
+    """The host's root under a layer in memory, with file systems of the guest's own kernel in it."""
+    system.mount("stage", str(_STAGE), "tmpfs", 0)
+    upper, work, new = (_STAGE / name for name in ("upper", "work", "new"))
+    for folder in (upper, work, new):
+        folder.mkdir()
+    system.mount("root", str(new), "overlay", 0, f"lowerdir=/,upperdir={upper},workdir={work}")
+    for name, kind in (("proc", "proc"), ("sys", "sysfs"), ("dev", "devtmpfs"), ("run", "tmpfs"), ("tmp", "tmpfs")):
+        (new / name).mkdir(exist_ok=True)
+        system.mount(name, str(new / name), kind, 0)
+    for name, kind in (("pts", "devpts"), ("shm", "tmpfs")):
+        (new / "dev" / name).mkdir()
+        system.mount(name, str(new / "dev" / name), kind, 0)
+    (new / "tmp").chmod(0o1777)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        (new / "dev" / name).symlink_to(f"/proc/self/fd/{number}")
+    (new / "dev" / "fd").symlink_to("/proc/self/fd")
+    return new
+
+
+def _run_jobs(order: Order) -> None:
+    from longlook.core import registry
+    from longlook.lab.laboratory import Laboratory
+
+    registry.load("stacks")  # before any trial's time begins
+    timing = Timing(ENGINE, virtual=True, exact=order.exact)
+    laboratory = Laboratory(HOME / "scratch", "guest", timing)
+    timing.align(BOOT_BEAT_NS)
+    for number, job in enumerate(order.jobs):
+        folder = HOME / "trial"
+        folder.mkdir()
+        with _bound(job.content.root, HOME / "www"), _bound(str(Path(job.identity.key).parent), HOME / "tls"):
+            laboratory.run(_at_home(job, folder))
+        hand_over(folder, BOX / str(number))
+    laboratory.close()
+
+
+@contextmanager
+def _bound(source: str, target: Path) -> Iterator[None]:
+    system.mount(source, str(target), None, system.MS_BIND)
+    try:
+        yield
+    finally:
+        system.unmount(str(target))
+
+
+def _at_home(job: Job, folder: Path) -> Job:
+    """The job with the guest's own paths, which are the same on every host, in every file that it leaves."""
+    tls = HOME / "tls"
+    identity = replace(
+        job.identity, **{name: str(tls / Path(getattr(job.identity, name)).name) for name in _IDENTITY_FILES}
+    )
+    return replace(job, folder=str(folder), identity=identity, content=replace(job.content, root=str(HOME / "www")))
+
+
+_IDENTITY_FILES = ("ca", "certificate", "key")
+
+
+def hand_over(folder: Path, target: Path) -> None:
+    """Copy to the host, `run.json` last: where it is, all is."""
+    partial = target.with_name(f"{target.name}.partial")
+    shutil.copytree(folder, partial)
+    os.sync()
+    partial.rename(target)
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""A share of one CPU for the programs that are started in it: a client as slow as a phone.
+
+The kernel's own bandwidth control (CFS) hands out the share every 10 ms: at its default of 100 ms a program that has
+used up its share stands still for so long that the network, not the CPU, would seem to have stalled. It hands out no
+less than 1 ms at a time, so shares below 10 % have a longer period. A control group is the one thing of a laboratory
+that its namespaces do not hold, so its name carries the laboratory's marker, and `clear` finds what a killed one left.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from longlook.core.errors import MachineError
+
+PERIOD_US, LEAST_QUOTA_US = 10_000, 1_000
+ROOT = Path("/sys/fs/cgroup")
+_HINT = "run as root where cgroups can be written (a container needs them mounted read-write), or leave out client_cpu"
+
+
+def quota(share: float) -> tuple[int, int]:
+    """Microseconds of CPU in each period of so many microseconds."""
+    if PERIOD_US * share >= LEAST_QUOTA_US:
+        return round(PERIOD_US * share), PERIOD_US
+    return LEAST_QUOTA_US, round(LEAST_QUOTA_US / share)
+
+
+@dataclass(frozen=True)
+class Controller:
+    """Where groups with a CPU quota can be made, and which of the two interfaces of the kernel it has."""
+
+    folder: Path
+    version: int
+
+    def members(self, group: Path) -> Path:
+        """The file that moves a process into a group."""
+        return group / "cgroup.procs"
+
+    def limit(self, group: Path, share: float) -> None:
+        """Let a group have a share of one CPU."""
+        quota_us, period_us = quota(share)
+        if self.version == 2:
+            (group / "cpu.max").write_text(f"{quota_us} {period_us}")
+        else:
+            (group / "cpu.cfs_period_us").write_text(str(period_us))
+            (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+
+
+def controller(root: Path = ROOT) -> Controller:
+    """The CPU controller of this machine; MachineError where there is none."""
+    if (root / "cpu" / "cpu.cfs_quota_us").exists():
+        return Controller(root / "cpu", 1)
+    for folder in (root, root / "unified"):
+        enabled = folder / "cgroup.subtree_control"
+        if enabled.exists() and "cpu" in enabled.read_text().split():
+            return Controller(folder, 2)
+    raise MachineError(f"no CPU quota here: no cpu controller below {root}", _HINT)
+
+
+class CpuQuota:
+    """A group with a share of one CPU. Programs are started `inside`; `close` once all of them have ended."""
+
+    def __init__(self, marker: str, name: str, share: float, root: Path = ROOT) -> None:
+        self._controller = controller(root)
+        self._folder = self._controller.folder / f"{_prefix(marker)}{name}"
+        try:
+            self._folder.mkdir()
+            self._controller.limit(self._folder, share)
+        except OSError as error:
+            self.close()
+            raise MachineError(f"no CPU quota here: {error}", _HINT) from error
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Be a member for as long as it takes to start a program: it and all its children then are, from the start."""
+        home = self._controller.members(_own_group(self._controller))
+        try:
+            self._controller.members(self._folder).write_text("0")
+        except OSError as error:
+            raise MachineError(f"no CPU quota here: {error}", _HINT) from error
+        try:
+            yield
+        finally:
+            home.write_text("0")
+
+    def throttled(self) -> dict[str, float]:
+        """How often, and for how many seconds in all CPUs together, the kernel held the members back so far."""
+        said = dict(line.split() for line in (self._folder / "cpu.stat").read_text().splitlines())
+        held_s = int(said["throttled_usec"]) / 1e6 if "throttled_usec" in said else int(said["throttled_time"]) / 1e9
+        return {"client_cpu_periods_throttled": float(said["nr_throttled"]), "client_cpu_throttled_s": held_s}
+
+    def close(self) -> None:
+        """Remove the group. Members that still run keep it there until `clear`."""
+        with suppress(OSError):
+            self._folder.rmdir()
+
+
+def clear(marker: str, root: Path = ROOT) -> None:
+    """Remove what the laboratory of this marker left, once its programs have ended."""
+    with suppress(MachineError):
+        for folder in controller(root).folder.glob(f"{_prefix(marker)}*"):
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _prefix(marker: str) -> str:
+    return f"longlook-{marker}-"
+
+
+def _own_group(found: Controller) -> Path:
+    """The group that this process is in now; the top one where its own cannot be seen from here."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, place = line.split(":", maxsplit=2)
+        if ("cpu" in controllers.split(",")) if found.version == 1 else controllers == "":
+            group = found.folder / place.lstrip("/")
+            return group if found.members(group).exists() else found.folder
+    return found.folder

@@ -1,0 +1,99 @@
+"""A network namespace of the laboratory: anonymous, held by a descriptor, gone when the last holder is."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from longlook.lab.linux import system
+from longlook.lab.linux.netlink import IPRoute
+
+TCP_BUFFER_BYTES = 64 << 20
+"""How far TCP's windows may grow unless a trial says otherwise: beyond any link's product."""
+
+_SETTINGS: Mapping[str, str] = {
+    "net/ipv6/conf/all/disable_ipv6": "1",
+    "net/ipv6/conf/default/disable_ipv6": "1",
+    "net/ipv4/tcp_rmem": f"4096 131072 {TCP_BUFFER_BYTES}",
+    "net/ipv4/tcp_wmem": f"4096 65536 {TCP_BUFFER_BYTES}",
+    "net/ipv4/tcp_no_metrics_save": "1",
+    "net/ipv4/ip_local_port_range": "32768 60999",
+}
+"""Made inside each namespace, whatever the host has; UDP buffer limits belong to the host alone (docs/lab.md)."""
+
+
+class Namespace:
+    """An empty, quiet network namespace with loopback up. Close it; a context manager does."""
+
+    def __init__(self) -> None:
+        self.descriptor = system.new_network_namespace()
+        try:
+            with self.inside():
+                for key, value in _SETTINGS.items():
+                    _write_setting(key, value)
+                self.netlink: Any = IPRoute()  # type: ignore[no-untyped-call]
+        except BaseException:
+            os.close(self.descriptor)
+            raise
+        self.netlink.link("set", index=1, state="up")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Run a block in this namespace; programs started in it stay there."""
+        with system.inside(self.descriptor):
+            yield
+
+    def index(self, device: str) -> int:
+        """The interface's number here."""
+        return int(self.netlink.link_lookup(ifname=device)[0])
+
+    def drops(self, device: str) -> dict[str, int]:
+        """`tx_dropped`, `rx_dropped`, `tx_errors`, `rx_errors` of a device."""
+        (link,) = self.netlink.link("get", index=self.index(device))
+        counters = link.get_attr("IFLA_STATS64")
+        return {name: int(counters[name]) for name in ("tx_dropped", "rx_dropped", "tx_errors", "rx_errors")}
+
+    def udp_errors(self) -> int:
+        """UDP datagrams this namespace received and threw away for want of buffer.
+
+        Not `InErrors`: that counts bad checksums and lengths too, which is what a link that corrupts packets is for.
+        """
+        with self.inside():
+            lines = Path("/proc/thread-self/net/snmp").read_text().splitlines()
+        names, values = (line.split()[1:] for line in lines if line.startswith("Udp:"))
+        counters = dict(zip(names, values, strict=True))
+        return sum(int(counters.get(name, 0)) for name in ("RcvbufErrors", "MemErrors"))
+
+    def close(self) -> None:
+        """Let go of it. The kernel destroys it with its devices once its programs have ended too."""
+        self.netlink.close()
+        os.close(self.descriptor)
+
+
+class CurrentNamespace(Namespace):
+    """The namespace that this thread is in, as it is: nothing in it is set."""
+
+    def __init__(self) -> None:
+        self.descriptor = system.network_namespace()
+        try:
+            self.netlink = IPRoute()  # type: ignore[no-untyped-call]
+        except BaseException:
+            os.close(self.descriptor)
+            raise
+
+
+def _write_setting(key: str, value: str) -> None:
+    path = Path("/proc/sys") / key
+    if key.startswith("net/ipv6/") and not path.exists():
+        return  # a kernel without IPv6 has nothing to turn off
+    path.write_text(value)

@@ -1,0 +1,49 @@
+"""What of the host a guest would not see because file systems of its own lie over it, and how it is shown."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from longlook.core.errors import MachineError
+from longlook.lab.linux import system
+
+HIDDEN = ("/tmp", "/run", "/dev/shm")  # noqa: S108
+"""The guest's own, empty when it starts; folders of the host can be laid into them."""
+
+_NEVER_SHOWN = ("/proc", "/sys", "/dev")
+
+
+def hidden_folders(needed: Iterable[str]) -> tuple[str, ...]:
+    """The folders that hold what is needed and hidden, the outermost ones only. Paths that are not there need nothing.
+
+    A symbolic link counts with both its ends. MachineError for what can never be shown.
+    """
+    found: set[str] = set()
+    for name in needed:
+        for path in {os.path.abspath(name), os.path.realpath(name)}:  # noqa: PTH100 (the links of its parents stay)
+            if not os.path.lexists(path):
+                continue
+            if any(_is_below(path, top) for top in HIDDEN):
+                found.add(path if os.path.isdir(path) else os.path.dirname(path))  # noqa: PTH112, PTH120
+            elif any(_is_below(path, top) for top in _NEVER_SHOWN):
+                raise MachineError(
+                    f"{path} lies where a guest has devices and processes of its own",
+                    "move it to an ordinary folder, or run in real time: --engine live",
+                )
+    return tuple(sorted(path for path in found if not any(_is_below(path, other) for other in found - {path})))
+
+
+def show(folders: Sequence[str], root: Path, stage: Path) -> None:
+    """Lay folders of the host into a guest's root, each below a layer in memory, as the rest of the host's root is."""
+    for number, folder in enumerate(folders):
+        lower, upper, work = (stage / f"{part}-{number}" for part in ("shown", "upper", "work"))
+        for place in (lower, upper, work):
+            place.mkdir()
+        target = root / folder.lstrip("/")
+        target.mkdir(parents=True, exist_ok=True)
+        system.mount("shown", str(lower), "hostfs", system.MS_RDONLY, folder)
+        system.mount("shown", str(target), "overlay", 0, f"lowerdir={lower},upperdir={upper},workdir={work}")
+
+
+def _is_below(path: str, top: str) -> bool:
+    return path == top or path.startswith(f"{top}/")

@@ -1,0 +1,58 @@
+"""The recorder of the kernel's TCP beside a trial: `longlook-trace record-tcp` (docs/capture.md).
+
+It is never a reason for a trial to fail: what it cannot record, and that it ended early, is told by `collectors`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from longlook.core.job import Program
+from longlook.lab.process import Process, start, stop
+from longlook.lab.surroundings import Surroundings
+from longlook.lab.topology import Side
+
+FOLDER = "tcp"
+TRACEPOINTS, SOCK_DIAG = "tracepoints", "sock_diag"
+
+
+class TcpRecorder:
+    """A running recorder of both ends. `tcp/client.tcptrace` and `tcp/server.tcptrace` are whole after `finish`."""
+
+    def __init__(
+        self, program: Program, port: int, client: Side, server: Side, surroundings: Surroundings, folder: Path
+    ) -> None:
+        place = folder / FOLDER
+        place.mkdir()
+        argv, descriptors = [program.path, "record-tcp", "--port", str(port)], []
+        for name, side in (("client", client), ("server", server)):
+            descriptor = side.namespace.descriptor
+            argv += [f"--{name}", str(place / f"{name}.tcptrace"), f"--{name}-namespace-fd", str(descriptor)]
+            descriptors.append(descriptor)
+        self.process: Process = start(
+            "tracer",
+            argv,
+            server.namespace,
+            surroundings.environment({}, {}),
+            stdout_log=place / "recorder.jsonl",
+            stderr_log=place / "recorder.stderr",
+            inherit=descriptors,
+        )
+
+    def settled(self) -> bool:
+        """Whether it records, or never will."""
+        return bool(self.process.events("ready")) or self.process.exit is not None
+
+    def finish(self) -> Mapping[str, str]:
+        """Stop it; see `collectors`."""
+        stop(self.process)
+        return collectors(self.process)
+
+
+def collectors(recorder: Process) -> dict[str, str]:
+    """Tracepoints and sock_diag → empty where they were recorded to the end, else the reason in words."""
+    ready, errors = recorder.events("ready"), recorder.events("error")
+    if not recorder.events("summary"):
+        why = str(errors[-1].get("reason")) if errors else f"the recorder ended with {recorder.exit}"
+        return {TRACEPOINTS: why, SOCK_DIAG: why}
+    lacking = {str(entry["what"]): str(entry["why"]) for entry in ready[-1]["unavailable"]}
+    return {TRACEPOINTS: "", SOCK_DIAG: ""} | lacking

@@ -1,0 +1,226 @@
+"""The topology: client — router — server, three network namespaces joined by two veth pairs or two TUN devices.
+
+Client and server share a subnet; the router moves whole packets between its two sides, so no address of it exists.
+"""
+
+import fcntl
+import os
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from longlook.core.errors import MachineError
+from longlook.core.model import Scalar
+from longlook.lab.linux import tcp
+from longlook.lab.linux.namespace import Namespace
+from longlook.lab.linux.netlink import NetlinkError
+from longlook.lab.linux.offload import switch_off
+
+CLIENT_ADDRESS = "10.8.0.1"
+SERVER_ADDRESS = "10.8.0.2"
+SUBNET = "10.8.0.0/24"
+SERVER_PORT = 443
+_MTU_BYTES = 1500
+_QUEUE_PACKETS = 10_000  # of the devices: never the bottleneck
+_LOCK_CONGESTION_CONTROL = 1 << 16  # RTAX_LOCK: bit RTAX_CC_ALGO
+_TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+_NUD_PERMANENT, _SCOPE_LINK, _IFA_F_NOPREFIXROUTE = 0x80, 253, 0x200
+
+PACKET, TUN = "packet", "tun"
+
+
+@dataclass(frozen=True)
+class End:
+    """Names and addresses of one endpoint; `router_device` is the router's, facing it."""
+
+    role: str
+    device: str
+    router_device: str
+    router_mac: str
+    address: str
+    mac: str
+    peer_address: str
+    peer_mac: str
+    subnet: str = SUBNET
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where the client and the server of a flow are."""
+
+    client: str
+    server: str
+
+
+def addresses_of(seat: int) -> Addresses:
+    """Of competing flows each has a pair of its own, odd and even, so that routes can tell them apart."""
+    network = SUBNET.rpartition(".")[0]
+    return Addresses(f"{network}.{2 * seat + 1}", f"{network}.{2 * seat + 2}")
+
+
+_CLIENT_MAC, _SERVER_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
+CLIENT = End("client", "c0", "rc", "02:00:00:00:01:01", CLIENT_ADDRESS, _CLIENT_MAC, SERVER_ADDRESS, _SERVER_MAC)
+SERVER = End("server", "s0", "rs", "02:00:00:00:01:02", SERVER_ADDRESS, _SERVER_MAC, CLIENT_ADDRESS, _CLIENT_MAC)
+
+
+def datapath() -> str:
+    """How packets reach the router: LONGLOOK_DATAPATH, `packet` (AF_PACKET on veths) unless it says `tun`."""
+    choice = os.environ.get("LONGLOOK_DATAPATH", PACKET)
+    if choice not in (PACKET, TUN):
+        raise MachineError(f"LONGLOOK_DATAPATH is {choice!r}", f"use {PACKET} or {TUN}")
+    return choice
+
+
+class Side:
+    """One endpoint's namespace and its device towards the router. Close it before the router's namespace.
+
+    The namespace is a new one unless it is given; a given one is closed all the same.
+    """
+
+    def __init__(self, end: End, router: Namespace, path: str, namespace: Namespace | None = None) -> None:
+        self.end = end
+        self.router = router
+        self.namespace = namespace or Namespace()
+        self.tun: int | None = None
+        try:
+            if path == TUN:
+                self.tun = self._make_tun()
+            else:
+                self._make_veth()
+            self._configure(path)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def set_tcp(self, algorithm: str | None, settings: Mapping[str, Scalar]) -> None:
+        """Make TCP use `algorithm` towards the peer, and refuse any other to programs; None: the kernel's default.
+
+        `settings` are those of `Trial.tcp`.
+
+        A route's locked congestion control is the one way that works everywhere: outside the initial namespace the
+        sysctl takes unrestricted algorithms only, and a program's own choice would need a privilege.
+        """
+        tcp.apply(self.namespace, self.end.device, settings)
+        self._route(self.end.subnet, self.end.address, algorithm, tcp.route_metrics(settings))
+
+    def _route(self, to: str, source: str, algorithm: str | None, metrics: dict[str, Any]) -> None:
+        if algorithm is not None:
+            metrics |= {"cc_algo": algorithm, "lock": _LOCK_CONGESTION_CONTROL}
+        try:
+            self.namespace.netlink.route(
+                "replace",
+                dst=to,
+                oif=self.namespace.index(self.end.device),
+                scope=_SCOPE_LINK,
+                prefsrc=source,
+                **({"metrics": metrics} if metrics else {}),
+            )
+        except NetlinkError as error:
+            available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().strip()
+            raise MachineError(
+                f"this kernel cannot use the congestion control {algorithm!r}: {error}",
+                f"it has: {available}; load the module (modprobe tcp_{algorithm}) or choose one of these",
+            ) from error
+
+    def add_seat(self, own: str, peer: str, algorithm: str | None, initial_window_packets: int | None) -> None:
+        """Give this side another address, from which it talks to one of the other's with a TCP of its own.
+
+        Its own are congestion control and initial window, which routes have; all else of TCP is the namespace's.
+        """
+        window = {} if initial_window_packets is None else {"initial_window_packets": initial_window_packets}
+        index = self.namespace.index(self.end.device)
+        if own != self.end.address:
+            self.namespace.netlink.addr("add", index=index, address=own, prefixlen=32)
+        if self.tun is None and peer != self.end.peer_address:
+            self._know_neighbour(index, peer)
+        self._route(f"{peer}/32", own, algorithm, tcp.route_metrics(window))
+
+    def drain(self) -> None:
+        """Throw away what a TUN device queued while nobody read it."""
+        if self.tun is None:
+            return
+        while True:
+            try:
+                os.read(self.tun, 2 * _MTU_BYTES)
+            except BlockingIOError:
+                return
+
+    def drops(self) -> int:
+        """Packets that vanished outside the router on this side, in either direction, since the side was made."""
+        total = sum(self.namespace.drops(self.end.device).values())
+        if self.tun is None:
+            # What the router receives is consumed by its packet socket; the kernel counts its own copy as unwanted.
+            towards = self.router.drops(self.end.router_device)
+            total += towards["tx_dropped"] + towards["tx_errors"] + towards["rx_errors"]
+        return total
+
+    def close(self) -> None:
+        """Remove the devices and let go of the namespace."""
+        if self.tun is not None:
+            os.close(self.tun)
+        self.namespace.close()
+
+    def _make_veth(self) -> None:
+        self.namespace.netlink.link(
+            "add",
+            ifname=self.end.device,
+            kind="veth",
+            address=self.end.mac,
+            mtu=_MTU_BYTES,
+            txqlen=_QUEUE_PACKETS,
+            peer={
+                "ifname": self.end.router_device,
+                "address": self.end.router_mac,
+                "net_ns_fd": self.router.descriptor,
+                "mtu": _MTU_BYTES,
+                "txqlen": _QUEUE_PACKETS,
+            },
+        )
+        with self.router.inside():
+            switch_off(self.end.router_device)
+        index = self.router.index(self.end.router_device)
+        self.router.netlink.link("set", index=index, state="up")
+
+    def _make_tun(self) -> int:
+        with self.namespace.inside():
+            try:
+                descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError as error:
+                raise MachineError(f"/dev/net/tun: {error.strerror}", "modprobe tun, chmod 666 /dev/net/tun") from error
+            request = struct.pack("16sH22x", self.end.device.encode(), _IFF_TUN | _IFF_NO_PI)
+            try:
+                fcntl.ioctl(descriptor, _TUNSETIFF, request)
+            except OSError as error:
+                os.close(descriptor)
+                raise MachineError(f"TUN device: {error.strerror}", "LONGLOOK_DATAPATH=packet") from error
+        index = self.namespace.index(self.end.device)
+        self.namespace.netlink.link("set", index=index, mtu=_MTU_BYTES, txqlen=_QUEUE_PACKETS)
+        return descriptor
+
+    def _configure(self, path: str) -> None:
+        netlink: Any = self.namespace.netlink
+        index = self.namespace.index(self.end.device)
+        with self.namespace.inside():
+            switch_off(self.end.device)
+        netlink.link("set", index=index, state="up")
+        prefix = int(self.end.subnet.rpartition("/")[2])
+        # The kernel's own route would carry no congestion control; ours replaces it.
+        netlink.addr("add", index=index, address=self.end.address, prefixlen=prefix, flags=_IFA_F_NOPREFIXROUTE)
+        if path == PACKET:
+            self._know_neighbour(index, self.end.peer_address)
+        self.set_tcp(None, {})
+
+    def _know_neighbour(self, index: int, address: str) -> None:
+        netlink: Any = self.namespace.netlink
+        netlink.neigh("replace", dst=address, lladdr=self.end.peer_mac, ifindex=index, state=_NUD_PERMANENT)

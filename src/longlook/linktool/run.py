@@ -1,0 +1,206 @@
+"""One run of `longlook link`: a command behind an emulated link, from the first namespace to the last clean-up."""
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+from typing import Any
+
+from longlook.core.errors import LonglookError
+from longlook.core.model import Link
+from longlook.lab.linux.namespace import Namespace
+from longlook.lab.router import launch
+from longlook.lab.topology import SERVER, Side, datapath
+from longlook.linktool import rootless
+from longlook.linktool.addresses import TAKEN_BY_OUTER_LINKS, ends_of, free_subnet, outer_subnets
+from longlook.linktool.command import start_command, start_server, wait_until_listening
+from longlook.linktool.guardian import Guardian
+from longlook.linktool.outside import Outside, client_end, lead_out
+from longlook.linktool.processes import end_all
+from longlook.linktool.record import MARKER, LinkRecord, open_record
+from longlook.linktool.resolver import working_configuration
+from longlook.linktool.watch import Signals, Watch
+from longlook.network.config import link_text
+
+CLIENT_ADDRESS, OUTSIDE_ADDRESS, SERVER_ADDRESS = (
+    "LONGLOOK_LINK_CLIENT",
+    "LONGLOOK_LINK_OUTSIDE",
+    "LONGLOOK_LINK_SERVER",
+)
+_SERVER, _SERVERS, _EVERY_SERVER = (
+    "the server",
+    "this machine's servers, but not those of 127.0.0.1,",
+    "this machine's servers",
+)
+_LINGER_NS = 50_000_000
+_GRACE_S = 3.0  # for programs that have been told to end
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to run. `server`: a command line for the far side; `isolated`: no way out; `log`: where to keep packets."""
+
+    link: Link
+    seed: int
+    program: str  # longlook-link
+    command: tuple[str, ...]
+    isolated: bool = False
+    server: str | None = None
+    log: Path | None = None
+
+
+@dataclass
+class Ended:
+    """How it went. `error`: why the link itself ended before the command did."""
+
+    exit_code: int = 1
+    duration_s: float = 0.0
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    error: LonglookError | None = None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An open link, as its user should know it."""
+
+    client: str
+    far: str
+    what: str  # is at the far end
+    notes: tuple[str, ...]
+
+
+def run_link(order: Order, opened: Callable[[Opened], None], take_log: Callable[[bytes], None]) -> Ended:
+    """Run a command behind a link. `opened` is called before it starts; `take_log` gets the packet log in pieces.
+
+    LonglookError where the link or the command cannot be started; InterruptedByUserError's signals while it is being
+    set up end it as KeyboardInterrupt. Once the command runs, its end decides, and Ctrl-C is the command's own.
+    """
+    with ExitStack() as undo:
+        last = undo.enter_context(ExitStack())
+        host = _become_able(order, undo)
+        record = open_record()
+        undo.callback(record.release)
+        if user_network := host.network:
+            record.note_helper(user_network)
+        router = undo.enter_context(Namespace())
+        far: Side
+        if order.isolated:
+            client, far = _isolated_sides(router, undo)
+            outside = None
+        else:
+            outside = undo.enter_context(Outside(record, router, datapath(), host.address))
+            client, far = outside.client, outside.outer
+        inside = [client.namespace, *([far.namespace] if order.isolated else [])]
+        record.inside = tuple(_number(namespace) for namespace in inside)
+        record.write()
+        last.callback(Guardian(record, [namespace.descriptor for namespace in inside]).dismiss)
+        watch = undo.enter_context(_start_router(order, record, router, client, far, take_log))
+        watch.wait_until_ready()
+        if outside is not None:
+            outside.open_ways()
+        notes = [*host.notes, *(outside.notes if outside is not None else [])]
+        resolver, remark = (None, "") if order.isolated else working_configuration()
+        notes += [remark] if remark else []
+        what = _SERVER if order.isolated else _EVERY_SERVER if host.network else _SERVERS
+        opened(Opened(client.end.address, far.end.address, what, tuple(notes)))
+        return _run_command(order, record, client, far, watch, resolver, undo)
+
+
+@dataclass(frozen=True)
+class _Host:
+    """Where a user-space network has put us: the host's address, and the program's number."""
+
+    address: IPv4Address | None = None
+    network: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def _become_able(order: Order, undo: ExitStack) -> _Host:
+    if rootless.may_change_network():
+        return _Host()
+    if order.isolated:
+        rootless.enter_own_namespaces()
+        return _Host()
+    network = rootless.UserNetwork()
+    address = network.enter()
+    undo.callback(network.close)
+    note = f"the way out is {network.name}, a program of this user: it has delays and limits of its own"
+    return _Host(address, network.process.pid if network.process else 0, (note,))
+
+
+def _isolated_sides(router: Namespace, undo: ExitStack) -> tuple[Side, Side]:
+    subnet = free_subnet(outer_subnets())
+    far_address, client_address = ends_of(subnet)
+    end = replace(
+        SERVER, device="link0", address=str(far_address), peer_address=str(client_address), subnet=str(subnet)
+    )
+    far = undo.enter_context(Side(end, router, datapath()))
+    client = undo.enter_context(Side(client_end(subnet), router, datapath()))
+    lead_out(client, far_address)  # so that a link inside this one finds a way
+    return client, far
+
+
+def _start_router(
+    order: Order, record: LinkRecord, router: Namespace, client: Side, far: Side, take_log: Callable[[bytes], None]
+) -> Watch:
+    config = record.folder / "link.json"
+    config.write_text(link_text(order.link, order.seed, _LINGER_NS))
+    pipe = -1
+    log = order.log.absolute() if order.log else record.folder / "log"
+    if order.log is None:
+        os.mkfifo(log)
+        pipe = os.open(log, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    argv = [order.program, "run", "--config", str(config), "--log", str(log)]
+    process = launch(argv, router, client, far, dict(os.environ), record.folder)
+    record.note_helper(process.pid)
+    return Watch(process, pipe, take_log)
+
+
+def _run_command(
+    order: Order, record: LinkRecord, client: Side, far: Side, watch: Watch, resolver: Path | None, undo: ExitStack
+) -> Ended:
+    env = {**os.environ, **_addresses(order, record, client, far)}
+    if order.server is not None:
+        server = start_server(order.server, far.namespace, env)
+        undo.callback(server.wait)
+        undo.callback(end_all, _number(far.namespace), _grace_s())
+        wait_until_listening(server)
+    inside = _number(client.namespace)
+    ended = Ended()
+    with Signals() as signals:
+        began = time.monotonic()
+        command = start_command(order.command, client.namespace, env, resolver)
+        watch.command(command, signals)
+        if not watch.command_ended:
+            end_all(inside, _grace_s())
+        code = command.wait()
+        ended.duration_s = time.monotonic() - began
+        ended.exit_code = code if code >= 0 else 128 - code
+        end_all(inside, _grace_s())  # what the command left behind
+        ended.error = watch.failure()
+        ended.summary = watch.finish()
+        ended.error = ended.error or watch.failure()
+    return ended
+
+
+def _grace_s() -> float:
+    """Half of it inside a link, so that a link that has been told to end still has time after its own command's."""
+    return math.ldexp(_GRACE_S, -len(outer_subnets()))
+
+
+def _number(namespace: Namespace) -> int:
+    return os.fstat(namespace.descriptor).st_ino
+
+
+def _addresses(order: Order, record: LinkRecord, client: Side, far: Side) -> dict[str, str]:
+    taken = [*outer_subnets(), IPv4Network(client.end.subnet)]
+    return {
+        MARKER: record.marker,
+        CLIENT_ADDRESS: client.end.address,
+        SERVER_ADDRESS if order.isolated else OUTSIDE_ADDRESS: far.end.address,
+        TAKEN_BY_OUTER_LINKS: ",".join(map(str, taken)),
+    }

@@ -1,0 +1,66 @@
+"""The model's Link as the router's configuration (docs/link-formats.md)."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from longlook.core.codec import encode
+from longlook.core.model import Json, Link, Stage
+from longlook.network.varying import largest, resolved
+
+_VERSION = 2
+_SHORTEST_LINGER_NS = 50_000_000
+_DELAYS = ("delay_ns", "jitter_ns", "wait_ns")
+_A_TRACE = re.compile(r'\{\s*"trace": "(sha256:[0-9a-f]{64})"\s*\}')
+
+
+def link_text(link: Link, seed: int, linger_ns: int, traces: Mapping[str, str] | None = None) -> str:
+    """What `longlook-link run --config` reads, as JSON.
+
+    `seed` (0 ≤ seed < 2**64) determines every random draw. After SIGUSR1 the router stops once nothing has arrived for
+    `linger_ns`. Traces stand in it in full: `traces` names their files by digest, the cache has the others. They go
+    from their file into this text as they are: to read and write a long one takes tens of seconds, in every trial. The
+    router checks kinds, keys and bounds of the stages and says what is wrong with them.
+    """
+    config = {
+        "version": _VERSION,
+        "seed": seed,
+        "linger_ns": linger_ns,
+        "up": encode(link.up),
+        "down": encode(link.down),
+    }
+    text = json.dumps(config, indent=1, sort_keys=True) + "\n"
+    return _A_TRACE.sub(lambda found: _text(found[1], traces), text)
+
+
+def link_config(link: Link, seed: int, linger_ns: int, traces: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The same as plain data."""
+    config: dict[str, Any] = json.loads(link_text(link, seed, linger_ns, traces))
+    return config
+
+
+def linger_of(link: Link, traces: Mapping[str, str] | None = None) -> int:
+    """How long silence must last before a link counts as empty: two longest round trips, never less than 50 ms."""
+    delays = (
+        Stage(stage.kind, {name: value for name, value in stage.parameters.items() if name in _DELAYS})
+        for stage in (*link.up, *link.down)
+    )
+    delays_ns = (
+        largest(value)
+        for stage in delays
+        for value in resolved(stage, lambda digest: _load(digest, traces)).parameters.values()
+    )
+    return max(_SHORTEST_LINGER_NS, 2 * int(sum(delays_ns)))
+
+
+def _load(digest: str, traces: Mapping[str, str] | None) -> Json:
+    from longlook.network.trace_store import load  # few links have traces, and every trial would pay for the import
+
+    return load(digest, traces)
+
+
+def _text(digest: str, traces: Mapping[str, str] | None) -> str:
+    from longlook.network.trace_store import load_text
+
+    return load_text(digest, traces)

@@ -1,0 +1,155 @@
+"""Named paths from published work: settings of the network that a study or a command begins from.
+
+Each value has its place in the source, or is said to be a choice. A setting that stands in the study overrides the
+preset's; `network.X` overrides what the preset sets for a single direction, and `network.rtt` its delays.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from longlook.core.model import Scalar
+
+PRESET = "network.preset"
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A path by name. `settings` are those of a study; `needs` are keys that its source has no value for."""
+
+    name: str
+    summary: str
+    source: str
+    settings: Mapping[str, Scalar]
+    notes: str = ""
+    needs: tuple[str, ...] = field(default=())
+
+
+_KAKHKI = "Kakhki et al., Taking a Long Look at QUIC, IMC 2017, table 5"
+_KAKHKI_NOTES = (
+    "The table's throughput is taken as the rate of both directions, since no other is given. It has no queue: 30KB is "
+    "that of the paper's own bottleneck (fig. 4), since 1bdp would be {packets} packets. How deep packets "
+    "were reordered is not said: reorder_depth is the default. The RTT's standard deviation, {deviation} ms, is one "
+    "between measurements and is left out: set network.jitter for it."
+)
+_LANGLEY = "Langley et al., The QUIC Transport Protocol, SIGCOMM 2017, table 3 (page 192)"
+_LANGLEY_NOTES = (
+    "The RTT is the mean of the minimal RTTs. The mean TCP retransmission rate is that of the servers, so it is the "
+    "loss of `down`; it counts what queues dropped, too, so it is an upper bound. The table has no rate: set "
+    "network.rate. It has no queue: the default, 1bdp."
+)
+_WOLSING = "Wolsing et al., A Performance Perspective on Web Optimized Protocol Stacks, ANRW 2019, table of networks"
+_WOLSING_NOTES = (
+    "Quoted second-hand and not compared with the paper itself, the queue above all: {ms} ms at each direction's rate. "
+    "The loss is that of each direction, which is a choice."
+)
+_ENDRES = (
+    "Endres et al., Performance of QUIC Implementations Over Geostationary Satellite Links, 2022 (arXiv 2202.08228), "
+    "and the scenarios `sat` and `satloss` of its interop runner (testcases.py)"
+)
+_ENDRES_NOTES = "20 Mbit/s forward is `down`. Delay 300 ms each way and queues of 25 packets are the runner's."
+
+
+def _cellular(name: str, what: str, rate: str, rtt_ms: int, deviation_ms: int, reorder: str, loss: str) -> Preset:
+    kilobits = float(rate.removesuffix("Mbit")) * 1000
+    return Preset(
+        f"kakhki2017-{name}",
+        f"{what}: {rate}, {rtt_ms} ms, {reorder} reordered, {loss} lost",
+        _KAKHKI,
+        {
+            "network.rate": rate,
+            "network.rtt": f"{rtt_ms}ms",
+            "network.queue": "30KB",
+            "network.loss": loss,
+            "network.reorder": reorder,
+        },
+        _KAKHKI_NOTES.format(packets=round(kilobits * rtt_ms / 8 / 1500, 1), deviation=deviation_ms),
+    )
+
+
+def _country(name: str, what: str, rtt_ms: int, loss: str) -> Preset:
+    return Preset(
+        f"langley2017-{name}",
+        f"{what}: {rtt_ms} ms, {loss} retransmitted; no rate",
+        _LANGLEY,
+        {"network.rtt": f"{rtt_ms}ms", "network.down.loss": loss},
+        _LANGLEY_NOTES,
+        needs=("network.rate",),
+    )
+
+
+def _access(name: str, what: str, down: str, up: str, rtt_ms: int, loss: str, queue: tuple[int, str, str]) -> Preset:
+    queue_ms, down_queue, up_queue = queue
+    return Preset(
+        f"wolsing2019-{name}",
+        f"{what}: {down} down, {up} up, {rtt_ms} ms, {loss} lost, queue {queue_ms} ms",
+        _WOLSING,
+        {
+            "network.down.rate": down,
+            "network.up.rate": up,
+            "network.rtt": f"{rtt_ms}ms",
+            "network.loss": loss,
+            "network.down.queue": down_queue,
+            "network.up.queue": up_queue,
+        },
+        _WOLSING_NOTES.format(ms=queue_ms),
+    )
+
+
+def _satellite(name: str, what: str, loss: str) -> Preset:
+    return Preset(
+        f"endres2022-{name}",
+        f"{what}: 20Mbit down, 2Mbit up, 600 ms, {loss} lost, 25 packets",
+        _ENDRES,
+        {
+            "network.down.rate": "20Mbit",
+            "network.up.rate": "2Mbit",
+            "network.rtt": "600ms",
+            "network.loss": loss,
+            "network.queue": "25packets",
+        },
+        _ENDRES_NOTES,
+    )
+
+
+_ALL = (
+    _cellular("verizon-3g", "Verizon 3G, tethered", "0.17Mbit", 109, 20, "9%", "0.05%"),
+    _cellular("verizon-lte", "Verizon LTE, tethered", "4Mbit", 62, 14, "0.25%", "0%"),
+    _cellular("sprint-3g", "Sprint 3G, tethered", "0.31Mbit", 70, 39, "1.38%", "0.02%"),
+    _cellular("sprint-lte", "Sprint LTE, tethered", "2.4Mbit", 55, 11, "0.13%", "0.02%"),
+    _country("south-korea", "South Korea as Google's servers saw it", 38, "1%"),
+    _country("usa", "USA as Google's servers saw it", 50, "2%"),
+    _country("india", "India as Google's servers saw it", 188, "8%"),
+    _access("dsl", "DSL", "25Mbit", "5Mbit", 24, "0%", (12, "37500B", "7500B")),
+    _access("lte", "LTE", "10.5Mbit", "2.8Mbit", 74, "0%", (200, "262500B", "70KB")),
+    _access("in-flight", "In-flight, direct air to ground (DA2GC)", "468kbit", "468kbit", 262, "3.3%",
+            (200, "11700B", "11700B")),
+    _access("satellite", "In-flight, satellite (MSS)", "1.89Mbit", "1.89Mbit", 760, "6%", (200, "47250B", "47250B")),
+    _satellite("geo", "Geostationary satellite", "0%"),
+    _satellite("geo-loss", "Geostationary satellite with loss", "1%"),
+)  # fmt: skip
+
+PRESETS: Mapping[str, Preset] = {preset.name: preset for preset in _ALL}
+"""All presets by name."""
+
+
+def list_presets() -> list[Preset]:
+    """All presets in the order in which they are shown."""
+    return list(_ALL)
+
+
+def with_preset(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The settings with those of their preset below them; settings without a preset as they are."""
+    name = settings.get(PRESET)
+    if name is None:
+        return dict(settings)
+    below = {key: value for key, value in PRESETS[str(name)].settings.items() if not _overridden(key, settings)}
+    return {**below, **settings}
+
+
+def _overridden(key: str, settings: Mapping[str, Scalar]) -> bool:
+    """Whether a setting that stands there says it for both directions."""
+    parts = key.split(".")
+    if len(parts) != 3:
+        return False
+    general = "network.rtt" if parts[2] == "delay" else f"network.{parts[2]}"
+    return general in settings

@@ -1,0 +1,272 @@
+"""Settings of the network as a Link: what people write (rate, RTT, queue, loss, jitter, …) as stages per direction.
+
+Stages stand in the order in which a packet meets them, the same in both directions:
+
+1. nat (`up` alone): the client's own box, before anything else sees the packet's ports.
+2. access: the sender.
+3. block, police, cutoff, size_filter, mtu: a middlebox. Before the bottleneck, so that what it drops takes no room in
+   the queue, and a policer sees the sender's bursts and not what the bottleneck made of them; the MTU last, so that
+   nobody is told of a packet that was blocked.
+4. loss (one of its laws), duplicate, corrupt. Before the bottleneck: the loss thins out what the queue gets, copies
+   and damaged packets take its room.
+5. the bottleneck: rate with a drop-tail queue, codel, fq_codel or red.
+6. delay, then jitter, which varies it, then reorder: last, since a queue must not stand behind what reorders.
+
+A stage that does nothing is left out, but bottleneck and delay are always there, and a setting at its default adds no
+stage and no parameter: a link that could be described before has the stages that it had. Where a rate varies, `1bdp`
+and an access delay of `packet` go by its mean. Parameters: docs/link-formats.md.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+
+from longlook.core import units
+from longlook.core.model import Json, Link, Scalar
+from longlook.core.problems import SettingError
+from longlook.core.registry import nearest
+from longlook.network import values
+from longlook.network.checks import check_rtt, check_together
+from longlook.network.loss import loss_text
+from longlook.network.presets import PRESET, PRESETS, with_preset
+from longlook.network.schema import Violation, violations
+from longlook.network.stages import OFF, PROTOCOLS, Side, in_full, larger_than, rebind_times, stages
+from longlook.network.varying import mean
+
+CONNECTIONS = "workload.connections"
+"""How many connections the client opens at once, in workloads that have such a parameter."""
+FLOWS_START = "workload.start"
+"""Only workloads whose flows compete have it."""
+
+_PACKET, _AUTO = "packet", "auto"
+AQMS = ("droptail", "codel", "fq_codel", "red")
+JITTER_LAWS = ("uniform", "normal", "pareto")
+_MOST_PACKETS = 1_000_000
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise units.UnitError("write true or false")
+    return value
+
+
+def _choice(allowed: Iterable[str]) -> Callable[[object], Scalar]:
+    names = list(allowed)
+
+    def canonical(value: object) -> Scalar:
+        if value not in names:
+            raise units.UnitError(f"allowed: {', '.join(names)}{nearest(str(value), names)}")
+        return str(value)
+
+    return canonical
+
+
+def _varying(quantity: values.Quantity) -> Callable[[object], Scalar]:
+    return lambda value: values.read(quantity, value).text
+
+
+def _or_off(read: Callable[[object], Scalar]) -> Callable[[object], Scalar]:
+    def canonical(value: object) -> Scalar:
+        if value == OFF:
+            return OFF
+        try:
+            return read(value)
+        except units.UnitError as error:
+            raise units.UnitError(f'{error}; or "{OFF}"') from error
+
+    return canonical
+
+
+def _access_delay(value: object) -> Scalar:
+    if value in (OFF, _PACKET, _AUTO):
+        return str(value)
+    try:
+        return units.print_time(max_ns) if (max_ns := units.parse_time(value)) else OFF
+    except units.UnitError as error:
+        raise units.UnitError(f'{error}; or "{OFF}", "{_PACKET}" or "{_AUTO}"') from error
+
+
+def _queue(value: object) -> Scalar:
+    if values.call(value) is not None:
+        return values.read(values.QUEUE, value).text
+    return units.print_queue(units.parse_queue(value))
+
+
+def _correlation(value: object) -> Scalar:
+    share = units.parse_share(value)
+    if share == 1:
+        raise units.UnitError("a correlation lies between 0% and less than 100%, where nothing would ever change")
+    return units.print_share(share)
+
+
+def _packets(value: object) -> Scalar:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_PACKETS:
+        text = str(value).removesuffix("packets").removesuffix("packet").strip() if isinstance(value, str) else ""
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= _MOST_PACKETS):
+            raise units.UnitError(f"write a number of packets, from 1 to {_MOST_PACKETS}")
+        return int(text)
+    return value
+
+
+def _some_time(value: object) -> Scalar:
+    if not (time_ns := units.parse_time(value)):
+        raise units.UnitError("must be above 0s")
+    return units.print_time(time_ns)
+
+
+def _some_size(value: object) -> Scalar:
+    if not (size_bytes := units.parse_size(value)):
+        raise units.UnitError("must be above 0B")
+    return units.print_size(size_bytes)
+
+
+def _drop_larger(value: object) -> Scalar:
+    try:
+        protocol, size_bytes = larger_than(value)
+    except units.UnitError as error:
+        raise units.UnitError(f"{error}; a protocol ({', '.join(PROTOCOLS)}) may stand before it") from error
+    size = units.print_size(size_bytes)
+    return size if protocol == "any" else f"{protocol} {size}"
+
+
+def _rebind_at(value: object) -> Scalar:
+    rebind_ns, repeat_ns = rebind_times(value)
+    first = units.print_time(rebind_ns)
+    return f"{first}, repeat {units.print_time(repeat_ns)}" if repeat_ns else first
+
+
+_SHARED: Mapping[str, Callable[[object], Scalar]] = {
+    "rate": _varying(values.RATE),
+    "queue": _queue,
+    "aqm": _choice(AQMS),
+    "ecn": _truth,
+    "burst": lambda value: units.print_size(units.parse_size(value)),
+    "loss": loss_text,
+    "jitter": _varying(values.JITTER),
+    "jitter_law": _choice(JITTER_LAWS),
+    "jitter_correlation": _correlation,
+    "jitter_reorders": _truth,
+    "access_delay": _access_delay,
+    "reorder": _varying(values.SHARE),
+    "reorder_depth": _packets,
+    "reorder_wait": _some_time,
+    "duplicate": _varying(values.DUPLICATE),
+    "corrupt": _varying(values.SHARE),
+    "mtu": _or_off(_varying(values.SIZE)),
+    "mtu_icmp": _truth,
+    "block": _choice((OFF, *PROTOCOLS)),
+    "udp_rate": _or_off(_varying(values.RATE_WITHOUT_TRACE)),
+    "udp_burst": _some_size,
+    "udp_cutoff": _or_off(_packets),
+    "drop_larger": _or_off(_drop_larger),
+}
+
+SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
+    PRESET: _choice(PRESETS),
+    **{f"network.{name}": check for name, check in _SHARED.items()},
+    "network.rtt": _varying(values.TIME),
+    "network.rebind_at": _or_off(_rebind_at),
+    **{
+        f"network.{direction}.{name}": check
+        for direction in ("up", "down")
+        for name, check in {**_SHARED, "delay": _varying(values.DELAY)}.items()
+    },
+}
+"""Every setting of the network and what brings a value into its canonical form (UnitError where it cannot be)."""
+
+DEFAULTS: Mapping[str, Scalar] = {
+    "network.queue": "1bdp",
+    "network.aqm": "droptail",
+    "network.loss": "0%",
+    "network.jitter": "0ns",
+    "network.jitter_reorders": False,
+    "network.access_delay": _AUTO,
+}
+"""Of the settings that always matter; the others are off, or as docs/studies.md says."""
+
+_EXAMPLES = {"network.rate": "10Mbit", "network.rtt": "36ms"}
+"""Of the settings without a default."""
+
+
+def complete(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The settings with preset and defaults filled in, for people to read."""
+    return {**DEFAULTS, **with_preset(settings)}
+
+
+def link(settings: Mapping[str, Scalar]) -> Link:
+    """The emulated path of settings in canonical form; SettingError where it cannot be, or the router would refuse it.
+
+    `1bdp` is the direction's rate times the path's round-trip delay (both directions' delays together), each its mean.
+    """
+    made = unchecked_link(settings)
+    for violation in violations(made):
+        raise _refusal(violation, Side(violation.direction, with_preset(settings), DEFAULTS))
+    return made
+
+
+def unchecked_link(settings: Mapping[str, Scalar]) -> Link:
+    """What settings mean, whether the router has such stages or not."""
+    given = with_preset(settings)
+    up, down = (Side(direction, given, DEFAULTS) for direction in ("up", "down"))
+    for side in (up, down):
+        _require(side.key("rate"), given)
+    check_together(up, down, given)
+    check_rtt(settings)
+    delays = {side.direction: _delay(side, given) for side in (up, down)}
+    rtt_ns = sum((mean(in_full(delay)) for delay in delays.values()), Fraction(0))
+    competing = int(settings.get(CONNECTIONS, 1)) > 1 or FLOWS_START in settings
+    made = {
+        side.direction: tuple(stages(side, delays[side.direction], rtt_ns, competing=competing)) for side in (up, down)
+    }
+    return Link(up=made["up"], down=made["down"])
+
+
+def _refusal(violation: Violation, side: Side) -> SettingError:
+    """What the router says of a stage as a problem with the setting that made it."""
+    stage = _SETTINGS_OF.get(violation.kind, {})
+    name = stage.get(violation.parameter or "kind") or stage.get("", _MADE_BY.get(violation.parameter, "rate"))
+    if name == "rtt" and side.given("delay"):
+        name = "delay"
+    return side.error(name, violation.message)
+
+
+_MADE_BY = {
+    "queue_bytes": "queue",
+    "queue_packets": "queue",
+    "minimum_bytes": "queue",
+    "maximum_bytes": "queue",
+    "burst_bytes": "burst",
+    "ecn": "ecn",
+}
+"""Settings by the parameters of a bottleneck that they make."""
+
+_SETTINGS_OF: Mapping[str, Mapping[str, str]] = {
+    "access": {"": "access_delay"},
+    "delay": {"": "rtt"},
+    "jitter": {"": "jitter", "law": "jitter_law", "correlation": "jitter_correlation", "reorder": "jitter_reorders"},
+    "reorder": {"": "reorder", "depth_packets": "reorder_depth", "wait_ns": "reorder_wait"},
+    "mtu": {"": "mtu", "icmp": "mtu_icmp"},
+    "police": {"": "udp_rate", "burst_bytes": "udp_burst"},
+    "cutoff": {"": "udp_cutoff"},
+    "size_filter": {"": "drop_larger"},
+    "nat": {"": "rebind_at"},
+    **{kind: {"": kind} for kind in ("block", "duplicate", "corrupt")},
+    **{kind: {"": "loss"} for kind in ("loss", "gilbert_elliott", "burst_loss", "loss_index", "loss_trace")},
+    **{kind: {"kind": "aqm"} for kind in ("codel", "fq_codel", "red")},
+}
+"""Settings by the stages that they make, and by parameter where it is another one."""
+
+
+def _require(key: str, given: Mapping[str, Scalar]) -> Scalar:
+    if key not in given:
+        preset = PRESETS.get(str(given.get(PRESET)))
+        why = f" (preset {preset.name} gives none: its source has none)" if preset and key in preset.needs else ""
+        raise SettingError(key, f'missing{why}: write for example {key} = "{_EXAMPLES[key]}"', absent=True)
+    return given[key]
+
+
+def _delay(side: Side, given: Mapping[str, Scalar]) -> Json:
+    own = given.get(f"network.{side.direction}.delay")
+    if own is not None:
+        return values.read(values.DELAY, own).parameter
+    rtt = values.read(values.TIME, _require("network.rtt", given)).parameter
+    return values.halved(rtt, up=side.direction == "up")

@@ -1,0 +1,135 @@
+"""Traces by their content: read once, kept in the cache in one form, named by its digest.
+
+A trace that a setting names is read for that setting's column and kept as the JSON of the link's parameter. Studies,
+plans and trials hold the digest alone; a run folder keeps copies, so that it needs neither the file nor the cache.
+"""
+
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from longlook.core import codec, paths
+from longlook.core.errors import InputError
+from longlook.core.model import Json
+from longlook.network import traces
+from longlook.network.traces import Role, TraceError
+
+__all__ = ["Role", "adopt", "digest_of", "folder", "lay", "load", "load_text", "read_trace"]
+
+T = TypeVar("T")
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+def folder() -> Path:
+    """Where they are kept."""
+    return paths.cache_dir() / "traces"
+
+
+def digest_of(text: str, role: Role) -> str:
+    """The digest of what is written in `trace(…)`: a path, read and kept here, or a digest. TraceError otherwise."""
+    written = text.strip().strip("\"'").strip()
+    if _DIGEST.fullmatch(written):
+        return written
+    if not written:
+        raise TraceError("trace(…) names no file: write for example trace(cell.trace)")
+    return _keep(read_trace(Path(written), role))
+
+
+def read_trace(path: Path, role: Role) -> Json:
+    """What a file says for a role; TraceError names file and line."""
+    try:
+        about = path.stat()
+        data = path.read_bytes() if stat.S_ISREG(about.st_mode) and about.st_size <= traces.LARGEST_BYTES else None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise TraceError(f"{path}: cannot be read: {reason}") from error
+    if data is None and not stat.S_ISREG(about.st_mode):
+        raise TraceError(f"{path}: is no file")
+    if data is None:
+        raise TraceError(f"{path}: {about.st_size} bytes; allowed: at most {traces.LARGEST_BYTES}")
+    return traces.parse_trace(data, role, path.name)
+
+
+def load(digest: str, within: Mapping[str, str] | None = None) -> Json:
+    """The parameter of a digest, from a file that `within` names for it, else from the cache."""
+    return _read(_load, digest, within)
+
+
+def load_text(digest: str, within: Mapping[str, str] | None = None) -> str:
+    """The same as the text of its JSON."""
+    return _read(_load_text, digest, within)
+
+
+def _read(how: Callable[[Path, str], T], digest: str, within: Mapping[str, str] | None) -> T:
+    path = Path((within or {}).get(digest) or _file(folder(), digest))
+    try:
+        return how(path, digest)
+    except OSError as error:
+        raise InputError(
+            f"the trace {digest} is not there: {path}", "name its file again in the study: trace(FILE)"
+        ) from error
+    except ValueError as error:
+        raise InputError(f"the trace {path} is damaged: {error}", "remove it, and name its file again") from error
+
+
+def lay(digests: Iterable[str], into: Path) -> dict[str, str]:
+    """Copies of traces in a folder of a run, by digest; those that are there already need no cache."""
+    laid: dict[str, str] = {}
+    for digest in sorted(set(digests)):
+        target = _file(into, digest)
+        if not target.exists():
+            into.mkdir(parents=True, exist_ok=True)
+            load(digest)  # or say that it is not there
+            _write(target, _file(folder(), digest).read_bytes())
+        laid[digest] = str(target.resolve())
+    return laid
+
+
+def adopt(run_traces: Path) -> None:
+    """Put a run's copies into the cache where it lacks them, so that its study can be planned again."""
+    for path in run_traces.glob("*.json"):
+        target = folder() / path.name
+        if not target.exists():
+            _write(target, path.read_bytes())
+
+
+def _keep(value: Json) -> str:
+    data = codec.canonical(value).encode()
+    digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+    target = _file(folder(), digest)
+    if not target.exists():
+        _write(target, data)
+    return digest
+
+
+@cache
+def _load(path: Path, digest: str) -> Json:
+    return json.loads(_load_text(path, digest))
+
+
+def _load_text(path: Path, digest: str) -> str:
+    data = path.read_bytes()
+    if f"sha256:{hashlib.sha256(data).hexdigest()}" != digest:
+        raise ValueError("its content does not match its name")
+    return data.decode()
+
+
+def _file(root: Path, digest: str) -> Path:
+    return root / f"{digest.removeprefix('sha256:')}.json"
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError as error:
+        raise InputError(f"a trace cannot be kept: {error}", "mend the cache, or move it: LONGLOOK_CACHE") from error

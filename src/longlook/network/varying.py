@@ -1,0 +1,86 @@
+"""What can be said of a stage's parameter that varies with time: its mean, its largest value, and its trace.
+
+The forms are those of docs/link-formats.md: a number, or a mapping with `steps`, `uniform`, `walk` or `opportunities`;
+`{"trace": "sha256:…"}` stands for one of them, or for a text, in the store of traces. Light: the agent needs it too.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from longlook.core.model import Json, Link, Stage
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+TRACE = "trace"
+
+
+def trace_of(value: Json) -> str | None:
+    """The digest that a parameter refers to, if it is a trace."""
+    return value[TRACE] if isinstance(value, dict) and value.keys() == {TRACE} else None
+
+
+def traces_of(link: Link) -> Iterator[str]:
+    """Digests of all traces of a link."""
+    for stage in (*link.up, *link.down):
+        yield from filter(None, map(trace_of, stage.parameters.values()))
+
+
+def resolved(stage: Stage, read: Callable[[str], Json]) -> Stage:
+    """The stage with its traces in full."""
+    values = {
+        name: value if (digest := trace_of(value)) is None else read(digest) for name, value in stage.parameters.items()
+    }
+    return Stage(stage.kind, values)
+
+
+def mean(value: Json) -> "Fraction":
+    """The mean over time.
+
+    Of steps that repeat, over one repetition; of others, until the last one begins, since that one never ends. Of a
+    walk the middle between its bounds, where it is on average in the long run.
+    """
+    from fractions import Fraction  # not for the agent, which pays for every import with each trial
+
+    if not isinstance(value, dict):
+        return Fraction(value)
+    if "steps" in value:
+        return _mean_of_steps(value)
+    form: dict[str, Any] = next(iter(value.values()))
+    if "opportunities" in value:
+        size_bits = sum(count for _, count in form["runs"]) * form["bytes"] * 8
+        return Fraction(size_bits * 10**9, form["repeat_ns"])
+    return (Fraction(form["minimum"]) + Fraction(form["maximum"])) / 2
+
+
+def _mean_of_steps(value: dict[str, Any]) -> "Fraction":
+    from fractions import Fraction
+
+    steps = value["steps"]
+    end_ns = value.get("repeat_ns", steps[-1][0])
+    if end_ns == 0:  # one value that never ends
+        return Fraction(steps[0][1])
+    ends_ns = [*(at_ns for at_ns, _ in steps[1:]), end_ns]
+    return sum(
+        (Fraction(item) * (until_ns - at_ns) for (at_ns, item), until_ns in zip(steps, ends_ns, strict=True)),
+        Fraction(0),
+    ) / Fraction(end_ns)
+
+
+def largest(value: Json) -> float:
+    """The largest value that it ever takes; of opportunities to send, the mean rate."""
+    return float(mean(value)) if isinstance(value, dict) and "opportunities" in value else max(_bounds(value))
+
+
+def smallest(value: Json) -> float:
+    """The smallest value that it ever takes; of opportunities to send, 0."""
+    return 0 if isinstance(value, dict) and "opportunities" in value else min(_bounds(value))
+
+
+def _bounds(value: Json) -> tuple[float, ...]:
+    if not isinstance(value, dict):
+        return (value,)
+    if "steps" in value:
+        return tuple(item for _, item in value["steps"])
+    form = next(iter(value.values()))
+    return (form["minimum"], form["maximum"])

@@ -1,5 +1,0 @@
-"""Raw artefacts of a trial → Timeline. Pure but for reading the trial's folder."""
-
-from longlook.normalise.trial import normalise_trial
-
-__all__ = ["normalise_trial"]

@@ -1,0 +1,251 @@
+"""`longlook claims`: runs that were analysed → everything published beside what they found, as a page and as JSON."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+
+from longlook.analysis.claims.dispute import Dispute, Evidence, list_disputes
+from longlook.analysis.claims.dispute_judge import JudgedEvidence, Point, conclude_all, judge_evidence
+from longlook.analysis.claims.survey import (
+    NOT_RUN,
+    Ours,
+    Survey,
+    SurveyedClaim,
+    SurveyedDispute,
+    SurveyedRun,
+    SurveyedStudy,
+    changes,
+    command_for,
+    newest,
+    survey_data,
+)
+from longlook.analysis.stats import arm_levels, estimate, estimates_from_table
+from longlook.core import codec
+from longlook.core.errors import InputError, MachineError
+from longlook.core.model import ArmLevel, Claim, ClaimResult, Contrast, Estimate, Study
+from longlook.core.run_folder import RunFolder, write_json
+from longlook.report import ReportContent
+from longlook.report.claims import write_claims_page
+from longlook.report.content import metric_facts
+from longlook.report.layout import make_grid
+from longlook.report.page import contrast_anchors
+from longlook.report.wording import published, statement
+from longlook.study.files import list_studies
+
+DATA = "claims.json"
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """A run folder as the analysis left it."""
+
+    path: Path
+    study: Study
+    manifest: Mapping[str, Any]
+    claims: tuple[ClaimResult, ...]
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """Its samples."""
+        return _table(self.path, "samples.parquet")
+
+    @cached_property
+    def anchors(self) -> dict[tuple[str, str], str]:
+        """Contrast and cell's id → anchor in its report."""
+        estimates = estimates_from_table(_table(self.path, "estimates.parquet"))
+        content = ReportContent(
+            self.study, self.samples, estimates, list(self.claims), self.manifest, metric_facts(self.study)
+        )
+        prefixes = contrast_anchors(self.study)
+        return {
+            (contrast.name, str(place.cell_id)): anchor
+            for contrast in self.study.contrasts
+            for anchor, place in make_grid(content, contrast).anchored(prefixes[contrast.name])
+        }
+
+
+def survey_runs(paths: Sequence[Path], out: Path) -> tuple[Survey, Path]:
+    """Read the runs, judge the disputes, write the page and its JSON into a folder; the survey and the page's path."""
+    survey = make_survey(paths, out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MachineError(f"cannot make {out}: {error.strerror}", "choose another --out") from error
+    write_json(out / DATA, survey_data(survey))
+    return survey, write_claims_page(survey, out)
+
+
+def make_survey(paths: Sequence[Path], out: Path) -> Survey:
+    """What the runs say of every claim and dispute of this installation; links are as seen from `out`."""
+    folders = {path.resolve(): path for path in paths}
+    if any((place / "manifest.json").is_file() for place in (out.resolve(), out.resolve().parent)):
+        raise InputError(f"--out {out} is a run folder, or in one, whose files are others", "choose another --out")
+    analysed = {str(path): _read(path) for path in folders.values()}
+    installed = {study.id: study for study in list_studies()}
+    runs = _ranked([_surveyed(run, installed, out) for run in analysed.values()])
+    counting = {run.study: run for run in runs if run.replaced_by is None}
+    read = {study: analysed[run.path] for study, run in counting.items()}
+    studies = [_covered(read[study], run, installed.get(study)) for study, run in counting.items()]
+    studies += [_not_covered(study) for name, study in installed.items() if name not in counting and study.claims]
+    disputes = [_judged(dispute, read, installed) for dispute in list_disputes(installed)]
+    return Survey(tuple(runs), tuple(studies), tuple(disputes))
+
+
+def _read(path: Path) -> Analysed:
+    folder = RunFolder.open(path)
+    again = f"longlook report {path}"
+    try:
+        claims = json.loads((path / DATA).read_text(encoding="utf-8"))
+        return Analysed(
+            path, folder.study, folder.manifest, tuple(codec.decode(ClaimResult, claim) for claim in claims)
+        )
+    except FileNotFoundError as error:
+        raise InputError(f"{path} has not been analysed: no {Path(error.filename).name}", f"first {again}") from error
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path} cannot be read: {error}", f"{again} writes what it can again") from error
+
+
+def _table(path: Path, name: str) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path / name)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path / name} cannot be read: {error}", f"first longlook report {path}") from error
+
+
+def _surveyed(run: Analysed, installed: Mapping[str, Study], out: Path) -> SurveyedRun:
+    page = run.path / "report" / "index.html"
+    report = quote(os.path.relpath(page.resolve(), out.resolve())) if page.is_file() else None
+    manifest, study = run.manifest, run.study
+    return SurveyedRun(
+        study=study.id,
+        path=str(run.path),
+        report=report,
+        engine=str(manifest.get("engine", "")),
+        command=str(manifest.get("command") or command_for(study.id)),
+        made_unix_s=int(manifest.get("finished_unix_s") or manifest.get("started_unix_s") or 0),
+        trials=int(manifest.get("trials", 0)),
+        changes=changes(study, installed[study.id]) if study.id in installed else (),
+    )
+
+
+def _ranked(runs: Sequence[SurveyedRun]) -> list[SurveyedRun]:
+    """The runs in the order given, those that count less than another of their study marked."""
+    first = {study: newest([run for run in runs if run.study == study]) for study in {r.study for r in runs}}
+    return [run if run is first[run.study] else replace(run, replaced_by=first[run.study].path) for run in runs]
+
+
+def _covered(run: Analysed, surveyed: SurveyedRun, installed: Study | None) -> SurveyedStudy:
+    facts = metric_facts(run.study)
+    claims = [
+        SurveyedClaim(
+            study=run.study.id,
+            statement=statement(found.claim, run.study, facts),
+            published=published(found.claim),
+            claim=found.claim,
+            ours=_ours(found),
+            result=found.result,
+            reason=found.reason,
+            link=_link(run, surveyed, found),
+        )
+        for found in run.claims
+    ]
+    known = {found.claim.id for found in run.claims}
+    since = [claim for claim in (installed.claims if installed else ()) if claim.id not in known]
+    if installed is not None:
+        claims += [_open(claim, installed, "the study did not have this claim when it was run") for claim in since]
+    command = command_for(run.study.id) if installed else surveyed.command
+    return SurveyedStudy(run.study, surveyed, tuple(claims), command)
+
+
+def _not_covered(study: Study) -> SurveyedStudy:
+    command = command_for(study.id)
+    claims = tuple(_open(claim, study, f"not run: {command}") for claim in study.claims)
+    return SurveyedStudy(study, None, claims, command)
+
+
+def _open(claim: Claim, study: Study, reason: str) -> SurveyedClaim:
+    said = statement(claim, study, metric_facts(study))
+    return SurveyedClaim(study.id, said, published(claim), claim, None, NOT_RUN, reason, None)
+
+
+def _ours(found: ClaimResult) -> Ours | None:
+    if found.estimate is not None:
+        item = found.estimate
+        return Ours("effect", item.effect_pct, item.ci_low_pct, item.ci_high_pct, "%", item.n_pairs)
+    if found.level is not None:
+        level = found.level
+        return Ours("level", level.median, level.low, level.high, level.unit, level.n)
+    return None
+
+
+def _link(run: Analysed, surveyed: SurveyedRun, found: ClaimResult) -> str | None:
+    """The cell in the run's report: of a claim about one arm in the first contrast that shows the arm."""
+    place = found.estimate or found.level
+    if surveyed.report is None or place is None:
+        return None
+    shown = [contrast.name for contrast in run.study.contrasts if _shows(contrast, found)]
+    anchors = [run.anchors[name, place.cell_id] for name in shown if (name, place.cell_id) in run.anchors]
+    return f"{surveyed.report}#{anchors[0]}" if anchors else None
+
+
+def _shows(contrast: Contrast, found: ClaimResult) -> bool:
+    expected = found.claim.expected
+    if expected is None:
+        return contrast.name == found.claim.contrast
+    return not contrast.family or expected.arm in (contrast.baseline, contrast.contender)
+
+
+def _judged(dispute: Dispute, read: Mapping[str, Analysed], installed: Mapping[str, Study]) -> SurveyedDispute:
+    judged = [_judged_evidence(evidence, dispute, read.get(evidence.study)) for evidence in dispute.evidence]
+    lacking = [item.evidence.study for item in judged if any(point.missing for point in item.points)]
+    commands = tuple(command_for(study) for study in dict.fromkeys(lacking) if study in installed)
+    return SurveyedDispute(dispute, tuple(judged), conclude_all(judged), commands)
+
+
+def _judged_evidence(evidence: Evidence, dispute: Dispute, run: Analysed | None) -> JudgedEvidence:
+    if run is None:
+        points = [Point(level, missing=f"{evidence.study} was not run") for level in evidence.levels]
+    else:
+        values = _effects(evidence, run) if evidence.contrast else _levels(evidence, run)
+        points = [_point(evidence, level, values, run.study) for level in evidence.levels]
+    return judge_evidence(evidence, dispute.positions, points)
+
+
+def _effects(evidence: Evidence, run: Analysed) -> list[Estimate]:
+    """The contrast on the metric that the evidence names, which may be another than its own."""
+    wanted = [replace(item, metric=evidence.metric) for item in run.study.contrasts if item.name == evidence.contrast]
+    if evidence.metric not in run.study.metrics:
+        return []
+    return estimate(run.samples, replace(run.study, contrasts=tuple(wanted)))
+
+
+def _levels(evidence: Evidence, run: Analysed) -> list[ArmLevel]:
+    if evidence.metric not in run.study.metrics:
+        return []
+    return [level for level in arm_levels(run.samples, run.study, [evidence.metric]) if level.arm == evidence.arm]
+
+
+def _point(evidence: Evidence, level: str, values: Sequence[Estimate | ArmLevel], study: Study) -> Point:
+    cell = {**evidence.cell, evidence.factor: level}
+    found = [item for item in values if dict(item.cell) == cell]
+    if len(found) != 1:
+        return Point(level, missing="this cell was not run")
+    (item,) = found
+    if isinstance(item, Estimate):
+        value, low, high, n = item.effect_pct, item.ci_low_pct, item.ci_high_pct, item.n_pairs
+    else:
+        value, low, high, n = item.median, item.low, item.high, item.n
+    if value is None:
+        return Point(level, n=n, missing="no round gave a value")
+    if n < study.analysis.min_rounds or low is None or high is None:
+        return Point(
+            level, value, n=n, missing=f"{n} rounds are too few, the study asks for {study.analysis.min_rounds}"
+        )
+    return Point(level, value, low, high, n)

@@ -1,0 +1,102 @@
+"""`longlook infer`: traces → machines → files."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from longlook.core.errors import InputError, MachineError
+from longlook.explain.infer.diff import LEVEL, Difference, diff
+from longlook.explain.infer.inference import MachineInference
+from longlook.explain.infer.machine import Machine, Relation
+from longlook.explain.infer.sources import TraceSet, read_one, read_sets
+from longlook.report.machines.diff_drawing import draw_diff
+from longlook.report.machines.dot import diff_to_dot, to_dot
+from longlook.report.machines.drawing import draw
+
+FORMATS = ("svg", "dot", "json")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be inferred how, and written where."""
+
+    names: tuple[str, ...]
+    out: Path
+    formats: tuple[str, ...] = FORMATS
+    relations: tuple[str, ...] = tuple(Relation)
+    vantage: str | None = None
+    together: bool = False
+    level: float = LEVEL
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """A machine, what it is called, and where it was written."""
+
+    title: str
+    machine: Machine
+    files: tuple[Path, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two machines, their difference, and where all that was written."""
+
+    a: Inferred
+    b: Inferred
+    difference: Difference
+    files: tuple[Path, ...]
+
+
+def infer_machines(wish: Wish) -> list[Inferred]:
+    """One machine for each set of traces, proven and written."""
+    return [_inferred(one, wish) for one in read_sets(wish.names, wish.vantage, together=wish.together)]
+
+
+def compare_machines(wish: Wish) -> Compared:
+    """Two machines and their difference, written: of two names, or of the two arms of one run folder."""
+    if len(wish.names) == 1:
+        sets = read_sets(wish.names, wish.vantage)
+    else:
+        sets = [read_one(name, wish.vantage) for name in wish.names]
+    if len(sets) != 2:
+        titles = ", ".join(one.title for one in sets)
+        raise InputError(f"--diff compares two, not {len(sets)}: {titles}", "name two; an arm of a run is RUN:ARM")
+    a, b = (_inferred(one, wish) for one in sets)
+    difference = diff(a.machine, b.machine, a.title, b.title, wish.level)
+    title = f"{a.title} and {b.title}"
+    texts = {
+        "svg": lambda: draw_diff(difference),
+        "dot": lambda: diff_to_dot(difference),
+        "json": difference.to_json,
+    }
+    return Compared(a, b, difference, _write(wish, f"diff-{title}", texts))
+
+
+def _inferred(traces: TraceSet, wish: Wish) -> Inferred:
+    if traces.machine is not None:
+        machine = traces.machine
+    else:
+        machine = MachineInference(relations=wish.relations).fit(traces.traces).machine_
+    texts = {
+        "svg": lambda: draw(machine, traces.title),
+        "dot": lambda: to_dot(machine, traces.title),
+        "json": machine.to_json,
+    }
+    return Inferred(traces.title, machine, _write(wish, traces.title, texts), traces.warnings)
+
+
+def _write(wish: Wish, title: str, texts: dict[str, Callable[[], str]]) -> tuple[Path, ...]:
+    name = re.sub(r"[^\w.@+-]+", "-", title).strip("-.")[:100] or "machine"
+    files = []
+    try:
+        wish.out.mkdir(parents=True, exist_ok=True)
+        for form in wish.formats:
+            file = wish.out / f"{name}.{form}"
+            file.write_text(texts[form](), encoding="utf-8")
+            files.append(file)
+    except OSError as error:
+        raise MachineError(f"cannot write to {wish.out}: {error.strerror}", "choose another --out") from error
+    return tuple(files)

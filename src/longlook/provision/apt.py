@@ -1,0 +1,315 @@
+"""Packages of Debian's archive without touching the machine's own: a private apt state that needs no root.
+
+The mirror is the one that the machine's own sources name; proxies, credentials and certificates of its apt.conf stay in
+force. Every index is verified by apt against Debian's keyring, and every package against its index.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from longlook.core.digests import file_digest
+from longlook.core.errors import MachineError
+from longlook.provision.build_steps import Progress, run
+
+INSTEAD = "or set LONGLOOK_KERNEL to a kernel built after kernel/README.md, or use `--engine live`"
+NETWORK_HINT = f"this needs the network once, and a rerun continues; {INSTEAD}"
+
+_SUITES = frozenset(
+    (
+        *("oldoldstable", "oldstable", "stable", "testing", "unstable", "sid"),
+        *("bullseye", "bookworm", "trixie", "forky", "duke"),
+    )
+)
+_KEYRINGS = tuple(f"/usr/share/keyrings/debian-archive-keyring.{ending}" for ending in ("gpg", "pgp"))
+_CLEARED = (  # what a machine's apt.conf may hold that would act on the machine, or break for a private state
+    *("APT::Update::Pre-Invoke", "APT::Update::Post-Invoke", "APT::Update::Post-Invoke-Success"),
+    *("DPkg::Pre-Invoke", "DPkg::Post-Invoke", "APT::Default-Release", "Acquire::Languages"),
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a machine's package sources, as far as it is of interest here."""
+
+    uris: tuple[str, ...]
+    suites: tuple[str, ...]
+    components: tuple[str, ...]
+    signed_by: str | None = None  # path of a keyring, or whatever else stands there
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """Where this machine gets Debian's main archive, and the suite it runs."""
+
+    uri: str
+    suite: str
+
+
+@dataclass(frozen=True)
+class Package:
+    """One version of a package as the signed index describes it."""
+
+    name: str
+    version: str
+    architecture: str
+    size: int  # bytes
+    sha256: str
+    depends: str = ""
+
+    @property
+    def file_name(self) -> str:
+        """What `apt-get download` calls it."""
+        return f"{self.name}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"
+
+
+def machine_mirror(etc: Path = Path("/etc")) -> Mirror:
+    """The mirror of Debian's main archive in this machine's sources; MachineError where there is none."""
+    mirror = choose_mirror(machine_entries(etc / "apt"), _codename(etc / "os-release"))
+    if mirror is None:
+        raise MachineError(
+            "this machine's package sources name no mirror of Debian, from which the guest kernel is made",
+            f"add one, {INSTEAD}",
+        )
+    return mirror
+
+
+def machine_entries(apt: Path) -> list[Entry]:
+    """Every entry that is in force below /etc/apt; files that cannot be read are passed over."""
+    entries: list[Entry] = []
+    for file in (apt / "sources.list", *sorted((apt / "sources.list.d").glob("*"))):
+        try:
+            if file.suffix == ".list":
+                entries += parse_one_line(file.read_text())
+            elif file.suffix == ".sources":
+                entries += parse_deb822(file.read_text())
+        except (OSError, UnicodeDecodeError):
+            continue
+    return entries
+
+
+def parse_one_line(text: str) -> Iterator[Entry]:
+    """The entries of a `.list` file: `deb [options] URI SUITE COMPONENT…`."""
+    for line in text.splitlines():
+        found = re.fullmatch(r"deb\s+(?:\[([^]]*)\]\s*)?(\S+)\s+(\S+)\s*(.*)", line.partition("#")[0].strip())
+        if found:
+            options = dict(part.split("=", 1) for part in (found[1] or "").split() if "=" in part)
+            yield Entry((found[2],), (found[3],), tuple(found[4].split()), options.get("signed-by"))
+
+
+def parse_deb822(text: str) -> Iterator[Entry]:
+    """The enabled binary entries of a `.sources` file (stanzas of `Field: value`)."""
+    for stanza in re.split(r"\n\s*\n", "\n".join(line for line in text.splitlines() if not line.startswith("#"))):
+        fields = parse_stanza(stanza)
+        if fields.get("enabled", "yes").lower() in {"no", "false", "0", "off"}:
+            continue
+        if "deb" in fields.get("types", "").split():
+            uris, suites, components = (
+                tuple(fields.get(name, "").split()) for name in ("uris", "suites", "components")
+            )
+            yield Entry(uris, suites, components, fields.get("signed-by"))
+
+
+def parse_stanza(stanza: str) -> dict[str, str]:
+    """Fields of one stanza, names in lower case; continuation lines belong to the field above."""
+    fields: dict[str, str] = {}
+    name = ""
+    for line in stanza.splitlines():
+        if line[:1].isspace():
+            if name:
+                fields[name] += f"\n{line.strip()}"
+        elif ":" in line:
+            name, _, value = line.partition(":")
+            name = name.strip().lower()
+            fields[name] = value.strip()
+    return fields
+
+
+def choose_mirror(entries: Sequence[Entry], codename: str | None) -> Mirror | None:
+    """The likeliest mirror of Debian's main archive, None where no entry looks like one.
+
+    Third parties publish suites of Debian's names too. Theirs are told by a keyring of their own, or have neither
+    Debian's keyring, nor the archive's name in their address, nor the updates that go with a release.
+    """
+    best: tuple[int, Mirror] | None = None
+    for entry in entries:
+        suites = [suite for suite in entry.suites if suite in _SUITES or suite == codename]
+        if not suites or "main" not in entry.components or not _debian_signed(entry):
+            continue
+        uri = next((uri for uri in entry.uris if not uri.startswith(("cdrom:", "file:", "copy:"))), None)
+        signs = (
+            3 * (entry.signed_by is not None)
+            + 2 * (uri is not None and re.search(r"/debian(\.list)?/?$", uri) is not None)
+            + 1 * any(suite.endswith("-updates") for suite in entry.suites)
+        )
+        if uri is None or signs == 0:
+            continue
+        suite = codename if codename in suites else suites[0]
+        score = 2 * signs + (suite == codename)
+        if best is None or score > best[0]:
+            best = (score, Mirror(uri, suite or suites[0]))
+    return best[1] if best else None
+
+
+def _debian_signed(entry: Entry) -> bool:
+    return entry.signed_by is None or Path(entry.signed_by).name.startswith("debian-archive")
+
+
+def _codename(os_release: Path) -> str | None:
+    """The suite this machine runs, where it runs Debian itself."""
+    try:
+        lines = os_release.read_text().splitlines()
+    except OSError:
+        return None
+    facts = {name: value.strip('"') for name, _, value in (line.partition("=") for line in lines)}
+    return facts.get("VERSION_CODENAME") if facts.get("ID") == "debian" else None
+
+
+def archive_keyring() -> str:
+    """Path of the keyring of Debian's archive; MachineError where it is not installed."""
+    for keyring in _KEYRINGS:
+        if Path(keyring).is_file():
+            return keyring
+    raise MachineError("the keys of Debian's archive are missing", "sudo apt-get install debian-archive-keyring")
+
+
+class PrivateApt:
+    """apt with one suite, and with its state, cache and configuration below `folder`."""
+
+    def __init__(self, folder: Path, mirror_uri: str, suite: str, keyring: str, log: Path) -> None:
+        """Write the configuration; nothing is fetched yet."""
+        self.suite = suite
+        self._log = log
+        self._configuration = folder / "apt.conf"
+        for part in ("state/lists/partial", "cache/archives/partial"):
+            (folder / part).mkdir(parents=True, exist_ok=True)
+        (folder / "state" / "status").touch()
+        (folder / "sources.list").write_text(source_line(mirror_uri, suite, keyring))
+        self._configuration.write_text(configuration(folder))
+
+    def update(self) -> None:
+        """Fetch and verify the suite's index."""
+        run(self._command("apt-get", "-q", "update"), self._log, env=_environment(), hint=NETWORK_HINT)
+
+    def names(self, prefix: str) -> list[str]:
+        """Names of all packages that begin so."""
+        return sorted(self._ask("apt-cache", "pkgnames", prefix).split())
+
+    def show(self, name: str) -> Package | None:
+        """The newest version of a package, None where the suite has none (or it is a virtual one)."""
+        fields = parse_stanza(self._ask("apt-cache", "show", "--no-all-versions", name).partition("\n\n")[0])
+        if fields.get("package") != name:
+            return None
+        depends = ", ".join(filter(None, (fields.get("pre-depends"), fields.get("depends"))))
+        version, architecture = fields["version"], fields["architecture"]
+        return Package(name, version, architecture, int(fields["size"]), fields["sha256"], depends)
+
+    def download(self, package: Package, into: Path, say: Callable[[str], None]) -> Path:
+        """The package's file in `into`, its digest checked; what an interrupted download left is continued."""
+        file = into / package.file_name
+        if is_file_of(package, file):
+            return file
+        into.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(f"{file.name}.part")
+        progress = Progress(say, f"downloading {package.name}", step=20)
+        try:
+            run(
+                # not `apt-get download`, which begins anew where a part is there
+                self._command(_helper(), "download-file", self._uri(package), str(part), f"SHA256:{package.sha256}"),
+                self._log,
+                env=_environment(),
+                hint=NETWORK_HINT,
+                each=lambda line: progress.at(downloaded(line)),
+            )
+        finally:
+            if part.exists() and part.stat().st_size >= package.size and not is_file_of(package, part):
+                part.unlink()  # nothing can be added to it: the next attempt begins anew
+        if not is_file_of(package, part):
+            raise MachineError(
+                f"{package.file_name} is not what the signed index of Debian promises (sha256 {package.sha256})",
+                "run it again; if it stays so, do not trust the mirror",
+            )
+        return part.rename(file)
+
+    def _uri(self, package: Package) -> str:
+        what = f"{package.name}={package.version}"
+        found = re.search(r"^'([^']+)' ", self._ask("apt-get", "--print-uris", "download", what), re.MULTILINE)
+        if found is None:
+            raise MachineError(f"apt does not say where {what} is", NETWORK_HINT)
+        return found[1]
+
+    def _command(self, program: str, *arguments: str) -> list[str]:
+        return [program, "-c", str(self._configuration), *arguments]
+
+    def _ask(self, program: str, *question: str) -> str:
+        done = subprocess.run(
+            self._command(program, *question),
+            capture_output=True,
+            text=True,
+            check=False,
+            env=_environment(),
+            cwd=self._configuration.parent,
+        )
+        return done.stdout
+
+
+def _helper() -> str:
+    """apt's own downloader, which is not in PATH."""
+    return shutil.which("apt-helper", path=f"{os.environ.get('PATH', os.defpath)}:/usr/lib/apt") or "apt-helper"
+
+
+def is_file_of(package: Package, file: Path) -> bool:
+    """Whether `file` is there and exactly what the index describes."""
+    return file.is_file() and file.stat().st_size == package.size and file_digest(file) == package.sha256
+
+
+def expect_apt() -> None:
+    """MachineError where this machine has no apt."""
+    for program in ("apt-get", "apt-cache", "dpkg-deb", "dpkg-query"):
+        if shutil.which(program) is None:
+            raise MachineError(f"the guest kernel is made from a Debian package, and {program} is missing", INSTEAD)
+
+
+def source_line(uri: str, suite: str, keyring: str) -> str:
+    """A sources.list of one suite; of all that a suite offers only the list of its packages is wanted."""
+    return f"deb [arch=amd64 signed-by={keyring} target=Packages] {uri} {suite} main\n"
+
+
+def configuration(folder: Path) -> str:
+    """apt's settings, read after the machine's own and so in force where both say something."""
+    settings = {
+        "Dir::State": folder / "state",
+        "Dir::State::lists": folder / "state" / "lists",
+        "Dir::State::status": folder / "state" / "status",
+        "Dir::Cache": folder / "cache",
+        "Dir::Cache::archives": folder / "cache" / "archives",
+        "Dir::Etc::sourcelist": folder / "sources.list",
+        "Dir::Etc::sourceparts": "-",
+        "Dir::Etc::preferences": "-",
+        "Dir::Etc::preferencesparts": "-",
+        "APT::Sandbox::User": "",
+        "APT::Architecture": "amd64",
+        "APT::Update::Error-Mode": "any",  # without it an unreachable mirror is a mere warning
+        "APT::Status-Fd": "1",
+        "Acquire::Languages": "none",
+        "Acquire::PDiffs": "false",
+        "Acquire::AllowInsecureRepositories": "false",
+        "Acquire::AllowDowngradeToInsecureRepositories": "false",
+        "APT::Get::AllowUnauthenticated": "false",
+    }
+    lines = [f"#clear {name};" for name in _CLEARED] + [f'{name} "{value}";' for name, value in settings.items()]
+    return "\n".join(lines) + "\n"
+
+
+def downloaded(line: str) -> float:
+    """Percent of a download that apt reports in a line of its status, 0 for other lines."""
+    found = re.match(r"dlstatus:\d+:([\d.]+):", line)
+    return float(found[1]) if found else 0.0
+
+
+def _environment() -> Mapping[str, str]:
+    return {**os.environ, "LC_ALL": "C"}

@@ -1,0 +1,138 @@
+"""The cache of programs built from source: keyed by what made them, verified at every use. Standard library only."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from longlook.core.codec import content_hash
+from longlook.core.digests import file_digest
+from longlook.core.errors import MachineError
+from longlook.core.job import Program
+from longlook.core.paths import cache_dir
+from longlook.provision.cache_folder import filled
+from longlook.provision.progress import tell
+
+_RECORD = "program.json"
+_PROGRAM = "program"
+_LOG_LINES_SHOWN = 20
+_WORDS_TOLD = 3
+
+
+def build(
+    name: str, version: str, sources: Path, toolchain: str, build: Callable[[Path, Path], None], recipe: str = ""
+) -> Program:
+    """The program of a stack's version, built when the cache does not hold it intact.
+
+    `sources` is the folder it is made from; `toolchain` is the compiler's version and `recipe` whatever else determines
+    the result: all three and the version make the key. `build(work, out)` compiles the copy of the sources in `work`
+    into the file `out`. The digest recorded then is checked now: a corrupt entry is rebuilt.
+    """
+    folder = _entry(name, version, sources, toolchain, recipe)
+
+    def fill(into: Path) -> None:
+        work = into / "work"
+        shutil.copytree(sources, work)
+        build(work, into / _PROGRAM)
+        shutil.rmtree(work)
+        (into / _PROGRAM).chmod(0o755)
+        record = {"name": name, "version": version, "toolchain": toolchain, "sha256": file_digest(into / _PROGRAM)}
+        (into / _RECORD).write_text(json.dumps(record, indent=1) + "\n")
+
+    filled(folder, _is_intact, fill)
+    return Program(str(folder / _PROGRAM), _recorded_digest(folder))
+
+
+def build_folder(
+    name: str, version: str, sources: Path, toolchain: str, build: Callable[[Path, Path], None], recipe: str = ""
+) -> Path:
+    """Like `build` for a stack that is many files: the folder below the cache that holds them.
+
+    `build(out, final)` fills `out`, which is called `final` afterwards. All its files are checked at every use.
+    """
+    folder = _entry(name, version, sources, toolchain, recipe)
+
+    def fill(into: Path) -> None:
+        build(into / _PROGRAM, folder / _PROGRAM)
+        record = {"name": name, "version": version, "toolchain": toolchain, "sha256": _tree_digest(into / _PROGRAM)}
+        (into / _RECORD).write_text(json.dumps(record, indent=1) + "\n")
+
+    return filled(folder, _is_intact_folder, fill) / _PROGRAM
+
+
+def is_folder_built(name: str, version: str, sources: Path, toolchain: str, recipe: str = "") -> bool:
+    """Whether `build_folder` would find the folder in the cache, intact."""
+    return _is_intact_folder(_entry(name, version, sources, toolchain, recipe))
+
+
+def is_built(name: str, version: str, sources: Path, toolchain: str, recipe: str = "") -> bool:
+    """Whether `build` would find the program in the cache, intact."""
+    return _is_intact(_entry(name, version, sources, toolchain, recipe))
+
+
+def toolchain_version(command: Sequence[str], hint: str, cwd: Path | None = None) -> str:
+    """What a compiler says of itself in `cwd`; MachineError with `hint` where it is missing or broken."""
+    if cwd is not None:
+        _expect_folder(cwd)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    except FileNotFoundError as error:
+        raise MachineError(f"{command[0]} is not installed", hint) from error
+    if done.returncode != 0:
+        raise MachineError(f"{' '.join(command)} failed: {done.stderr.strip()}", hint)
+    return done.stdout.strip()
+
+
+def compile_with(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
+    """Run one step of a build; MachineError with the end of its log where it fails."""
+    tell(" ".join([Path(command[0]).name, *command[1:_WORDS_TOLD]]))
+    done = subprocess.run(
+        command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if done.returncode != 0:
+        tail = "\n".join(done.stdout.splitlines()[-_LOG_LINES_SHOWN:])
+        raise MachineError(
+            f"{' '.join(command)} failed with exit code {done.returncode}:\n{tail}",
+            "look at the last lines: often the package registry cannot be reached",
+        )
+
+
+def sources_digest(folder: Path) -> str:
+    """SHA-256 over the relative names and contents of all files below a folder, but for what Python compiled of it."""
+    return _tree_digest(folder, without="__pycache__")
+
+
+def _tree_digest(folder: Path, without: str = "") -> str:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.parent.name != without)
+    return content_hash([(str(path.relative_to(folder)), file_digest(path)) for path in files])
+
+
+def _entry(name: str, version: str, sources: Path, toolchain: str, recipe: str) -> Path:
+    _expect_folder(sources)
+    key = content_hash({"sources": sources_digest(sources), "toolchain": toolchain, "recipe": recipe})
+    return cache_dir() / "stacks" / name / version / key
+
+
+def _expect_folder(sources: Path) -> None:
+    if not sources.is_dir():
+        raise MachineError(f"there are no sources in {sources}", "set LONGLOOK_ADAPTERS to the adapters/ of a checkout")
+
+
+def _is_intact(folder: Path) -> bool:
+    try:
+        return _recorded_digest(folder) == file_digest(folder / _PROGRAM)
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def _is_intact_folder(folder: Path) -> bool:
+    try:
+        return _recorded_digest(folder) == _tree_digest(folder / _PROGRAM)
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def _recorded_digest(folder: Path) -> str:
+    digest: str = json.loads((folder / _RECORD).read_text())["sha256"]
+    return digest

@@ -1,0 +1,122 @@
+"""Steps of a long build: children that end with us, a log that is kept, and progress in few lines."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from longlook.core.errors import MachineError
+
+_LINES_SHOWN = 20
+_PATIENCE_S = 10.0
+"""How long a child that was asked to end may take before it is killed."""
+
+
+def run(
+    command: Sequence[str],
+    log: Path,
+    *,
+    hint: str,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    each: Callable[[str], None] = lambda _line: None,
+    keep_open: int | None = None,
+) -> None:
+    """Run one step, its output appended to `log` and every line of it shown to `each`.
+
+    MachineError with the end of the output and `hint` where it fails. Whatever ends the waiting (Ctrl-C, SIGTERM, an
+    error) ends the step first, with everything it started. `keep_open` is a descriptor that the step inherits.
+    """
+    shown: list[str] = []
+    with log.open("a") as record, _child(command, cwd, env, keep_open) as child:
+        record.write(f"$ {' '.join(command)}\n")
+        for line in child.stdout or ():
+            if not line.startswith("dlstatus:"):  # apt's percentages, for `each` alone
+                record.write(line)
+                shown = [*shown[1 - _LINES_SHOWN :], line]
+            each(line)
+        code = child.wait()
+    if code != 0:
+        tail = "".join(shown).rstrip()
+        if "No space left on device" in tail or "Disk quota exceeded" in tail:
+            raise MachineError(f"the disk of the cache is full:\n{tail}", "free some, or move it: LONGLOOK_CACHE")
+        what = textwrap.shorten(" ".join(command), 120, placeholder=" …")
+        raise MachineError(f"{what} failed with exit code {code}:\n{tail}", f"{hint} (log: {log})")
+
+
+@contextlib.contextmanager
+def _child(
+    command: Sequence[str], cwd: Path | None, env: Mapping[str, str] | None, keep_open: int | None
+) -> Iterator[subprocess.Popen[str]]:
+    """A child in a process group of its own, which is gone when the block is left."""
+    try:
+        child = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            pass_fds=() if keep_open is None else (keep_open,),
+            start_new_session=True,  # a terminal's Ctrl-C reaches us alone, and we end the group in order
+        )
+    except FileNotFoundError as error:
+        raise MachineError(f"{command[0]} is not installed", "install it and run this again") from error
+    try:
+        yield child
+    except BaseException:
+        try:
+            _signal_group(child, signal.SIGTERM)  # make removes what it was about to write
+            child.wait(_PATIENCE_S)
+        finally:  # also where it does not end, or a second Ctrl-C cuts the waiting short
+            _signal_group(child, signal.SIGKILL)
+            child.wait()
+        raise
+    finally:
+        if child.stdout is not None:
+            child.stdout.close()
+
+
+def _signal_group(child: subprocess.Popen[str], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, number)
+
+
+class Progress:
+    """Says how far a step is, at most once every `step` percent."""
+
+    def __init__(self, say: Callable[[str], None], what: str, step: int = 5) -> None:
+        """Nothing is said before the first `step` percent."""
+        self._say = say
+        self._what = what
+        self._step = step
+        self._said = 0
+
+    def at(self, percent: float) -> None:
+        """Take note of `percent`; smaller ones than before are passed over."""
+        reached = int(min(percent, 100) // self._step) * self._step
+        if reached > self._said:
+            self._said = reached
+            self._say(f"{self._what}: {reached} %")
+
+
+class ObjectCount:
+    """Counts what a kernel's build has compiled, from the lines that make prints."""
+
+    def __init__(self, progress: Progress, expected: int, already: int = 0) -> None:
+        """`expected` objects make the whole; `already` were there before."""
+        self._progress = progress
+        self._expected = expected
+        self.done = already
+
+    def see(self, line: str) -> None:
+        """One line of make's output."""
+        if re.match(r"  (CC|AS) ", line):
+            self.done += 1
+            self._progress.at(min(99.0, 100 * self.done / self._expected))

@@ -1,0 +1,160 @@
+"""What the guest kernel is compiled from: Debian's newest linux-source, and the tools that this machine lacks."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from longlook.core.errors import MachineError
+from longlook.provision.apt import INSTEAD, Package, PrivateApt, archive_keyring, expect_apt, is_file_of, machine_mirror
+from longlook.provision.build_steps import run
+
+OLDEST = (7, 2)
+"""The first Linux whose User-Mode Linux has what the engine needs: seccomp, and time travel with it."""
+
+_SUITE = "sid"  # where new kernels arrive first
+_TOOLS = ("flex", "bison", "m4", "bc")
+
+_CODE_OF = (  # megabytes that this kernel has no use for; the Kconfig files among them are read all the same
+    *(f"drivers/{name}" for name in ("accel", "clk", "comedi", "gpu", "iio", "infiniband", "media", "net/ethernet")),
+    *(f"drivers/{name}" for name in ("net/wireless", "pinctrl", "scsi", "staging", "video")),
+    "sound",
+    *(f"arch/{name}" for name in ("alpha", "arc", "arm", "arm64", "csky", "hexagon", "loongarch", "m68k")),
+    *(f"arch/{name}" for name in ("microblaze", "mips", "nios2", "openrisc", "parisc", "powerpc", "riscv", "s390")),
+    *(f"arch/{name}" for name in ("sh", "sparc", "xtensa")),
+)
+LEFT_OUT = (
+    *("Documentation/*/*", "tools/perf/*", "tools/testing/*"),
+    *(f"{folder}/*.{ending}" for folder in _CODE_OF for ending in ("[chS]", "dts", "dtsi")),
+)
+"""Patterns of files that stay in the archive: three quarters of it."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source package in the work folder."""
+
+    package: Package
+    file: Path
+
+
+def fetch_source(work: Path, log: Path, say: Callable[[str], None]) -> Source:
+    """Debian's newest linux-source, downloaded and verified; the one of an interrupted build is kept to."""
+    chosen = work / "source.json"
+    files = work / "packages"
+    if chosen.exists():
+        package = Package(**json.loads(chosen.read_text()))
+        if is_file_of(package, files / package.file_name):
+            return Source(package, files / package.file_name)
+    expect_apt()
+    mirror = machine_mirror()
+    say("reading the list of Debian's packages …")
+    apt = PrivateApt(work / f"apt-{_SUITE}", mirror.uri, _SUITE, archive_keyring(), log)
+    apt.update()
+    name = newest(apt.names("linux-source-"))
+    found = apt.show(name) if name else None
+    if found is None:
+        raise MachineError(
+            f"this machine's mirror of Debian has no linux-source-{OLDEST[0]}.{OLDEST[1]} or newer in {_SUITE}",
+            f"use a current mirror, {INSTEAD}",
+        )
+    say(f"downloading {found.name} {found.version} ({found.size / 1024**2:.0f} MiB) …")
+    file = apt.download(found, files, say)
+    chosen.write_text(json.dumps(asdict(found)))
+    return Source(found, file)
+
+
+def newest(names: Iterable[str]) -> str | None:
+    """The linux-source package of the highest version that will do, None where there is none."""
+    versions = [
+        (int(found[1]), int(found[2])) for name in names if (found := re.fullmatch(r"linux-source-(\d+)\.(\d+)", name))
+    ]
+    best = max(versions, default=OLDEST)
+    return f"linux-source-{best[0]}.{best[1]}" if best in versions and best >= OLDEST else None
+
+
+def extract(source: Source, patch: Path, tree: Path, log: Path) -> None:
+    """The sources in `tree`, patched: whole, or not there at all."""
+    making = tree.with_name(f"{tree.name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    unpacked = making / "package"
+    unpacked.mkdir(parents=True)
+    hint = "remove the work folder below the cache (see the log's path) and run this again"
+    run(["dpkg-deb", "-x", str(source.file), str(unpacked)], log, hint=hint)
+    archive = unpacked / "usr" / "src" / f"{source.package.name}.tar.xz"
+    sources = making / "sources"
+    sources.mkdir()
+    left_out = [f"--exclude={source.package.name}/{pattern}" for pattern in LEFT_OUT]
+    run(
+        ["tar", "-xJf", str(archive), "-C", str(sources), "--strip-components=1", "--anchored", *left_out],
+        log,
+        env={**os.environ, "XZ_OPT": "-T0"},
+        hint=hint,
+    )
+    run(
+        ["patch", "-p1", "--forward", "--batch", "-i", str(patch)],
+        log,
+        cwd=sources,
+        hint=f"{patch.name} does not fit {source.package.name} {source.package.version}: set LONGLOOK_KERNEL",
+    )
+    sources.rename(tree)
+    shutil.rmtree(making)
+
+
+def fetch_tools(work: Path, log: Path, say: Callable[[str], None]) -> dict[str, str]:
+    """Environment variables under which flex, bison, m4 and bc run, those fetched first that this machine lacks."""
+    tools = work / "tools"
+    missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
+    if missing and not all((tools / "usr" / "bin" / tool).exists() for tool in missing):
+        expect_apt()
+        mirror = machine_mirror()
+        say(f"fetching {', '.join(missing)} for the build …")
+        apt = PrivateApt(work / f"apt-{mirror.suite}", mirror.uri, mirror.suite, archive_keyring(), log)
+        apt.update()
+        for package in _with_libraries(apt, missing):
+            file = apt.download(package, work / "packages", lambda _text: None)
+            run(["dpkg-deb", "-x", str(file), str(tools)], log, hint="see the log")
+    return tools_environment(tools) if missing else {"PATH": os.environ.get("PATH", os.defpath)}
+
+
+def tools_environment(tools: Path) -> dict[str, str]:
+    """What programs unpacked below `tools` need to find one another and their libraries."""
+    libraries = sorted(str(folder) for folder in (*tools.glob("lib/*-linux-gnu"), *tools.glob("usr/lib/*-linux-gnu")))
+    environment = {"PATH": f"{tools / 'usr' / 'bin'}:{os.environ.get('PATH', os.defpath)}"}
+    if libraries:
+        environment["LD_LIBRARY_PATH"] = ":".join(libraries)
+    if (tools / "usr" / "share" / "bison").is_dir():
+        environment["BISON_PKGDATADIR"] = str(tools / "usr" / "share" / "bison")
+    if (tools / "usr" / "bin" / "m4").exists():
+        environment["M4"] = str(tools / "usr" / "bin" / "m4")
+    return environment
+
+
+def _with_libraries(apt: PrivateApt, names: Iterable[str]) -> list[Package]:
+    """The packages and whatever they depend on that this machine has not installed."""
+    wanted = list(names)
+    found: dict[str, Package] = {}
+    while wanted:
+        name = wanted.pop()
+        package = None if name in found else apt.show(name)
+        if package is not None:
+            found[name] = package
+            wanted += [needed for needed in dependencies(package.depends) if not _is_installed(needed)]
+    return list(found.values())
+
+
+def dependencies(depends: str) -> list[str]:
+    """Names in a `Depends` field, of alternatives the first."""
+    first = (part.partition("|")[0].partition("(")[0].partition(":")[0].strip() for part in depends.split(","))
+    return [name for name in first if name]
+
+
+def _is_installed(package: str) -> bool:
+    done = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${db:Status-Status}\n", package], capture_output=True, text=True, check=False
+    )
+    return "installed" in done.stdout.split()

@@ -1,0 +1,52 @@
+"""Servers that are packages of Debian, with an adapter in Python beside them, whatever the machine has installed."""
+
+import platform
+import shutil
+import sys
+from pathlib import Path
+
+from longlook.core.codec import content_hash
+from longlook.core.errors import MachineError
+from longlook.core.job import Program
+from longlook.core.paths import adapters_dir
+from longlook.core.stack import Command, ServerJob, server_arguments
+from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
+from longlook.provision.debian import fetch_packages
+from longlook.provision.python import compile_modules, copy_adapter, python_version, shared_digest
+
+_ADAPTER, _ROOT = "adapter", "root"
+_ENVIRONMENT = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def packaged(name: str, version: str, suite: str) -> Program:
+    """The adapter beside the packages of `packages/VERSION.txt` below its sources, from the cache or Debian's archive.
+
+    `NAME_main.py version` must then say `version`, else the release of Debian has moved on: MachineError.
+    """
+    if platform.machine() != "x86_64":
+        raise MachineError(f"{name} is installed from packages for x86-64 alone", "leave it out of the study")
+    sources = adapters_dir() / name
+
+    def make(out: Path, final: Path) -> None:
+        out.mkdir()
+        work = out.with_name("work")
+        fetch_packages(sources / "packages" / f"{version}.txt", suite, work, out / _ROOT)
+        shutil.rmtree(work)
+        copy_adapter(sources, out / _ADAPTER)
+        compile_modules(Path(sys.executable), out / _ADAPTER, final / _ADAPTER)
+        probe = (sys.executable, "-S", f"{name}_main.py", "version", version)
+        compile_with(probe, out / _ADAPTER, _ENVIRONMENT)
+
+    folder = build_folder(name, version, sources, python_version(), make, shared_digest())
+    parts = [sources_digest(folder / _ADAPTER), sources_digest(folder / _ROOT), python_version()]
+    return Program(str(folder / _ADAPTER / f"{name}_main.py"), content_hash(parts, length=64))
+
+
+def is_packaged(name: str, version: str) -> bool:
+    """Whether `packaged` has nothing to do."""
+    return is_folder_built(name, version, adapters_dir() / name, python_version(), shared_digest())
+
+
+def packaged_server(program: Program, job: ServerJob) -> Command:
+    """The adapter as a server; it needs no site-packages."""
+    return Command((sys.executable, "-S", program.path, *server_arguments(job)), _ENVIRONMENT)

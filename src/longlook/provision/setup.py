@@ -1,0 +1,92 @@
+"""Installing what is missing: the guest kernel and stacks, and with those the system's packages they name."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+
+from longlook.core import registry
+from longlook.core.errors import MachineError
+from longlook.core.job import Program
+from longlook.core.stack import Stack
+from longlook.provision import guest_kernel
+from longlook.provision.progress import listening
+
+KERNEL = "kernel"
+"""The part that is no stack: the guest kernel of the engine `virtual`."""
+
+ALL_VERSIONS = "all"
+"""`quic-go@all` is every version that is known."""
+
+DEFAULT_PARTS = (KERNEL, "quic-go", "chromium")
+"""What the shipped studies use."""
+
+_APT_WAITS = ("-o", "DPkg::Lock::Timeout=600")
+"""Two installations at once take turns, as dpkg wants it."""
+
+
+def parse_part(part: str) -> tuple[Stack, str]:
+    """A part as people write it, `quic-go` or `quic-go@0.65.0`."""
+    name, _, version = part.partition("@")
+    stack: Stack = registry.get("stacks", name)
+    return stack, stack.version(version).name if version else stack.default_version
+
+
+def spelt_out(parts: Iterable[str]) -> list[str]:
+    """Every part once, as `kernel` or `NAME@VERSION`, in the order given; InputError where there is no such part."""
+    found: dict[str, None] = {}
+    for part in parts:
+        name, _, version = part.partition("@")
+        if part == KERNEL:
+            found[part] = None
+        elif version == ALL_VERSIONS:
+            stack: Stack = registry.get("stacks", name)
+            found |= dict.fromkeys(f"{name}@{known}" for known in stack.version_names)
+        else:
+            stack, version = parse_part(part)
+            found[f"{stack.name}@{version}"] = None
+    return list(found)
+
+
+def is_installed(part: str) -> bool:
+    """Whether `install` has nothing to build or to fetch."""
+    if part == KERNEL:
+        return guest_kernel.installed()
+    stack, version = parse_part(part)
+    return stack.installed(version)
+
+
+def install(part: str, say: Callable[[str], None]) -> Program:
+    """Make one part ready and return its program; does nothing when it is. `say` is told each step."""
+    with listening(say):
+        if part == KERNEL:
+            return guest_kernel.kernel_program(say)
+        stack, version = parse_part(part)
+        if not stack.installed(version):
+            if stack.system_package is not None:
+                _install_package(stack.system_package, say)
+            say(f"installing {stack.name}@{version} …")
+        return stack.install(version)
+
+
+def _install_package(package: str, say: Callable[[str], None]) -> None:
+    mend = f"apt-get install --no-install-recommends {package}"
+    if shutil.which("apt-get") is None:
+        raise MachineError(f"the system's package {package} is missing", f"install {package} with your system's tools")
+    if os.geteuid() != 0:
+        raise MachineError(f"the system's package {package} is missing", f"sudo {mend}")
+    say(f"installing the system's package {package} …")
+    for command in (["apt-get", "update", "-q"], [*mend.split(), "-y", "-q", *_APT_WAITS]):
+        answer = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        )
+        if answer.returncode != 0:
+            raise MachineError(f"{' '.join(command)} failed: {_last_line(answer.stderr)}", f"run `{mend}` by hand")
+
+
+def _last_line(text: str) -> str:
+    return text.strip().splitlines()[-1] if text.strip() else "no message"

@@ -1,0 +1,101 @@
+"""The diverging palette of the heatmaps. Red and blue of this kind stay apart for deuteranopes and protanopes
+(ColorBrewer's RdBu); symbols and signed numbers repeat what colour says."""
+
+from collections.abc import Sequence
+
+from longlook.core.model import Verdict
+
+CLIP_PCT = 100.0
+"""Effects at or beyond ± this share the darkest colour; the number in the cell is never clipped."""
+
+BETTER_STOPS = ("#fbe6da", "#f4a582", "#d6604d", "#9e1528")
+WORSE_STOPS = ("#dfeaf4", "#92c5de", "#4393c3", "#1d4f8c")
+NOT_SIGNIFICANT = "#ffffff"
+NO_DATA = "#f0efec"
+
+CONTENDER = "#b0293a"
+BASELINE = "#2a6aa8"
+INK = "#1c1b1a"
+INK_SOFT = "#5f5c57"
+PAPER = "#ffffff"
+RULE = "#d9d6d0"
+
+OTHER_ARMS = ("#23764b", "#8f6a00", "#6b4fa0", "#0f7c85", "#a8508a", "#5f5c57")
+"""Arms beside a contrast's two, in this order, from the start again where there are more."""
+
+_LEGIBLE = 4.5
+
+STATE_COLOURS = {
+    "init": "#d5d1ca",
+    "slow_start": "#7fbf7b",
+    "congestion_avoidance": "#a6c8e4",
+    "congestion_avoidance_maxed": "#4c86b8",
+    "application_limited": "#f1e6c8",
+    "recovery": "#f2a65e",
+    "loss_probe": "#c77cc4",
+    "timeout": "#a51d2d",
+    "bbr_startup": "#3f9b58",
+    "bbr_drain": "#8d7cc3",
+    "bbr_probe_bandwidth": "#6fb3b8",
+    "bbr_probe_rtt": "#e0c33c",
+    "unknown": "#f2f0ec",
+}
+"""States of a sender (longlook.timeline.states); growth is green, avoidance blue, loss orange to red."""
+
+RESULT_COLOURS = {
+    "reproduced": "#23764b",
+    "contradicted": "#a1340f",
+    "inconclusive": "#8a6d00",
+    "not testable": "#77736d",
+}
+
+
+def arm_colours(arms: Sequence[str], baseline: str | None, contender: str | None) -> dict[str, str]:
+    """A colour for each arm: blue the baseline, red the contender, as everywhere; the others' are their own."""
+    known = {baseline: BASELINE, contender: CONTENDER}
+    others = (arm for arm in arms if arm not in known)
+    return {arm: known.get(arm, "") for arm in arms} | {
+        arm: OTHER_ARMS[index % len(OTHER_ARMS)] for index, arm in enumerate(others)
+    }
+
+
+def cell_colour(effect_pct: float | None, verdict: Verdict) -> str:
+    """Background of a cell: red where the contender is better, blue where it is worse, white otherwise."""
+    if effect_pct is None or verdict not in (Verdict.BETTER, Verdict.WORSE):
+        return NOT_SIGNIFICANT
+    return effect_colour(effect_pct)
+
+
+def effect_colour(effect_pct: float) -> str:
+    """Colour of a significant effect; even the smallest is visibly tinted."""
+    stops = BETTER_STOPS if effect_pct >= 0 else WORSE_STOPS
+    position = min(abs(effect_pct), CLIP_PCT) / CLIP_PCT * (len(stops) - 1)
+    index = min(int(position), len(stops) - 2)
+    return mix(stops[index], stops[index + 1], position - index)
+
+
+def text_colour(background: str) -> str:
+    """The more legible of ink and paper on a background; black where neither is legible enough (WCAG 2, AA)."""
+    best = max((INK, PAPER), key=lambda colour: contrast_ratio(colour, background))
+    return best if contrast_ratio(best, background) >= _LEGIBLE else "#000000"
+
+
+def mix(start: str, end: str, share: float) -> str:
+    """A colour between two, 0 the first and 1 the second."""
+    mixed = (round(a + (b - a) * share) for a, b in zip(_rgb(start), _rgb(end), strict=True))
+    return "#" + "".join(f"{value:02x}" for value in mixed)
+
+
+def contrast_ratio(one: str, other: str) -> float:
+    """WCAG 2 contrast of two colours, 1 to 21."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in _rgb(colour))]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

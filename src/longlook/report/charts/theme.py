@@ -1,0 +1,83 @@
+"""One look for every chart, on the page and exported."""
+
+from typing import Any
+
+import altair as alt
+
+from longlook.report.charts.colours import INK, INK_SOFT, RULE
+
+PAGE_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
+EXPORT_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+"""vl-convert carries Liberation Sans, so exported figures are the same on every machine. Its PDF
+writer orders fonts and opacities at random where there are several, so these figures use one weight of one font and
+nothing transparent."""
+
+
+def specification(chart: Any, font: str = EXPORT_FONT) -> dict[str, Any]:
+    """The Vega-Lite of an Altair chart in Longlook's look, independent of Altair's global theme."""
+    spec: dict[str, Any] = chart.to_dict()
+    spec["config"] = configuration(font)
+    return spec
+
+
+def page_specification(chart: Any) -> dict[str, Any]:
+    """The same for a chart that is as wide as its place on the page."""
+    return {**specification(chart, PAGE_FONT), "autosize": {"type": "fit-x", "contains": "padding"}}
+
+
+def unit_axis(unit: str, **properties: Any) -> alt.Axis:
+    """An axis of a metric; seconds below one are labelled in milliseconds, as everywhere in the report."""
+    if unit == "s":
+        milliseconds, seconds = "format(datum.value * 1000, ',.4~r') + ' ms'", "format(datum.value, ',.4~r') + ' s'"
+        properties["labelExpr"] = f"datum.value == 0 ? '0' : abs(datum.value) < 1 ? {milliseconds} : {seconds}"
+    else:
+        properties["format"] = "~s" if unit == "bit/s" else ",.4~r"
+    return alt.Axis(**properties)
+
+
+def vegalite_version() -> str:
+    """Major and minor version that both Altair and vl-convert speak, e.g. `6.4`."""
+    version: str = alt.SCHEMA_VERSION
+    return ".".join(version.lstrip("v").split(".")[:2])
+
+
+def configuration(font: str) -> dict[str, Any]:
+    """Vega-Lite's `config`."""
+    return {
+        "font": font,
+        "background": "#ffffff",
+        "padding": 14 if font == EXPORT_FONT else 5,
+        "view": {"stroke": None},
+        "axis": {
+            "domainColor": RULE,
+            "gridColor": "#eeece8",
+            "labelColor": INK_SOFT,
+            "labelFontSize": 12,
+            "labelLimit": 420,
+            "maxExtent": 480,
+            "tickColor": RULE,
+            "titleColor": INK_SOFT,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "titlePadding": 10,
+        },
+        "legend": {
+            "labelColor": INK_SOFT,
+            "labelFontSize": 12,
+            "titleColor": INK_SOFT,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+        },
+        "title": {
+            "anchor": "start",
+            "color": INK,
+            "fontSize": 17,
+            "fontWeight": "normal",
+            "offset": 18,
+            "subtitleColor": INK_SOFT,
+            "subtitleFontSize": 12,
+            "subtitleFontWeight": "normal",
+            "subtitleLineHeight": 17,
+            "subtitlePadding": 6,
+        },
+    }

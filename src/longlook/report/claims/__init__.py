@@ -1,0 +1,164 @@
+"""The claims page: everything published beside what several runs found, and disputes, in one file from disk."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from longlook.analysis.claims.dispute import Evidence, unit_of
+from longlook.analysis.claims.dispute_judge import Held, JudgedEvidence
+from longlook.analysis.claims.survey import RESULTS, Ours, Survey, SurveyedDispute, SurveyedRun, result_counts
+from longlook.core.model import Study
+from longlook.report import wording
+from longlook.report.charts.export import export_figure, javascript
+from longlook.report.charts.theme import page_specification
+from longlook.report.claims import disputes
+from longlook.report.content import short_labels
+from longlook.report.page import embedded_json
+from longlook.report.templates import asset, template
+
+PAGE = "index.html"
+HELD_SYMBOLS = {Held.WITHIN: "✓", Held.OUTSIDE: "✗", Held.ACROSS: "?", Held.SILENT: "·", Held.UNKNOWN: "–"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A level of a piece of evidence: our value, its interval or why there is none, and what it says of positions."""
+
+    level: str
+    value: str
+    interval: str
+    is_missing: bool
+    rounds: str
+    held: Mapping[str, Held]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of evidence as the page shows it; without values there is no chart."""
+
+    judged: JudgedEvidence
+    title: str
+    chart: str | None
+    rows: tuple[Row, ...]
+
+
+def write_claims_page(survey: Survey, out: Path) -> Path:
+    """Write `index.html`, and the disputes that have values as figures, into a folder; the page's path."""
+    studies = {item.study.id: item.study for item in survey.studies}
+    pieces = {item.dispute.id: _pieces(item, studies) for item in survey.disputes}
+    for old in (out / "figures").glob("dispute-*"):
+        old.unlink()
+    for item in survey.disputes:
+        figure = disputes.dispute_figure(item, [piece.title for piece in pieces[item.dispute.id]])
+        if figure is not None:
+            export_figure(out / "figures", f"dispute-{item.dispute.id}", figure)
+    page = template("claims.html.j2").render(
+        survey=survey,
+        headline=headline(survey),
+        total=result_counts(survey.claims),
+        result_counts=result_counts,
+        results=RESULTS,
+        arms={name: [(arm.name, arm.label or arm.name) for arm in study.arms] for name, study in studies.items()},
+        pieces=pieces,
+        shades={item.dispute.id: disputes.position_colours(item.dispute) for item in survey.disputes},
+        ours=ours_text,
+        made=made,
+        wording=wording,
+        symbols=HELD_SYMBOLS,
+        css=asset("report.css"),
+        own_css=asset("claims.css"),
+        js=asset("claims.js"),
+        vega=Markup(javascript().replace("</script", "<\\/script")),  # noqa: S704 the bundled libraries
+        data=Markup(embedded_json(_specifications(survey, pieces))),  # noqa: S704 escaped by embedded_json
+    )
+    path = out / PAGE
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def headline(survey: Survey) -> str:
+    """What the page holds, in one sentence."""
+    claims = [item for study in survey.covered for item in study.claims]
+    runs, studies = len(survey.runs), len([item for item in survey.covered if item.claims])
+    return (
+        f"{len(claims)} published claims of {studies} {'study' if studies == 1 else 'studies'} beside what "
+        f"{runs} {'run' if runs == 1 else 'runs'} found."
+    )
+
+
+def evidence_title(evidence: Evidence, studies: Mapping[str, Study]) -> str:
+    """What a piece of evidence shows: `QUIC against TCP, page load time over size, at rate 10Mbit`."""
+    study = studies.get(evidence.study)
+    metric = evidence.metric.replace("_", " ")
+    who = evidence.arm or evidence.contrast or ""
+    if study is not None:
+        arms = short_labels(study)
+        contrast = next((item for item in study.contrasts if item.name == evidence.contrast), None)
+        if contrast is not None:
+            who = f"{arms.get(contrast.contender)} against {arms.get(contrast.baseline)}"
+        elif evidence.arm is not None:
+            who = arms.get(evidence.arm, evidence.arm)
+    where = f" ({wording.listed_cell(evidence.cell)})" if evidence.cell else ""
+    return f"{who}: {metric} over {evidence.factor}{where}"
+
+
+def _pieces(item: SurveyedDispute, studies: Mapping[str, Study]) -> list[Piece]:
+    return [
+        Piece(
+            judged,
+            evidence_title(judged.evidence, studies),
+            f"{item.dispute.id}-{number}" if disputes.has_values(judged) else None,
+            tuple(_row(judged, place) for place in range(len(judged.points))),
+        )
+        for number, judged in enumerate(item.evidence)
+    ]
+
+
+def _row(judged: JudgedEvidence, place: int) -> Row:
+    point, unit, signed = judged.points[place], unit_of(judged.evidence), judged.evidence.contrast is not None
+    return Row(
+        level=point.level,
+        value=disputes.shown(point, unit, signed=signed),
+        interval=point.missing or disputes.shown_interval(point, unit, signed=signed),
+        is_missing=point.missing is not None,
+        rounds=str(point.n or wording.DASH),
+        held={name: held[place] for name, held in judged.held.items()},
+    )
+
+
+def ours_text(ours: Ours | None) -> tuple[str, str]:
+    """What we found, and its interval."""
+    if ours is None:
+        return wording.DASH, wording.DASH
+    if ours.kind == "effect":
+        return wording.effect(ours.value), wording.interval_pct(ours.low, ours.high)
+    if ours.low is None or ours.high is None:
+        return wording.quantity(ours.value, ours.unit), wording.DASH
+    return wording.quantity(ours.value, ours.unit), (
+        f"{wording.quantity(ours.low, ours.unit)} to {wording.quantity(ours.high, ours.unit)}"
+    )
+
+
+def made(run: SurveyedRun) -> str:
+    """When a run ended: `2026-11-21 20:15 UTC`."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.made_unix_s))
+
+
+def summary_rows(survey: Survey) -> Sequence[tuple[str, Mapping[str, int]]]:
+    """Claims by result for each study that was run, and for all that were not as one."""
+    rows = [(item.study.id, result_counts(item.claims)) for item in survey.covered if item.claims]
+    rest = [claim for item in survey.not_run for claim in item.claims]
+    return [*rows, *([(f"{len(survey.not_run)} studies not run", result_counts(rest))] if rest else [])]
+
+
+def _specifications(survey: Survey, pieces: Mapping[str, Sequence[Piece]]) -> dict[str, Any]:
+    return {
+        piece.chart: page_specification(disputes.evidence_chart(piece.judged, item.dispute, "container"))
+        for item in survey.disputes
+        for piece in pieces[item.dispute.id]
+        if piece.chart is not None
+    }

@@ -1,0 +1,238 @@
+"""Everything the page says about one cell of one contrast."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from longlook.core.model import ClaimResult, Contrast, Estimate, Outcome, Verdict
+from longlook.report import wording
+from longlook.report.charts import colours
+from longlook.report.content import ReportContent, records
+from longlook.report.contrasts.cell_charts import SPREAD
+from longlook.report.contrasts.overview import VERDICT_COLOURS
+from longlook.report.layout import Grid, Place
+
+MAX_GOODPUT_POINTS = 300
+"""Longer goodput series are averaged over equal groups of bins, for the size of the page alone."""
+
+
+@dataclass(frozen=True)
+class OutcomeRow:
+    """How an arm's attempts in a cell ended: counts by outcome, and the reasons of those that were not ok."""
+
+    arm: str
+    counts: Mapping[str, int]
+    reasons: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class CellDetail:
+    """A cell's part of the page. `data` holds the rows of its charts by data set."""
+
+    anchor: str
+    place: Place
+    headline: str
+    verdict: str
+    facts: tuple[tuple[str, str], ...]
+    arms: tuple[tuple[str, str, str], ...]  # arm's name, n, median
+    outcomes: tuple[OutcomeRow, ...]
+    other_metrics: tuple[tuple[str, tuple[str, ...]], ...]  # metric, then one median per arm beside the contrast
+    claim: ClaimResult | None
+    data: Mapping[str, Any]
+
+
+class CellDetails:
+    """Makes the details of a contrast's cells; groups the tables once."""
+
+    def __init__(
+        self, content: ReportContent, contrast: Contrast, claims: Mapping[tuple[str, ...], ClaimResult]
+    ) -> None:
+        self._content = content
+        self._contrast = contrast
+        self._claims = claims
+        self._arms = content.arms_beside(contrast)
+        samples = content.samples[content.samples["arm"].isin(self._arms)]
+        self._samples = {str(cell): rows for cell, rows in samples.groupby("cell", sort=False)}
+        self._goodput = {}
+        if content.goodput is not None:
+            self._goodput = {str(cell): rows for cell, rows in content.goodput.groupby("cell_id", sort=False)}
+
+    def all(self, grid: Grid, anchor_prefix: str) -> list[CellDetail]:
+        """Details of every cell that was measured, in reading order."""
+        return [self._detail(place, anchor) for anchor, place in grid.anchored(anchor_prefix)]
+
+    def _detail(self, place: Place, anchor: str) -> CellDetail:
+        content, estimate = self._content, place.estimate
+        samples = self._samples.get(str(place.cell_id), content.samples.iloc[0:0])
+        claim = self._claims.get(place.key)
+        return CellDetail(
+            anchor=anchor,
+            place=place,
+            headline=wording.conclusion(estimate, content) if estimate else "No estimate was made for this cell.",
+            verdict=str(estimate.verdict) if estimate else "",
+            facts=_facts(content, estimate) if estimate else (),
+            arms=_arms(estimate) if estimate else (),
+            outcomes=tuple(outcome_rows(self._arms, samples)),
+            other_metrics=tuple(self._other_metrics(samples)),
+            claim=claim,
+            data=self._data(samples, place.cell_id, estimate, claim),
+        )
+
+    def _other_metrics(self, samples: pd.DataFrame) -> list[tuple[str, tuple[str, ...]]]:
+        good = samples[samples["outcome"] == str(Outcome.OK)]
+        medians = good.groupby(["metric", "arm"], sort=False)["value"].median().to_dict()
+        present = [name for name in self._content.study.metrics if name != self._contrast.metric]
+        rows = []
+        for name in present:
+            facts = self._content.facts(name)
+            values = (medians.get((name, arm)) for arm in self._arms)
+            rows.append((facts.label, tuple(wording.quantity(value, facts.unit) for value in values)))
+        return rows
+
+    def _data(
+        self, samples: pd.DataFrame, cell_id: str | None, estimate: Estimate | None, claim: ClaimResult | None
+    ) -> dict[str, Any]:
+        rows = [self._sample_row(row) for row in self._contrast_rows(samples)]
+        good = [row for row in rows if row["value"] is not None]
+        complete = Counter(row["round"] for row in good)
+        return {
+            "samples": good,
+            "pairs": [
+                {"x": row["x"], "value": row["value"], "round": row["round"]}
+                for row in good
+                if complete[row["round"]] == 2
+            ],
+            "failed": [row for row in rows if row["value"] is None],
+            "medians": self._medians(estimate),
+            "effect": _effect_rows(estimate),
+            "published": _published_rows(claim),
+            "goodput": self._goodput_series(cell_id),
+        }
+
+    def _contrast_rows(self, samples: pd.DataFrame) -> list[dict[str, Any]]:
+        arms = [self._contrast.baseline, self._contrast.contender]
+        chosen = samples[(samples["metric"] == self._contrast.metric) & samples["arm"].isin(arms)]
+        return records(chosen.sort_values(["round", "arm", "attempt"], kind="stable"))
+
+    def _sample_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        arm = int(row["arm"] == self._contrast.contender)
+        rounds = max(1, self._content.study.rounds - 1)
+        offset = (min(int(row["round"]), rounds) / rounds - 0.5) * SPREAD if self._content.study.rounds > 1 else 0.0
+        usable = row["outcome"] == str(Outcome.OK) and not pd.isna(row["value"])
+        facts = self._content.facts(self._contrast.metric)
+        reason = None if pd.isna(row["reason"]) else str(row["reason"])
+        return {
+            "x": round(arm + offset, 4),
+            "value": float(row["value"]) if usable else None,
+            "shown": wording.quantity(float(row["value"]), facts.unit) if usable else wording.DASH,
+            "arm": self._content.short_label(row["arm"]),
+            "round": int(row["round"]) + 1,
+            "trial": str(row["trial_id"]),
+            "outcome": str(row["outcome"]),
+            "reason": reason or ("no value" if not usable else ""),
+            "colour": arm_colour(arm),
+            "shape": "diamond" if arm else "circle",
+        }
+
+    def _medians(self, estimate: Estimate | None) -> list[dict[str, Any]]:
+        if estimate is None:
+            return []
+        values = enumerate((estimate.baseline_median, estimate.contender_median))
+        half = SPREAD / 2 + 0.06
+        return [
+            {
+                "arm": arm,
+                "from": arm - half,
+                "to": arm + half,
+                "value": value,
+                "shown": wording.quantity(value, estimate.unit),
+                "colour": arm_colour(arm),
+            }
+            for arm, value in values
+            if value is not None
+        ]
+
+    def _goodput_series(self, cell_id: str | None) -> list[dict[str, Any]]:
+        table = self._goodput.get(str(cell_id))
+        if table is None:
+            return []
+        arms = (self._contrast.baseline, self._contrast.contender)
+        series = []
+        for (arm, _round, trial), rows in table.groupby(["arm", "round", "trial_id"], sort=True):
+            if arm in arms:
+                colour = arm_colour(int(arm == self._contrast.contender))
+                times, rates = _thinned(rows["time_s"].tolist()), _thinned(rows["mbps"].tolist())
+                series.append({"trial": str(trial), "colour": colour, "time_s": times, "mbps": rates})
+        return series
+
+
+def outcome_rows(arms: Sequence[str], samples: pd.DataFrame) -> list[OutcomeRow]:
+    """Attempts by arm and outcome with reasons, in the order of `arms`."""
+    attempts = samples.drop_duplicates(["trial_id", "attempt"])
+    rows = []
+    for arm in arms:
+        own = attempts[attempts["arm"] == arm]
+        counts = Counter(own["outcome"].astype(str))
+        bad = own[own["outcome"].astype(str) != str(Outcome.OK)]
+        reasons = Counter(
+            f"{outcome}: {'no reason given' if pd.isna(reason) else reason}"
+            for outcome, reason in zip(bad["outcome"], bad["reason"], strict=True)
+        )
+        ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+        rows.append(OutcomeRow(arm, {str(o): counts[str(o)] for o in Outcome}, tuple(ranked)))
+    return rows
+
+
+def arm_colour(index: int) -> str:
+    """Blue for the baseline (0), red for the contender (1), as in the heatmap."""
+    return colours.CONTENDER if index else colours.BASELINE
+
+
+def _facts(content: ReportContent, item: Estimate) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Effect", wording.effect(item.effect_pct)),
+        (
+            f"{wording.percent(content.study.analysis.confidence)} interval",
+            wording.interval_pct(item.ci_low_pct, item.ci_high_pct),
+        ),
+        ("Pairs of rounds", str(item.n_pairs)),
+        ("p, Welch", wording.p_value(item.p_welch)),
+        ("p, paired", wording.p_value(item.p_paired)),
+        ("p, Mann-Whitney", wording.p_value(item.p_mannwhitney)),
+        ("p, equivalence", wording.p_value(item.p_equivalence)),
+        ("p, adjusted", wording.p_value(item.p_adjusted)),
+        ("Verdict", f"{wording.SYMBOLS[item.verdict]} {item.verdict}"),
+    )
+
+
+def _arms(item: Estimate) -> tuple[tuple[str, str, str], ...]:
+    return (
+        (item.baseline, str(item.n_baseline), wording.quantity(item.baseline_median, item.unit)),
+        (item.contender, str(item.n_contender), wording.quantity(item.contender_median, item.unit)),
+    )
+
+
+def _effect_rows(item: Estimate | None) -> list[dict[str, Any]]:
+    if item is None or item.effect_pct is None:
+        return []
+    verdict = item.verdict if item.verdict in VERDICT_COLOURS else Verdict.INCONCLUSIVE
+    low = item.effect_pct if item.ci_low_pct is None else item.ci_low_pct
+    high = item.effect_pct if item.ci_high_pct is None else item.ci_high_pct
+    colour = VERDICT_COLOURS[verdict]
+    shown = f"{wording.effect(item.effect_pct)} ({wording.interval(item.ci_low_pct, item.ci_high_pct)})"
+    return [{"value": item.effect_pct, "low": low, "high": high, "shown": shown, "colour": colour}]
+
+
+def _published_rows(result: ClaimResult | None) -> list[dict[str, Any]]:
+    if result is None or result.claim.effect_pct is None:
+        return []
+    return [{"value": result.claim.effect_pct, "shown": wording.published(result.claim)}]
+
+
+def _thinned(values: list[float]) -> list[float]:
+    group = -(-len(values) // MAX_GOODPUT_POINTS)
+    groups = (values[start : start + group] for start in range(0, len(values), max(1, group)))
+    return [float(f"{sum(part) / len(part):.4g}") for part in groups]

@@ -1,0 +1,95 @@
+"""The paper's heatmap as an Altair chart, for export."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from longlook.report import wording
+from longlook.report.charts import colours
+from longlook.report.contrasts.squares import Square
+from longlook.report.layout import Grid, abbreviated
+
+STEP_PX = 92
+ROW_PX = 58
+LEGEND_PX = 320
+EFFECT_LABELS = ("−100 %", "−50 %", "0 %", "+50 %", "+100 %")
+EXPORTED_MARKS = frozenset(wording.SYMBOLS.values())
+"""Verdicts. Marks of claims are not in the exported font; the line below says the same in words."""
+ROW_CHARACTERS, COLUMN_CHARACTERS = 28, 13
+"""Longer labels of levels are abbreviated; the page has them in full."""
+
+
+def heatmap(
+    grid: Grid, squares: Mapping[tuple[str, str], Square], title: str, subtitle: Sequence[str], legend: Any
+) -> Any:
+    """One square per cell: effect and verdict's symbol, the interval below it. `legend` goes below, or None."""
+    rows, columns = abbreviated(grid.rows, ROW_CHARACTERS), abbreviated(grid.columns, COLUMN_CHARACTERS)
+    values = [
+        {"row": rows[row], "column": columns[column], **_row(squares[row, column])}
+        for row in grid.rows
+        for column in grid.columns
+    ]
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X(
+            "column:N",
+            sort=list(columns.values()),
+            title=grid.column_title or None,
+            axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False, labelPadding=8),
+        ),
+        y=alt.Y(
+            "row:N",
+            sort=list(rows.values()),
+            title=grid.row_title or None,
+            axis=alt.Axis(domain=False, ticks=False, labelPadding=10, titlePadding=14),
+        ),
+    )
+    ink = alt.Color("ink:N", scale=None)
+    squares_layer = base.mark_rect(stroke=colours.RULE, strokeWidth=1).encode(
+        color=alt.Color("fill:N", scale=None), tooltip=alt.Tooltip("tip:N", title="cell")
+    )
+    numbers = base.mark_text(fontSize=15, dy=-7).encode(text="headline:N", color=ink)
+    notes = base.mark_text(fontSize=10.5, dy=12).encode(text="note:N", color=ink)
+    chart = alt.layer(squares_layer, numbers, notes).properties(
+        width=alt.Step(STEP_PX), height=alt.Step(ROW_PX), title=alt.TitleParams(title, subtitle=list(subtitle))
+    )
+    parts = [chart] if legend is None else [chart, legend]
+    return alt.vconcat(*parts, spacing=22).resolve_scale(color="independent", x="independent")
+
+
+def _row(square: Square) -> dict[str, str]:
+    return {
+        "fill": square.fill,
+        "ink": square.ink,
+        "headline": f"{square.mark} {square.text}".strip() if square.mark in EXPORTED_MARKS else square.text,
+        "note": square.note,
+        "tip": "; ".join(square.tip),
+    }
+
+
+def scale_legend(title: str, labels: tuple[str, ...]) -> Any:
+    """The palette from −100 to 100 with labels at equal distances."""
+    step = 5
+    ticks = [round(-100 + 200 * place / (len(labels) - 1)) for place in range(len(labels))]
+    values = [
+        {"low": low, "high": low + step, "fill": colours.effect_colour(low + step / 2)}
+        for low in range(-100, 100, step)
+    ]
+    axis = alt.Axis(
+        values=ticks,
+        labelExpr=f"{json.dumps(dict(zip(ticks, labels, strict=True)))}[datum.value]",
+        domain=False,
+        grid=False,
+        titleAnchor="start",
+    )
+    return (
+        alt.Chart(alt.Data(values=values))
+        .mark_rect()
+        .encode(
+            x=alt.X("low:Q", scale=alt.Scale(domain=[-100, 100]), axis=axis, title=title),
+            x2="high:Q",
+            color=alt.Color("fill:N", scale=None),
+        )
+        .properties(width=LEGEND_PX, height=11)
+    )

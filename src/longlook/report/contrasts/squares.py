@@ -1,0 +1,111 @@
+"""What is written and painted in each square of a heatmap, for the page and for the exported figure alike."""
+
+from dataclasses import dataclass
+
+from longlook.core.model import Claim, ClaimResult, Contrast, Estimate
+from longlook.report import wording
+from longlook.report.charts import colours
+from longlook.report.content import ReportContent
+from longlook.report.layout import CellKey, Grid, Place, cell_label, key_of
+
+STATE_NOTES = {"no estimate": "no estimate", "excluded": "excluded", "not run": "not run"}
+
+
+@dataclass(frozen=True)
+class Square:
+    """A painted cell. `mark` is the verdict's symbol, `note` the small line below, `tip` the lines of its tooltip."""
+
+    row: str
+    column: str
+    state: str  # estimated | no estimate | excluded | not run
+    verdict: str  # of the estimate; empty otherwise
+    fill: str
+    ink: str
+    text: str
+    mark: str
+    note: str
+    tip: tuple[str, ...]
+
+
+def measured_squares(content: ReportContent, grid: Grid) -> dict[tuple[str, str], Square]:
+    """Our estimates, by row and column."""
+    return {(place.row, place.column): _measured(content, place) for place in grid.in_order()}
+
+
+def published_squares(content: ReportContent, contrast: Contrast, grid: Grid) -> dict[tuple[str, str], Square]:
+    """The published values in the places of our cells; empty where the source says nothing."""
+    claims = claims_of(content, contrast)
+    return {(place.row, place.column): _published(place, claims.get(place.key)) for place in grid.in_order()}
+
+
+def claims_of(content: ReportContent, contrast: Contrast) -> dict[CellKey, ClaimResult]:
+    """The claims about a contrast, by cell."""
+    return {
+        key_of(content.study, item.claim.cell): item for item in content.claims if item.claim.contrast == contrast.name
+    }
+
+
+def _measured(content: ReportContent, place: Place) -> Square:
+    estimate = place.estimate
+    if estimate is None:
+        tip = (cell_label(place.cell), STATE_NOTES[place.state])
+        return _blank(place, colours.NO_DATA, STATE_NOTES[place.state], tip)
+    fill = colours.cell_colour(estimate.effect_pct, estimate.verdict)
+    significant = fill != colours.NOT_SIGNIFICANT
+    return Square(
+        row=place.row,
+        column=place.column,
+        state=place.state,
+        verdict=str(estimate.verdict),
+        fill=fill,
+        ink=colours.text_colour(fill) if significant else colours.INK_SOFT,
+        text=wording.effect(estimate.effect_pct),
+        mark=wording.SYMBOLS[estimate.verdict],
+        note=wording.interval(estimate.ci_low_pct, estimate.ci_high_pct),
+        tip=_tip(content, place, estimate),
+    )
+
+
+def _tip(content: ReportContent, place: Place, estimate: Estimate) -> tuple[str, ...]:
+    unit = estimate.unit
+    return (
+        cell_label(place.cell),
+        f"{wording.SYMBOLS[estimate.verdict]} {estimate.verdict}: {wording.effect(estimate.effect_pct)}",
+        f"{wording.percent(content.study.analysis.confidence)} interval "
+        f"{wording.interval_pct(estimate.ci_low_pct, estimate.ci_high_pct)}",
+        f"adjusted p {wording.p_value(estimate.p_adjusted)}",
+        f"{content.short_label(estimate.baseline)} {wording.quantity(estimate.baseline_median, unit)}, "
+        f"{content.short_label(estimate.contender)} {wording.quantity(estimate.contender_median, unit)} (medians)",
+    )
+
+
+def _published(place: Place, result: ClaimResult | None) -> Square:
+    if result is None:
+        return _blank(place, colours.NO_DATA, "", (cell_label(place.cell), "not published"))
+    claim = result.claim
+    coloured = claim.significant and claim.effect_pct is not None
+    fill = colours.effect_colour(claim.effect_pct or 0.0) if coloured else colours.NOT_SIGNIFICANT
+    return Square(
+        row=place.row,
+        column=place.column,
+        state="estimated",
+        verdict=_verdict(claim),
+        fill=fill,
+        ink=colours.text_colour(fill) if coloured else colours.INK_SOFT,
+        text=wording.published(claim),
+        mark=wording.RESULT_SYMBOLS.get(result.result, ""),
+        note=result.result,
+        tip=(cell_label(place.cell), f"published {wording.published(claim)}", f"{result.result}: {result.reason}"),
+    )
+
+
+def _verdict(claim: Claim) -> str:
+    if claim.direction is not None:
+        return str(claim.direction)
+    if not claim.significant or claim.effect_pct is None:
+        return "inconclusive"
+    return "better" if claim.effect_pct >= 0 else "worse"
+
+
+def _blank(place: Place, fill: str, note: str, tip: tuple[str, ...]) -> Square:
+    return Square(place.row, place.column, place.state, "", fill, colours.INK_SOFT, "", "", note, tip)

@@ -1,0 +1,134 @@
+"""Every arm against every level of a factor as a matrix of medians, coloured by how far from fair they are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from longlook.core.model import MATRIX, ArmLevel
+from longlook.report import wording
+from longlook.report.charts import colours
+from longlook.report.content import ReportContent
+from longlook.report.contrasts.heatmap import heatmap, scale_legend
+from longlook.report.contrasts.squares import STATE_NOTES, Square
+from longlook.report.flows.shares import LIMITS, Fairness, levels_of, matrix_metric
+from longlook.report.layout import Grid, Place, make_grid
+
+_ENDS = ("blue: less than fair", "red: more than fair")
+_PLAIN_STOPS = ("#ffffff", "#8fb5ad")
+"""Least and greatest value where nothing says what is fair."""
+_RAMP = "The darker, the greater."
+
+
+@dataclass(frozen=True)
+class Medians:
+    """One matrix: the levels of the figure's other factors in `title`, its squares for the page and for export."""
+
+    name: str
+    title: str
+    grid: Grid  # whose rows are arms
+    squares: Mapping[tuple[str, str], Square]
+    details: Mapping[tuple[str, str], Any]  # what a square leads to
+    figure: Any
+
+
+@dataclass(frozen=True)
+class MatrixSection:
+    """All matrices of the study's figure, on one metric."""
+
+    metric: str
+    label: str
+    unit: str
+    about: str
+    fair: bool  # whether colours are about what is fair
+    matrices: Sequence[Medians]
+
+
+def make_matrix(content: ReportContent, details: Mapping[str, Any]) -> MatrixSection | None:
+    """The matrices, where the study's figure is one. `details`, by cell, are what squares lead to."""
+    study = content.study
+    if study.figure.kind != MATRIX:
+        return None
+    metric = matrix_metric(study)
+    facts = content.facts(metric)
+    levels = levels_of(content, metric)
+    known = [item.median for item in levels.values() if item.median is not None]
+    span = (min(known), max(known)) if known else (0.0, 1.0)
+    cells = make_grid(content, study.contrasts[0])
+    fairness = Fairness(content)
+    fair = any(fairness.of(metric, item.cell_id, item.arm) is not None for item in levels.values())
+    told = "White: fair, or fair lies in the interval. Red: more than fair, blue: less." if fair else _RAMP
+    about = ("Median over rounds; below it its interval, and n, the number of rounds.", told)
+    matrices = []
+    for row in cells.rows:
+        squares: dict[tuple[str, str], Square] = {}
+        leads: dict[tuple[str, str], Any] = {}
+        for arm in study.arms:
+            for column in cells.columns:
+                place = cells.places[row, column]
+                level = levels.get((place.cell_id or "", arm.name))
+                key = (content.short_label(arm.name), column)
+                wanted = fairness.of(metric, place.cell_id or "", arm.name)
+                squares[key] = _square(content, key, place, level, wanted, span)
+                if level is not None and place.cell_id is not None and place.cell_id in details:
+                    leads[key] = details[place.cell_id]
+        grid = Grid(
+            column_title=cells.column_title,
+            row_title="arm",
+            columns=cells.columns,
+            rows=tuple(content.short_label(arm.name) for arm in study.arms),
+            places={},
+            omitted=0,
+        )
+        title = "" if row == "all" else row
+        heading = f"{facts.label}{f': {title}' if title else ''}"
+        legend = scale_legend(" · ".join(_ENDS), ("nothing", "fair", "all")) if fair else None
+        figure = heatmap(grid, squares, heading, about, legend)
+        matrices.append(Medians(f"{metric} {title}".strip(), title, grid, squares, leads, figure))
+    return MatrixSection(metric, facts.label, facts.unit, " ".join(about), fair, matrices)
+
+
+def departure_pct(value: float, fair: float, limit: float | None) -> float:
+    """How far from fair a share is: −100 nothing, 0 fair, 100 all there is, or twice what is fair without a limit."""
+    if value <= fair:
+        return 100 * (value / fair - 1) if fair else 0.0
+    room = fair if limit is None else limit - fair
+    return min(100.0, 100 * (value - fair) / room) if room > 0 else 0.0
+
+
+def _square(
+    content: ReportContent,
+    key: tuple[str, str],
+    place: Place,
+    level: ArmLevel | None,
+    fair: float | None,
+    span: tuple[float, float],
+) -> Square:
+    cell = f"{key[0]} · {key[1]}"
+    if level is None or level.median is None:
+        ran = place.cell_id is not None
+        state, note = ("no estimate", "no value") if ran else (place.state, STATE_NOTES[place.state])
+        return Square(*key, state, "", colours.NO_DATA, colours.INK_SOFT, "", "", note, (cell, note))
+    fill = _fill(level, fair, span)
+    interval = wording.level_bounds(level)
+    tip = [
+        cell,
+        f"median {wording.level(level)}",
+        f"{wording.percent(content.study.analysis.confidence)} interval {wording.level_interval(level)}",
+        f"{level.n} {'round' if level.n == 1 else 'rounds'}",
+    ]
+    if fair is not None:
+        tip.append(f"fair would be {wording.quantity(fair, level.unit)}")
+    rounds = f"n{wording.NBSP}{level.n}"  # where room is short, a line breaks before n alone
+    note = f"{interval} · {rounds}" if interval else rounds
+    ink = colours.text_colour(fill)
+    return Square(*key, "estimated", "", fill, ink, wording.level(level), "", note, tuple(tip))
+
+
+def _fill(level: ArmLevel, fair: float | None, span: tuple[float, float]) -> str:
+    median = level.median or 0.0
+    if fair is None:
+        share = (median - span[0]) / (span[1] - span[0]) if span[1] > span[0] else 0.0
+        return colours.mix(*_PLAIN_STOPS, share)
+    departure = departure_pct(median, fair, LIMITS.get(level.metric))
+    within = level.low is not None and level.high is not None and level.low <= fair <= level.high
+    return colours.NOT_SIGNIFICANT if within or abs(departure) < 0.5 else colours.effect_colour(departure)

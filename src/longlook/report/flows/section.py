@@ -1,0 +1,189 @@
+"""The part of the page about flows that compete: who got how much, and how their rates went over time in each cell."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from longlook.core import units
+from longlook.core.model import Study
+from longlook.explain.rounds import Round, choose_round
+from longlook.report import wording
+from longlook.report.charts.drawn import Drawn
+from longlook.report.charts.theme import PAGE_FONT, page_specification, specification
+from longlook.report.content import ReportContent
+from longlook.report.facts import slug
+from longlook.report.flows.charts import band_chart, height_px, highest_mbps, round_chart
+from longlook.report.flows.phase import phase_chart
+from longlook.report.flows.rates import ArmFlows, Scale, arm_flows
+from longlook.report.layout import cell_label, make_grid
+from longlook.study.resolve import cell_settings
+
+ANCHOR = "flows"
+DUEL = 2
+"""So many contestants have a phase plot."""
+
+_EXPORT_PX, _NAMES_PX = 430, 110
+"""Of exported figures: width, and room for the names beside it."""
+
+
+@dataclass(frozen=True)
+class ArmFigures:
+    """The figures of one arm in a cell, by name of the chart; None: it has none."""
+
+    label: str
+    who: str
+    note: str
+    round_chart: str
+    band_chart: str | None
+    phase_chart: str | None
+
+
+@dataclass(frozen=True)
+class FlowCell:
+    """One cell of the part, which the page shows when it is selected."""
+
+    anchor: str
+    cell_id: str
+    cell: Mapping[str, str]
+    label: str
+    chosen: str
+    arms: Sequence[ArmFigures]
+
+
+@dataclass(frozen=True)
+class FlowSection:
+    """All cells with flows, in the order of the heatmaps. `charts` are Vega-Lite by name, `figures` are to export."""
+
+    anchor: str
+    cells: Sequence[FlowCell]
+    charts: Mapping[str, Any]
+    figures: Mapping[str, Any]
+
+    @property
+    def by_cell(self) -> dict[str, FlowCell]:
+        """Cells by their ids."""
+        return {cell.cell_id: cell for cell in self.cells}
+
+
+def make_flow_section(content: ReportContent, taken: set[str]) -> FlowSection:
+    """The figures of every cell in which flows competed; no cells where none did."""
+    cells: list[FlowCell] = []
+    charts: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
+    found = arm_flows(content)
+    grid = make_grid(content, content.study.contrasts[0])
+    for place in grid.in_order():
+        if not (arms := found.get(place.cell_id or "")):
+            continue
+        anchor = f"{ANCHOR}-{len(cells) + 1}"
+        chosen = _choose(content, arms[0].cell_id)
+        scale = Scale(highest_mbps(arms, chosen.number), height_px(arms), _rtt_s(content.study, place.cell))
+        title = cell_label(place.cell)
+        shown = [_arm(content, each, chosen, scale, f"{anchor}-{number}") for number, each in enumerate(arms)]
+        for _, own in shown:
+            charts |= own
+        cells.append(
+            FlowCell(
+                anchor=anchor,
+                cell_id=arms[0].cell_id,
+                cell=place.cell,
+                label=title,
+                chosen=wording.chosen_round(content, chosen),
+                arms=[each for each, _ in shown],
+            )
+        )
+        figures |= _exported(content, arms, chosen, scale, title, slug(arms[0].cell_id, taken))
+    return FlowSection(ANCHOR, cells, charts, figures)
+
+
+def _rtt_s(study: Study, cell: Mapping[str, str]) -> float:
+    levels = {f.name: level for f in study.factors for level in f.levels if level.label == cell.get(f.name)}
+    try:
+        return units.parse_time(cell_settings(study, levels).get("network.rtt")) / 1e9
+    except units.UnitError:
+        return 0.0
+
+
+def _choose(content: ReportContent, cell_id: str) -> Round:
+    own = content.samples[content.samples["cell"] == cell_id]
+    better = {contrast.metric: content.facts(contrast.metric).better for contrast in content.study.contrasts}
+    return choose_round(own, content.study, better, cell_id)
+
+
+def _arm(
+    content: ReportContent, flows: ArmFlows, chosen: Round, scale: Scale, prefix: str
+) -> tuple[ArmFigures, dict[str, Any]]:
+    """What the page says of one arm, and its charts."""
+    number = flows.shown(chosen.number)
+    charts = {f"{prefix}-round": _on_page(lambda drawn: _wide(round_chart(drawn, flows, number, scale)))}
+    if len(flows.rounds) > 1:
+        charts[f"{prefix}-band"] = _on_page(lambda drawn: _wide(band_chart(drawn, flows, scale)))
+    if len(flows.contestants) == DUEL:
+        charts[f"{prefix}-phase"] = _on_page(lambda drawn: phase_chart(drawn, flows, number, scale), fitted=False)
+    note = "" if number == chosen.number else f"Round {number + 1}: this arm has no rates of the other one."
+    figures = ArmFigures(
+        label=content.short_label(flows.arm),
+        who=_who(flows),
+        note=note,
+        round_chart=f"{prefix}-round",
+        band_chart=name if (name := f"{prefix}-band") in charts else None,
+        phase_chart=name if (name := f"{prefix}-phase") in charts else None,
+    )
+    return figures, charts
+
+
+def _on_page(make: Callable[[Drawn], Any], *, fitted: bool = True) -> dict[str, Any]:
+    """Vega-Lite of a chart, fitted to its place on the page or as it is."""
+    drawn = Drawn()
+    drawn.chart = make(drawn)
+    return page_specification(drawn) if fitted else specification(drawn, PAGE_FONT)
+
+
+def _wide(chart: Any) -> Any:
+    return chart.properties(width="container")
+
+
+def _who(flows: ArmFlows) -> str:
+    """`quic against 4 tcp`, with cross traffic apart."""
+
+    def named(group: str) -> str:
+        count = len(flows.groups[group])
+        return group if count == 1 else f"{count} {group}"
+
+    contestants = [named(group) for group in flows.groups if group not in flows.cross]
+    crossing = [named(group) for group in flows.cross]
+    return " against ".join(contestants) + (f"; cross traffic: {', '.join(crossing)}" if crossing else "")
+
+
+def _exported(
+    content: ReportContent, arms: Sequence[ArmFlows], chosen: Round, scale: Scale, title: str, name: str
+) -> dict[str, Any]:
+    """Figures of a cell as files: rates over time of all arms, and phase plots of those that have two contestants."""
+    rates, phases = Drawn(), Drawn()
+    lines = []
+    duels = []
+    for flows in arms:
+        number = flows.shown(chosen.number)
+        label = f"{content.short_label(flows.arm)}: {_who(flows)}"
+        charts = [_titled(round_chart(rates, flows, number, scale),
+                          f"{label}, round {number + 1}")]  # fmt: skip
+        if len(flows.rounds) > 1:
+            band = band_chart(rates, flows, scale)
+            charts.append(_titled(band, f"median and quartiles of {len(flows.rounds)} rounds"))
+        lines.append(alt.hconcat(*(chart.properties(width=_EXPORT_PX) for chart in charts), spacing=_NAMES_PX))
+        if len(flows.contestants) == DUEL:
+            duel = phase_chart(phases, flows, number, scale)
+            duels.append(_titled(duel, f"{label}, round {number + 1}"))
+    rates.chart = alt.vconcat(*lines, spacing=26, title=alt.TitleParams(f"Rates over time: {title}"))
+    figures = {f"flows-{name}": rates}
+    if duels:
+        heading = alt.TitleParams(f"One flow’s rate against the other’s: {title}")
+        phases.chart = alt.hconcat(*duels, spacing=40, title=heading)
+        figures[f"phase-{name}"] = phases
+    return figures
+
+
+def _titled(chart: Any, text: str) -> Any:
+    return chart.properties(title=alt.TitleParams(text, fontSize=12, offset=8))

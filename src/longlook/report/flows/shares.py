@@ -1,0 +1,240 @@
+"""How much each arm's first group of flows got, against a factor, beside what would be fair."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from longlook.core.model import MATRIX, TREND, ArmLevel, Study
+from longlook.report import wording
+from longlook.report.charts.colours import INK_SOFT, arm_colours
+from longlook.report.charts.labels import LABEL_PX, apart
+from longlook.report.charts.theme import page_specification
+from longlook.report.content import ReportContent
+from longlook.report.layout import Grid, abbreviated, make_grid
+
+PART = "part"
+FAIR: Mapping[str, float | str] = {
+    "share_of_used": PART,
+    "share_of_link": PART,
+    "fair_share": 100.0,
+    "competitor_fair_share": 100.0,
+    "jain_index": 1.0,
+}
+"""Metrics of shares, and what is fair: a value, or the subject's part of the contestants in %."""
+
+LIMITS = {"share_of_used": 100.0, "share_of_link": 100.0, "jain_index": 1.0}
+"""Where values end."""
+
+ABOUT = (
+    "Median over rounds, with its interval where there are rounds enough for one.",
+    "Dashed: what would be fair, in an arm’s own colour where arms have different numbers of flows.",
+)
+
+PANEL_PX, PANEL_HEIGHT_PX = 330, 190
+NAME_CHARACTERS = 18
+LEVEL_CHARACTERS = 34
+"""Of all levels together beside each other on a narrow screen; where they have more, they are written aslant."""
+
+_DODGE = 0.24
+"""Over which the arms of a level lie side by side, in units of the distance between levels."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """One metric: a small chart for each combination of the figure's rows, and the same as one figure to export."""
+
+    metric: str
+    title: str
+    panels: Sequence[tuple[str, str]]  # the rows' levels, name of the chart
+    specs: Mapping[str, Any]
+    figure: Any
+
+
+def metrics_by_arm(study: Study) -> list[str]:
+    """Metrics of which the report shows where each arm stands, beside what contrasts say."""
+    wanted = [contrast.metric for contrast in study.contrasts] if study.figure.kind == TREND else []
+    wanted += [matrix_metric(study)] if study.figure.kind == MATRIX else []
+    return list(dict.fromkeys([*wanted, *(name for name in study.metrics if name in FAIR)]))
+
+
+def matrix_metric(study: Study) -> str:
+    """The metric of a matrix: the figure's own, or the first contrast's."""
+    return study.figure.metric or study.contrasts[0].metric
+
+
+class Fairness:
+    """What would be fair in a cell for an arm."""
+
+    def __init__(self, content: ReportContent) -> None:
+        self._parts: dict[tuple[str, str], tuple[float, bool]] = {}  # subject's part in %, whether traffic crossed
+        if content.flows is not None:
+            for (cell, arm), rows in content.flows.groupby(["cell_id", "arm"], sort=False):
+                flows = rows.drop_duplicates("flow")
+                groups = flows[~flows["cross"].astype(bool)]["group"]
+                if len(groups):
+                    part = 100 * float((groups == groups.iloc[0]).mean())
+                    self._parts[str(cell), str(arm)] = part, bool(flows["cross"].astype(bool).any())
+
+    def of(self, metric: str, cell_id: str, arm: str) -> float | None:
+        """In the metric's unit; None where nothing says it, as of the link's share where others cross."""
+        fair = FAIR.get(metric)
+        if fair is None or isinstance(fair, float):
+            return fair
+        part, crossed = self._parts.get((cell_id, arm), (None, False))
+        return None if crossed and metric == "share_of_link" else part
+
+
+def make_shares(content: ReportContent) -> list[Share]:
+    """A chart for each metric of shares that the study has; none where nobody competes."""
+    if content.flows is None or not content.study.contrasts:
+        return []
+    grid = make_grid(content, content.study.contrasts[0])
+    fairness = Fairness(content)
+    return [
+        _share(content, grid, fairness, metric)
+        for metric in content.study.metrics
+        if metric in FAIR and any(item.metric == metric and item.median is not None for item in content.levels)
+    ]
+
+
+def levels_of(content: ReportContent, metric: str) -> dict[tuple[str, str], ArmLevel]:
+    """Levels of a metric by cell and arm."""
+    return {(item.cell_id, item.arm): item for item in content.levels if item.metric == metric}
+
+
+def _share(content: ReportContent, grid: Grid, fairness: Fairness, metric: str) -> Share:
+    facts = content.facts(metric)
+    levels = levels_of(content, metric)
+    tables = {row: _rows(content, grid, row, metric, levels, fairness) for row in grid.rows}
+    tables = {row: table for row, table in tables.items() if table[0]}
+    top = LIMITS.get(metric) or 1.06 * max(
+        value
+        for points, fair in tables.values()
+        for value in [*(p["high"] for p in points), *(f["fair"] for f in fair)]
+    )
+    charts = {row: _panel(grid, points, fair, top, facts.unit) for row, (points, fair) in tables.items()}
+    names = {row: f"{metric}-{number}" for number, row in enumerate(charts)}
+    figure = alt.vconcat(
+        *(
+            chart.properties(width=PANEL_PX, height=PANEL_HEIGHT_PX, title=_heading(row))
+            for row, chart in charts.items()
+        ),
+        spacing=24,
+        title=alt.TitleParams(facts.label, subtitle=list(ABOUT)),
+    )
+    return Share(
+        metric=metric,
+        title=facts.label,
+        panels=[(row if row != "all" else "", names[row]) for row in charts],
+        specs={
+            names[row]: page_specification(chart.properties(width="container", height=PANEL_HEIGHT_PX))
+            for row, chart in charts.items()
+        },
+        figure=figure,
+    )
+
+
+def _heading(row: str) -> Any:
+    return alt.TitleParams("" if row == "all" else row, fontSize=12, offset=8)
+
+
+Rows = list[dict[str, Any]]
+
+
+def _rows(
+    content: ReportContent,
+    grid: Grid,
+    row: str,
+    metric: str,
+    levels: Mapping[tuple[str, str], ArmLevel],
+    fairness: Fairness,
+) -> tuple[Rows, Rows]:
+    """Points of the arms in one row of the grid, and what would be fair there."""
+    arms = [arm.name for arm in content.study.arms]
+    first = content.study.contrasts[0]
+    colours = arm_colours(arms, first.baseline, first.contender)
+    step = _DODGE / max(1, len(arms) - 1)
+    points: Rows = []
+    fair: Rows = []
+    for place, column in enumerate(grid.columns):
+        cell_id = grid.places[row, column].cell_id or ""
+        here = [(arm, levels[cell_id, arm]) for arm in arms if (cell_id, arm) in levels]
+        wanted = {arm: fairness.of(metric, cell_id, arm) for arm, _ in here}
+        several = len({round(value, 6) for value in wanted.values() if value is not None}) > 1
+        for arm, level in here:
+            if level.median is None:
+                continue
+            points.append(
+                {
+                    "x": round(place + (arms.index(arm) * step - _DODGE / 2 if len(arms) > 1 else 0), 4),
+                    "arm": content.short_label(arm),
+                    "column": column,
+                    "value": level.median,
+                    "low": level.median if level.low is None else level.low,
+                    "high": level.median if level.high is None else level.high,
+                    "shown": f"{wording.level(level)} ({wording.level_interval(level)}), n = {level.n}",
+                    "colour": colours[arm],
+                }
+            )
+        for arm, value in wanted.items():
+            if value is not None and (several or arm == here[0][0]):
+                ends = {"from": place - 0.38, "to": place + 0.38}
+                fair.append(
+                    {**ends, "fair": round(value, 4), "colour": colours[arm] if several else INK_SOFT,
+                     "shown": wording.quantity(value, content.facts(metric).unit)}
+                )  # fmt: skip
+    return points, fair
+
+
+def _panel(grid: Grid, points: Rows, fair: Rows, top: float, unit: str) -> Any:
+    columns = list(abbreviated(grid.columns, NAME_CHARACTERS).values())
+    fits = sum(map(len, columns)) <= LEVEL_CHARACTERS
+    slant: dict[str, Any] = {} if fits else {"labelAngle": -35, "labelAlign": "right"}
+    x = alt.X(
+        "x:Q",
+        title=grid.column_title or None,
+        scale=alt.Scale(domain=[-0.5, len(columns) - 0.5], nice=False),
+        axis=alt.Axis(
+            values=list(range(len(columns))), labelExpr="columns[datum.value]", grid=False, ticks=False, domain=False,
+            labelPadding=6, **slant,
+        ),
+    )  # fmt: skip
+    axis = alt.Axis(domain=False, ticks=False, tickCount=5)
+    y = alt.Y("value:Q", title=unit or None, scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
+    colour = alt.Color("colour:N", scale=None)
+    base = alt.Chart(alt.Data(values=points)).encode(color=colour)
+    layers = [
+        alt.Chart(alt.Data(values=fair))
+        .mark_rule(strokeDash=[4, 3], strokeWidth=1.3, opacity=1)
+        .encode(
+            x=alt.X("from:Q"),
+            x2=alt.X2("to:Q"),
+            y=alt.Y("fair:Q"),
+            color=colour,
+            tooltip=alt.Tooltip("shown:N", title="fair"),
+        ),
+        base.mark_line(strokeWidth=1.6, opacity=1, clip=True).encode(x=x, y=y, detail=alt.Detail("arm:N")),
+        base.mark_rule(strokeWidth=2, opacity=1, clip=True).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        base.mark_point(filled=True, size=52, opacity=1).encode(
+            x=x, y=y, tooltip=[alt.Tooltip(f"{name}:N") for name in ("arm", "column", "shown")]
+        ),
+        _names(points, top),
+    ]
+    return alt.layer(*layers).add_params(alt.param("columns", value=columns))
+
+
+def _names(points: Rows, top: float) -> Any:
+    """Each arm's name to the right of its last point."""
+    last = list({row["arm"]: row for row in points}.values())
+    places = apart([PANEL_HEIGHT_PX * (1 - row["value"] / top) for row in last], LABEL_PX, 0, PANEL_HEIGHT_PX)
+    short = abbreviated([row["arm"] for row in last], NAME_CHARACTERS)
+    rows = [
+        {"name": short[row["arm"]], "colour": row["colour"], "at": round(top * (1 - place / PANEL_HEIGHT_PX), 5)}
+        for row, place in zip(last, places, strict=True)
+    ]
+    names = alt.Chart(alt.Data(values=rows)).mark_text(align="left", dx=6, fontSize=11.5)
+    return names.encode(
+        x=alt.XValue("width"), y=alt.Y("at:Q"), text=alt.Text("name:N"), color=alt.Color("colour:N", scale=None)
+    )

@@ -1,0 +1,1 @@
+"""TODO: one sentence, then the entry points."""

@@ -1,0 +1,184 @@
+"""The engine's stage: run what is planned and not finished, save after every trial, try again what a guard rejected."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from longlook.core import registry
+from longlook.core.errors import InputError
+from longlook.core.flows import content_parameters, endpoints_of, program_role, runs_tcp
+from longlook.core.job import Content, Identity, Job, Program
+from longlook.core.model import Endpoint, Outcome, Plan, Run, Study, Trial
+from longlook.core.run_folder import RunFolder
+from longlook.core.workload import WorkloadKind
+from longlook.engines import Engine
+from longlook.network.varying import traces_of
+from longlook.run.batches import batches
+from longlook.run.trial_cache import TrialCache
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Provisions:
+    """Everything trials need that is made once: programs by endpoint, contents by workload, the TLS identity."""
+
+    programs: dict[tuple[str, str], Program]
+    contents: dict[str, Content]
+    identity: Identity
+    link: Program
+    trace: Program | None = None  # records the kernel's TCP where that is wanted
+    traces: Mapping[str, str] = field(default_factory=dict)  # digest → file in the run folder
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One step of a run, for whoever shows it."""
+
+    trial: Trial
+    run: Run
+    done: int
+    total: int
+    retried: bool  # rejected by a guard and about to be tried again
+    cached: bool = False  # taken from the cache, not run
+
+
+@dataclass
+class Tally:
+    """How far a run is, shared by everything that runs its trials."""
+
+    total: int
+    report: Callable[[Progress], None]
+    done: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, trial: Trial, run: Run, *, retried: bool, cached: bool) -> None:
+        """Count an attempt and tell of it."""
+        with self._lock:
+            self.done += not retried
+            self.report(Progress(trial, run, self.done, self.total, retried, cached))
+
+
+def endpoints(plan: Plan) -> list[Endpoint]:
+    """Every distinct stack and version of a plan, servers and clients."""
+    found = {(end.stack, end.version): end for trial in plan.trials for end in endpoints_of(trial)}
+    return [found[key] for key in sorted(found)]
+
+
+def prepare_contents(plan: Plan) -> dict[str, Content]:
+    """The files of every distinct workload of a plan."""
+    contents: dict[str, Content] = {}
+    for trial in plan.trials:
+        key = content_key(trial)
+        if key not in contents:
+            kind: WorkloadKind = registry.get("workloads", trial.workload.kind)
+            contents[key] = kind.prepare(content_parameters(trial))
+    return contents
+
+
+def content_key(trial: Trial) -> str:
+    """What tells the files of one trial from those of another."""
+    return f"{trial.workload.kind} {sorted(content_parameters(trial).items())}"
+
+
+class Executor:
+    """Runs the trials of a study that one engine is for, `jobs` calls at once, and keeps what is finished."""
+
+    def __init__(
+        self,
+        study: Study,
+        folder: RunFolder,
+        engine: Engine,
+        provisions: Provisions,
+        tally: Tally,
+        *,
+        jobs: int = 1,
+        cache: TrialCache | None = None,
+    ) -> None:
+        self._study, self._folder, self._engine = study, folder, engine
+        self._provisions, self._tally, self._cache = provisions, tally, cache
+        self._jobs = min(jobs, engine.parallel)
+
+    def execute(self, trials: Iterable[Trial]) -> None:
+        """Run every trial that has no result yet. MachineError where the machine cannot go on; finished trials stay."""
+        missing = [trial for trial in trials if self._folder.result(trial.id) is None]
+        work = batches(missing, gathers=self._engine.gathers)
+        in_parallel(work, self._run_batch, self._jobs, self._engine.interrupt)
+
+    def _run_batch(self, batch: Sequence[Trial]) -> None:
+        """Every trial of a batch to its end: attempts that a guard rejects are made again, together."""
+        left = [(trial, 1 + sum(1 for _ in self._folder.attempts(trial.id))) for trial in batch]
+        while left:
+            jobs = [self._job(trial, attempt) for trial, attempt in left]
+            left = []
+            for job, run, cached in self._results(jobs):
+                again = run.outcome is Outcome.INVALID and job.attempt <= self._study.retries_when_invalid
+                self._folder.finish(self._folder.partial(job.trial, job.attempt), run, superseded=again)
+                self._tally.add(job.trial, run, retried=again, cached=cached)
+                if again:
+                    left.append((job.trial, job.attempt + 1))
+
+    def _results(self, jobs: Sequence[Job]) -> list[tuple[Job, Run, bool]]:
+        found = {job.trial.id: run for job in jobs if self._cache and (run := self._cache.fetch(job))}
+        missing = [job for job in jobs if job.trial.id not in found]
+        if missing:
+            for job, run in zip(missing, self._engine.run_together(missing), strict=True):
+                if run.trial_id != job.trial.id:
+                    raise InputError(
+                        f"engine {self._engine.name} answered for {run.trial_id}, asked for {job.trial.id}"
+                    )
+                if self._cache:
+                    self._cache.keep(job, run)
+                found[job.trial.id] = run
+        ran = {job.trial.id for job in missing}
+        return [(job, found[job.trial.id], job.trial.id not in ran) for job in jobs]
+
+    def _job(self, trial: Trial, attempt: int) -> Job:
+        partial = self._folder.begin(trial, attempt)
+        return make_job(trial, attempt, str(partial.resolve()), self._provisions)  # an agent has its own cwd
+
+
+def in_parallel(work: Iterable[T], run: Callable[[T], None], jobs: int, interrupt: Callable[[], None]) -> None:
+    """Run every piece of work, `jobs` at once. The first exception interrupts what is under way and is raised."""
+    if jobs <= 1:
+        for piece in work:
+            run(piece)
+        return
+    with ThreadPoolExecutor(jobs, thread_name_prefix="guest") as pool:
+        futures = [pool.submit(run, piece) for piece in work]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+            for future in futures:
+                if future.done():
+                    future.result()
+        except BaseException:
+            interrupt()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def records_tcp(trial: Trial) -> bool:
+    """Whether there is a TCP of the kernel in it, and its recording is wanted."""
+    return trial.capture.tcp and runs_tcp(trial)
+
+
+def make_job(trial: Trial, attempt: int, folder: str, provisions: Provisions) -> Job:
+    """The order to run a trial once."""
+    roles = {"server": trial.server, "client": trial.client}
+    if trial.flows:
+        roles = {program_role(end): end for end in endpoints_of(trial)}
+    return Job(
+        trial=trial,
+        attempt=attempt,
+        folder=folder,
+        programs={
+            **{role: provisions.programs[end.stack, end.version] for role, end in roles.items()},
+            "link": provisions.link,
+            **({"trace": provisions.trace} if provisions.trace and records_tcp(trial) else {}),
+        },
+        content=provisions.contents[content_key(trial)],
+        identity=provisions.identity,
+        traces={digest: provisions.traces[digest] for digest in sorted(set(traces_of(trial.link)))},
+    )

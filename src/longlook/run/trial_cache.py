@@ -1,0 +1,61 @@
+"""Finished trials by what determines them, so that none is ever run twice. Only virtual time makes that possible."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from longlook.core import codec, registry
+from longlook.core.content_store import Entries
+from longlook.core.digests import file_digest, source_digest
+from longlook.core.flows import endpoints_of
+from longlook.core.job import Job
+from longlook.core.model import SCHEMA_VERSION, Outcome, Run
+from longlook.core.paths import cache_root
+from longlook.core.run_folder import TIMELINE
+
+
+class TrialCache:
+    """`setting` names what beside the job decides a result: kernel, agent, interpreter."""
+
+    def __init__(self, setting: Mapping[str, str], root: Path | None = None) -> None:
+        self._setting = dict(setting)
+        self._entries = Entries(root or cache_root())
+
+    def key(self, job: Job) -> str:
+        """SHA-256 of everything that determines what the job gives."""
+        return codec.content_hash(
+            {
+                "schema": SCHEMA_VERSION,
+                "setting": self._setting,
+                "trial": codec.encode(job.trial),
+                "attempt": job.attempt,
+                "programs": {role: program.digest for role, program in job.programs.items()},
+                "stacks": [_source(end.stack) for end in endpoints_of(job.trial)],
+                "content": codec.encode(job.content.expected),
+                "identity": [file_digest(Path(path)) for path in (job.identity.certificate, job.identity.ca)],
+            },
+            64,
+        )
+
+    def fetch(self, job: Job) -> Run | None:
+        """Fill the job's folder from the cache; None, and nothing done, where there is no sound entry."""
+        key = self.key(job)
+        run = self._entries.read(key, _run_in)
+        return run if run is not None and self._entries.lay(key, None, Path(job.folder)) else None
+
+    def keep(self, job: Job, run: Run) -> None:
+        """Store a finished trial whose end its programs decided; a measurement that cannot be trusted is not kept."""
+        if run.outcome is Outcome.INVALID:
+            return
+        source = Path(job.folder)
+        names = [str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()]
+        self._entries.keep(self.key(job), source, [name for name in names if name != TIMELINE])
+
+
+def _run_in(folder: Path) -> Run:
+    return codec.decode(Run, json.loads((folder / "run.json").read_text()))
+
+
+def _source(name: str) -> str:
+    """Return the digest of the code that says how a stack's program is called."""
+    return source_digest(registry.source("stacks", name))

@@ -1,0 +1,202 @@
+"""From the tables of a study file to a Study: settings in canonical form, levels and claims spelt out."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from longlook.core.model import Analysis, Arm, Capture, Contrast, Factor, Figure, Level, Scalar, Study
+from longlook.core.problems import Problems, SettingError, allowed, flatten
+from longlook.core.workload import WorkloadKind
+from longlook.network import settings as network
+from longlook.study.catalogue import Catalogue
+from longlook.study.claims import claims
+from longlook.study.flow_groups import flow_setting, is_flow_setting
+from longlook.study.schema import ContrastTable, FactorTable, StudyTable
+from longlook.study.settings import (
+    ARM_CONDITIONS,
+    ENDPOINT_KEYS,
+    KNOB_PREFIXES,
+    WORKLOAD_PREFIX,
+    endpoint_setting,
+    network_setting,
+    short_name,
+    workload_defaults,
+    workload_setting,
+)
+
+
+def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems: Problems) -> Study:
+    """The Study of a well-formed file. What does not fit is left out and added to `problems`."""
+    kind = _workload_kind(table, catalogue, problems)
+    factors = tuple(_factor(entry, kind, problems) for entry in table.factors)
+    figure = table.figure
+    return Study(
+        id=study_id,
+        title=table.title,
+        question=table.question,
+        arms=tuple(_arm(name, entry, kind, problems) for name, entry in table.arms.items()),
+        factors=factors,
+        exclude=tuple(
+            {name: (labels,) if isinstance(labels, str) else tuple(labels) for name, labels in entry.items()}
+            for entry in table.exclude
+        ),
+        settings=_settings(table, kind, problems),
+        rounds=table.rounds,
+        seed=table.seed,
+        timeout_s=table.timeout,
+        retries_when_invalid=table.retries_when_invalid,
+        metrics=tuple(table.metrics),
+        contrasts=tuple(contrast for entry in table.contrasts for contrast in _contrasts(entry, table, problems)),
+        claims=tuple(claim for entry in table.claims for claim in claims(entry, problems)),
+        analysis=Analysis(
+            alpha=table.analysis.alpha,
+            confidence=table.analysis.confidence,
+            equivalence_margin_pct=table.analysis.equivalence_margin,
+            correction=table.analysis.correction,
+            min_rounds=table.analysis.min_rounds,
+            reference=table.analysis.reference,
+        ),
+        capture=Capture(**table.capture.model_dump()),
+        figure=Figure(figure.columns, tuple(figure.rows), figure.kind, figure.metric or "")
+        if figure
+        else _plain_figure(factors),
+        source=table.source,
+        notes=table.notes,
+    )
+
+
+def _plain_figure(factors: tuple[Factor, ...]) -> Figure:
+    """The last factor across, the others down."""
+    return Figure(factors[-1].name, tuple(factor.name for factor in factors[:-1]))
+
+
+def _workload_kind(table: StudyTable, catalogue: Catalogue, problems: Problems) -> WorkloadKind | None:
+    if "kind" not in table.workload:
+        problems.add("workload.kind", f"missing; {allowed('', catalogue.workloads)}")
+        return None
+    name = table.workload["kind"]
+    if not isinstance(name, str) or name not in catalogue.workloads:
+        problems.add_value("workload.kind", name, f"unknown workload; {allowed(name, catalogue.workloads)}")
+        return None
+    return catalogue.workloads[name]
+
+
+def _settings(table: StudyTable, kind: WorkloadKind | None, problems: Problems) -> dict[str, Scalar]:
+    settings: dict[str, Scalar] = {}  # of the network only what the file says: a preset comes below that
+    if kind is not None:
+        settings.update({f"{WORKLOAD_PREFIX}kind": kind.name, **workload_defaults(kind)})
+    given = {
+        **flatten(table.network, "network."),
+        **{key: value for key, value in flatten(table.workload, WORKLOAD_PREFIX).items() if key != "workload.kind"},
+    }
+    seen: dict[str, str] = {}
+    for key, value in given.items():
+        _put(settings, seen, key, value, kind, problems, key)
+    for key, value in flatten(table.defaults).items():
+        _put(settings, seen, key, value, kind, problems, f"defaults.{key}", endpoint_only=True)
+    return settings
+
+
+def _arm(name: str, entry: Mapping[str, Any], kind: WorkloadKind | None, problems: Problems) -> Arm:
+    label = entry.get("label", name)
+    if not isinstance(label, str) or not label:
+        problems.add_value(f"arms.{name}.label", label, "must be a text")
+    settings: dict[str, Scalar] = {}
+    for key, value in flatten({key: value for key, value in entry.items() if key != "label"}).items():
+        _put(settings, {}, key, value, kind, problems, f"arms.{name}.{key}", endpoint_only=True)
+    return Arm(name, str(label), settings)
+
+
+def _factor(entry: FactorTable, kind: WorkloadKind | None, problems: Problems) -> Factor:
+    levels = []
+    for number, given in enumerate(entry.levels):
+        where = f"factors.{entry.name}.levels[{number}]"
+        if isinstance(given, Mapping):
+            flat = flatten({key: value for key, value in given.items() if key != "label"})
+            label = given.get("label")
+            if not flat:
+                problems.add(where, 'sets nothing: write for example { label = "slow", "network.rate" = "1Mbit" }')
+        elif entry.sets is None:
+            problems.add_value(
+                where, given, f"factors.{entry.name}.sets is missing: it names the key that the level sets"
+            )
+            continue
+        else:
+            flat, label = {entry.sets: given}, str(given).lower() if isinstance(given, bool) else str(given)
+        if not isinstance(label, str) or not label.strip():
+            problems.add(f"{where}.label", "missing: a level that is a table needs a label (a text)")
+            continue
+        levels.append(Level(label.strip(), _level_sets(where, flat, kind, problems)))
+    return Factor(entry.name, tuple(levels))
+
+
+def _level_sets(
+    where: str, flat: Mapping[str, Any], kind: WorkloadKind | None, problems: Problems
+) -> dict[str, Scalar]:
+    sets: dict[str, Scalar] = {}
+    seen: dict[str, str] = {}
+    for key, value in flat.items():
+        _put(sets, seen, key, value, kind, problems, f"{where}.{key}")
+    return sets
+
+
+def _put(
+    into: dict[str, Scalar],
+    seen: dict[str, str],
+    key: str,
+    value: object,
+    kind: WorkloadKind | None,
+    problems: Problems,
+    where: str,
+    *,
+    endpoint_only: bool = False,
+) -> None:
+    """Add a setting in canonical form, or the problem with it. `seen` maps canonical keys to keys as written."""
+    if key.startswith(WORKLOAD_PREFIX) and kind is None and not endpoint_only:
+        return  # an unknown kind is said already, and of its parameters nothing can be said
+    try:
+        canonical_key, canonical_value = _canonical(key, value, kind, endpoint_only=endpoint_only)
+    except SettingError as error:
+        problems.add_value(where, value, error.message)
+        return
+    if canonical_key in seen:
+        problems.add_value(where, value, f"sets the same as {seen[canonical_key]}")
+    seen[canonical_key] = key
+    into[canonical_key] = canonical_value
+
+
+def _canonical(key: str, value: object, kind: WorkloadKind | None, *, endpoint_only: bool) -> tuple[str, Scalar]:
+    if key in ARM_CONDITIONS:
+        return key, network_setting(key, value)
+    if is_flow_setting(key):
+        if kind is not None and not kind.competes:
+            raise SettingError(key, f"workload {kind.name} has one flow; several compete in workload compete")
+        return key, flow_setting(key, value)
+    if endpoint_only or key in ENDPOINT_KEYS or key.startswith(KNOB_PREFIXES):
+        return key, endpoint_setting(key, value)
+    if key.startswith("network."):
+        return key, network_setting(key, value)
+    if key == f"{WORKLOAD_PREFIX}kind":
+        raise SettingError(key, "one study has one kind of workload: set it under [workload]")
+    if kind is not None and key.startswith(WORKLOAD_PREFIX):
+        return workload_setting(kind, key, value)
+    parameters = [] if kind is None else [f"{WORKLOAD_PREFIX}{short_name(name)}" for name in kind.parameters]
+    known = [*network.SETTINGS, *parameters, *ENDPOINT_KEYS, *(f"{prefix}NAME" for prefix in KNOB_PREFIXES)]
+    raise SettingError(key, f"unknown setting; {allowed(key, known)}")
+
+
+def _contrasts(entry: ContrastTable, table: StudyTable, problems: Problems) -> list[Contrast]:
+    if entry.neighbours is None:
+        if entry.baseline is None or entry.contender is None:
+            problems.add(f"contrasts.{entry.name}", "missing: baseline and contender, or neighbours")
+            return []
+        return [Contrast(entry.name, entry.baseline, entry.contender, entry.metric, entry.family or "")]
+    if entry.baseline is not None or entry.contender is not None:
+        problems.add(f"contrasts.{entry.name}", "has neighbours, so it must not have baseline or contender")
+    arms = list(table.arms) if entry.neighbours == "all" else list(entry.neighbours)
+    if len(arms) < 2:
+        problems.add(f"contrasts.{entry.name}.neighbours", "must name two arms or more")
+    return [
+        Contrast(f"{entry.name}: {before} → {after}", before, after, entry.metric, entry.family or entry.name)
+        for before, after in pairwise(arms)
+    ]

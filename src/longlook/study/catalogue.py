@@ -1,0 +1,23 @@
+"""What a study may name: the stacks, workloads and metrics there are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from longlook.core import registry
+from longlook.core.stack import Stack
+from longlook.core.workload import WorkloadKind
+from longlook.metrics import Metric
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Plug-ins by name."""
+
+    stacks: Mapping[str, Stack]
+    workloads: Mapping[str, WorkloadKind]
+    metrics: Mapping[str, Metric]
+
+
+def installed() -> Catalogue:
+    """All plug-ins of this installation."""
+    return Catalogue(registry.load("stacks"), registry.load("workloads"), registry.load("metrics"))

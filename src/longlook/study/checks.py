@@ -1,0 +1,193 @@
+"""What must hold between the parts of a study: names that exist, levels that differ, combinations that can run."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+
+from longlook.core.flows import stop_after_s
+from longlook.core.model import MATRIX, Arm, Claim, Level, Scalar, Study
+from longlook.core.problems import Problems, SettingError, allowed
+from longlook.study.catalogue import Catalogue
+from longlook.study.cells import cells, labels_of
+from longlook.study.claims import check_expected
+from longlook.study.entries import resolve_arm
+from longlook.study.releases import check_releases
+from longlook.study.resolve import Cell, cell_settings, resolve_conditions
+
+
+def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
+    """Add to `problems` all that is wrong with a study whose single values are right."""
+    sound = not problems.lines  # what is wrong already would only come again as a wrong combination
+    _check_arms(study, problems)
+    _check_factors(study, problems)
+    _check_exclude(study, problems)
+    _check_metrics(study, catalogue, problems)
+    _check_contrasts(study, problems)
+    _check_figure(study, problems)
+    _check_claims(study, problems)
+    check_expected(study, catalogue, problems)
+    if sound:
+        _check_combinations(study, catalogue, problems)
+    if sound and not problems.lines:
+        check_releases(study, catalogue, problems)
+
+
+def _check_arms(study: Study, problems: Problems) -> None:
+    if len(study.arms) < 2:
+        names = ", ".join(arm.name for arm in study.arms) or "none"
+        problems.add("arms", f"a comparison needs two arms or more, here: {names}; add a table [arms.NAME]")
+
+
+def _check_factors(study: Study, problems: Problems) -> None:
+    for name in _repeated(factor.name for factor in study.factors):
+        problems.add(f"factors.{name}", "two factors have this name")
+    for factor in study.factors:
+        for label in _repeated(level.label for level in factor.levels):
+            problems.add_value(f"factors.{factor.name}.levels", label, "two levels have this label")
+        for first, second in combinations(factor.levels, 2):
+            if first.sets and first.sets == second.sets and first.label != second.label:
+                problems.add(f"factors.{factor.name}.levels", f"{first.label!r} and {second.label!r} are the same")
+    keys = [
+        (f"factors.{factor.name}", {key for level in factor.levels for key in level.sets}) for factor in study.factors
+    ]
+    setters = [*keys, *((f"arms.{arm.name}", set(arm.settings)) for arm in study.arms)]
+    for (one, keys_of_one), (other, keys_of_other) in combinations(setters, 2):
+        if one.startswith("factors."):  # arms may well set the same keys
+            for key in sorted(keys_of_one & keys_of_other):
+                problems.add(other, f"sets {key}, which {one} sets too: one of them must not")
+
+
+def _check_exclude(study: Study, problems: Problems) -> None:
+    for number, rule in enumerate(study.exclude):
+        _check_labels(study, rule, f"exclude[{number}]", problems)
+    if all(factor.levels for factor in study.factors) and next(cells(study), None) is None:
+        problems.add("exclude", "leaves no cell: weaken a rule")
+
+
+def _check_labels(study: Study, rule: Mapping[str, Iterable[str]], where: str, problems: Problems) -> None:
+    """Factors and levels that a rule or a claim names must exist."""
+    known = {factor.name: [level.label for level in factor.levels] for factor in study.factors}
+    for name, labels in rule.items():
+        if name not in known:
+            problems.add(f"{where}.{name}", f"no factor {name!r}; {allowed(name, known)}")
+            continue
+        for label in labels:
+            if label not in known[name]:
+                problems.add_value(f"{where}.{name}", label, f"no such level; {allowed(label, known[name])}")
+
+
+def _check_metrics(study: Study, catalogue: Catalogue, problems: Problems) -> None:
+    for name in study.metrics:
+        if name not in catalogue.metrics:
+            problems.add_value("metrics", name, f"unknown metric; {allowed(name, catalogue.metrics)}")
+    reference, arms = study.analysis.reference, [arm.name for arm in study.arms]
+    if reference is not None and reference not in arms:
+        problems.add_value("analysis.reference", reference, f"no such arm; {allowed(reference, arms)}")
+    comparing = [name for name in study.metrics if name in catalogue.metrics and catalogue.metrics[name].compare]
+    if comparing and reference is None:
+        problems.add("analysis.reference", f"missing: {comparing[0]} compares every arm with one of them")
+    for name in _repeated(study.metrics):
+        problems.add_value("metrics", name, "listed twice")
+
+
+def _check_contrasts(study: Study, problems: Problems) -> None:
+    arms = [arm.name for arm in study.arms]
+    for name in _repeated(contrast.name for contrast in study.contrasts):
+        problems.add(f"contrasts.{name}", "two contrasts have this name")
+    for contrast in study.contrasts:
+        where = f"contrasts.{contrast.name}"
+        for role, arm in (("baseline", contrast.baseline), ("contender", contrast.contender)):
+            if arm not in arms:
+                problems.add_value(f"{where}.{role}", arm, f"no such arm; {allowed(arm, arms)}")
+        if contrast.baseline == contrast.contender:
+            problems.add_value(f"{where}.contender", contrast.contender, "is the baseline too")
+        if contrast.metric not in study.metrics:
+            message = f"not among this study's metrics; {allowed(contrast.metric, study.metrics)}"
+            problems.add_value(f"{where}.metric", contrast.metric, message)
+
+
+def _check_figure(study: Study, problems: Problems) -> None:
+    factors = [factor.name for factor in study.factors]
+    placed = [study.figure.columns, *study.figure.rows]
+    for key, names in (("figure.columns", placed[:1]), ("figure.rows", placed[1:])):
+        for name in names:
+            if name not in factors:
+                problems.add_value(key, name, f"no such factor; {allowed(name, factors)}")
+    for name in _repeated(placed):
+        problems.add_value("figure", name, "placed twice")
+    metric = study.figure.metric
+    if metric and study.figure.kind != MATRIX:
+        problems.add_value("figure.metric", metric, f'is for kind = "{MATRIX}"; this figure is a {study.figure.kind}')
+    elif metric and metric not in study.metrics:
+        problems.add_value("figure.metric", metric, f"not among this study's metrics; {allowed(metric, study.metrics)}")
+    for name in factors:
+        if name not in placed:
+            problems.add("figure", f"factor {name!r} is neither in columns nor in rows, so cells would overlap")
+
+
+def _check_claims(study: Study, problems: Problems) -> None:
+    contrasts = [contrast.name for contrast in study.contrasts]
+    factors = [factor.name for factor in study.factors]
+    existing = [labels_of(cell) for cell in cells(study)]
+    for name in _repeated(claim.id for claim in study.claims):
+        problems.add(f"claims.{name}", "claimed twice")
+    for claim in study.claims:
+        where = f"claims.{claim.id}"
+        if claim.expected is None and claim.contrast not in contrasts:
+            problems.add_value(
+                "claims.contrast", claim.contrast, f"no such contrast; {allowed(claim.contrast, contrasts)}"
+            )
+        before = len(problems.lines)
+        _check_labels(study, {name: (label,) for name, label in claim.cell.items()}, where, problems)
+        if missing := [name for name in factors if name not in claim.cell]:
+            problems.add("claims.cell", f'names no level of {", ".join(missing)}: add cell = {{ {missing[0]} = "…" }}')
+        elif len(problems.lines) == before and dict(claim.cell) not in existing:
+            problems.add(where, "this cell is excluded")
+        _check_clip(claim, where, problems)
+
+
+def _check_clip(claim: Claim, where: str, problems: Problems) -> None:
+    clip = claim.clipped_at_pct
+    if clip is not None and claim.effect_pct is not None and abs(claim.effect_pct) > clip:
+        problems.add_value(where, claim.effect_pct, f"lies beyond clipped_at ({clip:g}%)")
+
+
+def _check_combinations(study: Study, catalogue: Catalogue, problems: Problems) -> None:
+    for cell in cells(study):
+        settings = cell_settings(study, cell)
+        try:
+            duration_s = stop_after_s(resolve_conditions(settings, catalogue).workload)
+            if duration_s is not None and duration_s >= study.timeout_s:
+                problems.add("timeout", f"must be above workload.duration, here {duration_s:g} s")
+        except SettingError as error:
+            _report(error, None, cell, settings, problems)
+        for arm in study.arms:
+            try:
+                resolve_arm(arm, settings, catalogue)
+            except SettingError as error:
+                _report(error, arm, cell, {**settings, **arm.settings}, problems)
+
+
+def _report(
+    error: SettingError, arm: Arm | None, cell: Cell, settings: Mapping[str, Scalar], problems: Problems
+) -> None:
+    if error.absent or error.key not in settings:  # or a default or preset has set it
+        problems.add(error.key if arm is None else f"arms.{arm.name}.{error.key}", error.message)
+    else:
+        problems.add_value(_origin(error.key, arm, cell), settings[error.key], error.message)
+
+
+def _origin(key: str, arm: Arm | None, cell: Mapping[str, Level]) -> str:
+    """The place in the file that sets a key for this arm in this cell."""
+    if arm is not None and key in arm.settings:
+        return f"arms.{arm.name}.{key}"
+    for factor, level in cell.items():
+        if key in level.sets:
+            return f"factors.{factor}.levels.{level.label}.{key}"
+    if key.startswith(("network.", "workload.")):
+        return key
+    return f"defaults.{key}"
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]

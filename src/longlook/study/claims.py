@@ -1,0 +1,76 @@
+"""`[[claims]]` of a study file: from tables of published values to one Claim a value, and what must hold of each."""
+
+from longlook.core.model import Claim, Expected, Study, Verdict
+from longlook.core.problems import Problems, allowed
+from longlook.study.catalogue import Catalogue
+from longlook.study.schema import ClaimTable
+
+NOT_SIGNIFICANT = "ns"
+_DIRECTIONS = {"+": Verdict.BETTER, "-": Verdict.WORSE}
+
+
+def claims(entry: ClaimTable, problems: Problems) -> list[Claim]:
+    """One claim for each value of a table; what the table lacks is added to `problems`."""
+    where = f"claims.{entry.id}"
+    if entry.arm is not None:
+        for key, value in (("contrast", entry.contrast), ("rows", entry.rows), ("effect_pct", entry.effect_pct)):
+            if value:
+                problems.add(f"{where}.{key}", "is of claims about a contrast, and this one is about an arm")
+        if not entry.metrics:
+            problems.add(f"{where}.metrics", "missing: name.at_least or name.at_most for each metric of the arm")
+        return _levels(entry, entry.arm, problems)
+    for key in ("contrast", "rows", "columns", "effect_pct"):
+        if not getattr(entry, key):
+            problems.add(f"{where}.{key}", "missing, or arm and metrics for a claim about the level of one arm")
+    if entry.contrast and entry.rows and entry.columns:
+        return _effects(entry, entry.contrast, entry.rows, entry.columns)
+    return []
+
+
+def _effects(entry: ClaimTable, contrast: str, rows: str, columns: str) -> list[Claim]:
+    return [
+        Claim(
+            id=f"{entry.id} {row} {column}",
+            source=entry.source,
+            contrast=contrast,
+            cell={**entry.cell, rows: row, columns: column},
+            effect_pct=None if isinstance(value, str) else float(value),
+            significant=value != NOT_SIGNIFICANT,
+            uncertainty_pct=entry.uncertainty,
+            clipped_at_pct=entry.clipped_at,
+            direction=_DIRECTIONS.get(value) if isinstance(value, str) else None,
+            untestable=entry.untestable,
+        )
+        for row, values in entry.effect_pct.items()
+        for column, value in values.items()
+    ]
+
+
+def _levels(entry: ClaimTable, arm: str, problems: Problems) -> list[Claim]:
+    made = []
+    for metric, level in entry.metrics.items():
+        where = f"claims.{entry.id}.metrics.{metric}"
+        if level.at_least is None and level.at_most is None and entry.untestable is None:
+            problems.add(where, "says no bounds: at_least, at_most or both")
+        if level.at_least is not None and level.at_most is not None and level.at_least > level.at_most:
+            problems.add_value(where, level.at_least, "at_least lies above at_most")
+        expected = Expected(arm, metric, level.published, level.at_least, level.at_most)
+        name = f"{entry.id} {arm} {metric}"
+        made.append(
+            Claim(name, entry.source, "", entry.cell, None, True, expected=expected, untestable=entry.untestable)
+        )
+    return made
+
+
+def check_expected(study: Study, catalogue: Catalogue, problems: Problems) -> None:
+    """Arms and metrics that claims about levels name must be the study's."""
+    arms = [arm.name for arm in study.arms]
+    for claim in study.claims:
+        if claim.expected is None:
+            continue
+        if claim.expected.arm not in arms:
+            problems.add_value("claims.arm", claim.expected.arm, f"no such arm; {allowed(claim.expected.arm, arms)}")
+        if claim.expected.metric not in study.metrics:
+            known = study.metrics if claim.expected.metric in catalogue.metrics else catalogue.metrics
+            message = f"not among this study's metrics; {allowed(claim.expected.metric, known)}"
+            problems.add_value("claims.metrics", claim.expected.metric, message)

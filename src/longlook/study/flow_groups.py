@@ -1,0 +1,294 @@
+"""The flows of an arm in workloads where several compete: what a study says of them, and what a round draws. Pure."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from longlook.core import units
+from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, MOST_SEATS
+from longlook.core.model import Arm, ConnectionState, Flow, Scalar
+from longlook.core.problems import SettingError, allowed
+from longlook.network.values import call
+from longlook.study import tcp
+from longlook.study.catalogue import Catalogue
+from longlook.study.resolve import Contestant, resolve_contestant
+from longlook.study.seeded import uniform
+from longlook.study.settings import KNOB_PREFIXES, QUIC_PROTOCOLS, WORKLOAD_PREFIX, endpoint_setting, start_setting
+
+PREFIX = "flows."
+START = f"{WORKLOAD_PREFIX}start"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
+_PARETO = "pareto"
+_ENDPOINT = ("protocol", "connection", "server", "client", tcp.CONGESTION_CONTROL, "tcp_initial_window")
+"""Of an arm's own settings, those that each of its groups may have for itself: the rest of TCP is the host's."""
+_TCP_KEYS = (tcp.CONGESTION_CONTROL, tcp.PRESET, *tcp.SETTINGS)
+_MOST_ARRIVALS = 400
+_SMALLEST_DRAWN, _LARGEST_DRAWN = 1_000, 1_024_000 * 4  # bytes; between them powers of two of the smallest
+
+
+@dataclass(frozen=True)
+class Size:
+    """Bytes that a flow fetches: fixed, or of a Pareto law with this mean where `shape` is given."""
+
+    bytes: int
+    shape: float | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Flows of one kind in one arm and cell. What is random of them is drawn for each round (`draw`)."""
+
+    name: str
+    count: int  # without arrivals
+    cross: bool
+    start_ns: int
+    start_random: bool  # then uniform from 0 to start_ns
+    arrivals_per_s: float | None  # of cross traffic whose flows come and go
+    size: Size | None  # None: as much as comes until all stop
+    initial_window_packets: int | None
+    contestant: Contestant
+
+
+def is_flow_setting(key: str) -> bool:
+    """Whether a key of a study is `flows.GROUP.KEY`."""
+    return key.startswith(PREFIX)
+
+
+def flow_setting(key: str, value: object) -> Scalar:
+    """The canonical value of `flows.GROUP.KEY`; SettingError where it cannot be."""
+    group, _, name = key.removeprefix(PREFIX).partition(".")
+    if not _NAME.fullmatch(group) or not name:
+        raise SettingError(
+            key, 'write flows.GROUP.KEY, for example flows.tcp.count = 2; a group has small letters, digits and "-"'
+        )
+    if name.startswith(KNOB_PREFIXES) or name in _ENDPOINT:
+        return endpoint_setting(name, value)
+    if name not in _CHECKS:
+        knobs = (prefix + "NAME" for prefix in KNOB_PREFIXES)
+        raise SettingError(key, f"unknown key of a flow; {allowed(name, (*_CHECKS, *_ENDPOINT, *knobs))}")
+    try:
+        return _CHECKS[name](value)
+    except units.UnitError as error:
+        raise SettingError(key, str(error)) from error
+
+
+def groups_of(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> tuple[Group, ...]:
+    """An arm's groups in a cell with these settings; SettingError where they cannot be.
+
+    Those that the arm names, in its order, and behind them those of which [defaults] or a level says the protocol. What
+    else these say of a group counts where it is there.
+    """
+    own = [_group_of(key) for key in arm.settings if is_flow_setting(key)]
+    common = [_group_of(key) for key in settings if is_flow_setting(key) and key.endswith(".protocol")]
+    names = list(dict.fromkeys([*own, *common]))
+    if not names:
+        example = f'[arms.{arm.name}.flows.quic] with protocol = "h3"'
+        raise SettingError("flows", f"missing: what competes in this arm, for example {example}", absent=True)
+    groups = tuple(_group(arm, name, settings, catalogue) for name in names)
+    duration = _duration_s(settings)
+    if (duration is None) == (f"{WORKLOAD_PREFIX}object" not in settings):
+        raise SettingError("workload", "needs either duration or object: for how long or how much", absent=True)
+    if not any(group.count and not group.cross for group in groups):
+        raise SettingError("flows", "no flow is left in this arm and cell: one count at least must be above 0")
+    seats = sum(1 if group.arrivals_per_s else group.count for group in groups)
+    if seats > MOST_SEATS:
+        raise SettingError("flows", f"{seats} flows; the laboratory has addresses for {MOST_SEATS}")
+    return groups
+
+
+def draw(groups: Iterable[Group], seed: int, duration_s: float | None) -> tuple[Flow, ...]:
+    """The flows of a round. Flow by flow in order the same seed gives the same start, whatever the flows are.
+
+    Cross traffic is drawn by its group's name instead, so that it is the same whatever it stands in the way of.
+    """
+    flows: list[Flow] = []
+    seat = 0
+    for group in groups:
+        numbers = range(group.count) if group.arrivals_per_s is None else range(1)
+        for number in numbers:
+            place = (group.name, number) if group.cross else (seat,)
+            if group.arrivals_per_s is not None:
+                flows += _arrivals(group, seat, place, seed, duration_s or 0.0)
+            else:
+                name = group.name if group.count == 1 else f"{group.name}-{number + 1}"
+                start_s = group.start_ns / 1e9 * (uniform("start", seed, *place) if group.start_random else 1)
+                size = None if group.size is None else group.size.bytes
+                flows.append(_flow(group, name, seat, start_s, size))
+            seat += 1
+    return tuple(flows)
+
+
+def _arrivals(group: Group, seat: int, place: Iterable[str | int], seed: int, duration_s: float) -> list[Flow]:
+    """Flows that come at random, as a Poisson process, until all stop."""
+    rate = group.arrivals_per_s or 0.0
+    found: list[Flow] = []
+    at_s = 0.0
+    while len(found) < _MOST_ARRIVALS:
+        at_s -= math.log(1 - uniform("gap", seed, *place, len(found))) / rate
+        if at_s >= duration_s:
+            break
+        size = _drawn_bytes(group.size or Size(1), uniform("size", seed, *place, len(found)))
+        found.append(_flow(group, f"{group.name}-{len(found) + 1}", seat, at_s, size))
+    return found
+
+
+def _flow(group: Group, name: str, seat: int, start_s: float, object_bytes: int | None) -> Flow:
+    what = group.contestant
+    return Flow(
+        name=name,
+        group=group.name,
+        cross=group.cross,
+        seat=seat,
+        start_s=round(start_s, 3),
+        object_bytes=object_bytes,
+        protocol=what.protocol,
+        connection=what.connection,
+        congestion_control=what.congestion_control,
+        initial_window_packets=group.initial_window_packets if what.congestion_control else None,
+        server=what.server,
+        client=what.client,
+    )
+
+
+def _drawn_bytes(size: Size, share: float) -> int:
+    """A size by the law, to the nearest of a ladder of powers of two, so that few files serve all flows."""
+    if size.shape is None:
+        return size.bytes
+    least = size.bytes * (size.shape - 1) / size.shape
+    wanted = least * (1 - share) ** (-1 / size.shape)
+    step = round(math.log2(min(max(wanted, _SMALLEST_DRAWN), _LARGEST_DRAWN) / _SMALLEST_DRAWN))
+    return int(_SMALLEST_DRAWN * 2**step)
+
+
+def _group(arm: Arm, name: str, settings: Mapping[str, Scalar], catalogue: Catalogue) -> Group:
+    common = {key: value for key, value in settings.items() if not is_flow_setting(key)}
+    own = {
+        **{key: value for key, value in arm.settings.items() if not is_flow_setting(key)},
+        **_of_group(settings, name),
+        **_of_group(arm.settings, name),
+    }
+    said = {key: own.pop(key) for key in _CHECKS if key in own}
+    merged = tcp.with_presets(common, own)
+    if str(merged.get("protocol")) in (
+        *QUIC_PROTOCOLS,
+        *DATAGRAM_PROTOCOLS,
+    ):  # what the arm says of TCP is for its flows over TCP
+        own = {key: value for key, value in own.items() if key not in _TCP_KEYS or key in _of_group(arm.settings, name)}
+    try:
+        contestant = resolve_contestant(Arm(arm.name, arm.label, own), common, catalogue)
+        return _made(name, said, settings, merged, contestant, catalogue)
+    except SettingError as error:
+        raise SettingError(f"{PREFIX}{name}.{error.key}", error.message, absent=True) from error
+
+
+def _made(
+    name: str,
+    said: Mapping[str, Scalar],
+    settings: Mapping[str, Scalar],
+    merged: Mapping[str, Scalar],
+    contestant: Contestant,
+    catalogue: Catalogue,
+) -> Group:
+    arrivals = said.get("arrivals")
+    cross = bool(said.get("cross", arrivals is not None))
+    if catalogue.stacks[contestant.client.stack].client_command is None:
+        raise SettingError("client", f"{contestant.client.stack} stays warm between trials, which flows cannot share")
+    datagrams = contestant.protocol in DATAGRAM_PROTOCOLS
+    if datagrams and not cross:
+        raise SettingError("cross", f"{contestant.protocol} only stands in the way of others: write cross = true")
+    if datagrams and (unfit := next((key for key in ("arrivals", "object") if key in said), None)):
+        raise SettingError(
+            unfit, f"{contestant.protocol} is sent until all flows stop: its server's knobs say how much"
+        )
+    if arrivals is not None and ("count" in said or not cross or "object" not in said):
+        raise SettingError("arrivals", "is for cross traffic with an object, and without a count")
+    if arrivals is not None and contestant.connection is not ConnectionState.COLD:
+        raise SettingError("connection", "flows that come and go are cold")
+    duration_s = _duration_s(settings)
+    if arrivals is not None and (duration_s is None or float(arrivals) * duration_s > _MOST_ARRIVALS / 2):
+        raise SettingError("arrivals", f"at most {_MOST_ARRIVALS // 2} flows within the duration, which must be set")
+    written = None if datagrams else said.get("object", settings.get(f"{WORKLOAD_PREFIX}object"))
+    size = None if written is None else _size(str(written))
+    if size is not None and size.shape is not None and arrivals is None:
+        raise SettingError("object", "a law of sizes is for flows that come and go: set arrivals")
+    start = str(said.get("start", settings[START]))
+    inside = call(start)
+    window = merged.get("tcp_initial_window")
+    return Group(
+        name=name,
+        count=1 if arrivals is not None else int(said.get("count", 1)),
+        cross=cross,
+        start_ns=units.parse_time(start if inside is None else inside[1]),
+        start_random=inside is not None,
+        arrivals_per_s=None if arrivals is None else float(arrivals),
+        size=size,
+        initial_window_packets=None if window is None else int(window),
+        contestant=contestant,
+    )
+
+
+def _duration_s(settings: Mapping[str, Scalar]) -> float | None:
+    written = settings.get(f"{WORKLOAD_PREFIX}{DURATION.removesuffix('_s')}")
+    return None if written is None else units.parse_time(written) / 1e9
+
+
+def _group_of(key: str) -> str:
+    return key.removeprefix(PREFIX).partition(".")[0]
+
+
+def _of_group(settings: Mapping[str, Scalar], name: str) -> dict[str, Scalar]:
+    prefix = f"{PREFIX}{name}."
+    return {key.removeprefix(prefix): value for key, value in settings.items() if key.startswith(prefix)}
+
+
+def _count(value: object) -> Scalar:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_SEATS:
+        raise units.UnitError(f"must be a whole number of flows, from 0 to {MOST_SEATS}")
+    return value
+
+
+def _switch(value: object) -> Scalar:
+    if not isinstance(value, bool):
+        raise units.UnitError("must be true or false")
+    return value
+
+
+def _per_second(value: object) -> Scalar:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST_ARRIVALS:
+        raise units.UnitError("must be a number of flows per second, above 0")
+    return float(value)
+
+
+def _object(value: object) -> Scalar:
+    size = _size(value)
+    mean = units.print_size(size.bytes)
+    return mean if size.shape is None else f"{_PARETO}({mean}, {size.shape:g})"
+
+
+def _size(value: object) -> Size:
+    called = call(value)
+    if called is None:
+        if not (size_bytes := units.parse_size(value)):
+            raise units.UnitError("must be above 0B")
+        return Size(size_bytes)
+    mean, comma, shape = called[1].partition(",")
+    try:
+        number = float(shape)
+    except ValueError:
+        number = 0.0
+    if called[0] != _PARETO or not comma or not 1 < number <= 10:
+        raise units.UnitError(
+            "write a size, or pareto(MEAN, SHAPE) with a shape above 1, for example pareto(30KB, 1.2)"
+        )
+    return Size(units.parse_size(mean.strip()), number)
+
+
+_CHECKS: Mapping[str, Callable[[object], Scalar]] = {
+    "count": _count,
+    "start": start_setting,
+    "object": _object,
+    "cross": _switch,
+    "arrivals": _per_second,
+}
+"""Keys of a group that say when and how much; the others say who."""

@@ -1,0 +1,219 @@
+"""From settings to what one contestant does in one cell; the last place where a wrong combination can show."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from longlook.core import units
+from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, ENDLESS
+from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, Study, Workload
+from longlook.core.problems import SettingError, allowed
+from longlook.core.stack import Knob, Stack
+from longlook.network import settings as network
+from longlook.network.stages import BOTTLENECKS, largest_rate_bps
+from longlook.study import tcp
+from longlook.study.catalogue import Catalogue
+from longlook.study.settings import ARM_CONDITIONS, NO_CPU_LIMIT, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
+
+_FASTEST_BPS = 10e9
+
+Cell = Mapping[str, Level]
+"""Factor name → level."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What all arms of a cell share."""
+
+    link: Link
+    workload: Workload
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """How one arm is measured where that differs from the other arms; None: as they are."""
+
+    link: Link | None
+    engine: str | None
+    tcp: Mapping[str, Scalar]  # `Trial.tcp`
+    client_cpu_share: float | None
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """What one arm is in a cell."""
+
+    protocol: str
+    connection: ConnectionState
+    congestion_control: str | None
+    server: Endpoint
+    client: Endpoint
+
+
+def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
+    """The study's settings with those of the cell's levels over them."""
+    settings = dict(study.settings)
+    for level in cell.values():
+        settings.update(level.sets)
+    return settings
+
+
+def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue) -> Conditions:
+    """Link and workload of a cell's settings; SettingError where they cannot be."""
+    kind = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])]
+    parameters = workload_parameters(kind, settings)
+    link = network.link(settings)
+    if kind.competes and DURATION in parameters:
+        parameters[ENDLESS] = _more_than_passes(link, float(parameters[DURATION]))
+    return Conditions(link, Workload(kind.name, parameters))
+
+
+def _more_than_passes(link: Link, duration_s: float) -> int:
+    """Bytes, a power of two: no flow gets so many in that time, and few files serve all cells."""
+    rates = [largest_rate_bps(stage) for stage in link.down if stage.kind in BOTTLENECKS]
+    return 1 << math.ceil(math.log2(min(rates, default=_FASTEST_BPS) / 8 * duration_s * 1.1 + 1e6))
+
+
+def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar]) -> Circumstances:
+    """What of the measurement the arm itself sets; SettingError where that cannot be."""
+    own = tcp.with_presets(settings, arm.settings)
+    differs = any(key in arm.settings for key in ARM_CONDITIONS)
+    engine = own.get("engine")
+    kernel_tcp = {} if own.get("protocol") in QUIC_PROTOCOLS else tcp.parameters(own)
+    client_cpu = own.get("client_cpu", NO_CPU_LIMIT)
+    return Circumstances(
+        link=network.link(own) if differs else None,
+        engine=None if engine is None else str(engine),
+        tcp=kernel_tcp,
+        client_cpu_share=None if client_cpu == NO_CPU_LIMIT else float(units.parse_share(client_cpu)),
+    )
+
+
+def resolve_contestant(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> Contestant:
+    """The arm in a cell with these settings; raises SettingError where a program cannot do what is asked."""
+    own = tcp.with_presets(settings, arm.settings)
+    for key in ("protocol", "connection", "server", "client"):
+        if key not in own:
+            raise SettingError(
+                key, f"missing: set it for the arm, or for all arms under [defaults] ({_HELP[key]})", absent=True
+            )
+    protocol, connection = str(own["protocol"]), ConnectionState(str(own["connection"]))
+    protocols = sorted({name for stack in catalogue.stacks.values() for name in stack.protocols})
+    if protocol not in protocols:
+        raise SettingError("protocol", f"no stack speaks it; {allowed(protocol, protocols)}")
+    endpoints = {}
+    for role in ("server", "client"):
+        stack, version = find_stack(role, str(own[role]), catalogue)
+        _check_abilities(role, stack, version, protocol, connection)
+        if role == "client":
+            _check_connections(stack, own, catalogue)
+        endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, version, protocol, own))
+    congestion_control = None
+    if protocol in (*QUIC_PROTOCOLS, *DATAGRAM_PROTOCOLS):
+        for key in (tcp.CONGESTION_CONTROL, tcp.PRESET, *tcp.SETTINGS):
+            if key in arm.settings:
+                raise SettingError(key, "sets the kernel's TCP; of others it is a knob of the stack, if any")
+    else:
+        if "congestion_control" not in own:
+            message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic" or tcp = "stock"'
+            raise SettingError("congestion_control", message, absent=True)
+        if connection is ConnectionState.ZERO_RTT:
+            raise SettingError(
+                "connection", f"{protocol} runs over TCP, which has no 0-RTT here; allowed: cold, resumed"
+            )
+        congestion_control = str(own["congestion_control"])
+    return Contestant(protocol, connection, congestion_control, endpoints["server"], endpoints["client"])
+
+
+_HELP = {
+    "protocol": "h2 or h3",
+    "connection": "cold, resumed or 0rtt",
+    "server": "a stack, for example quic-go or quic-go@0.65.0",
+    "client": "a stack, for example quic-go or chromium",
+}
+
+
+def find_stack(role: str, text: str, catalogue: Catalogue) -> tuple[Stack, str]:
+    """Stack and version of `name` or `name@version`."""
+    name, at, version = text.partition("@")
+    stack = catalogue.stacks.get(name)
+    if stack is None or role not in stack.roles:
+        fitting = [known.name for known in catalogue.stacks.values() if role in known.roles]
+        problem = f"no stack {name!r}" if stack is None else f"stack {name!r} has no {role}"
+        raise SettingError(role, f"{problem}; {allowed(name, fitting)}")
+    if at and version not in stack.version_names:
+        raise SettingError(role, f"stack {name} has no version {version!r}; {allowed(version, stack.version_names)}")
+    return stack, version or stack.default_version
+
+
+def _check_abilities(role: str, stack: Stack, version: str, protocol: str, connection: ConnectionState) -> None:
+    protocols, connections = stack.protocols_of(version), stack.connections_of(version)
+    program = f"{role} {stack.name}" + (f"@{version}" if len(stack.versions) > 1 else "")
+    if protocol not in protocols:
+        raise SettingError("protocol", f"{program} does not speak it, but {', '.join(protocols)}")
+    if connection not in connections:
+        raise SettingError("connection", f"{program} cannot do this, but {', '.join(connections)}")
+
+
+def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
+    if int(settings.get(network.CONNECTIONS, 1)) > 1 and not client.several_connections:
+        able = [name for name, stack in catalogue.stacks.items() if stack.several_connections]
+        raise SettingError(
+            network.CONNECTIONS,
+            f"client {client.name} opens one connection only; clients that open several: {', '.join(able) or 'none'}",
+        )
+
+
+def _knobs(role: str, stack: Stack, version: str, protocol: str, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The role's knobs that differ from the stack's defaults."""
+    prefix = f"{role}_knobs."
+    known = stack.knobs_of(version, role)
+    values: dict[str, Scalar] = {}
+    for key in sorted(settings):
+        if key.startswith(prefix):
+            name = key.removeprefix(prefix)
+            if name not in known:
+                raise SettingError(key, f"{role} {stack.name} {_lacks(stack, version, name)}; {allowed(name, known)}")
+            if known[name].protocols and protocol not in known[name].protocols:
+                raise SettingError(key, f"means nothing with {protocol}, only with {', '.join(known[name].protocols)}")
+            value = _knob_value(key, known[name], settings[key])
+            if value != known[name].default:
+                values[name] = value
+    return values
+
+
+def _lacks(stack: Stack, version: str, name: str) -> str:
+    knob = stack.knobs.get(name)
+    if knob is None or (knob.since is None and knob.until is None):
+        return "has no such knob"
+    span = [f"since {knob.since}"] * (knob.since is not None) + [f"until {knob.until}"] * (knob.until is not None)
+    return f"has it {', '.join(span)}, but not in {version}"
+
+
+_QUANTITIES: Mapping[str, Callable[[object], int]] = {"bytes": units.parse_size, "bit/s": units.parse_rate}
+
+
+def _knob_value(key: str, knob: Knob, value: Scalar) -> Scalar:
+    if knob.kind is int and isinstance(value, str) and knob.unit is not None and knob.unit in _QUANTITIES:
+        try:
+            value = _QUANTITIES[knob.unit](value)
+        except units.UnitError as error:
+            raise SettingError(key, str(error)) from error
+    if knob.kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not knob.kind:
+        noun = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[knob.kind]
+        raise SettingError(key, f"must be {noun}{f' ({knob.unit})' if knob.unit else ''}: {knob.help}")
+    if knob.choices and value not in knob.choices:
+        raise SettingError(key, allowed(value, map(str, knob.choices)))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        low, high = knob.minimum, knob.maximum
+        if (low is not None and value < low) or (high is not None and value > high):
+            bounds = _bounds(low, high)
+            raise SettingError(key, f"must be {bounds}{f' {knob.unit}' if knob.unit else ''}")
+    return value
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    parts = ([] if low is None else [f"at least {low:g}"]) + ([] if high is None else [f"at most {high:g}"])
+    return " and ".join(parts)

@@ -1,0 +1,261 @@
+"""The shape of a study file (pydantic); what its settings mean is checked in study_settings and study_checks.
+
+`parse_table` tells the departures from the shape of any file of ours.
+"""
+
+import re
+import types
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from longlook.core import units
+from longlook.core.problems import Problems, allowed
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+def _in_units(parse: Callable[[object], float]) -> BeforeValidator:
+    def convert(value: object) -> float:
+        try:
+            return parse(value)
+        except units.UnitError as error:
+            raise PydanticCustomError("unit", "{problem}", {"problem": str(error)}) from error
+
+    return BeforeValidator(convert)
+
+
+def _name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise PydanticCustomError(
+            "name", "a name has letters, digits, '_', '-' and '.', and begins with one of the first"
+        )
+    return value
+
+
+Seconds = Annotated[float, _in_units(lambda value: units.parse_time(value) / 1e9), Field(gt=0)]
+Percent = Annotated[float, _in_units(lambda value: float(units.parse_share(value) * 100))]
+Name = Annotated[str, AfterValidator(_name)]
+Text = Annotated[str, Field(min_length=1)]
+Scalar = str | int | float | bool
+
+
+class Table(BaseModel):
+    """A table of the file: no other keys, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+Parsed = TypeVar("Parsed", bound=Table)
+
+
+class FactorTable(Table):
+    """`[[factors]]`."""
+
+    name: Name
+    sets: str | None = None
+    levels: Annotated[list[Any], Field(min_length=1)]
+
+
+class ContrastTable(Table):
+    """`[[contrasts]]`: baseline and contender, or neighbours, each of which is the baseline of the next."""
+
+    name: Text
+    baseline: str | None = None
+    contender: str | None = None
+    neighbours: Literal["all"] | list[str] | None = None
+    family: Text | None = None
+    metric: str
+
+
+class ExpectedTable(Table):
+    """`metrics.NAME` of a claim: a published level, and the bounds within which ours is the same finding."""
+
+    published: int | float | None = None
+    at_least: int | float | None = None
+    at_most: int | float | None = None
+
+
+class ClaimTable(Table):
+    """`[[claims]]`: one published figure or table: effects of a contrast, a value per cell, or levels of an arm."""
+
+    id: Text
+    source: Text
+    contrast: str | None = None
+    rows: str | None = None
+    columns: str | None = None
+    cell: dict[str, str] = {}
+    uncertainty: Percent = 0.0
+    clipped_at: Percent | None = None
+    effect_pct: dict[str, dict[str, int | float | Literal["ns", "+", "-"]]] = {}
+    arm: str | None = None
+    metrics: dict[str, ExpectedTable] = {}
+    untestable: Text | None = None
+
+
+class AnalysisTable(Table):
+    """`[analysis]`."""
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    equivalence_margin: Percent = 3.0
+    correction: Literal["holm", "fdr_bh", "none"] = "holm"
+    min_rounds: Annotated[int, Field(ge=2)] = 10
+    reference: str | None = None
+
+
+class CaptureTable(Table):
+    """`[capture]`."""
+
+    qlog: bool = False
+    keylog: bool = False
+    tcp: bool = False
+    netlog: bool = False
+
+
+class FigureTable(Table):
+    """`[figure]`."""
+
+    kind: Literal["heatmap", "trend", "matrix"] = "heatmap"
+    columns: str
+    rows: list[str] = []
+    metric: Text | None = None
+
+
+class StudyTable(Table):
+    """A whole file. Tables of settings are open here: their keys depend on what is installed."""
+
+    schema_: Annotated[Literal[1], Field(alias="schema")]
+    extends: str | None = None
+    title: Text
+    question: Text
+    source: str | None = None
+    notes: str | None = None
+    rounds: Annotated[int, Field(ge=1, le=100_000)] = 10
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    timeout: Seconds = 60.0
+    retries_when_invalid: Annotated[int, Field(ge=0, le=100)] = 2
+    metrics: Annotated[list[str], Field(min_length=1)]
+    arms: dict[Name, dict[str, Any]]
+    defaults: dict[str, Any] = {}
+    workload: dict[str, Any]
+    network: dict[str, Any]
+    capture: CaptureTable = CaptureTable()
+    factors: Annotated[list[FactorTable], Field(min_length=1)]
+    exclude: list[dict[str, str | list[str]]] = []
+    contrasts: Annotated[list[ContrastTable], Field(min_length=1)]
+    analysis: AnalysisTable = AnalysisTable()
+    figure: FigureTable | None = None
+    claims: list[ClaimTable] = []
+
+
+def parse_table(kind: type[Parsed], document: Mapping[str, Any], problems: Problems) -> Parsed | None:
+    """The document as a table of this kind, with every departure from its shape added to `problems`.
+
+    After problems it is what the file would say without the offending keys, so that the rest can be checked too; None
+    where that has not the shape either.
+    """
+    try:
+        return kind.model_validate(document)
+    except ValidationError as error:
+        for details in error.errors():
+            _explain(details, kind, document, problems)
+        remainder = _without([details["loc"] for details in error.errors()], document)
+    try:
+        return kind.model_validate(remainder)
+    except ValidationError:
+        return None
+
+
+def _without(locs: list[tuple[int | str, ...]], document: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of the document without the values at some places; those that are not there are passed over."""
+    remainder = deepcopy(dict(document))
+    for *parents, last in sorted(locs, key=str, reverse=True):  # of a list, the last first
+        here: Any = remainder
+        for part in parents:
+            here = _item(here, part)
+        if _item(here, last) is not None:
+            del here[last]
+    return remainder
+
+
+def _item(container: Any, key: int | str) -> Any:
+    if isinstance(container, dict):
+        return container.get(key)
+    return container[key] if isinstance(container, list) and isinstance(key, int) and key < len(container) else None
+
+
+_PLAIN = {
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "string_type": "must be a text",
+    "list_type": "must be a list",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
+}
+
+
+def _explain(details: ErrorDetails, root: type[Table], document: Mapping[str, Any], problems: Problems) -> None:
+    loc, kind, context = details["loc"], details["type"], details.get("ctx", {})
+    key = dotted(loc, document)
+    if kind == "missing":
+        known = _keys_at(root, loc[:-1])
+        near = [name for name in _document_keys(document, loc[:-1]) if name not in known]
+        misspelt = f" (instead of {near[0]!r}?)" if len(near) == 1 else ""
+        problems.add(key, f"missing{misspelt}")
+    elif kind == "extra_forbidden":
+        problems.add_value(key, details["input"], f"unknown key; {allowed(loc[-1], _keys_at(root, loc[:-1]))}")
+    elif kind == "literal_error":
+        expected = re.findall(r"'?([\w.]+)'?(?:, | or |$)", str(context["expected"]))
+        problems.add_value(key, details["input"], allowed(details["input"], expected))
+    elif kind in _PLAIN:
+        problems.add_value(key, details["input"], _PLAIN[kind])
+    else:
+        problems.add_value(key, details["input"], details["msg"].replace("Input should be", "must be"))
+
+
+def dotted(loc: tuple[int | str, ...], document: Mapping[str, Any]) -> str:
+    """`analysis.alpha`, `factors.rate.levels`, `metrics[2]`; pydantic's tags of union members are left out."""
+    text = ""
+    here: Any = document
+    for part in loc:
+        if isinstance(part, int):
+            here = _item(here, part)
+            name = here.get("name", here.get("id")) if isinstance(here, Mapping) else None
+            text += f".{name}" if isinstance(name, str) and name else f"[{part}]"
+        elif here is None or isinstance(here, Mapping):
+            text += f".{part}" if text else part
+            here = _item(here, part)
+    return text
+
+
+def _document_keys(document: Mapping[str, Any], loc: tuple[int | str, ...]) -> list[str]:
+    here: Any = document
+    for part in loc:
+        here = here[part]
+    return list(here)
+
+
+def _keys_at(root: type[Table], loc: tuple[int | str, ...]) -> list[str]:
+    """Keys of the table at a place in the schema."""
+    here: Any = root
+    for part in loc:
+        if isinstance(here, type) and issubclass(here, BaseModel):
+            fields = {field.alias or name: field.annotation for name, field in here.model_fields.items()}
+            here = _bare(fields[str(part)])
+        else:
+            here = _bare(get_args(here)[-1])
+    return [field.alias or name for name, field in here.model_fields.items()]
+
+
+def _bare(annotation: Any) -> Any:
+    """The annotation without Optional and Annotated."""
+    while get_origin(annotation) in (Union, types.UnionType, Annotated):
+        annotation = next(member for member in get_args(annotation) if member is not type(None))
+    return annotation

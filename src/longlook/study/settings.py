@@ -1,0 +1,205 @@
+"""The vocabulary of settings: every dotted key that a study file may set, and the canonical form of its value.
+
+A value is brought into one form as it is read (`10 Mbit/s` becomes `10Mbit`), so that two spellings of one condition
+are one condition: same cell, same seed, same trial.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from longlook.core import units
+from longlook.core.model import ConnectionState, Scalar
+from longlook.core.problems import SettingError, allowed
+from longlook.core.workload import Parameter, WorkloadKind
+from longlook.network import settings as network
+from longlook.network.values import call
+from longlook.study import tcp
+
+QUIC_PROTOCOLS = ("h3", "hq")
+"""Protocols that run over QUIC."""
+
+KERNEL_CONGESTION_CONTROLS = (
+    *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois"),
+    *("lp", "nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah"),
+)
+"""What Linux has; whether this machine's kernel offers it is found when the laboratory is built."""
+
+ENDPOINT_KEYS = (
+    "protocol",
+    "connection",
+    "congestion_control",
+    tcp.PRESET,
+    *tcp.SETTINGS,
+    "server",
+    "client",
+    "client_cpu",
+    "engine",
+)
+ARM_CONDITIONS = ("network.access_delay", "network.up.access_delay", "network.down.access_delay")
+"""Of the path, what an arm may set: how a measurement is made, not what it is made of."""
+
+ENGINES = ("virtual", "live")
+KNOB_PREFIXES = ("server_knobs.", "client_knobs.")
+WORKLOAD_PREFIX = "workload."
+
+_RANDOM = "random"
+NO_CPU_LIMIT = "off"
+LEAST_CPU_SHARE = Fraction(1, 100)
+"""Of a CPU; less would let the client stand still for longer than any round trip here (`lab.cpuquota`)."""
+
+
+def endpoint_setting(key: str, value: object) -> Scalar:
+    """A setting of the contestants: protocol, connection, congestion_control, server, client, *_knobs.NAME."""
+    if key.startswith(KNOB_PREFIXES):
+        if not isinstance(value, str | int | float | bool):
+            raise SettingError(key, "a knob is a text, a number, true or false")
+        return value
+    if key not in ENDPOINT_KEYS:
+        raise SettingError(key, f"unknown key; {allowed(key, (*ENDPOINT_KEYS, *(p + 'NAME' for p in KNOB_PREFIXES)))}")
+    if key == tcp.PRESET or key in tcp.SETTINGS:
+        return tcp.tcp_setting(key, value)
+    if key == "client_cpu":
+        return _cpu(value)
+    if not isinstance(value, str) or not value:
+        raise SettingError(key, "must be a text")
+    choices: Mapping[str, tuple[str, ...]] = {
+        "connection": tuple(state.value for state in ConnectionState),
+        "congestion_control": KERNEL_CONGESTION_CONTROLS,
+        "engine": ENGINES,
+    }
+    if key in choices and value not in choices[key]:
+        raise SettingError(key, allowed(value, choices[key]))
+    return value
+
+
+def _cpu(value: object) -> Scalar:
+    if value == NO_CPU_LIMIT:
+        return NO_CPU_LIMIT
+    try:
+        share = units.parse_share(value)
+    except units.UnitError as error:
+        raise SettingError("client_cpu", f"{error}; or {NO_CPU_LIMIT!r}") from error
+    if share < LEAST_CPU_SHARE:
+        raise SettingError(
+            "client_cpu", f"must be at least {units.print_share(LEAST_CPU_SHARE)} of a CPU, or {NO_CPU_LIMIT!r}"
+        )
+    return units.print_share(share)
+
+
+def start_setting(value: object) -> Scalar:
+    """`2s`, or `random(2s)` for a moment up to that; UnitError where it is neither."""
+    called = call(value)
+    if called is None:
+        return units.print_time(units.parse_time(value))
+    if called[0] != _RANDOM:
+        raise units.UnitError("write a time, for example 2s, or random(2s) for one up to that")
+    return f"{_RANDOM}({units.print_time(units.parse_time(called[1]))})"
+
+
+def network_setting(key: str, value: object) -> Scalar:
+    """A setting of the emulated path, e.g. `network.rate` or `network.up.loss`."""
+    if key not in network.SETTINGS:
+        beside = [known for known in network.SETTINGS if known.count(".") == key.count(".")]
+        raise SettingError(key, f"unknown key; {allowed(key, beside or network.SETTINGS)}")
+    try:
+        return network.SETTINGS[key](value)
+    except units.UnitError as error:
+        raise SettingError(key, str(error)) from error
+
+
+def workload_setting(kind: WorkloadKind, key: str, value: object) -> tuple[str, Scalar]:
+    """A parameter of the study's workload: its key as people write it (`workload.object`) and its value."""
+    parameters = {short_name(name): parameter for name, parameter in kind.parameters.items()}
+    name = short_name(key.removeprefix(WORKLOAD_PREFIX))
+    if name not in parameters:
+        raise SettingError(key, f"workload {kind.name} has no such parameter; {allowed(name, parameters)}")
+    check = _PARAMETER_CHECKS[parameters[name].kind]
+    try:
+        canonical = check(value)
+    except units.UnitError as error:
+        raise SettingError(key, str(error)) from error
+    _within_bounds(key, parameters[name], canonical)
+    return f"{WORKLOAD_PREFIX}{name}", canonical
+
+
+def workload_defaults(kind: WorkloadKind) -> dict[str, Scalar]:
+    """Canonical values of the parameters that a study need not set."""
+    return {
+        f"{WORKLOAD_PREFIX}{short_name(name)}": _printed(parameter, parameter.default)
+        for name, parameter in kind.parameters.items()
+        if parameter.default is not None
+    }
+
+
+def workload_parameters(kind: WorkloadKind, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The workload's own parameters, sizes in bytes and times in seconds, of canonical settings.
+
+    Those that are omitted at their default are not there when they have it.
+    """
+    values: dict[str, Scalar] = {}
+    for name, parameter in kind.parameters.items():
+        key = f"{WORKLOAD_PREFIX}{short_name(name)}"
+        if key not in settings and parameter.optional:
+            continue
+        if key not in settings:
+            raise SettingError(key, f"workload {kind.name} needs it: {parameter.help}", absent=True)
+        value = _parsed(parameter, settings[key])
+        if not (parameter.omitted_at_default and value == parameter.default):
+            values[name] = value
+    return values
+
+
+def short_name(name: str) -> str:
+    """`object_bytes` is written `object`, `duration_s` `duration`: the value carries the unit."""
+    return name.removesuffix("_bytes").removesuffix("_s")
+
+
+def _count(value: object) -> Scalar:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise units.UnitError("must be a whole number")
+    return value
+
+
+def _text(value: object) -> Scalar:
+    if not isinstance(value, str):
+        raise units.UnitError("must be a text")
+    return value
+
+
+_PARAMETER_CHECKS: Mapping[str, Callable[[object], Scalar]] = {
+    "size": lambda value: units.print_size(units.parse_size(value)),
+    "time": lambda value: units.print_time(units.parse_time(value)),
+    "count": _count,
+    "text": _text,
+    "start": start_setting,
+}
+
+
+def _parsed(parameter: Parameter, value: Scalar) -> Scalar:
+    if parameter.kind == "size":
+        return units.parse_size(value)
+    if parameter.kind == "time":
+        return units.parse_time(value) / 1e9
+    return value
+
+
+def _printed(parameter: Parameter, value: Scalar) -> Scalar:
+    if parameter.kind == "size":
+        return units.print_size(int(value))
+    if parameter.kind == "time":
+        return units.print_time(round(float(value) * 1e9))
+    return value
+
+
+def _within_bounds(key: str, parameter: Parameter, value: Scalar) -> None:
+    number = _parsed(parameter, value)
+    if isinstance(number, str):
+        return
+    if parameter.minimum is not None and number < parameter.minimum:
+        raise SettingError(key, f"must be at least {_bound(parameter, parameter.minimum)}")
+    if parameter.maximum is not None and number > parameter.maximum:
+        raise SettingError(key, f"must be at most {_bound(parameter, parameter.maximum)}")
+
+
+def _bound(parameter: Parameter, bound: float) -> Scalar:
+    return _printed(parameter, int(bound) if bound == int(bound) else bound)

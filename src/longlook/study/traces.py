@@ -1,0 +1,88 @@
+"""Traces that a study names: paths count from the file that names them, and what was read is noted with the study.
+
+So the same study can be planned again after its trace files are gone: `known` is the note of an earlier reading.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from longlook.network import trace_store
+from longlook.network.traces import Role, TraceError
+from longlook.network.values import call
+
+_ROLES: Mapping[str, Role] = {
+    "rate": "rate",
+    "delay": "delay",
+    "jitter": "jitter",
+    "loss": "loss",
+    "queue": "queue",
+    "duplicate": "duplicate",
+}
+
+
+def anchor_traces(document: dict[str, Any], folder: Path) -> None:
+    """Make the paths of a document absolute; `folder` is where its file is. Labels of levels stay as written."""
+    _spell_out_levels(document)
+    for table, key, path, _ in _traces(document):
+        if not path.startswith("sha256:"):
+            table[key] = f"trace({(folder / path).absolute()})"
+
+
+def read_traces(document: dict[str, Any], known: Mapping[str, str]) -> dict[str, str]:
+    """Put digests in place of paths; the digests by what was read.
+
+    A trace that cannot be read and is not `known` stays as it is: whoever checks the setting says what is wrong.
+    """
+    _spell_out_levels(document)
+    found: dict[str, str] = {}
+    for table, key, path, role in _traces(document):
+        if path.startswith("sha256:"):
+            continue
+        name = f"{role} {path}"
+        digest = None
+        if name not in known or Path(path).exists():
+            with suppress(TraceError):
+                digest = trace_store.digest_of(path, role)
+        else:
+            digest = known[name]
+        if digest is not None:
+            found[name] = digest
+            table[key] = f"trace({digest})"
+    return found
+
+
+def _spell_out_levels(document: dict[str, Any]) -> None:
+    """A plain level that is a trace becomes a table, whose label is what stood there."""
+    for factor in _tables(document.get("factors")):
+        sets, levels = factor.get("sets"), factor.get("levels")
+        if isinstance(sets, str) and isinstance(levels, list):
+            factor["levels"] = [{"label": level, sets: level} if _path(level) else level for level in levels]
+
+
+def _traces(document: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str, str, Role]]:
+    """Table, key, path and role of every trace that a setting of the network names."""
+    if isinstance(document.get("network"), dict):
+        yield from _traces_in(document["network"])
+    for factor in _tables(document.get("factors")):
+        for level in _tables(factor.get("levels")):
+            yield from _traces_in(level)
+
+
+def _traces_in(table: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, str, Role]]:
+    for key, value in list(table.items()):
+        role = _ROLES.get(str(key).split(".")[-1])
+        if isinstance(value, dict):
+            yield from _traces_in(value)
+        elif role is not None and (path := _path(value)) is not None:
+            yield table, key, path, role
+
+
+def _path(value: object) -> str | None:
+    called = call(value)
+    return called[1].strip("\"'").strip() or None if called is not None and called[0] == "trace" else None
+
+
+def _tables(value: object) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

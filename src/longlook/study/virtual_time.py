@@ -1,0 +1,45 @@
+"""What virtual time cannot measure, said before anything runs. Pure."""
+
+from longlook.core import registry
+from longlook.core.errors import InputError
+from longlook.core.model import Plan, Study, Trial
+from longlook.metrics import Metric
+from longlook.network.stages import BOTTLENECKS, largest_rate_bps
+
+FASTEST_BPS = 200e6
+"""Beyond it a real endpoint's CPU decides what is measured, and in a guest CPU costs nothing."""
+
+VIRTUAL = "virtual"
+"""The engine's name."""
+
+
+def check_virtual(study: Study, plan: Plan, engine: str) -> None:
+    """InputError where a trial in virtual time is asked for what only real time has; `engine` is the run's default."""
+    virtual = [trial for trial in plan.trials if (trial.engine or engine) == VIRTUAL]
+    if not virtual:
+        return
+    metrics: list[Metric] = [registry.get("metrics", name) for name in study.metrics]
+    if real := [metric.name for metric in metrics if metric.real_time]:
+        raise InputError(
+            f"study {study.id} asks for {', '.join(real)}, which virtual time does not have: CPU costs no time there",
+            "use --engine live, or leave them out of the study's metrics",
+        )
+    if limited := [trial for trial in virtual if trial.client_cpu_share is not None]:
+        raise InputError(
+            f"arm {limited[0].arm} limits its client to {limited[0].client_cpu_share:.0%} of a CPU, which virtual time "
+            "cannot do: CPU costs no time there",
+            'use --engine live, or set client_cpu = "off"',
+        )
+    if fast := [trial for trial in virtual if _fastest_bps(trial) > FASTEST_BPS]:
+        rate = _fastest_bps(fast[0]) / 1e6
+        raise InputError(
+            f"cell {fast[0].cell_id} has a link of {rate:g} Mbit/s: above {FASTEST_BPS / 1e6:g} Mbit/s the endpoints' "
+            "CPU decides, which costs no time in virtual time",
+            "use --engine live, or a lower rate",
+        )
+
+
+def _fastest_bps(trial: Trial) -> float:
+    """The slower of the two directions may still be fast, so the faster one counts."""
+    stages = (*trial.link.up, *trial.link.down)
+    return max((largest_rate_bps(stage) for stage in stages if stage.kind in BOTTLENECKS), default=0.0)

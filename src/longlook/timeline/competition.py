@@ -1,0 +1,284 @@
+"""Several flows over one link, as the link saw them: who got how much, when. Pure.
+
+A flow's *rate* is of IP packets that left the link towards the client, retransmissions and all: what it took from the
+others. Its *goodput* is new payload.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from longlook.timeline.payload import new_payload_bytes
+from longlook.timeline.timeline import Kind, Timeline
+
+Numbers = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One flow, or all flows of cross traffic to one server. Times are ns since the trial's start."""
+
+    name: str
+    group: str
+    cross: bool
+    server_address: str
+    began_ns: int
+    ended_ns: int
+
+
+@dataclass(frozen=True)
+class Packets:
+    """What happened to packets towards the client, in order of time; arrays of one length."""
+
+    time_ns: Integers
+    lane: Integers  # index into the contest's lanes
+    size_bytes: Integers  # IP
+    fresh_bytes: Integers  # new payload
+    wait_s: Numbers  # in the link's queues; NaN where that is not known
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A trial's contest. The first contestants' group is the subject, the others are its competitors."""
+
+    lanes: tuple[Lane, ...]
+    window_ns: tuple[int, int] | None  # while all contestants were at it, after the warm-up
+    delivered: Packets
+    dropped: Packets
+    capacity: Mapping[str, Any] | None  # as in the timeline's metadata
+    first_packet_ns: int
+    rtt_s: float | None = None  # without queues; None where it varies
+    offered: Packets | None = None  # TCP's payload that reached the link, in order of arrival; None: not looked at
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> "Contest | None":
+        """The contest of a trial's timeline, worked out once; None where it has one flow."""
+        facts = timeline.metadata.get("contest")
+        if facts is None:
+            return None
+        if "contest" not in timeline.derived:
+            timeline.derived["contest"] = cls._worked_out(timeline, facts)
+        known: Contest = timeline.derived["contest"]
+        return known
+
+    @classmethod
+    def _worked_out(cls, timeline: Timeline, facts: Mapping[str, Any]) -> "Contest":
+        lanes = _lanes(facts["flows"])
+        window = facts["window_ns"]
+        delivered, dropped = (_packets(timeline, lanes, kind) for kind in (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED))
+        first_ns = pc.min(timeline.select(_PACKETS, "link", priming=None)["arrival_ns"]).as_py() or 0
+        span = None if window is None else (int(window[0]), int(window[1]))
+        rtt_s = None if facts["rtt_ns"] is None else facts["rtt_ns"] / _NS_PER_S
+        offered = _offered(timeline, lanes)
+        return cls(lanes, span, delivered, dropped, facts["capacity"], first_ns, rtt_s, offered)
+
+    @property
+    def contestants(self) -> list[int]:
+        """Lanes that compete."""
+        return [index for index, lane in enumerate(self.lanes) if not lane.cross]
+
+    @property
+    def subject(self) -> list[int]:
+        """Lanes of the first group."""
+        first = self.lanes[self.contestants[0]].group if self.contestants else ""
+        return [index for index in self.contestants if self.lanes[index].group == first]
+
+    @property
+    def competitors(self) -> list[int]:
+        """Contestants of all other groups."""
+        return [index for index in self.contestants if index not in self.subject]
+
+    @cached_property
+    def rates_bps(self) -> Numbers | None:
+        """Each lane's mean rate within the window, shape (lanes,); None without a window."""
+        return None if self.window_ns is None else self.mean_bps(self.delivered.size_bytes, self.window_ns)
+
+    @cached_property
+    def goodputs_bps(self) -> Numbers | None:
+        """Each lane's mean goodput within the window, shape (lanes,); None without a window."""
+        return None if self.window_ns is None else self.mean_bps(self.delivered.fresh_bytes, self.window_ns)
+
+    def mean_bps(self, sizes_bytes: Integers, window_ns: tuple[int, int]) -> Numbers:
+        """Each lane's bytes of delivered packets within any window, as a rate, shape (lanes,)."""
+        inside = _within(self.delivered, window_ns)
+        total = np.bincount(self.delivered.lane[inside], sizes_bytes[inside], len(self.lanes)).astype(np.float64)
+        return total * 8 * _NS_PER_S / (window_ns[1] - window_ns[0])
+
+    def series_bps(self, bin_s: float, begin_ns: int, end_ns: int) -> Numbers:
+        """Each lane's rate over time in whole bins from `begin_ns`, shape (lanes, bins)."""
+        bin_ns = round(bin_s * _NS_PER_S)
+        bins = (end_ns - begin_ns) // bin_ns
+        inside = _within(self.delivered, (begin_ns, begin_ns + bins * bin_ns))
+        number = (self.delivered.time_ns[inside] - begin_ns) // bin_ns
+        flat = self.delivered.lane[inside] * bins + number
+        sums = np.bincount(flat, self.delivered.size_bytes[inside], len(self.lanes) * bins)
+        return sums.reshape(len(self.lanes), bins) * 8 / bin_s
+
+    def capacity_series_bps(self, bin_s: float, begin_ns: int, bins: int) -> Numbers | None:
+        """The link's mean rate in bins from `begin_ns`, shape (bins,); None where it is not known."""
+        if self.capacity is None:
+            return None
+        edges_ns = begin_ns - self.first_packet_ns + np.arange(bins + 1) * bin_s * _NS_PER_S
+        spans = zip(edges_ns[:-1].tolist(), edges_ns[1:].tolist(), strict=True)
+        return np.array([_integral(self.capacity, begin, end) / (end - begin) for begin, end in spans])
+
+    def lost_shares(self) -> Numbers | None:
+        """Of each lane's packets that reached the link within the window the share that it dropped; NaN without any."""
+        if self.window_ns is None:
+            return None
+        lost, passed = (
+            np.bincount(packets.lane[_within(packets, self.window_ns)], minlength=len(self.lanes))
+            for packets in (self.dropped, self.delivered)
+        )
+        total = lost + passed
+        shares: Numbers = np.divide(lost, total, out=np.full(len(total), np.nan), where=total > 0)
+        return shares
+
+    def repeated_shares(self) -> Numbers | None:
+        """Of each lane's payload that reached the link within the window the share that had reached it before.
+
+        Shape (lanes,). NaN but for TCP, whose sequence numbers tell: QUIC repeats data in packets with new numbers.
+        """
+        if self.window_ns is None or self.offered is None:
+            return None
+        inside = _within(self.offered, self.window_ns)
+        total, fresh = (
+            np.bincount(self.offered.lane[inside], sizes[inside], len(self.lanes))
+            for sizes in (self.offered.size_bytes, self.offered.fresh_bytes)
+        )
+        shares: Numbers = np.divide(total - fresh, total, out=np.full(len(total), np.nan), where=total > 0)
+        return shares
+
+    def repeated_pct(self, lanes: Sequence[int]) -> float | None:
+        """Mean of the shares of payload that some lanes sent again, in %; None without TCP among them."""
+        shares = self.repeated_shares()
+        known = [] if shares is None else [share for share in shares[lanes] if not np.isnan(share)]
+        return 100 * float(np.mean(known)) if known else None
+
+    def capacity_bps(self) -> float | None:
+        """The link's mean rate within the window; None where it is not known."""
+        if self.capacity is None or self.window_ns is None:
+            return None
+        begin_ns, end_ns = (moment - self.first_packet_ns for moment in self.window_ns)
+        return _integral(self.capacity, begin_ns, end_ns) / (end_ns - begin_ns)
+
+    def fair_bps(self) -> float | None:
+        """A contestant's max-min fair share of the link; None where its rate is not known.
+
+        Cross traffic that takes less than an equal part keeps what it takes; the rest is divided equally (Bertsekas and
+        Gallager, Data Networks, 6.5.2).
+        """
+        capacity_bps, rates = self.capacity_bps(), self.rates_bps
+        if capacity_bps is None or rates is None or not self.contestants:
+            return None
+        wanted = sorted(float(rates[index]) for index, lane in enumerate(self.lanes) if lane.cross)
+        left_bps, flows = capacity_bps, len(self.contestants) + len(wanted)
+        for demand_bps in wanted:
+            if demand_bps >= left_bps / flows:
+                break
+            left_bps, flows = left_bps - demand_bps, flows - 1
+        return left_bps / flows
+
+
+_PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED)
+_SEGMENTS = {"direction": "down", "protocol": "tcp"}
+
+
+def jain(rates: Sequence[float] | Numbers) -> float | None:
+    """Jain's index, (Σx)² / (n·Σx²): 1 where all are equal, 1/n where one has all (Jain, Chiu and Hawe 1984)."""
+    values = np.asarray(rates, np.float64)
+    squares = float((values**2).sum())
+    return float(values.sum()) ** 2 / (len(values) * squares) if squares > 0 else None
+
+
+def _lanes(flows: Sequence[Mapping[str, Any]]) -> tuple[Lane, ...]:
+    """Flows by server, in order; those that never began are left out."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for flow in flows:
+        if flow["began_ns"] is not None and flow["ended_ns"] is not None:
+            found.setdefault(flow["server_address"], []).append(flow)
+    return tuple(
+        Lane(
+            name=members[0]["name"] if len(members) == 1 else members[0]["group"],
+            group=members[0]["group"],
+            cross=members[0]["cross"],
+            server_address=address,
+            began_ns=min(flow["began_ns"] for flow in members),
+            ended_ns=max(flow["ended_ns"] for flow in members),
+        )
+        for address, members in found.items()
+    )
+
+
+def _packets(timeline: Timeline, lanes: Sequence[Lane], kind: Kind) -> Packets:
+    rows = timeline.select(kind, "link")
+    rows = rows.filter(pc.equal(rows["direction"].cast(pa.string()), "down"))
+    lane = _lane_of(rows, lanes)
+    known = lane >= 0
+    fresh = new_payload_bytes(rows) if kind is Kind.PACKET_DELIVERED else np.zeros(rows.num_rows, np.int64)
+    return Packets(
+        rows["time_ns"].to_numpy()[known],
+        lane[known],
+        rows["size_bytes"].to_numpy()[known].astype(np.int64),
+        fresh[known],
+        rows["value"].fill_null(float("nan")).to_numpy()[known],
+    )
+
+
+def _offered(timeline: Timeline, lanes: Sequence[Lane]) -> Packets:
+    """Segments of TCP, dropped and delivered, with the part of their payload (`size_bytes`) that came first."""
+    rows = timeline.select(_PACKETS, "link")
+    down, tcp = (pc.equal(rows[name].cast(pa.string()), value) for name, value in _SEGMENTS.items())
+    rows = rows.filter(pc.and_(down, tcp)).sort_by("arrival_ns")
+    lane = _lane_of(rows, lanes)
+    known = lane >= 0
+    size = rows["payload_bytes"].fill_null(0).to_numpy().astype(np.int64)
+    waits = np.full(int(known.sum()), np.nan)
+    return Packets(
+        rows["arrival_ns"].to_numpy()[known], lane[known], size[known], new_payload_bytes(rows)[known], waits
+    )
+
+
+def _lane_of(rows: pa.Table, lanes: Sequence[Lane]) -> Integers:
+    """The index of each row's lane, -1 for none."""
+    flow = rows["flow"].combine_chunks()
+    names = flow.dictionary.to_pylist()
+    places = {lane.server_address: index for index, lane in enumerate(lanes)}
+    of_name = np.array([*(places.get(server_of(name), -1) for name in names), -1], np.int64)
+    lane: Integers = of_name[flow.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)]
+    return lane
+
+
+def server_of(flow: str | None) -> str:
+    """The server's address of `tcp CLIENT SERVER`."""
+    return (flow or "").rpartition(" ")[2].rpartition(":")[0]
+
+
+def _within(packets: Packets, window_ns: tuple[int, int]) -> npt.NDArray[np.bool_]:
+    inside: npt.NDArray[np.bool_] = (packets.time_ns >= window_ns[0]) & (packets.time_ns < window_ns[1])
+    return inside
+
+
+def _integral(capacity: Mapping[str, Any], begin_ns: float, end_ns: float) -> float:
+    """bit/s × ns from `begin_ns` to `end_ns` of a rate in steps, the first of which holds before 0 too."""
+    steps, repeat_ns = capacity["steps"], capacity["repeat_ns"]
+
+    def until(moment_ns: float) -> float:
+        if moment_ns <= 0:
+            return float(steps[0][1] * moment_ns)
+        rounds, rest_ns = divmod(moment_ns, repeat_ns) if repeat_ns else (0, moment_ns)
+        ends = [*(step[0] for step in steps[1:]), repeat_ns or float("inf")]
+        spans = [(at, end, rate) for (at, rate), end in zip(steps, ends, strict=True)]
+        whole = rounds * sum(rate * (end - at) for at, end, rate in spans) if rounds else 0
+        return float(whole + sum(rate * max(0, min(rest_ns, end) - at) for at, end, rate in spans))
+
+    return until(end_ns) - until(begin_ns)

@@ -1,0 +1,90 @@
+"""Performance envelopes: where a sender lives in the plane of throughput and delay, and how far two agree. Pure.
+
+After Mishra, Lim and Leong, "Understanding Speciation in QUIC Congestion Control" (IMC 2022): throughput and delay
+every ten round trips; the envelope is the convex hull of the 95 % of points nearest to their mean; conformance is the
+share of both senders' points that lie in the other's envelope.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import ConvexHull, QhullError
+
+from longlook.timeline.competition import Contest
+
+Points = npt.NDArray[np.float64]
+"""Throughput in Mbit/s and delay in ms, shape (points, 2)."""
+
+SAMPLE_RTTS = 10
+KEPT = 0.95
+FEWEST = 8
+"""Points: of fewer no hull says anything."""
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """`points` are those kept, on axes that count alike."""
+
+    points: Points
+    hull: Points  # corners in order, shape (corners, 2)
+    equations: Points  # of the hull's sides: normal and offset, shape (sides, 3)
+
+    def contains(self, points: Points) -> npt.NDArray[np.bool_]:
+        """Which points lie in it."""
+        beyond = points @ self.equations[:, :2].T + self.equations[:, 2]
+        return np.asarray(beyond.max(axis=1) <= _TOLERANCE, np.bool_)
+
+
+def points_of(contest: Contest) -> Points:
+    """The subject's throughput and delay every ten round trips while all contestants were at it, shape (points, 2).
+
+    Throughput in Mbit/s of all its flows; delay in ms is the round trip without queues and its packets' mean wait. No
+    points where the round trip varies or nobody measured.
+    """
+    if contest.window_ns is None or not contest.rtt_s or not contest.subject:
+        return np.zeros((0, 2))
+    begin_ns, end_ns = contest.window_ns
+    step_ns = SAMPLE_RTTS * contest.rtt_s * 1e9
+    count = int((end_ns - begin_ns) // step_ns)
+    packets = contest.delivered
+    chosen = np.isin(packets.lane, contest.subject) & (packets.time_ns >= begin_ns) & ~np.isnan(packets.wait_s)
+    number = ((packets.time_ns[chosen] - begin_ns) // step_ns).astype(np.int64)
+    inside = number < count
+    number, size, wait_s = number[inside], packets.size_bytes[chosen][inside], packets.wait_s[chosen][inside]
+    total = np.bincount(number, size, count) * 8 / step_ns * 1e3
+    seen = np.bincount(number, minlength=count)
+    waited_s = np.divide(np.bincount(number, wait_s, count), seen, out=np.full(count, np.nan), where=seen > 0)
+    points = np.stack([total, (contest.rtt_s + waited_s) * 1e3], axis=1)
+    return points[seen > 0]
+
+
+def envelope(points: Points, scale: Sequence[float]) -> Envelope | None:
+    """The envelope of some points, divided by `scale` so that both axes count alike; None of too few or of a line."""
+    if len(points) < FEWEST:
+        return None
+    scaled = points / np.asarray(scale, np.float64)
+    distance = ((scaled - scaled.mean(axis=0)) ** 2).sum(axis=1)
+    kept = scaled[np.argsort(distance, kind="stable")[: max(FEWEST, int(len(scaled) * KEPT))]]
+    try:
+        hull = ConvexHull(kept)
+    except QhullError:  # all on one line
+        return None
+    return Envelope(kept, kept[hull.vertices], hull.equations)
+
+
+def conformance(one: Envelope, other: Envelope) -> float:
+    """The share of both envelopes' points that lie in the other one: 1 where neither can be told from the other."""
+    inside = int(other.contains(one.points).sum()) + int(one.contains(other.points).sum())
+    return inside / (len(one.points) + len(other.points))
+
+
+def compare(own: Points, reference: Points) -> float | None:
+    """Conformance of a sender's points to a reference's in %; None where one of them has no envelope."""
+    if len(reference) < FEWEST:
+        return None
+    scale = np.where(reference.std(axis=0) > 0, reference.std(axis=0), 1.0)
+    one, other = envelope(own, scale.tolist()), envelope(reference, scale.tolist())
+    return None if one is None or other is None else 100 * conformance(one, other)

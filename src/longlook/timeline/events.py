@@ -1,0 +1,196 @@
+"""What the traces of a trial's endpoints say, joined with the link: one table (docs/timeline.md has the kinds)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from longlook.core.errors import InputError
+
+
+class EventKind(StrEnum):
+    """What a row reports; `EVENT_KINDS` says how each kind fills the columns."""
+
+    PACKET_SENT = "packet_sent"
+    PACKET_RECEIVED = "packet_received"
+    PACKET_ACKED = "packet_acked"
+    PACKET_LOST = "packet_lost"
+    PACKET_SPURIOUS = "packet_spurious"
+    PACKET_RETRANSMITTED = "packet_retransmitted"
+    PACKET_DISCARDED = "packet_discarded"
+    METRICS = "metrics"
+    CONGESTION_STATE = "congestion_state"
+    LOSS_TIMER = "loss_timer"
+    PTO = "pto"
+    BLOCKED = "blocked"
+    APP_LIMITED = "app_limited"
+    MILESTONE = "milestone"
+    PARAMETERS = "parameters"
+    STATE = "state"
+
+
+EVENT_KINDS: Mapping[EventKind, str] = {
+    EventKind.PACKET_SENT: "the vantage sent a packet; space, packet_number, size_bytes",
+    EventKind.PACKET_RECEIVED: "the vantage received a packet; space, packet_number, size_bytes",
+    EventKind.PACKET_ACKED: "the peer's acknowledgement of a packet arrived; packet_number, space, size_bytes, "
+    "acked_bytes. TCP: one row for each advance of the oldest unacknowledged byte; packet_number = that byte, "
+    "size_bytes = the advance",
+    EventKind.PACKET_LOST: "the sender declared a packet lost; name = reordering_threshold, time_threshold, pto, rto, "
+    "fast_retransmit or null, space, packet_number, size_bytes. Stacks that only count: value = how many, no number",
+    EventKind.PACKET_SPURIOUS: "declared lost, but delivered; time = when declared, name = link or peer: whose record "
+    "proves it, packet_number, space, size_bytes, value = s from the declaration to the delivery, negative if it was "
+    "there before",
+    EventKind.PACKET_RETRANSMITTED: "TCP sent a segment again; packet_number, size_bytes",
+    EventKind.PACKET_DISCARDED: "received and thrown away; name = trigger",
+    EventKind.METRICS: "the sender's own figures, the last known of each carried forward; the columns of metrics",
+    EventKind.CONGESTION_STATE: "the stack's congestion controller changed its state; name = ours, detail = its own",
+    EventKind.LOSS_TIMER: "name = set, expired or cancelled, detail = ack or pto, space, value = s from now for set",
+    EventKind.PTO: "a probe timeout fired (QUIC), or TCP's retransmission timeout (name = rto) or tail loss probe "
+    "(name = tlp); value = how many in a row",
+    EventKind.BLOCKED: "the sender ran into a limit; name = connection, stream, streams_bidi, streams_uni, "
+    "receive_window or send_buffer, stream, value = the limit in bytes or streams, detail = frame_sent, "
+    "frame_received or state",
+    EventKind.APP_LIMITED: "the stack or the kernel says that the application gives too little to send; value = 1 from "
+    "now, 0 no longer",
+    EventKind.MILESTONE: "name = started, handshake_keys, application_keys, complete, confirmed, early_data_accepted, "
+    "early_data_rejected, retry, key_update, ecn_capable, mtu (value = bytes), closing, closed or idle_timeout, "
+    "detail = reason",
+    EventKind.PARAMETERS: "name = local, remote or recovery, detail = JSON object with sorted keys",
+    EventKind.STATE: "the sender entered a state of docs/states-rules.md; name = state, detail = the rule that found "
+    "it, or the stack's own name; source = derived for a rule, else who said it. Held until the next such row of the "
+    "same flow and vantage; the last one until the connection ends",
+}
+
+SOURCES: Mapping[str, str] = {
+    "qlog": "a QUIC stack's own log",
+    "tcp": "the kernel's records of its TCP",
+    "netlog": "Chromium's log",
+    "link": "the link's packet log, joined with one of the others",
+    "derived": "a stated rule, from rows of the others",
+}
+
+METRIC_COLUMNS = (
+    "cwnd_bytes",
+    "ssthresh_bytes",
+    "in_flight_bytes",
+    "srtt_ns",
+    "rttvar_ns",
+    "min_rtt_ns",
+    "latest_rtt_ns",
+    "pacing_bps",
+    "pto_count",
+)
+"""What rows of kind `metrics` may say."""
+
+EVENT_SCHEMA = pa.schema(
+    [
+        pa.field("time_ns", pa.int64(), nullable=False),  # since the trial's start; as decoded: since the reference
+        pa.field("vantage", pa.dictionary(pa.int8(), pa.string()), nullable=False),
+        pa.field("source", pa.dictionary(pa.int8(), pa.string()), nullable=False),
+        pa.field("kind", pa.dictionary(pa.int8(), pa.string()), nullable=False),
+        pa.field("priming", pa.bool_(), nullable=False),
+        pa.field("flow", pa.dictionary(pa.int32(), pa.string())),  # as timeline.parquet names it
+        pa.field("space", pa.dictionary(pa.int8(), pa.string())),
+        pa.field("packet_number", pa.int64()),  # of TCP the sequence number, 32 bits
+        pa.field("size_bytes", pa.int64()),  # QUIC packet or TCP payload
+        pa.field("name", pa.dictionary(pa.int32(), pa.string())),
+        pa.field("detail", pa.dictionary(pa.int32(), pa.string())),
+        pa.field("stream", pa.int64()),
+        pa.field("value", pa.float64()),
+        pa.field("cwnd_bytes", pa.int64()),
+        pa.field("ssthresh_bytes", pa.int64()),
+        pa.field("in_flight_bytes", pa.int64()),
+        pa.field("srtt_ns", pa.int64()),
+        pa.field("rttvar_ns", pa.int64()),
+        pa.field("min_rtt_ns", pa.int64()),
+        pa.field("latest_rtt_ns", pa.int64()),
+        pa.field("pacing_bps", pa.int64()),
+        pa.field("pto_count", pa.int64()),
+        pa.field("acked_bytes", pa.int64()),  # so far in this connection, as the sender counts
+    ]
+)
+
+_METADATA_KEY = b"longlook"
+_ROW_GROUP_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Events:
+    """Rows in order of time. `table` has the columns of EVENT_SCHEMA; one that says nothing of a kind is null there."""
+
+    table: pa.Table
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """`started_unix_ns`, and `sources`: per trace what was read of it and how it was put into place."""
+        text = (self.table.schema.metadata or {}).get(_METADATA_KEY)
+        return json.loads(text) if text else {}
+
+    def with_metadata(self, metadata: Mapping[str, Any]) -> "Events":
+        """The same rows with other metadata."""
+        return Events(self.table.replace_schema_metadata({_METADATA_KEY: json.dumps(metadata, sort_keys=True)}))
+
+    def select(
+        self,
+        kind: str | Sequence[str],
+        vantage: str | None = None,
+        flow: str | None = None,
+        *,
+        priming: bool | None = False,
+    ) -> pa.Table:
+        """Rows of one or several kinds, optionally from one vantage and of one flow.
+
+        Rows of priming connections are left out unless asked for (`priming` True: only those; None: all).
+        """
+        kinds = [kind] if isinstance(kind, str) else list(kind)
+        mask = among(self.table["kind"], kinds)
+        if vantage is not None:
+            mask = pc.and_(mask, among(self.table["vantage"], [vantage]))
+        if flow is not None:
+            mask = pc.and_(mask, among(self.table["flow"], [flow]))
+        if priming is not None:
+            mask = pc.and_(mask, pc.equal(self.table["priming"], priming))
+        return self.table.filter(mask)
+
+    def senders(self, *, priming: bool | None = False) -> list[tuple[str, str]]:
+        """Flow and vantage of each trace that is here, in the order of their first rows."""
+        rows = self.table if priming is None else self.table.filter(pc.equal(self.table["priming"], priming))
+        known = rows.filter(pc.is_valid(rows["flow"]))
+        pairs = known.select(["flow", "vantage"]).unify_dictionaries().combine_chunks()
+        found = pa.table({name: pairs[name].cast(pa.string()) for name in pairs.column_names})
+        unique = found.group_by(["flow", "vantage"], use_threads=False).aggregate([])
+        ends = ("client", "server")
+        return [(row["flow"], row["vantage"]) for row in unique.to_pylist() if row["vantage"] in ends]
+
+    def write(self, path: Path) -> None:
+        """Save as Parquet."""
+        pq.write_table(self.table, path, compression="zstd", compression_level=1, row_group_size=_ROW_GROUP_ROWS)
+
+    @classmethod
+    def read(cls, path: Path, columns: Sequence[str] | None = None) -> "Events":
+        """Load saved events, or only some of their columns; InputError where the file is not one of this version."""
+        wanted = EVENT_SCHEMA if columns is None else pa.schema([EVENT_SCHEMA.field(name) for name in columns])
+        try:
+            table = pq.read_table(path, columns=wanted.names)
+            metadata = table.schema.metadata
+            return cls(table.cast(wanted).replace_schema_metadata(metadata))
+        except (pa.ArrowInvalid, ValueError, KeyError) as error:
+            raise InputError(
+                f"{path}: not the events of this version: {error}",
+                "normalise the run folder again: longlook report RUN",
+            ) from error
+
+
+def among(column: pa.ChunkedArray, values: Sequence[str]) -> pa.ChunkedArray:
+    """Which rows of a column of texts hold one of some values, without spelling the texts out; null counts as no."""
+    joined = column.unify_dictionaries().combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if not pa.types.is_dictionary(joined.type):
+        return pc.is_in(joined, value_set=pa.array([str(value) for value in values], pa.string()))
+    wanted = [index for index, text in enumerate(joined.dictionary.to_pylist()) if text in {*map(str, values)}]
+    return pc.is_in(joined.indices, value_set=pa.array(wanted, joined.indices.type))

@@ -1,0 +1,154 @@
+"""Traces, and trials with theirs, in formats that other tools read; and what a trace is (docs/exports.md)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from longlook.core.errors import InputError
+from longlook.timeline.decode import TraceVantage, decode_trace
+from longlook.timeline.events import EVENT_SCHEMA, Events
+from longlook.timeline.export import pcapng, qlog
+from longlook.timeline.normalise.trial import LINK_LOG
+
+EVENTS = "events.parquet"
+KEYS = "keys.log"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that was made, and how much of what is in it."""
+
+    path: Path
+    count: int
+    what: str
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Events, and what is known of each vantage and flow of theirs beside them."""
+
+    table: pa.Table
+    facts: Mapping[tuple[str, str | None], Mapping[str, Any]]
+    account: Mapping[str, Any]
+
+
+def convert(source: Path, to: str, out: Path, vantage: str | None = None) -> list[Written]:
+    """Write a trace or a trial's folder as `qlog`, `pcapng`, `parquet` or `csv`; what was written.
+
+    InputError for what is neither, for a pcapng of anything but a trial or a packet log, and where `out` cannot be.
+    """
+    if not out.absolute().parent.is_dir():
+        raise InputError(f"--out {out}: no such folder", f"make it first: mkdir -p {out.absolute().parent}")
+    if to == "pcapng":
+        return [_pcapng(source, out)]
+    read = _read(source, vantage)
+    if to == "qlog":
+        return _qlog(read, out)
+    if out.is_dir():
+        raise InputError(f"--out {out}: is a folder", f"name a file: --out {out / f'events.{to}'}")
+    if to == "csv":
+        plain = [
+            field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in EVENT_SCHEMA
+        ]
+        pyarrow.csv.write_csv(read.table.select(EVENT_SCHEMA.names).cast(pa.schema(plain)), out)
+    else:
+        pq.write_table(read.table, out, compression="zstd")
+    return [Written(out, read.table.num_rows, "events")]
+
+
+def look(source: Path, vantage: str | None = None) -> dict[str, Any]:
+    """What a trace or a trial's events are: the account of reading it, and how many rows there are of each kind."""
+    read = _read(source, vantage)
+    counts = pc.value_counts(read.table["kind"].cast(pa.string())).to_pylist()
+    kinds = {item["values"]: item["counts"] for item in sorted(counts, key=lambda item: -item["counts"])}
+    return {"trace": str(source), "rows": read.table.num_rows, "kinds": kinds, **read.account}
+
+
+def _pcapng(source: Path, out: Path) -> Written:
+    log = source / LINK_LOG if source.is_dir() else source
+    if not log.is_file():
+        raise InputError(f"{source}: has no packet log {LINK_LOG}", "name the folder of a trial: RUN/trials/ID")
+    keys = log.with_name(KEYS)
+    packets = pcapng.write(log, keys if keys.is_file() else None, out)
+    return Written(out, packets, "packets" + (", with the connections' TLS secrets" if keys.is_file() else ""))
+
+
+def _qlog(read: _Source, out: Path) -> list[Written]:
+    traces = qlog.split(read.table, read.facts)
+    if len(traces) <= 1 and not out.is_dir():
+        return [Written(out, qlog.write(trace, out), "events") for trace in traces]
+    if out.is_file():
+        raise InputError(f"--out {out}: is a file, and there are {len(traces)} connections", "name a folder")
+    out.mkdir(exist_ok=True)
+    return [Written(out / trace.name, qlog.write(trace, out / trace.name), "events") for trace in traces]
+
+
+def _read(source: Path, vantage: str | None) -> _Source:
+    if vantage not in (None, "client", "server"):
+        raise InputError(f"--vantage {vantage}: no such end", "write client or server")
+    if source.is_dir():
+        return _of_trial(source)
+    if not source.is_file():
+        raise InputError(f"{source}: no such file", "name a trace, or the folder of a trial: RUN/trials/ID")
+    end: TraceVantage | None = "client" if vantage == "client" else "server" if vantage == "server" else None
+    return _of_trace(*decode_trace(source, end))
+
+
+def _of_trial(folder: Path) -> _Source:
+    path = folder / EVENTS
+    if not path.is_file():
+        raise InputError(
+            f"{folder}: has no {EVENTS}",
+            "run the study with [capture] qlog = true or tcp = true, or write its events again: longlook report RUN",
+        )
+    events = Events.read(path)
+    said = events.metadata
+    facts: dict[tuple[str, str | None], dict[str, Any]] = {}
+    for flow, end in events.senders(priming=None):
+        facts[end, flow] = {"reference_unix_ns": said.get("started_unix_ns"), "producer": _producer(said, end)}
+    return _Source(events.table, facts, {"format": "events of a trial", **said})
+
+
+def _producer(said: Mapping[str, Any], end: str) -> str | None:
+    """Who wrote the traces of one end, where that is one program."""
+    named = {
+        source["producer"]
+        for name, source in said.get("sources", {}).items()
+        if f"/{end}/" in name and source.get("producer")
+    }
+    return named.pop() if len(named) == 1 else None
+
+
+def _of_trace(table: pa.Table, account: Mapping[str, Any]) -> _Source:
+    """Rows get the flow of their connection, also those from before its addresses were said."""
+    said = account.get("connections", [])
+    names = [_flow(connection, account, several=len(said) > 1) for connection in said]
+    if any(names):
+        numbers = table["connection"].combine_chunks().cast(pa.int32())
+        known = pa.DictionaryArray.from_arrays(numbers, pa.array(names, pa.string())).cast(pa.string())
+        flow = pc.coalesce(table["flow"].cast(pa.string()), pa.chunked_array([known]))
+        table = table.set_column(table.column_names.index("flow"), EVENT_SCHEMA.field("flow"), _encoded(flow))
+    shared = {name: account.get(name) for name in ("producer", "reference_unix_ns")}
+    facts = {
+        (end, name): {**shared, "connection_id": connection.get("connection_id")}
+        for name, connection in zip(names, said, strict=True)
+        for end in table["vantage"].cast(pa.string()).unique().to_pylist()
+    }
+    return _Source(table, facts, account)
+
+
+def _flow(connection: Mapping[str, Any], account: Mapping[str, Any], *, several: bool) -> str | None:
+    if connection.get("client") and connection.get("server"):
+        protocol = "tcp" if account.get("format") == "tcp" else "udp"
+        return f"{protocol} {connection['client']} {connection['server']}"
+    return str(connection.get("connection_id") or "unknown") if several else None
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(pa.string()).dictionary_encode().cast(EVENT_SCHEMA.field("flow").type)

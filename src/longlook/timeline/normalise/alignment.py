@@ -1,0 +1,128 @@
+"""Two sequences of the same packets, one with gaps that the other has not, put side by side. Pure.
+
+Both stand in the order of sending. Sizes and times tell where one lacks a packet: a run of pairs goes on while sizes
+agree and each lag (time in the second − time in the first) is possible; where it breaks, the smallest shift that
+makes the next pairs agree begins the next run, at the place where the lags fit best.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from longlook.timeline.normalise.rows import NULL, Integers, Mask
+
+_FURTHEST = 48  # how many packets either side may lack at one place, to be found by sizes
+_AGREEING = 6  # so many pairs in a row must agree to begin a new run
+_MOST_GAPS = 512  # that one run is searched for
+_MOST_BREAKS = 5_000  # beyond, the two are not the same packets
+_IMPOSSIBLE = 1 << 40  # ns: 18 minutes
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: arrays of one length. A size of NULL agrees with every size."""
+
+    time_ns: Integers
+    size_bytes: Integers
+
+    def __len__(self) -> int:
+        """How many packets."""
+        return len(self.time_ns)
+
+
+@dataclass(frozen=True)
+class Lags:
+    """Which lags are possible."""
+
+    least_ns: int
+    most_ns: int
+
+
+def align(first: Side, second: Side, lags: Lags) -> Integers:
+    """For each packet of `first` its index in `second`, NULL where it is not there; strictly increasing."""
+    pairs = np.full(len(first), NULL, np.int64)
+    at = other = began = 0
+    for _ in range(_MOST_BREAKS):
+        agree = _agree(first, second, slice(at, len(first)), other - at, lags)
+        length = len(agree) if agree.all() else int(np.argmin(agree))
+        pairs[at : at + length] = np.arange(other, other + length)
+        at, other = at + length, other + length
+        ended = at == len(first) or other == len(second)
+        skip = (len(first) - at, len(second) - other) if ended else _resume(first, second, at, other, lags)
+        _settle(first, second, pairs, (began, at, other), skip, lags)
+        if ended:
+            break
+        began = at = at + skip[0]
+        other += skip[1]
+    return pairs
+
+
+def _agree(first: Side, second: Side, members: slice, shift: int, lags: Lags) -> Mask:
+    """Which of some packets of `first` may be those of `second` that stand `shift` further on, as far as there are."""
+    stop = max(members.start, min(members.stop, len(second) - shift))
+    one, two = slice(members.start, stop), slice(members.start + shift, stop + shift)
+    lag_ns = second.time_ns[two] - first.time_ns[one]
+    sizes = first.size_bytes[one], second.size_bytes[two]
+    same = (sizes[0] == sizes[1]) | (sizes[0] == NULL) | (sizes[1] == NULL)
+    agree: Mask = same & (lag_ns >= lags.least_ns) & (lag_ns <= lags.most_ns)
+    return agree
+
+
+def _resume(first: Side, second: Side, at: int, other: int, lags: Lags) -> tuple[int, int]:
+    """How many packets to leave out on each side so that the next ones agree; by time alone where no shift helps."""
+    for total in range(1, 2 * _FURTHEST):
+        fitting = {}
+        for skip in range(max(0, total - _FURTHEST), min(total, _FURTHEST) + 1):
+            begin, other_begin = at + skip, other + total - skip
+            if begin < len(first) and other_begin < len(second):
+                count = min(_AGREEING, len(first) - begin, len(second) - other_begin)
+                costs = _costs(first, second, slice(begin, begin + count), other_begin - begin, lags)
+                fitting[int(costs.sum())] = skip, total - skip
+        if fitting and min(fitting) < _IMPOSSIBLE:
+            return fitting[min(fitting)]
+    following = first.time_ns[min(at + 1, len(first) - 1)] + lags.least_ns
+    return 1, int(np.searchsorted(second.time_ns[other:], following))
+
+
+def _settle(
+    first: Side, second: Side, pairs: Integers, run: tuple[int, int, int], skip: tuple[int, int], lags: Lags
+) -> None:
+    """Put the gaps between a run and what follows it where the lags fit best, one after the other.
+
+    Among packets of one size a missing one shows only later, at the next other size: from the missing one on the pairs
+    were those of their neighbours, which their lags tell. `run` is where it began and ended in `first`, and its end in
+    `second`.
+    """
+    began, at, other = run
+    missing = skip[0] - skip[1]
+    if missing == 0 or at == began:
+        return
+    end, shift = at + skip[0], other - at
+    step = 1 if abs(missing) <= _MOST_GAPS else abs(missing)
+    gap = step if missing > 0 else 0  # packets without a partner
+    for _ in range(0, abs(missing), step):
+        next_shift = shift - step if missing > 0 else shift + step
+        before = np.cumsum(_costs(first, second, slice(began, end), shift, lags))
+        after = np.cumsum(_costs(first, second, slice(began, end), next_shift, lags)[::-1])[::-1]
+        split = int(np.argmin(np.append(0, before) + np.append(after, np.zeros(gap + 1, np.int64))[gap:]))
+        _pair(first, second, pairs, slice(began, began + split), shift, lags)
+        pairs[began + split : min(began + split + gap, end)] = NULL
+        began, shift = min(began + split + gap, end), next_shift
+    _pair(first, second, pairs, slice(began, end), shift, lags)
+
+
+def _pair(first: Side, second: Side, pairs: Integers, members: slice, shift: int, lags: Lags) -> None:
+    possible = _costs(first, second, members, shift, lags) < _IMPOSSIBLE
+    pairs[members] = np.where(possible, np.arange(members.start, members.stop) + shift, NULL)
+
+
+def _costs(first: Side, second: Side, members: slice, shift: int, lags: Lags) -> Integers:
+    """How badly packets of `first` fit those `shift` further on in `second`: the lag, or _IMPOSSIBLE."""
+    costs = np.full(members.stop - members.start, _IMPOSSIBLE, np.int64)
+    begin = max(members.start, -shift)
+    agree = _agree(first, second, slice(begin, max(begin, members.stop)), shift, lags)
+    inside = slice(begin - members.start, begin - members.start + len(agree))
+    indices = np.arange(begin, begin + len(agree))
+    lag_ns = np.abs(second.time_ns[indices + shift] - first.time_ns[indices])
+    costs[inside] = np.where(agree, np.minimum(lag_ns, _IMPOSSIBLE - 1), _IMPOSSIBLE)
+    return costs

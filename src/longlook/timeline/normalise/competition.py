@@ -1,0 +1,99 @@
+"""A trial's several flows: when each began and ended, what its programs said, and how much the link could carry."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from longlook.core.flows import WARM_UP
+from longlook.core.model import Run, Trial
+from longlook.network.stages import BOTTLENECKS
+from longlook.timeline.normalise.endpoint import Endpoints, read_endpoints
+
+FLOWS, FLOWS_FILE, LINK_FILE = "flows", "flows.json", "link.json"
+
+
+@dataclass(frozen=True)
+class ContestRecord:
+    """`facts` are the timeline's metadata `contest`: see docs/timeline.md."""
+
+    endpoints: Endpoints
+    facts: dict[str, Any]
+
+
+def read_contest(folder: Path, trial: Trial, run: Run) -> ContestRecord:
+    """What a trial's folder says of its flows; nothing of them where the laboratory was lost before it could say."""
+    try:
+        flows = json.loads((folder / FLOWS_FILE).read_text())
+    except (OSError, ValueError):
+        flows = []
+    endpoints = Endpoints()
+    for flow in flows:
+        own = read_endpoints(folder / FLOWS / flow["name"], (flow["client_address"], flow["server_address"]))
+        endpoints.rows += own.rows
+        endpoints.connections += own.connections
+        for name, account in own.accounts.items():
+            if account.present:
+                endpoints.accounts[f"{FLOWS}/{flow['name']}/{name}"] = account
+    link = _link(folder / LINK_FILE)
+    facts = [_facts(flow, run.started_unix_ns) for flow in flows]
+    warm_up_ns = round(float(trial.workload.parameters.get(WARM_UP, 0)) * 1e9)
+    return ContestRecord(
+        endpoints,
+        {
+            "flows": facts,
+            "window_ns": _window(facts, warm_up_ns),
+            "capacity": _capacity(link),
+            "rtt_ns": _rtt_ns(link),
+        },
+    )
+
+
+def _facts(flow: dict[str, Any], started_unix_ns: int) -> dict[str, Any]:
+    times = {
+        f"{name}_ns": None if flow[f"{name}_unix_ns"] is None else flow[f"{name}_unix_ns"] - started_unix_ns
+        for name in ("began", "ended")
+    }
+    kept = ("name", "group", "cross", "client_address", "server_address", "ended_by_itself")
+    return {**{name: flow[name] for name in kept}, **times}
+
+
+def _window(flows: list[dict[str, Any]], warm_up_ns: int) -> list[int] | None:
+    """While all contestants were at it, but for the warm-up; None where there was no such time."""
+    contestants = [flow for flow in flows if not flow["cross"]]
+    if not contestants or any(flow["began_ns"] is None or flow["ended_ns"] is None for flow in contestants):
+        return None
+    begin_ns = max(flow["began_ns"] for flow in contestants) + warm_up_ns
+    end_ns = min(flow["ended_ns"] for flow in contestants)
+    return [begin_ns, end_ns] if begin_ns < end_ns else None
+
+
+def _link(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """The stages of each direction as the router was told; none where that cannot be read."""
+    try:
+        link = json.loads(path.read_text())
+        return {direction: list(link[direction]) for direction in ("up", "down")}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {"up": [], "down": []}
+
+
+def _rtt_ns(link: dict[str, list[dict[str, Any]]]) -> int | None:
+    """The round trip without queues; None where a delay varies."""
+    delays = [stage["parameters"].get("delay_ns") for stage in (*link["up"], *link["down"]) if stage["kind"] == "delay"]
+    return sum(delays) if all(isinstance(delay, int) for delay in delays) else None
+
+
+def _capacity(link: dict[str, list[dict[str, Any]]]) -> dict[str, Any] | None:
+    """The rate towards the client: `steps` of (ns since the first packet, bit/s), and `repeat_ns` or null.
+
+    None where no single bottleneck has a rate that is known beforehand: none at all, or one drawn at random.
+    """
+    rates = [stage["parameters"]["rate_bps"] for stage in link["down"] if stage["kind"] in BOTTLENECKS]
+    if len(rates) != 1:
+        return None
+    (rate,) = rates
+    if isinstance(rate, int | float):
+        return {"steps": [[0, rate]], "repeat_ns": None}
+    if isinstance(rate, dict) and "steps" in rate:
+        return {"steps": rate["steps"], "repeat_ns": rate.get("repeat_ns")}
+    return None

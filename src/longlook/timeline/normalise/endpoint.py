@@ -1,0 +1,214 @@
+"""Lines of clients and servers → rows, and which connection a packet belongs to."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from longlook.core.flows import DATAGRAM_PROTOCOLS
+from longlook.core.model import Vantage
+from longlook.timeline.normalise.lines import (
+    Account,
+    BadLineError,
+    Line,
+    count,
+    optional_time_ns,
+    read_lines,
+    text,
+    time_ns,
+)
+from longlook.timeline.timeline import Kind
+
+PRIMING_PATH = "/prime"
+"""Reserved: what a priming connection fetches (adapters/CONTRACT.md)."""
+
+_LOCAL = "local"
+"""Key of a row until its connection is known: the client's address, where an object line gives it."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One connection of the client. Times are ns since 1970."""
+
+    started_unix_ns: int
+    local_port: int
+    flow: str
+    priming: bool
+    server_address: str | None = None  # where several flows are told apart by it
+
+
+@dataclass
+class Endpoints:
+    """Rows of the client and the server with absolute times in `time_ns`, and the client's connections."""
+
+    rows: list[Row] = field(default_factory=list)
+    connections: list[Connection] = field(default_factory=list)
+    accounts: dict[str, Account] = field(default_factory=dict)
+
+
+def read_endpoints(folder: Path, addresses: tuple[str, str] | None = None) -> Endpoints:
+    """Everything `client.jsonl` and `server.jsonl` of a folder say.
+
+    `addresses` are the client's and the server's where the laboratory knows better than the client, which may see its
+    own as a wildcard.
+    """
+    found = Endpoints()
+    client = _Client(found, addresses)
+    found.accounts["client.jsonl"] = read_lines(folder / "client.jsonl", client.events)
+    _assign_flows(found)
+    server = _Server(found)
+    found.accounts["server.jsonl"] = read_lines(folder / "server.jsonl", {"connection": server.connection})
+    return found
+
+
+class _Client:
+    def __init__(self, found: Endpoints, addresses: tuple[str, str] | None) -> None:
+        self._found = found
+        self._addresses = addresses
+        self._latest_ns: int | None = None  # of all stamps so far
+        self.events = {"connection": self.connection, "object": self.object, "page": self.page}
+
+    def connection(self, line: Line) -> None:
+        started = time_ns(line, "t_start_ns")
+        secure = optional_time_ns(line, "t_handshake_ns")
+        priming = line.get("primes") is True
+        protocol = text(line, "protocol")
+        local, remote, server_address = text(line, "local"), text(line, "remote"), None
+        if self._addresses is not None:
+            client_address, server_address = self._addresses
+            local, remote = f"{client_address}:{port_of(local)}", f"{server_address}:{port_of(remote)}"
+        flow = flow_name(protocol, local, remote)
+        self._found.connections.append(Connection(started, port_of(local), flow, priming, server_address))
+        common = {"vantage": Vantage.CLIENT, "flow": flow, "priming": priming, "protocol": protocol}
+        self._add(started, Kind.CONNECTION_STARTED, common)
+        if secure is not None:
+            self._add(secure, Kind.HANDSHAKE_DONE, common | {"name": handshake_name(line)})
+
+    def object(self, line: Line) -> None:
+        stamps = {key: optional_time_ns(line, key) for key in ("t_start_ns", "t_first_byte_ns", "t_end_ns")}
+        path = text(line, "path") or _path_of(line)
+        error = line.get("error")
+        size_bytes, status = count(line, "bytes"), count(line, "status")
+        ended = stamps["t_end_ns"]
+        if error is None and ended is None:
+            raise BadLineError("neither t_end_ns nor an error")
+        common = {
+            "vantage": Vantage.CLIENT,
+            "priming": path == PRIMING_PATH,
+            "name": path,
+            "protocol": text(line, "protocol"),
+            _LOCAL: text(line, "local"),
+        }
+        if stamps["t_start_ns"] is not None:
+            self._add(stamps["t_start_ns"], Kind.REQUEST_SENT, common)
+        if stamps["t_first_byte_ns"] is not None:
+            self._add(stamps["t_first_byte_ns"], Kind.FIRST_BYTE, common)
+        if error is None and ended is not None:
+            value = None if status is None else float(status)
+            self._add(ended, Kind.OBJECT_DONE, common | {"size_bytes": size_bytes, "value": value})
+        else:
+            known = [stamp for stamp in stamps.values() if stamp is not None]
+            when = max(known) if known else self._latest_ns
+            if when is None:
+                raise BadLineError("failed, and no time is known")
+            self._add(when, Kind.OBJECT_FAILED, common | {"detail": str(error)})
+
+    def page(self, line: Line) -> None:
+        started = time_ns(line, "t_start_ns")
+        first_byte, loaded = (optional_time_ns(line, key) for key in ("t_first_byte_ns", "t_loaded_ns"))
+        common = {"vantage": Vantage.CLIENT, "priming": False, "name": _path_of(line)}
+        self._add(started, Kind.PAGE_STARTED, common)
+        if first_byte is not None:
+            self._add(first_byte, Kind.PAGE_FIRST_BYTE, common)
+        if loaded is not None:
+            self._add(loaded, Kind.PAGE_LOADED, common)
+
+    def _add(self, unix_ns: int, kind: Kind, row: Mapping[str, Any]) -> None:
+        self._latest_ns = max(unix_ns, self._latest_ns or 0)
+        self._found.rows.append({"time_ns": unix_ns, "kind": kind, **row})
+
+
+class _Server:
+    def __init__(self, found: Endpoints) -> None:
+        self._found = found
+
+    def connection(self, line: Line) -> None:
+        secure = optional_time_ns(line, "t_handshake_ns")
+        if secure is None:
+            return  # a program of others that tells of its connections, not of their times
+        protocol = text(line, "protocol")
+        remote = text(line, "remote")
+        owner = owner_of(self._found.connections, port_of(remote), secure)
+        self._found.rows.append(
+            {
+                "time_ns": secure,
+                "kind": Kind.HANDSHAKE_DONE,
+                "vantage": Vantage.SERVER,
+                # Both ends must name a flow alike, and a client may see its own address as a wildcard.
+                "flow": owner.flow if owner else flow_name(protocol, remote, text(line, "local")),
+                "priming": owner is not None and owner.priming,
+                "protocol": protocol,
+                "name": handshake_name(line),
+            }
+        )
+
+
+def _assign_flows(found: Endpoints) -> None:
+    """Object lines may name their connection by its local address; else it is certain only where there was just one."""
+    for priming in (False, True):
+        ports = {item.flow: item.local_port for item in found.connections if item.priming is priming}
+        for row in (row for row in found.rows if row["priming"] is priming and "flow" not in row):
+            named = port_of(row.pop(_LOCAL, None))
+            flows = [flow for flow, port in ports.items() if port == named > 0] or list(ports)
+            if len(flows) == 1:
+                (row["flow"],) = flows
+
+
+def owner_of(connections: Iterable[Connection], client_port: int, unix_ns: int) -> Connection | None:
+    """The connection that used `client_port` at a time: the last one begun before it, else the first there was.
+
+    A client may use one UDP socket for its priming and its measured connection.
+    """
+    candidates = sorted(
+        (item for item in connections if item.local_port == client_port and client_port > 0),
+        key=lambda item: item.started_unix_ns,
+    )
+    begun = [item for item in candidates if item.started_unix_ns <= unix_ns]
+    return begun[-1] if begun else candidates[0] if candidates else None
+
+
+def handshake_name(line: Line) -> str | None:
+    """`0rtt`, `resumed` or `cold` as the program saw it, or None where it cannot tell (browsers)."""
+    if line.get("used_0rtt") is True:
+        return "0rtt"
+    resumed = line.get("resumed")
+    return "resumed" if resumed is True else "cold" if resumed is False else None
+
+
+def transport_of(protocol: str | None) -> str:
+    """`udp` for HTTP/3 and bare datagrams, `tcp` for what is spoken over TCP."""
+    return "udp" if protocol is not None and (protocol.startswith("h3") or protocol in DATAGRAM_PROTOCOLS) else "tcp"
+
+
+def flow_name(protocol: str | None, client: str | None, server: str | None) -> str:
+    """`tcp 10.8.0.1:40000 10.8.0.2:443`, client first; `*` for what is not known."""
+    return f"{transport_of(protocol)} {client or '*'} {server or '*'}"
+
+
+def port_of(address: str | None) -> int:
+    """The port of "ip:port", 0 where there is none."""
+    port = (address or "").rpartition(":")[2]
+    return int(port) if port.isascii() and port.isdigit() else 0
+
+
+def _path_of(line: Line) -> str | None:
+    url = text(line, "url")
+    if url is None:
+        return None
+    try:
+        return urlsplit(url).path or "/"
+    except ValueError:  # e.g. unbalanced brackets of an IPv6 address
+        return url

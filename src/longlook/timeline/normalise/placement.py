@@ -1,0 +1,75 @@
+"""Which connection of the trial a trace is about. Pure.
+
+The first rule that leaves one candidate wins; the trace's metadata name it. Candidates are the connections whose
+packets crossed the link.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from longlook.timeline.normalise.datagrams import LinkPackets
+from longlook.timeline.normalise.endpoint import port_of
+from longlook.timeline.timeline import Kind, Timeline
+
+Candidate = tuple[str, bool]
+"""Flow, and whether it is priming."""
+
+_IN_FILE_NAME = re.compile(r"^(?P<address>[0-9a-f.:]+)-(?P<port>\d{1,5})_")
+"""How servers' adapters name a log that has neither addresses nor connection ids in it (adapters/CONTRACT.md)."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """`flow` is None where it could not be told; `rule` says how it was."""
+
+    flow: str | None
+    priming: bool
+    rule: str
+
+
+class Places:
+    """The connections of a trial, and what tells them apart."""
+
+    def __init__(self, link: LinkPackets, timeline: Timeline) -> None:
+        self._link = link
+        started = timeline.select(Kind.CONNECTION_STARTED, "client", priming=None)
+        columns = (started[name].to_pylist() for name in ("time_ns", "flow", "priming"))
+        self._started: list[tuple[int, str, bool]] = sorted(zip(*columns, strict=True))
+
+    def find(self, transport: str, file: str, connection: Mapping[str, Any], first_ns: int | None) -> Place:
+        """Place one connection of a trace (`account["connections"]`) whose file has that name.
+
+        `transport` is `udp` or `tcp`; `first_ns` its first event since the trial's start, None where its clock is not
+        known.
+        """
+        candidates = self._link.flows(transport) or [(flow, priming) for _, flow, priming in self._started]
+        ports = {port_of(connection.get("client")), _port_in(file)} - {0}
+        by_port = [one for one in candidates if port_of(one[0].split(" ")[1]) in ports]
+        own_id = connection.get("connection_id")
+        by_id = self._link.flows_to(own_id) if own_id else set()
+        rules: Sequence[tuple[str, list[Candidate]]] = (
+            ("connection id", sorted(by_id)),
+            ("client's port", by_port),
+            ("client's port and time", self._latest(by_port, first_ns)),
+            ("time", self._latest(candidates, first_ns) if len({flow for flow, _ in candidates}) == 1 else []),
+            ("only connection", candidates),
+        )
+        for rule, found in rules:
+            if len(found) == 1:
+                return Place(*found[0], rule)
+        return Place(None, False, "none: several connections are possible" if candidates else "none: no such packets")
+
+    def _latest(self, candidates: Sequence[Candidate], first_ns: int | None) -> list[Candidate]:
+        """The candidate that the client began last before a time (one socket may carry one after the other)."""
+        if first_ns is None:
+            return []
+        begun = [(flow, priming) for time_ns, flow, priming in self._started if time_ns <= first_ns]
+        return [one for one in begun if one in candidates][-1:]
+
+
+def _port_in(file: str) -> int:
+    found = _IN_FILE_NAME.match(PurePosixPath(file).name)
+    return int(found["port"]) if found else 0

@@ -1,0 +1,149 @@
+"""Packets that a sender took for lost although they arrived: proven by the link's log, else by the peer's. Pure."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from longlook.timeline.events import EventKind
+from longlook.timeline.normalise.datagrams import Datagrams
+from longlook.timeline.normalise.event_rows import event_table
+from longlook.timeline.normalise.packet_join import Joined
+from longlook.timeline.normalise.placement import Place
+from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
+
+NUMBER_SPACES = {"initial": 0, "handshake": 1, "0rtt": 2, "1rtt": 2}
+"""Packets are numbered in three spaces (RFC 9000, 12.3)."""
+_NUMBER_BITS = 60  # enough for any packet that is ever sent
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Sent:
+    """The packets that one end sent, by key: those with a number, each once, in order of the key."""
+
+    keys: Integers
+    time_ns: Integers
+    datagram: Integers
+    """Index into the datagrams; NULL where the link's log could not be joined."""
+
+
+@dataclass(frozen=True)
+class Received:
+    """The packets that the other end received, by key, each with the time of its first arrival."""
+
+    keys: Integers
+    time_ns: Integers
+
+
+@dataclass(frozen=True)
+class Losses:
+    """`table` has rows of kind packet_spurious; `counts` goes to the metadata."""
+
+    table: pa.Table
+    counts: dict[str, Any]
+
+
+def keys_of(rows: Rows) -> Integers:
+    """One number for each packet's space and number; NULL where either is not known."""
+    spaces = np.array([*(NUMBER_SPACES.get(space, NULL) for space in rows.texts["space"]), NULL], np.int64)
+    space, number = spaces[rows["space"]], rows["packet_number"]
+    return np.where((space == NULL) | (number == NULL), NULL, (space << _NUMBER_BITS) | number)
+
+
+def sent_of(rows: Rows, joined: Joined) -> Sent:
+    """Rows of kind packet_sent with the datagrams that they were in."""
+    keys = keys_of(rows)
+    unique, first = np.unique(keys, return_index=True)
+    first = first[unique != NULL]
+    return Sent(keys[first], rows["time_ns"][first], joined.datagram[first])
+
+
+def received_of(rows: Rows) -> Received:
+    """Rows of kind packet_received."""
+    keys = keys_of(rows)
+    unique, first = np.unique(keys, return_index=True)
+    first = first[unique != NULL]
+    return Received(keys[first], rows["time_ns"][first])
+
+
+def by_number(received: Rows, sent: Sent) -> Joined:
+    """Received packets ↔ the datagrams that the other end sent them in."""
+    known, position = _look_up(keys_of(received), sent.keys)
+    datagram = np.full(len(received), NULL, np.int64)
+    datagram[known] = sent.datagram[position[known]]
+    return Joined(datagram, float(np.mean(datagram != NULL)) if len(received) else None)
+
+
+def find_spurious(
+    vantage: str, place: Place, lost: Rows, sent: Sent, datagrams: Datagrams, received: Received | None
+) -> Losses:
+    """Compare what a sender declared lost (`lost`, rows of kind packet_lost) with what became of it."""
+    keys = keys_of(lost)
+    lost_ns = lost["time_ns"]
+    datagram = np.full(len(keys), NULL, np.int64)
+    known, position = _look_up(keys, sent.keys)
+    datagram[known] = sent.datagram[position[known]]
+    joined = datagram != NULL
+    arrived_ns = np.full(len(keys), NULL, np.int64)
+    arrived_ns[joined] = datagrams.departure_ns[datagram[joined]]
+    by_link = joined & (arrived_ns != NULL)
+    by_peer = np.zeros(len(keys), np.bool_)
+    if received is not None:
+        seen, place_in_peer = _look_up(keys, received.keys)
+        by_peer = seen & ~joined
+        arrived_ns[by_peer] = received.time_ns[place_in_peer[by_peer]]
+    spurious = np.flatnonzero(by_link | by_peer)
+    columns = {
+        "time_ns": lost_ns[spurious],
+        "source": "link" if not by_peer.any() else np.where(by_link[spurious], "link", "derived").tolist(),
+        "kind": EventKind.PACKET_SPURIOUS.value,
+        "name": np.where(by_link[spurious], "link", "peer").tolist(),
+        "space": [lost.text("space", index) for index in spurious.tolist()],
+        "packet_number": lost["packet_number"][spurious],
+        "size_bytes": pa.array(lost["size_bytes"][spurious], mask=lost["size_bytes"][spurious] == NULL),
+        "value": (arrived_ns[spurious] - lost_ns[spurious]) / _NS_PER_S,
+    }
+    declared = int(np.count_nonzero(keys != NULL)) + int(np.nansum(lost.value()[keys == NULL]))
+    counts = {
+        "declared": declared,
+        "spurious": len(spurious),
+        "unresolved": declared - int(np.count_nonzero(joined | by_peer)),
+        **_undeclared(sent, datagrams, np.unique(keys), counted_only=bool((keys == NULL).any())),
+    }
+    return Losses(event_table(vantage, place, len(spurious), columns), counts)
+
+
+def _undeclared(sent: Sent, datagrams: Datagrams, declared: Integers, *, counted_only: bool) -> dict[str, Any]:
+    """Packets that the link lost, and of these how many their sender never took for lost."""
+    joined = sent.datagram != NULL
+    lost = np.zeros(len(joined), np.bool_)
+    lost[joined] = ~datagrams.delivered[sent.datagram[joined]]
+    undeclared = None if counted_only else int(np.count_nonzero(lost & ~np.isin(sent.keys, declared)))
+    return {"lost_at_link": int(np.count_nonzero(lost)), "undeclared": undeclared}
+
+
+def agreement(sent: Sent, datagrams: Datagrams, received: Received) -> dict[str, Any]:
+    """How often the link's log and the other end's agree on whether a packet arrived: the proof of the join.
+
+    Only packets up to the last that the other end logged are compared: it may have been stopped before.
+    """
+    joined = np.flatnonzero(sent.datagram != NULL)
+    if not len(joined) or not len(received.keys):
+        return {"compared": 0, "share": None}
+    delivered: Mask = datagrams.delivered[sent.datagram[joined]]
+    departure_ns = datagrams.departure_ns[sent.datagram[joined]]
+    seen, _ = _look_up(sent.keys[joined], received.keys)
+    compared = (datagrams.arrival_ns[sent.datagram[joined]] <= received.time_ns.max()) & (
+        departure_ns <= received.time_ns.max()
+    )
+    agree = (delivered == seen)[compared]
+    return {"compared": len(agree), "share": float(agree.mean()) if len(agree) else None}
+
+
+def _look_up(wanted: Integers, keys: Integers) -> tuple[Mask, Integers]:
+    """Which of some keys are among sorted ones, and where."""
+    position = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+    found: Mask = (keys[position] == wanted) & (wanted != NULL) if len(keys) else np.zeros(len(wanted), np.bool_)
+    return found, position

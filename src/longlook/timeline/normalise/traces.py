@@ -1,0 +1,256 @@
+"""A trial's traces → one file of events: decoded, put on the trial's clock, joined with its link, and their states."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from longlook.core.errors import InputError
+from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
+from longlook.timeline.events import EventKind
+from longlook.timeline.normalise.datagrams import RECEIVED_BY, SENT_BY, Datagrams, LinkPackets
+from longlook.timeline.normalise.event_merge import CONNECTION, Part, write_merged
+from longlook.timeline.normalise.packet_join import Joined, join, resolution_ns
+from longlook.timeline.normalise.placement import Place, Places
+from longlook.timeline.normalise.rows import Rows
+from longlook.timeline.normalise.sender import COLUMNS
+from longlook.timeline.normalise.skew import Lag, lag_of, skew_problems
+from longlook.timeline.normalise.spurious import agreement, by_number, find_spurious, received_of, sent_of
+from longlook.timeline.normalise.spurious_tcp import find_spurious_segments
+from longlook.timeline.normalise.states import find_states
+from longlook.timeline.normalise.trace_files import RawTrace, TraceVantage, raw_traces
+from longlook.timeline.timeline import Timeline
+
+Decode = Callable[[Path, TraceVantage, Path], Mapping[str, Any]]
+"""Writes the rows of a trace from a vantage to a Parquet file, and says its account. InputError: it is no trace."""
+
+
+@dataclass
+class _Traced:
+    """One connection in one trace."""
+
+    trace: RawTrace
+    place: Place
+    rows: Rows
+    joins: "_Joins | None"
+    note: dict[str, Any] = field(default_factory=dict)  # for the metadata
+
+
+@dataclass(frozen=True)
+class _Joins:
+    """What one connection's end sent and received, beside what the link saw of it."""
+
+    sent_rows: Rows
+    sent: Joined
+    sent_datagrams: Datagrams
+    sent_lag: Lag | None
+    received_rows: Rows
+    received_datagrams: Datagrams
+
+
+def normalise_traces(
+    folder: Path, trial: Trial, run: Run, timeline: Timeline, decode: Decode, out: Path
+) -> Mapping[str, Any] | None:
+    """Write the events of every trace in a trial's folder to `out`; their metadata, None where there is no trace.
+
+    `timeline` is the trial's. Never raises for what a program wrote: a trace that cannot be used is named in the
+    metadata under `sources` with the reason, and so is everything that was read, ignored and skipped.
+    """
+    traces = raw_traces(folder)
+    if not traces:
+        return None
+    scratch = out.with_name(f".{out.name}.parts")
+    scratch.mkdir(exist_ok=True)
+    try:
+        stage = _Stage(trial, run, timeline, scratch)
+        for trace in traces:
+            stage.add(trace, decode)
+        metadata = {
+            "schema_version": SCHEMA_VERSION,
+            "trial_id": trial.id,
+            "started_unix_ns": run.started_unix_ns,
+            "sources": stage.sources,
+        }
+        extra = stage.finish()
+        write_merged(stage.parts, extra, out, metadata)
+    finally:
+        for path in scratch.iterdir():
+            path.unlink()
+        scratch.rmdir()
+    return metadata
+
+
+class _Stage:
+    def __init__(self, trial: Trial, run: Run, timeline: Timeline, scratch: Path) -> None:
+        self._controllers = _controllers(trial)
+        self._run = run
+        self._link = LinkPackets(timeline)
+        self._places = Places(self._link, timeline)
+        self._scratch = scratch
+        self._traced: list[_Traced] = []
+        self.parts: list[Part] = []
+        self.sources: dict[str, Any] = {}
+
+    def add(self, trace: RawTrace, decode: Decode) -> None:
+        """Decode a trace and put it into its place."""
+        decoded = self._scratch / f"{len(self.parts)}.parquet"
+        try:
+            account = dict(decode(trace.path, trace.vantage, decoded))
+        except InputError as error:
+            reason = str(error).replace(str(trace.path), trace.name)  # the same wherever the run folder is
+            self.sources[trace.name] = {"present": True, "read": 0, "error": reason}
+            return
+        connections = account.pop("connections", [])
+        self.sources[trace.name] = source = {"present": True, **account, "connections": []}
+        reference = account.get("reference_unix_ns")
+        offset_ns = None if reference is None else reference - self._run.started_unix_ns
+        places = []
+        for index, connection in enumerate(connections):
+            rows = _rows_of(decoded, index, len(connections))
+            traced, offset_ns = self._place(trace, connection, rows, offset_ns)
+            places.append(traced.place)
+            source["connections"].append(traced.note)
+            if len(rows):
+                self._traced.append(traced)
+        source["clock_from"] = "trace" if reference is not None else "link" if offset_ns is not None else "nothing"
+        if offset_ns is None:
+            source["warnings"] = [
+                *source.get("warnings", []),
+                {"problem": "its clock could not be told: times are its own"},
+            ]
+        self.parts.append(Part(decoded, offset_ns or 0, trace.vantage, places or [Place(None, False, "no connection")]))
+
+    def _place(
+        self, trace: RawTrace, connection: Mapping[str, Any], rows: Rows, offset_ns: int | None
+    ) -> tuple[_Traced, int | None]:
+        first_ns = connection.get("first_ns")
+        known_ns = first_ns + offset_ns if first_ns is not None and offset_ns is not None else None
+        place = self._places.find(trace.transport, trace.name, connection, known_ns)
+        note = {**connection, "flow": place.flow, "priming": place.priming, "placed_by": place.rule}
+        joins = None
+        if place.flow is not None and len(rows):
+            if offset_ns is None:
+                offset_ns = self._anchor(trace, place, rows)
+            rows = _shifted(rows, offset_ns or 0)
+            if trace.transport == "udp":
+                joins = self._join(trace.vantage, place.flow, place, rows, note)
+        else:
+            rows = _shifted(rows, offset_ns or 0)
+        return _Traced(trace, place, rows, joins, note), offset_ns
+
+    def _anchor(self, trace: RawTrace, place: Place, rows: Rows) -> int | None:
+        """What to add to the times of a trace that does not know the time of day.
+
+        Its first packet is put to where the link has the connection's first datagram: received when that left the
+        link, or sent when it reached it.
+        """
+        packets = np.flatnonzero(rows.matches("kind", EventKind.PACKET_SENT, EventKind.PACKET_RECEIVED))
+        if not len(packets) or place.flow is None:
+            return None
+        sent = rows.text("kind", int(packets[0])) == EventKind.PACKET_SENT
+        direction = (SENT_BY if sent else RECEIVED_BY)[Vantage(trace.vantage)]
+        datagrams = self._link.datagrams(place.flow, direction, priming=place.priming)
+        times_ns = datagrams.arrival_ns if sent else np.sort(datagrams.departure_ns[datagrams.delivered])
+        return int(times_ns[0] - rows["time_ns"][packets[0]]) if len(times_ns) else None
+
+    def _join(self, vantage: str, flow: str, place: Place, rows: Rows, note: dict[str, Any]) -> _Joins:
+        sent_rows = rows.kind(EventKind.PACKET_SENT)
+        end = Vantage(vantage)
+        out = self._link.datagrams(flow, SENT_BY[end], priming=place.priming)
+        sent = join(sent_rows, out, out.arrival_ns, forwards=True)
+        note["resolution_ns"] = resolution_ns(rows["time_ns"])
+        lag = lag_of(sent_rows, sent, out.arrival_ns, forwards=True)
+        note["sent"] = _join_note(sent_rows, out, sent, lag)
+        back = self._link.datagrams(flow, RECEIVED_BY[end], priming=place.priming)
+        return _Joins(sent_rows, sent, out, lag, rows.kind(EventKind.PACKET_RECEIVED), back)
+
+    def finish(self) -> list[pa.Table]:
+        """Rows that only several records together give: states, and losses that were none."""
+        tables = []
+        for traced in self._traced:
+            controller = self._controllers[traced.trace.transport, traced.trace.vantage]
+            states = find_states(traced.rows, traced.trace.source, controller)
+            tables.append(states.table(traced.trace.vantage, traced.place))
+            if traced.joins is not None:
+                peer = self._peer(traced)
+                self._check_clock(traced, traced.joins, peer)
+                tables.append(self._losses(traced, traced.joins, peer))
+            elif traced.trace.transport == "tcp" and traced.place.flow is not None:
+                tables.append(self._segments(traced, traced.place.flow))
+        return tables
+
+    def _segments(self, traced: _Traced, flow: str) -> pa.Table:
+        vantage, place = traced.trace.vantage, traced.place
+        sent = self._link.datagrams(flow, SENT_BY[Vantage(vantage)], priming=place.priming)
+        found = find_spurious_segments(vantage, place, traced.rows, sent)
+        traced.note["losses"] = found.counts
+        return found.table
+
+    def _check_clock(self, traced: _Traced, joins: _Joins, peer: _Joins | None) -> None:
+        """Note how long packets took from the link to this end, and what cannot be if the clocks agree."""
+        rows = joins.received_rows
+        if peer is not None:
+            came, departure_ns = peer.sent_datagrams, peer.sent_datagrams.departure_ns
+            received = by_number(rows, sent_of(peer.sent_rows, peer.sent))
+        else:
+            came = joins.received_datagrams.in_order_of_departure()
+            departure_ns = came.departure_ns
+            received = join(rows, came, departure_ns, forwards=False)
+        lag = lag_of(rows, received, departure_ns, forwards=False)
+        traced.note["received"] = _join_note(rows, came, received, lag)
+        traced.note["skew"] = skew_problems(joins.sent_lag, lag, traced.note["resolution_ns"])
+
+    def _losses(self, traced: _Traced, joins: _Joins, peer: _Joins | None) -> pa.Table:
+        sent = sent_of(joins.sent_rows, joins.sent)
+        received = None if peer is None else received_of(peer.received_rows)
+        lost = traced.rows.kind(EventKind.PACKET_LOST)
+        found = find_spurious(traced.trace.vantage, traced.place, lost, sent, joins.sent_datagrams, received)
+        traced.note["losses"] = found.counts
+        traced.note["peer"] = None if received is None else agreement(sent, joins.sent_datagrams, received)
+        return found.table
+
+    def _peer(self, traced: _Traced) -> _Joins | None:
+        """The other end's trace of the same connection."""
+        for other in self._traced:
+            same = (other.place.flow, other.place.priming) == (traced.place.flow, traced.place.priming)
+            if same and other.trace.vantage != traced.trace.vantage and other.joins is not None:
+                return other.joins
+        return None
+
+
+def _controllers(trial: Trial) -> dict[tuple[str, str], str | None]:
+    """The congestion controller that each end was told to use; None where it was told none."""
+    ends = {Vantage.SERVER: trial.server, Vantage.CLIENT: trial.client}
+    told = {("udp", end.value): endpoint.knobs.get("congestion_control") for end, endpoint in ends.items()}
+    told |= {("tcp", end.value): trial.congestion_control for end in ends}
+    return {key: None if name is None else str(name) for key, name in told.items()}
+
+
+def _join_note(rows: Rows, datagrams: Datagrams, joined: Joined, lag: Lag | None) -> dict[str, Any]:
+    return {
+        "packets": len(rows),
+        "datagrams": len(datagrams),
+        "joined_share": joined.share,
+        "lag": None if lag is None else asdict(lag),
+    }
+
+
+def _rows_of(decoded: Path, index: int, connections: int) -> Rows:
+    """The rows of one of a decoded trace's connections."""
+    with pq.ParquetFile(decoded) as file:
+        chosen = pc.equal(file.read([CONNECTION])[CONNECTION], index) if connections > 1 else None
+
+        def column(name: str) -> pa.ChunkedArray:
+            whole = file.read([name])[name]
+            return whole if chosen is None else whole.filter(chosen)
+
+        return Rows.read(column, COLUMNS)
+
+
+def _shifted(rows: Rows, offset_ns: int) -> Rows:
+    return Rows({**rows.columns, "time_ns": rows["time_ns"] + offset_ns}, rows.texts)

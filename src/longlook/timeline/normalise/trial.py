@@ -1,0 +1,71 @@
+"""One trial's artefacts → its timeline."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
+from longlook.timeline.normalise.competition import read_contest
+from longlook.timeline.normalise.endpoint import Connection, Row, read_endpoints
+from longlook.timeline.normalise.lines import Account
+from longlook.timeline.normalise.link_log import read_link_log
+from longlook.timeline.normalise.packets import table_of_packets
+from longlook.timeline.normalise.tables import merge, table_of_rows
+from longlook.timeline.timeline import Kind, Timeline
+
+LINK_LOG = "link.bin"
+NS_PER_S = 1_000_000_000
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError)
+"""What reading a file raises when its header holds anything but what it should."""
+
+
+def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
+    """Everything that the client, the server and the link of a trial saw, on one clock.
+
+    Reads `client.jsonl`, `server.jsonl` and `link.bin` of `folder`, and of several flows what is in theirs. Never
+    raises for what a program wrote: records that are missing or cannot be used are counted, with the reason, in the
+    timeline's metadata under `sources`.
+    """
+    contest = read_contest(folder, trial, run) if trial.flows else None
+    endpoints = contest.endpoints if contest is not None else read_endpoints(folder)
+    rows = [row | {"time_ns": row["time_ns"] - run.started_unix_ns} for row in endpoints.rows]
+    packets, link_account = _packets(folder, run, endpoints.connections)
+    table = merge([table_of_rows(rows + _cpu_rows(run)), *packets])
+    accounts = {**endpoints.accounts, LINK_LOG: link_account}
+    metadata: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "trial_id": trial.id,
+        "started_unix_ns": run.started_unix_ns,
+        "sources": {name: account.as_metadata() for name, account in accounts.items()},
+        **({"contest": contest.facts} if contest is not None else {}),
+    }
+    return Timeline(table).with_metadata(metadata)
+
+
+def _packets(folder: Path, run: Run, connections: list[Connection]) -> tuple[list[pa.Table], Account]:
+    path = folder / LINK_LOG
+    if not path.exists():
+        return [], Account(present=False)
+    account = Account()
+    try:
+        log = read_link_log(path)
+        table = table_of_packets(log, run.started_unix_ns, connections)
+    except DAMAGE as error:
+        account.skipped[f"unreadable: {type(error).__name__}: {error}"] += 1
+        return [], account
+    account.read = table.num_rows
+    if impossible := len(log.records) - table.num_rows:
+        account.skipped["record with an impossible direction or time"] = impossible
+    if log.truncated_bytes:
+        account.skipped["record cut off at the end"] = 1
+    return [table], account
+
+
+def _cpu_rows(run: Run) -> list[Row]:
+    ended_ns = round((run.setup_s + run.measure_s) * NS_PER_S)
+    return [
+        {"time_ns": ended_ns, "kind": Kind.CPU_USED, "vantage": role, "priming": False, "value": seconds}
+        for role, seconds in sorted(run.cpu_s.items())
+        if role in set(Vantage)
+    ]

@@ -1,0 +1,182 @@
+"""One table of events per trial, whatever saw them (docs/timeline.md explains the kinds)."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from longlook.core.errors import InputError
+from longlook.timeline.events import Events
+
+
+class Kind(StrEnum):
+    """What a row reports; `KINDS` says how each kind fills the columns."""
+
+    CONNECTION_STARTED = "connection_started"
+    HANDSHAKE_DONE = "handshake_done"
+    REQUEST_SENT = "request_sent"
+    FIRST_BYTE = "first_byte"
+    OBJECT_DONE = "object_done"
+    OBJECT_FAILED = "object_failed"
+    PAGE_STARTED = "page_started"
+    PAGE_FIRST_BYTE = "page_first_byte"
+    PAGE_LOADED = "page_loaded"
+    PACKET_DELIVERED = "packet_delivered"
+    PACKET_DROPPED = "packet_dropped"
+    PACKET_QUEUED = "packet_queued"
+    CPU_USED = "cpu_used"
+
+
+KINDS: Mapping[Kind, str] = {
+    Kind.CONNECTION_STARTED: "client: it began to open a connection; flow, protocol",
+    Kind.HANDSHAKE_DONE: "client, server: the connection is secure; flow, protocol, name = cold, resumed, 0rtt or null",
+    Kind.REQUEST_SENT: "client: the caller issued a request; name = path, protocol",
+    Kind.FIRST_BYTE: "client: the first byte of an answer arrived; name = path, protocol",
+    Kind.OBJECT_DONE: "client: the last byte arrived; name = path, protocol, size_bytes = body, value = HTTP status",
+    Kind.OBJECT_FAILED: "client: an object did not arrive; name = path, detail = error; see below on its time",
+    Kind.PAGE_STARTED: "client, browsers: navigation start; name = path",
+    Kind.PAGE_FIRST_BYTE: "client, browsers: first byte of the document; name = path",
+    Kind.PAGE_LOADED: "client, browsers: the load event started; name = path",
+    Kind.PACKET_DELIVERED: "link: a packet left the router (time = departure); all packet columns, "
+    "value = wait in the rate queue in s",
+    Kind.PACKET_DROPPED: "link: a packet was dropped (time = arrival); name = reason, packet columns but due_ns",
+    Kind.PACKET_QUEUED: "link: a packet was still inside at exit (time = arrival); packet columns",
+    Kind.CPU_USED: "client, server, link: value = user + system CPU seconds of the process tree (time = client's end)",
+}
+
+SCHEMA = pa.schema(
+    [
+        pa.field("time_ns", pa.int64(), nullable=False),  # since the trial's start (metadata started_unix_ns)
+        pa.field("vantage", pa.dictionary(pa.int8(), pa.string()), nullable=False),
+        pa.field("flow", pa.dictionary(pa.int32(), pa.string())),  # "tcp 10.8.0.1:40000 10.8.0.2:443", client first
+        pa.field("kind", pa.dictionary(pa.int8(), pa.string()), nullable=False),
+        pa.field("priming", pa.bool_(), nullable=False),  # of a connection that only earns a ticket: not measured
+        pa.field("name", pa.dictionary(pa.int32(), pa.string())),  # path, reason or state, by kind
+        pa.field("detail", pa.dictionary(pa.int32(), pa.string())),  # text for people, e.g. an object's error
+        pa.field("protocol", pa.dictionary(pa.int8(), pa.string())),  # h3, h2 of endpoints; tcp, udp, other of packets
+        pa.field("direction", pa.dictionary(pa.int8(), pa.string())),  # up | down
+        pa.field("size_bytes", pa.int64()),  # IP packet, or body of an object
+        pa.field("payload_bytes", pa.int64()),  # of TCP or UDP
+        pa.field("transport_sequence", pa.int64()),  # TCP sequence number, 32 bits
+        pa.field("queue_bytes", pa.int64()),  # in the rate stage's queue on arrival, without this packet
+        pa.field("queue_packets", pa.int64()),
+        pa.field("arrival_ns", pa.int64()),
+        pa.field("due_ns", pa.int64()),  # when it should have left
+        pa.field("value", pa.float64()),
+        # Of packets, null in trials of older links:
+        pa.field("acknowledgement", pa.int64()),  # TCP
+        pa.field("ecn", pa.int8()),  # codepoint with which it left, else with which it arrived
+        pa.field("quic", pa.dictionary(pa.int8(), pa.string())),  # form of the header: initial, handshake, short, …
+        pa.field("connection_id", pa.dictionary(pa.int32(), pa.string())),  # its first 8 bytes, of the destination
+        pa.field("sequence", pa.int64()),  # the packet's number in its direction, in order of arrival, from 0
+    ]
+)
+
+_METADATA_KEY = b"longlook"
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Rows in order of time. `table` has the columns of SCHEMA; a column that says nothing of a kind is null there."""
+
+    table: pa.Table
+    events: Events | None = None
+    """What traces say, where the trial has any and it was asked for."""
+    derived: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was worked out of these rows and several metrics need, by name."""
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """`started_unix_ns`, `sources`: per file the events read, ignored and skipped, each with its reason."""
+        text = (self.table.schema.metadata or {}).get(_METADATA_KEY)
+        return json.loads(text) if text else {}
+
+    def with_metadata(self, metadata: Mapping[str, Any]) -> "Timeline":
+        """The same rows with other metadata."""
+        table = self.table.replace_schema_metadata({_METADATA_KEY: json.dumps(metadata, sort_keys=True)})
+        return Timeline(table, self.events)
+
+    def with_events(self, events: Events) -> "Timeline":
+        """The same rows beside the events of the trial's traces."""
+        return Timeline(self.table, events)
+
+    def select(
+        self, kind: str | Sequence[str], vantage: str | None = None, *, priming: bool | None = False
+    ) -> pa.Table:
+        """Rows of one or several kinds, optionally from one vantage.
+
+        Rows of priming connections are left out unless asked for (`priming` True: only those; None: all).
+        """
+        kinds = [kind] if isinstance(kind, str) else list(kind)
+        mask = _is_in(self.table["kind"], kinds)
+        if vantage is not None:
+            mask = pc.and_(mask, _is_in(self.table["vantage"], [vantage]))
+        if priming is not None:
+            mask = pc.and_(mask, pc.equal(self.table["priming"], priming))
+        return self.table.filter(mask)
+
+    def load_window_ns(self) -> tuple[int, int] | None:
+        """First and last moment of the measured transfer, or None where it did not begin or end.
+
+        Of several flows: while all contestants were at it, after the warm-up. A browser's: navigation start to load
+        event. A plain client's: first request (issued before the connection opens) to the last object's end.
+        """
+        if (contest := self.metadata.get("contest")) is not None:
+            return None if contest["window_ns"] is None else tuple(contest["window_ns"])
+        started, ended = self.select(Kind.PAGE_STARTED), self.select(Kind.PAGE_LOADED)
+        if started.num_rows == 0:
+            started = self.select(Kind.REQUEST_SENT)
+            ended = self.select([Kind.OBJECT_DONE, Kind.OBJECT_FAILED])
+        if started.num_rows == 0 or ended.num_rows == 0:
+            return None
+        return pc.min(started["time_ns"]).as_py(), pc.max(ended["time_ns"]).as_py()
+
+    def packets_in_load(self, kinds: Sequence[Kind], direction: str) -> pa.Table:
+        """Packets of some kinds in one direction (`up`, `down`) inside the load window; no rows where there is none."""
+        first_ns, last_ns = self.load_window_ns() or (0, -1)
+        packets = self.select(kinds, "link")
+        inside = pc.and_(pc.greater_equal(packets["time_ns"], first_ns), pc.less_equal(packets["time_ns"], last_ns))
+        return packets.filter(pc.and_(inside, _is_in(packets["direction"], [direction])))
+
+    def events_in_load(self, kinds: Sequence[str], vantage: str) -> pa.Table | None:
+        """Events of some kinds at one end inside the load window; None where no trace of that end tells of a load."""
+        window = self.load_window_ns()
+        if self.events is None or window is None or vantage not in {end for _, end in self.events.senders()}:
+            return None
+        rows = self.events.select(kinds, vantage)
+        inside = pc.and_(pc.greater_equal(rows["time_ns"], window[0]), pc.less_equal(rows["time_ns"], window[1]))
+        return rows.filter(inside)
+
+    def write(self, path: Path) -> None:
+        """Save as Parquet."""
+        pq.write_table(self.table, path, compression="zstd")
+
+    def digest(self) -> str:
+        """SHA-256 of every value, the columns' types and the metadata, whatever the layout in memory."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(self.table, sink, compression="none")  # unlike Arrow's own format, it leaves out what nulls hide
+        return hashlib.sha256(sink.getvalue()).hexdigest()
+
+    @classmethod
+    def read(cls, path: Path) -> "Timeline":
+        """Load a saved timeline; InputError where the file is not one of this version."""
+        try:
+            table = pq.read_table(path)
+            metadata = table.schema.metadata
+            return cls(table.cast(SCHEMA).replace_schema_metadata(metadata))
+        except (pa.ArrowInvalid, ValueError, KeyError) as error:
+            raise InputError(
+                f"{path}: not a timeline of this version: {error}",
+                "normalise the run folder again: longlook report RUN",
+            ) from error
+
+
+def _is_in(column: pa.ChunkedArray, values: list[str]) -> Any:
+    return pc.is_in(column.cast(pa.string()), value_set=pa.array([str(value) for value in values]))

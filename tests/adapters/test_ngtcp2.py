@@ -1,0 +1,90 @@
+"""What is ngtcp2's own: its knobs, as its traces show them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longlook.core.job import Content
+from longlook.core.model import Scalar
+from longlook.stacks.ngtcp2 import STACK
+from tests.adapters.harness import Answer, assert_all_arrived, fetch, server_command, serving
+
+NAME = "ngtcp2"
+VALUES: dict[str, Scalar] = {
+    "congestion_control": "bbr2",
+    "initial_rtt": 0.05,
+    "initial_stream_window": 300_000,
+    "initial_connection_window": 400_000,
+    "max_stream_window": 500_000,
+    "max_connection_window": 600_000,
+    "ack_threshold": 4,
+    "disable_pmtud": True,
+}
+OUT_OF_RANGE: dict[str, Scalar] = {
+    "congestion_control": "vegas",
+    "initial_rtt": 11.0,
+    "initial_stream_window": 0,
+    "initial_connection_window": 0,
+    "max_stream_window": 0,
+    "max_connection_window": 0,
+    "ack_threshold": 0,
+    "disable_pmtud": "perhaps",
+}
+
+
+def run(content: Content, folder: Path, server: Mapping[str, Scalar], client: Mapping[str, Scalar]) -> Answer:
+    env = {"QLOGDIR": str(folder / "qlog")}
+    with serving(server_command(NAME, "h3", content.root, knobs=server)) as running:
+        return fetch(NAME, folder, protocol="h3", port=running.port, content=content, knobs=client, env=env)
+
+
+def events(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    (file,) = (folder / "qlog").iterdir()
+    for record in file.read_text().split("\x1e"):
+        if record.strip() and (event := json.loads(record)).get("name") == name:
+            yield event["data"]
+
+
+@pytest.mark.parametrize("algorithm", ["reno", "cubic", "bbr", "bbr2"])
+def test_every_declared_knob_is_taken_by_both_roles(algorithm: str, page: Content, tmp_path: Path) -> None:
+    assert set(VALUES) == set(STACK.knobs)
+    knobs = VALUES | {"congestion_control": algorithm}
+    assert_all_arrived(run(page, tmp_path, knobs, knobs), page, "h3")
+
+
+def test_windows_reach_the_wire(page: Content, tmp_path: Path) -> None:
+    assert_all_arrived(run(page, tmp_path, {}, VALUES), page, "h3")
+    offered = {data["owner"]: data for data in events(tmp_path, "transport:parameters_set")}["local"]
+    assert offered["initial_max_stream_data_bidi_local"] == 300_000
+    assert offered["initial_max_data"] == 400_000
+
+
+def test_packets_grow_only_with_path_mtu_discovery(download: Content, tmp_path: Path) -> None:
+    largest = {}
+    for off in (True, False):
+        folder = tmp_path / str(off)
+        folder.mkdir()
+        assert_all_arrived(run(download, folder, {"disable_pmtud": off}, {}), download, "h3")
+        largest[off] = max(packet["raw"]["length"] for packet in events(folder, "transport:packet_received"))
+    assert largest[True] == 1_200
+    assert largest[False] > 1_400
+
+
+@pytest.mark.parametrize("knob", OUT_OF_RANGE)
+def test_values_out_of_range_are_bad_usage(knob: str, page: Content, tmp_path: Path) -> None:
+    answer = fetch(NAME, tmp_path, protocol="h3", port=9, content=page, knobs={knob: OUT_OF_RANGE[knob]})
+    assert answer.exit_code == 2
+    assert knob in answer.lines[0]["reason"]
+
+
+def test_nothing_outside_of_the_folder_is_served(page: Content, tmp_path: Path) -> None:
+    www = tmp_path / "www"
+    www.mkdir()
+    (www / "link").symlink_to(Path(page.root) / "index.html")
+    content = Content(str(www), (("/link", "/../client-job.json", "/%2e%2e/x", "/"),), {})
+    with serving(server_command(NAME, "h3", content.root)) as running:
+        answer = fetch(NAME, tmp_path, protocol="h3", port=running.port, content=content)
+    assert [line["status"] for line in answer.objects.values()] == [404] * 4

@@ -1,0 +1,179 @@
+"""What servers of others are told for a job, as text and plain data."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longlook.core.paths import adapters_dir
+from longlook.stacks import apache, caddy, envoy, nginx
+
+STACKS = {"envoy": envoy.STACK, "caddy": caddy.STACK, "nginx": nginx.STACK, "apache": apache.STACK}
+
+
+@pytest.fixture(autouse=True)
+def adapters(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    before = set(sys.modules)
+    for name in ("lib/python", *STACKS):
+        monkeypatch.syspath_prepend(str(adapters_dir() / name))
+    yield
+    for name in set(sys.modules) - before:
+        if name.split(".")[0].endswith("_adapter"):
+            del sys.modules[name]
+
+
+def options(protocol: str, www: str = "/www", **knobs: str) -> Any:
+    made = import_module("longlook_adapter.options").Options
+    return made(protocol, "10.8.0.2", 443, www, "/tls/certificate.pem", "/tls/key.pem", knobs)
+
+
+def envoy_told(protocol: str, version: str = "1.40.0", www: str = "/www", **knobs: str) -> Any:
+    module = import_module("envoy_adapter.configuration")
+    wanted = options(protocol, www, **knobs)
+    place = module.Place(443, "/tmp/ticket.key")
+    return module.configuration(wanted, module.knobs_of(wanted, version), place, version)
+
+
+def listener(told: Any) -> Any:
+    (found,) = told["static_resources"]["listeners"]
+    return found
+
+
+def test_envoy_over_quic() -> None:
+    found = listener(envoy_told("h3"))
+    assert found["address"]["socket_address"] == {"protocol": "UDP", "address": "10.8.0.2", "port_value": 443}
+    (chain,) = found["filter_chains"]
+    assert chain["transport_socket"]["typed_config"]["enable_early_data"] is True
+    manager = chain["filters"][0]["typed_config"]
+    assert manager["codec_type"] == "HTTP3"
+    assert [part["name"].rpartition(".")[2] for part in manager["http_filters"]] == [
+        "header_mutation",
+        "router",
+    ]
+
+
+def test_envoy_knobs_over_quic() -> None:
+    told = envoy_told(
+        "h3",
+        congestion_control="bbr2",
+        initial_stream_window="70000",
+        initial_connection_window="80000",
+        max_incoming_streams="7",
+        allow_0rtt="false",
+    )
+    (layer,) = told["layered_runtime"]["layers"]
+    flags = {name.rpartition("quic_")[2]: value for name, value in layer["static_layer"].items()}
+    assert flags == {"default_to_bbr": False, "default_to_bbr_v2": True}
+    found = listener(told)
+    assert found["udp_listener_config"]["quic_options"]["quic_protocol_options"] == {
+        "initial_stream_window_size": 70_000,
+        "initial_connection_window_size": 80_000,
+        "max_concurrent_streams": 7,
+    }
+    assert found["filter_chains"][0]["transport_socket"]["typed_config"]["enable_early_data"] is False
+
+
+def test_envoy_over_tcp() -> None:
+    found = listener(envoy_told("h2", max_incoming_streams="7"))
+    (chain,) = found["filter_chains"]
+    assert chain["filter_chain_match"] == {"application_protocols": ["h2"]}
+    context = chain["transport_socket"]["typed_config"]["common_tls_context"]
+    assert context["alpn_protocols"] == ["h2"]
+    assert set(context["tls_params"].values()) == {"TLSv1_3"}
+    assert chain["filters"][0]["typed_config"]["http2_protocol_options"] == {"max_concurrent_streams": 7}
+
+
+def test_envoy_answers_from_memory_what_is_not_too_large(tmp_path: Path) -> None:
+    (tmp_path / "i").mkdir()
+    (tmp_path / "index.html").write_text("<p>")
+    (tmp_path / "i" / "0.png").write_bytes(b"12345")
+    (chain,) = listener(envoy_told("h3", www=str(tmp_path)))["filter_chains"]
+    manager = chain["filters"][0]["typed_config"]
+    routes = manager["route_config"]
+    assert routes["max_direct_response_body_size_bytes"] == 5
+    found = {route["match"].get("path"): route for route in routes["virtual_hosts"][0]["routes"]}
+    assert set(found) == {"/index.html", "/i/0.png", None}
+    assert found["/i/0.png"]["response_headers_to_add"][0]["header"] == {"key": "content-type", "value": "image/png"}
+    assert found[None]["direct_response"] == {"status": 404}
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(1 << 30)
+    (chain,) = listener(envoy_told("h3", www=str(tmp_path)))["filter_chains"]
+    names = [part["name"].rpartition(".")[2] for part in chain["filters"][0]["typed_config"]["http_filters"]]
+    assert names == ["header_mutation", "file_server", "router"]
+    with pytest.raises(import_module("longlook_adapter.errors").AdapterError, match=r"1\.38"):
+        envoy_told("h3", "1.37.0", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"), [("congestion_control", "cubic"), ("allow_0rtt", "true"), ("nonsense", "1")]
+)
+def test_knobs_that_mean_nothing_over_tcp(knob: str, value: str) -> None:
+    with pytest.raises(import_module("longlook_adapter.errors").UnsupportedError, match=knob):
+        envoy_told("h2", **{knob: value})
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"), [("congestion_control", "reno"), ("allow_0rtt", "1"), ("initial_stream_window", "9000")]
+)
+def test_values_out_of_range(knob: str, value: str) -> None:
+    with pytest.raises(import_module("longlook_adapter.errors").BadUsageError, match=knob):
+        envoy_told("h3", **{knob: value})
+
+
+def test_ticket_keys_follow_from_the_servers_key() -> None:
+    module = import_module("envoy_adapter.configuration")
+    assert len(module.ticket_key(b"one")) == 80
+    assert module.ticket_key(b"one") == module.ticket_key(b"one") != module.ticket_key(b"two")
+
+
+@pytest.mark.parametrize(("protocol", "spoken"), [("h3", ["h3"]), ("h2", ["h1", "h2"])])
+def test_caddy(protocol: str, spoken: list[str]) -> None:
+    module = import_module("caddy_adapter.configuration")
+    told = module.configuration(options(protocol), 443, "/tmp/x", "/tmp/keys")
+    server = told["apps"]["http"]["servers"]["server"]
+    assert (server["listen"], server["protocols"]) == (["10.8.0.2:443"], spoken)
+    assert server["tls_connection_policies"] == [
+        {"protocol_min": "tls1.3", "alpn": [protocol], "insecure_secrets_log": "/tmp/keys"}
+    ]
+    assert told["admin"]["disabled"] is True
+
+
+def test_what_caddy_says_of_a_request() -> None:
+    module = import_module("caddy_adapter.configuration")
+    request = {"remote_ip": "10.8.0.1", "remote_port": "5000", "proto": "HTTP/3.0", "tls": {"resumed": True}}
+    line = {"request": request, "early": "true"}
+    assert module.request_of(line) == module.Request("h3", ("10.8.0.1", 5000), resumed=True, early=True)
+    del line["early"]
+    assert module.request_of(line).early is False
+
+
+def test_nginx_and_apache(tmp_path: Path) -> None:
+    text = import_module("nginx_adapter.configuration").configuration(
+        options("h2"), {"max_incoming_streams": 9}, 443, tmp_path
+    )
+    assert "listen 10.8.0.2:443 ssl http2;" in text
+    assert "http2_max_concurrent_streams 9;" in text
+    v6 = replace(options("h2"), address="::1")
+    text = import_module("apache_adapter.configuration").configuration(
+        v6, {"max_incoming_streams": 9}, 443, tmp_path, Path("/modules"), as_root=True
+    )
+    assert "Listen [::1]:443 https" in text
+    assert "H2MaxSessionStreams 9" in text
+    assert "User #65534" in text
+    assert 'LoadModule http2_module "/modules/mod_http2.so"' in text
+
+
+@pytest.mark.parametrize("name", ["envoy", "caddy"])
+def test_every_version_has_a_lock(name: str) -> None:
+    locks = {path.stem for path in (adapters_dir() / name / "locks").iterdir()}
+    assert locks == set(STACKS[name].version_names)
+
+
+@pytest.mark.parametrize("name", ["nginx", "apache"])
+def test_every_version_has_a_list_of_packages(name: str) -> None:
+    lists = {path.stem for path in (adapters_dir() / name / "packages").iterdir()}
+    assert lists == set(STACKS[name].version_names)

@@ -1,0 +1,95 @@
+"""What traces show of a controller against what was declared, on made-up windows."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from longlook.analysis.declared import contradictions
+from longlook.core.model import Endpoint, Flow, Trial
+from longlook.timeline.events import Events
+from longlook.timeline.timeline import SCHEMA, Timeline
+from tests.data.events import events_of, row
+from tests.data.trials import TRIAL
+
+MS = 1_000_000
+FLOW = "udp 10.8.0.1:40000 10.8.0.2:443"
+PACKET = 1250
+TIMELINE = Timeline(SCHEMA.empty_table())
+
+
+def sawtooth(share: float, losses: int = 8, *, flow: str = FLOW, state: str = "recovery", first: int = 32) -> Events:
+    """A window of 100 packets that each loss leaves a share of; the first, which ends slow start, halves it."""
+    metrics = {"flow": flow, "srtt_ns": 40 * MS}
+    rows: list[dict[str, Any]] = [row(0, "packet_sent", flow=flow, size_bytes=PACKET)]
+    rows.append(row(1, "metrics", cwnd_bytes=first * PACKET, **metrics))
+    for number in range(losses):
+        begin = (number + 1) * 1000 * MS
+        left = 0.5 if number == 0 else share
+        rows.append(row(begin - MS, "metrics", cwnd_bytes=100 * PACKET, **metrics))
+        rows.append(row(begin, "state", flow=flow, name=state))
+        rows.append(row(begin + 5 * MS, "metrics", cwnd_bytes=round(left * 100 * PACKET), **metrics))
+        rows.append(row(begin + 50 * MS, "state", flow=flow, name="congestion_avoidance"))
+    return events_of(*rows)
+
+
+def told(stack: str = "quiche", **knobs: Any) -> Trial:
+    return replace(TRIAL, server=Endpoint(stack, "0.28.0", knobs))
+
+
+@pytest.mark.parametrize(
+    ("knobs", "share"),
+    [
+        ({"congestion_control": "cubic"}, 0.7),
+        ({"congestion_control": "reno"}, 0.5),
+        ({}, 0.3),  # nothing was declared
+        ({"congestion_control": "bbr2"}, 0.98),
+    ],
+)
+def test_what_does_as_declared_is_not_contradicted(knobs: dict[str, Any], share: float) -> None:
+    assert contradictions(told(**knobs), TIMELINE, sawtooth(share)) == []
+
+
+def test_another_cut_than_declared_is_told_with_numbers() -> None:
+    found = contradictions(told(congestion_control="reno"), TIMELINE, sawtooth(0.7))
+    assert found == ["7 losses left ×0.70 of its window, declared reno, which leaves ×0.50"]
+
+
+def test_few_losses_tell_nothing() -> None:
+    assert contradictions(told(congestion_control="reno"), TIMELINE, sawtooth(0.7, losses=5)) == []
+
+
+def test_a_stack_may_declare_its_own_cut_and_act_for_several() -> None:
+    knobs = {"congestion_control": "reno"}
+    trial = replace(TRIAL, server=Endpoint("quic-go", "0.65.0+knobs", knobs))
+    assert contradictions(trial, TIMELINE, sawtooth(0.7)) == []
+    four = {"congestion_control": "cubic", "emulated_connections": 4}
+    trial = replace(TRIAL, server=Endpoint("quic-go", "0.65.0+knobs", four))
+    assert contradictions(trial, TIMELINE, sawtooth(0.92)) == []
+    assert contradictions(trial, TIMELINE, sawtooth(0.7)) != []
+
+
+def test_states_of_bbr_contradict_a_controller_that_has_none() -> None:
+    found = contradictions(told(congestion_control="cubic"), TIMELINE, sawtooth(0.7, state="bbr_drain"))
+    assert found == ["its trace shows states of BBR, declared cubic"]
+    tcp = replace(TRIAL, protocol="h2", congestion_control="bbr")
+    assert contradictions(tcp, TIMELINE, sawtooth(0.7)) == ["its trace shows no state of BBR, declared bbr"]
+
+
+def test_another_initial_window_is_told() -> None:
+    assert contradictions(told(initial_window=32), TIMELINE, sawtooth(0.7)) == []
+    found = contradictions(told(initial_window=10), TIMELINE, sawtooth(0.7))
+    assert found == ["its log begins with a window of 32 packets, declared 10"]
+
+
+def test_of_several_flows_the_one_is_named() -> None:
+    server = Endpoint("quiche", "0.28.0", {"congestion_control": "reno"})
+    flows = [
+        Flow(name, name, False, seat, 0.0, None, "h3", TRIAL.connection, None, None, server, TRIAL.client)
+        for seat, name in enumerate(("first", "second"))
+    ]
+    facts = [{"name": flow.name, "server_address": f"10.8.0.{2 * flow.seat + 2}"} for flow in flows]
+    timeline = TIMELINE.with_metadata({"contest": {"flows": facts}})
+    events = sawtooth(0.7, flow="udp 10.8.0.3:40000 10.8.0.4:443")
+    found = contradictions(replace(TRIAL, flows=tuple(flows)), timeline, events)
+    assert found == ["flow second: 7 losses left ×0.70 of its window, declared reno, which leaves ×0.50"]

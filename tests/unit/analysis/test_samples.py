@@ -1,0 +1,71 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from longlook.analysis.samples import samples_table
+from longlook.analysis.stats import estimate
+from longlook.core.errors import InputError
+from longlook.core.model import Outcome
+from tests.data.samples import study
+from tests.data.trials import RUN, TRIAL, run
+
+STUDY = replace(study(["10"]), metrics=("page_load_time", "client_cpu"))
+
+
+def test_one_row_for_each_attempt_and_metric(tmp_path: Path) -> None:
+    rejected = run(outcome=Outcome.INVALID, reason="late packets")
+    again = run(attempt=2)
+    entries = [(TRIAL, rejected, {}), (TRIAL, again, {"page_load_time": 1.5, "client_cpu": None})]
+    table = samples_table(STUDY, entries)
+    assert list(table.columns) == [
+        *("study", "cell", "arm", "round", "seed", "trial_id", "attempt"),
+        *("metric", "value", "unit", "outcome", "reason", "factor.rate"),
+    ]
+    assert table["attempt"].tolist() == [1, 1, 2, 2]
+    assert table["metric"].tolist() == ["page_load_time", "client_cpu"] * 2
+    assert table["outcome"].tolist() == ["invalid", "invalid", "ok", "ok"]
+    assert table["value"].notna().tolist() == [False, False, True, False]
+    assert table["value"].iloc[2] == 1.5
+    assert table["reason"].iloc[0] == "late packets"
+    assert pd.isna(table["reason"].iloc[2])
+    assert table["reason"].iloc[3] == "not measured: no usable cpu_used in the timeline"
+    assert table["factor.rate"].unique().tolist() == ["10"]
+    assert set(table["cell"]) == {"cell10"}
+    path = tmp_path / "samples.parquet"
+    table.to_parquet(path, index=False)
+    pd.testing.assert_frame_equal(pd.read_parquet(path), table)
+
+
+def test_a_failed_trial_has_no_value_even_if_something_was_measured() -> None:
+    table = samples_table(STUDY, [(TRIAL, run(outcome=Outcome.FAILED, reason="died"), {"page_load_time": 1.0})])
+    assert table["value"].isna().all()
+
+
+def test_a_value_that_is_not_finite_is_not_a_value() -> None:
+    table = samples_table(STUDY, [(TRIAL, RUN, {"page_load_time": float("nan"), "client_cpu": 1.0})])
+    assert table["value"].isna().tolist() == [True, False]
+    assert table["reason"].iloc[0] == "not measured: page_load_time is nan"
+
+
+def test_nothing_ran() -> None:
+    table = samples_table(STUDY, [])
+    assert len(table) == 0
+    assert estimate(table, STUDY) == []
+
+
+def test_samples_feed_the_statistics() -> None:
+    entries = [
+        (replace(TRIAL, id=f"{arm}{number}", arm=arm, round=number), RUN, {"page_load_time": time, "client_cpu": 1.0})
+        for arm, time in (("tcp", 2.0), ("quic", 1.0))
+        for number in range(10)
+    ]
+    (result,) = estimate(samples_table(STUDY, entries), STUDY)
+    assert result.effect_pct == pytest.approx(50)
+    assert result.cell == {"rate": "10"}
+
+
+def test_an_unknown_metric_is_an_error() -> None:
+    with pytest.raises(InputError, match="unknown metric 'page_load'"):
+        samples_table(replace(STUDY, metrics=("page_load",)), [])

@@ -1,0 +1,298 @@
+"""The suite around the proofs: which checks a version gets, what a basic check makes of its trial, saved and shown."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from longlook.conformance import Check, Report, Result, Status, documents, saved, tables
+from longlook.conformance.basics import basics
+from longlook.conformance.matrix import Matrix, Pair, key_of
+from longlook.conformance.page import write_page
+from longlook.conformance.proofs import PROOFS
+from longlook.conformance.qlogs import count, events_of, parameters
+from longlook.conformance.runner import judged
+from longlook.conformance.session import matrices
+from longlook.conformance.subject import Subject, subject
+from longlook.conformance.suite import checks, knobs
+from longlook.core import codec, registry
+from longlook.core.errors import InputError, MachineError
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState, Endpoint, Outcome
+from longlook.core.stack import Stack, Version
+from longlook.provision.catalogue import catalogue, selected
+from tests.data.conformance import FAILED, ask, knob, seen
+
+
+def made_up(**changes: object) -> Stack:
+    """A stack that exists nowhere."""
+    stack = Stack(
+        name="made-up",
+        summary="",
+        roles=("server", "client"),
+        protocols=("h3", "h2"),
+        connections=(ConnectionState.COLD, ConnectionState.RESUMED),
+        versions=(Version("1.0", "2024-01-01", protocols=("h3",)), Version("2.0", "2025-01-01")),
+        knobs={},
+        log_formats=("qlog",),
+        install=lambda _version: Program("/nowhere", "0" * 64),
+    )
+    return replace(stack, **changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Stack:
+    """The made-up stack beside the real ones."""
+    stack = made_up(
+        knobs={
+            "initial_window": knob(minimum=1, protocols=("h3",)),
+            "pacing": knob(bool, since="2.0", protocols=("h3",)),
+            "magic": knob(),
+            "ecn": knob(bool, roles=("server",)),
+        }
+    )
+    real = registry.load("stacks")
+    monkeypatch.setattr(registry, "load", lambda folder: {**real, stack.name: stack} if folder == "stacks" else {})
+    return stack
+
+
+def named(suite: list[Check]) -> Mapping[str, Check]:
+    found = {check.name: check for check in suite}
+    assert len(found) == len(suite)
+    return found
+
+
+def test_each_check_has_a_name_of_its_own_and_trials_that_can_be_run() -> None:
+    for name in ("quic-go", "ngtcp2", "aioquic", "chromium"):
+        for check in named(checks(subject(name))).values():
+            for want in check.wants.values():
+                assert codec.encode(want.trial())
+
+
+def test_of_bare_datagrams_no_objects_are_asked() -> None:
+    suite = named(checks(subject("traffic")))
+    for name in ("page over udp (server)", "download over udp (client)", "one line per object over udp (client)"):
+        assert suite[name].judge({}).status is Status.NOT_APPLICABLE
+    trial = suite["connection cold over udp (server)"].wants["trial"].trial()
+    assert [(flow.protocol, flow.cross) for flow in trial.flows] == [("udp", True)]
+    assert trial.congestion_control is None
+    cold = suite["connection cold over udp (client)"]
+    line = {"event": "connection", "resumed": False}
+    assert cold.judge({"trial": seen(client=[line], server=[line])}).status is Status.PASSED
+    assert cold.judge({"trial": seen(server=[line])}).status is Status.FAILED
+    with pytest.raises(InputError, match="udp fetches none"):
+        matrices((), ("udp",), "virtual", Path("nowhere"), print)
+
+
+def test_a_version_is_checked_for_what_it_declares(registered: Stack) -> None:
+    old, new = named(checks(subject("made-up@1.0"))), named(checks(subject("made-up@2.0")))
+    assert "page over h3 (server)" in old
+    assert "page over h2 (server)" not in old
+    assert "page over h2 (client)" in new
+    assert "knob pacing (server, h3)" in new
+    assert not any("pacing" in name for name in old)
+    assert old["connection 0rtt over h3 (client)"].wants["trial"].connection is ConnectionState.ZERO_RTT
+    assert not old["connection 0rtt over h3 (server)"].wants
+
+
+def test_a_stack_that_is_named_for_a_matrix_is_never_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_version: str) -> Program:
+        raise MachineError("no compiler", "install one")
+
+    real = registry.load("stacks")
+    absent = made_up(install=fail)
+    monkeypatch.setattr(registry, "load", lambda folder: {**real, "made-up": absent} if folder == "stacks" else {})
+    said: list[str] = []
+    with pytest.raises(InputError, match="none of these versions is an installed server"):
+        matrices(("made-up",), ("h3",), "virtual", Path("nowhere"), said.append)
+    assert said[-1] == "made-up@2.0 is left out: no compiler"
+
+
+def test_knobs_that_nobody_proves_fail(registered: Stack) -> None:
+    found = named(list(knobs(subject("made-up@2.0"))))
+    assert "magic" not in PROOFS
+    for name in ("knob magic (server, h3)", "knob magic (client, h2)", "knob ecn (server, h2)"):
+        assert found[name].judge({}).status is Status.FAILED
+    assert found["knob ecn (server, h3)"].wants
+    assert "knob initial_window (server, h2)" not in found
+
+
+def test_who_plays_the_other_end() -> None:
+    assert subject("ngtcp2").peer.stack == "ngtcp2"
+    assert subject("chromium").peer == Endpoint("quic-go", "0.65.0")
+    assert subject("ngtcp2").witness == Endpoint("quic-go", "0.65.0")
+    assert subject("quic-go@0.20.1").witness == Endpoint("quic-go", "0.20.1"), "the newest speaks no drafts"
+    assert subject("aioquic", "ngtcp2").server("client") == Endpoint("ngtcp2", "0.12.1")
+    with pytest.raises(InputError, match="no version"):
+        subject("quic-go@9.9.9")
+
+
+def basic(part: Subject, name: str) -> Check:
+    return named(list(basics(part)))[name]
+
+
+def test_refusals_are_what_is_wanted_of_unknown_wishes() -> None:
+    for name in ("unknown knob over h3 (client)", "unspoken protocol (client)"):
+        check = basic(subject("ngtcp2"), name)
+        refused = seen(outcome=Outcome.UNSUPPORTED, reason="unknown knob")
+        assert check.judge({"trial": refused}).status is Status.PASSED
+        assert check.judge({"trial": seen()}).status is Status.FAILED
+        assert check.judge({"trial": seen(**FAILED)}).status is Status.FAILED
+
+
+def test_a_trial_that_failed_says_why() -> None:
+    for check in basics(subject("aioquic")):
+        if check.wants:
+            finding = check.judge({"trial": seen(**FAILED)})
+            assert finding.status is Status.FAILED, check.name
+            assert "the client failed" in finding.seen or "ready" in check.name or "line" in check.name
+
+
+def test_ready_line() -> None:
+    check = basic(subject("quic-go"), "ready line over h3 (server)")
+    line = {"event": "ready", "role": "server", "protocol": "h3", "port": 443, "version": "0.65.0"}
+    assert check.judge({"trial": seen(server=[line])}).status is Status.PASSED
+    for wrong in ({"protocol": "h2"}, {"port": None}, {"version": "0.1"}, {"event": "connection"}):
+        assert check.judge({"trial": seen(server=[{**line, **wrong}])}).status is Status.FAILED
+
+
+def test_an_object_that_is_reported_twice_fails() -> None:
+    check = basic(subject("quic-go"), "one line per object over h3 (client)")
+    lines = [{"event": "connection"}, *({"event": "object", "path": path} for path in ("/a", "/b"))]
+    assert check.judge({"trial": seen(client=lines)}).status is Status.PASSED
+    assert check.judge({"trial": seen(client=[*lines, lines[-1]])}).status is Status.FAILED
+
+
+def test_what_could_not_run_is_a_failed_check() -> None:
+    check = basic(subject("quic-go"), "page over h3 (server)")
+    trial_id = check.wants["trial"].trial().id
+    result = judged(check, {trial_id: "the guest did not boot"})
+    assert (result.status, result.seen, result.trials) == (Status.FAILED, "the guest did not boot", (trial_id,))
+
+
+OLD = {
+    "qlog_version": "draft-02-wip",
+    "traces": [
+        {
+            "event_fields": ["relative_time", "category", "event", "data"],
+            "events": [[0.1, "transport", "parameters_set", {"owner": "remote", "initial_max_data": 7}]],
+        }
+    ],
+}
+NEW = {"name": "quic:parameters_set", "data": {"initiator": "remote", "initial_max_data": 7}}
+FRAMES = {"frames": [{"frame_type": "max_data", "maximum": 5}, {"frame_type": "ack"}]}
+RECEIVED = {"name": "transport:packet_received", "data": FRAMES}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(OLD),
+        json.dumps({"qlog_version": "0.3", "traces": [{"events": [{**NEW, "time": 1}]}]}),
+        "\n".join(map(json.dumps, [{"qlog_format": "NDJSON", "trace": {}}, NEW, RECEIVED])),
+        "".join(f"\x1e{json.dumps(record)}\n" for record in [{"trace": {"vantage_point": {}}}, RECEIVED, NEW]),
+        "".join(f"\x1e{json.dumps(record)}\n" for record in [{"trace": {}}, NEW]) + '\x1e{"name": "quic:packet_s',
+    ],
+    ids=["arrays", "one document", "lines", "sequence", "cut off"],
+)
+def test_every_kind_of_qlog_is_read(text: str) -> None:
+    events = list(events_of(text))
+    assert parameters(events, "remote")["initial_max_data"] == 7
+    assert parameters(events, "local") == {}
+    assert count(events, "parameters_set") == 1
+    assert count(events, "packet_received") == ("packet_received" in text)
+
+
+REPORT = Report(
+    stack="quic-go",
+    version="0.65.0",
+    digest="a" * 64,
+    engine="virtual",
+    made_unix_s=1_700_000_000,
+    results=(
+        Result("page over h3 (server)", Status.PASSED, "121 objects"),
+        Result("knob ecn (server, h3)", Status.FAILED, "a | b", "ecn", "server", ("id",)),
+        Result("knob gso (client, h3)", Status.NOT_APPLICABLE, "nothing", "gso", "client"),
+    ),
+)
+
+
+def test_reports_are_saved_by_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
+    saved.save(REPORT)
+    newer = replace(REPORT, digest="b" * 64, made_unix_s=REPORT.made_unix_s + 1)
+    saved.save(newer)
+    (saved.root() / "quic-go" / "0.65.0" / "broken.json").write_text("{")
+    assert saved.saved() == [newer]
+
+
+def test_tables_show_what_failed() -> None:
+    assert "| quic-go@0.65.0 | 1 | 1 | 1 | knob ecn (server, h3): a \\| b |" in tables.checks_table([REPORT])
+    assert tables.knobs_table([REPORT]).splitlines()[2:] == ["| `ecn` | ✗ |", "| `gso` | · |"]
+
+
+MATRIX = Matrix(
+    protocol="h3",
+    engine="virtual",
+    made_unix_s=1_700_000_000,
+    servers=("a@1", "b@1"),
+    clients=("a@1", "c@1"),
+    pairs=(
+        Pair("a@1", "a@1", shared=True, reason=None),
+        Pair("a@1", "c@1", shared=True, reason="page of 20: failed: <no>"),
+        Pair("b@1", "a@1", shared=False, reason=None),
+        Pair("b@1", "c@1", shared=True, reason="page of 20: failed: <no>"),
+    ),
+)
+
+
+def test_matrix_names_reasons_by_letters(tmp_path: Path) -> None:
+    table = tables.matrix_table(MATRIX)
+    assert table.splitlines()[2:4] == ["| a@1 | ✓ | A |", "| b@1 | – | A |"]
+    assert "**A** page of 20: failed: <no>" in table
+    assert [key_of(number) for number in (0, 25, 26)] == ["A", "Z", "A1"]
+    page = write_page([MATRIX], tmp_path).read_text()
+    assert "1 of 3 pairs" in page
+    assert "&lt;no&gt;" in page
+
+
+def test_only_marked_blocks_of_a_document_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
+    documents.keep_matrix(MATRIX)
+    documents.keep_matrix(replace(MATRIX, clients=("a@1",), pairs=MATRIX.pairs[::2]))  # a piece replaces nothing
+    page = tmp_path / "stacks.md"
+    page.write_text("before\n<!-- matrix h3: generated -->\nold\n<!-- matrix h3: end -->\nafter\n")
+    assert documents.update(page) == ("matrix h3",)
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    assert "| a@1 | ✓ | A |" in text
+    documents.update(page)
+    assert page.read_text() == text
+    page.write_text("nothing to make")
+    with pytest.raises(InputError, match="no generated blocks"):
+        documents.update(page)
+
+
+def test_catalogue_lists_versions_with_what_each_can_do(registered: Stack) -> None:
+    entries = catalogue(["made-up"])
+    assert [(entry.version, entry.protocols) for entry in entries] == [("1.0", ("h3",)), ("2.0", ("h3", "h2"))]
+    assert [entry.knobs for entry in entries] == [
+        ("ecn", "initial_window", "magic"),
+        ("ecn", "initial_window", "magic", "pacing"),
+    ]
+    assert [(stack.name, version) for stack, version in selected(["made-up@2.0", "made-up"])] == [
+        ("made-up", "2.0"),
+        ("made-up", "1.0"),
+    ]
+    with pytest.raises(InputError, match="behind @"):
+        selected(["made-up@"])
+
+
+def test_values_stay_within_a_knobs_bounds() -> None:
+    narrow = ask("max_udp_payload", knob(minimum=1_200, maximum=1_250), "server")
+    assert (narrow.value(1_331), narrow.value(1), narrow.value(1_201)) == (1_250, 1_200, 1_201)
+    assert ask("initial_rtt", knob(float), "server").value(0.03) == 0.03

@@ -1,0 +1,116 @@
+"""A digest of code covers every file that a result depends on, so that no old result passes for a new one."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import longlook
+from longlook.analysis import measure_cache
+from longlook.calibration import virtual as calibration
+from longlook.core import digests
+from longlook.engines import virtual
+
+PACKAGE = Path(longlook.__file__).parent
+KEYS: dict[str, Callable[[], str]] = {
+    "trial": virtual.agent_digest,
+    "measurement": measure_cache.code_of_measurements,
+    "calibration": calibration.code_digest,
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the package whose files the digests read."""
+    copy = tmp_path / "longlook"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(digests, "_ROOT", copy)
+    forget()
+    yield copy
+    forget()
+
+
+def forget() -> None:
+    for cached in (digests.code_digest, digests.source_digest, measure_cache.code_of_measurements):
+        cached.cache_clear()
+
+
+def touched(path: Path) -> None:
+    path.write_text(path.read_text() + "\n# another line\n")
+    forget()
+
+
+@pytest.mark.parametrize(
+    ("result", "file"),
+    [
+        *(("trial", name) for name in ("core/flows.py", "core/paths.py", "core/units.py", "network/traces.py")),
+        *(("trial", name) for name in ("lab/__init__.py", "lab/linux/system.py", "engines/virtual/boot.py")),
+        *(("measurement", name) for name in ("core/flows.py", "network/stages.py", "timeline/collectors.py")),
+        *(("measurement", name) for name in ("core/model.py", "core/codec.py", "metrics/goodput.py")),
+        *(("calibration", name) for name in ("lab/router.py", "network/config.py", "lab/linux/netlink.py")),
+        *(("calibration", name) for name in ("lab/guest.py", "calibration/cases.py", "core/flows.py")),
+    ],
+)
+def test_a_changed_file_changes_the_key(package: Path, result: str, file: str) -> None:
+    before = KEYS[result]()
+    touched(package / file)
+    assert KEYS[result]() != before
+
+
+@pytest.mark.parametrize("result", KEYS)
+@pytest.mark.parametrize("file", ["linktool/command.py", "report/page.py", "cli/__init__.py", "compare/gate.py"])
+def test_what_a_result_does_not_depend_on_keeps_it(package: Path, result: str, file: str) -> None:
+    before = KEYS[result]()
+    touched(package / file)
+    assert KEYS[result]() == before
+
+
+@pytest.mark.parametrize(
+    "modules",
+    [
+        ("longlook.engines.virtual", "longlook.lab.guest", "longlook.lab.laboratory"),
+        ("longlook.analysis.measure",),
+        ("longlook.calibration.virtual", "longlook.calibration.guest", "longlook.calibration.measure"),
+    ],
+    ids=KEYS,
+)
+def test_every_module_that_is_really_imported_is_covered(modules: tuple[str, ...]) -> None:
+    code = (
+        "import importlib, sys\n"
+        "for name in sys.argv[1:]: importlib.import_module(name)\n"
+        "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'longlook'), sep='\\n')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *modules], capture_output=True, text=True, check=True)
+    imported = set(map(Path, done.stdout.split()))
+    assert imported
+    assert imported <= digests.code_files(*modules)
+
+
+def test_a_plug_in_depends_on_what_it_imports(package: Path, tmp_path: Path) -> None:
+    plugin = tmp_path / "mine.py"
+    plugin.write_text("from longlook.provision import rust\n")
+    before = digests.source_digest(plugin)
+    touched(package / "provision" / "rust.py")
+    changed = digests.source_digest(plugin)
+    plugin.write_text("from longlook.provision import rust  # and more\n")
+    forget()
+    assert len({before, changed, digests.source_digest(plugin)}) == 3
+
+
+def test_packages_are_found_however_they_are_imported(package: Path, tmp_path: Path) -> None:
+    plugin = tmp_path / "mine.py"
+    ways = (
+        "from longlook import core, provision",
+        "from longlook import (\n    provision as made,\n)",
+        "def late():\n    from longlook.provision.rust import cargo_build",
+        "import longlook.provision.rust",
+    )
+    for way in ways:
+        plugin.write_text(way)
+        forget()
+        before = digests.source_digest(plugin)
+        touched(package / "provision" / "go.py")
+        assert digests.source_digest(plugin) != before, way

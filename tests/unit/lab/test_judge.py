@@ -1,0 +1,325 @@
+"""The judgement alone: each piece of evidence against an otherwise sound trial."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from longlook.core.job import Content, Expected
+from longlook.core.model import ConnectionState, Endpoint, Link, Outcome, Trial, Workload
+from longlook.lab.judge import Case, Demand, Evidence, Stopped, judge, judge_all
+
+DIGEST = "sha256:" + "0" * 64
+CONTENT = Content("/www", (("/a",), ("/b",)), {"/a": Expected(10, DIGEST), "/b": Expected(20, DIGEST)})
+TRIAL = Trial(
+    id="t",
+    study="s",
+    cell={},
+    cell_id="c",
+    arm="a",
+    round=0,
+    seed=1,
+    link=Link((), ()),
+    workload=Workload("page"),
+    protocol="h2",
+    connection=ConnectionState.COLD,
+    congestion_control="cubic",
+    server=Endpoint("some", "1"),
+    client=Endpoint("other", "2"),
+    timeout_s=5.0,
+)
+
+
+def fetched(path: str, size: int, **keys: Any) -> dict[str, Any]:
+    answer = {"protocol": "h2", "status": 200, "bytes": size, "digest": DIGEST, "error": None}
+    return {"event": "object", "path": path, **answer, **keys}
+
+
+def opened(port: int, *, primes: bool = False) -> dict[str, Any]:
+    return {"event": "connection", "protocol": "h2", "local": f"10.8.0.1:{port}", "primes": primes}
+
+
+def accepted(port: int, *, resumed: bool = False, early: bool = False, **keys: Any) -> dict[str, Any]:
+    state = {"resumed": resumed, "used_0rtt": early, "congestion_control": "cubic"}
+    return {"event": "connection", "protocol": "h2", "remote": f"10.8.0.1:{port}", **state, **keys}
+
+
+OBJECTS = (fetched("/a", 10), fetched("/b", 20))
+READY = {"event": "ready"}
+SOUND = Case(
+    trial=TRIAL,
+    content=CONTENT,
+    stopped=Stopped.CLIENT_ENDED,
+    client=Evidence((opened(1), *OBJECTS), (), 0),
+    server=Evidence((READY, accepted(1))),
+    measure_s=1.0,
+)
+
+
+def client(*lines: dict[str, Any], exit_code: int | None = 0, junk: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"client": Evidence(lines, junk, exit_code)}
+
+
+def link(**directions: dict[str, int]) -> dict[str, Any]:
+    return {"link": Evidence(({"event": "summary", **directions},))}
+
+
+def server(*lines: dict[str, Any], exit_code: int | None = None) -> dict[str, Any]:
+    return {"server": Evidence((READY, *lines), (), exit_code)}
+
+
+def declared(connection: ConnectionState = ConnectionState.COLD, **changes: Any) -> dict[str, Any]:
+    return {"trial": replace(TRIAL, connection=connection, **changes)}
+
+
+RESUMED, EARLY = ConnectionState.RESUMED, ConnectionState.ZERO_RTT
+QUIC = {"congestion_control": None}
+
+JUDGEMENTS: dict[str, tuple[dict[str, Any], Outcome, str]] = {
+    "sound": ({}, Outcome.OK, ""),
+    "a client that cannot tell the digest": (
+        client(opened(1), fetched("/a", 10, digest=None), OBJECTS[1]),
+        Outcome.OK,
+        "",
+    ),
+    "server exit 127": (
+        server({"event": "error", "reason": "no h9"}, exit_code=127) | {"stopped": Stopped.SERVER_ENDED},
+        Outcome.UNSUPPORTED,
+        "server some 1 does not support this: no h9",
+    ),
+    "session client says unsupported": (
+        client({"event": "error", "supported": False, "reason": "no 0-RTT"}, exit_code=None) | {"session": True},
+        Outcome.UNSUPPORTED,
+        "client other 2 does not support this: no 0-RTT",
+    ),
+    "link ended": ({"stopped": Stopped.LINK_ENDED}, Outcome.INVALID, "link emulator stopped"),
+    "server late": ({"stopped": Stopped.SERVER_STARTED_LATE}, Outcome.TIMED_OUT, "server hung"),
+    "session client late": ({"stopped": Stopped.CLIENT_STARTED_LATE}, Outcome.TIMED_OUT, "client hung"),
+    "server killed": (
+        server(exit_code=-11) | {"stopped": Stopped.SERVER_ENDED},
+        Outcome.FAILED,
+        "before the client was done (signal 11)",
+    ),
+    "server never ready and gone": (
+        {"server": Evidence(({"event": "error", "reason": "port in use"},), (), 1), "stopped": Stopped.SERVER_ENDED},
+        Outcome.FAILED,
+        "at its start (exit code 1): port in use",
+    ),
+    "client hung": ({"stopped": Stopped.CLIENT_HUNG}, Outcome.TIMED_OUT, "client hung"),
+    "transfer hung": (
+        client(opened(1), OBJECTS[0], fetched("/b", 0, error="timeout"), exit_code=1) | {"measure_s": 5.1},
+        Outcome.TIMED_OUT,
+        "1 of 2 objects",
+    ),
+    "the link shut the way": (
+        client(opened(1), fetched("/a", 0, error="reset"), exit_code=1)
+        | link(up={"delivered": 0, "dropped_block": 3, "dropped_loss": 0}, down={"delivered": 0, "dropped_block": 0}),
+        Outcome.FAILED,
+        "/a: reset; the link dropped every packet of the client (block)",
+    ),
+    "the link has rules": (
+        client(opened(1), exit_code=1)
+        | {"measure_s": 5.1}
+        | link(up={"delivered": 9, "dropped_loss": 3}, down={"delivered": 2, "dropped_nat": 4, "dropped_queue": 1}),
+        Outcome.TIMED_OUT,
+        "after 5 s; the link dropped packets of the server by rule (nat)",
+    ),
+    "client failed": (
+        client(opened(1), fetched("/a", 0, error="reset"), fetched("/b", 0, error="reset"), exit_code=1),
+        Outcome.FAILED,
+        "exit code 1): /a: reset (and 1 more)",
+    ),
+    "session client failed": (
+        client(*OBJECTS, {"event": "done", "ok": False}, exit_code=None) | {"session": True},
+        Outcome.FAILED,
+        "it said so",
+    ),
+    "junk": (client(opened(1), *OBJECTS, junk=("hello",)), Outcome.FAILED, "'hello'"),
+    "missing object": (client(opened(1), OBJECTS[0]), Outcome.FAILED, "/b: the client never reported it"),
+    "short": (client(opened(1), OBJECTS[0], fetched("/b", 19)), Outcome.FAILED, "19 bytes, expected 20"),
+    "digest": (client(opened(1), OBJECTS[0], fetched("/b", 20, digest="x")), Outcome.FAILED, "wrong body"),
+    "status": (client(opened(1), OBJECTS[0], fetched("/b", 20, status=404)), Outcome.FAILED, "HTTP status 404"),
+    "page never loaded": (
+        client(opened(1), *OBJECTS, {"event": "page", "url": "u", "t_loaded_ns": None}),
+        Outcome.FAILED,
+        "never finished loading",
+    ),
+    "protocol of an object": (
+        client(opened(1), OBJECTS[0], fetched("/b", 20, protocol="h3")),
+        Outcome.INVALID,
+        "/b used h3, not h2",
+    ),
+    "protocol of a connection": (server(accepted(1, protocol="h3")), Outcome.INVALID, "used h3, not h2"),
+    "two connections": (server(accepted(1), accepted(2)), Outcome.INVALID, "2 connections"),
+    "no connection": (server(), Outcome.INVALID, "not proven"),
+    "cold was resumed": (server(accepted(1, resumed=True)), Outcome.INVALID, "was resumed, declared cold"),
+    "cold used early data": (server(accepted(1, early=True)), Outcome.INVALID, "was 0rtt, declared cold"),
+    "resumed was cold": (declared(RESUMED) | server(accepted(1)), Outcome.INVALID, "was cold, declared resumed"),
+    "resumed after priming": (
+        declared(RESUMED)
+        | client(opened(1, primes=True), opened(2), *OBJECTS)
+        | server(accepted(1), accepted(2, resumed=True)),
+        Outcome.OK,
+        "",
+    ),
+    "early data after priming by a client that names no connection": (
+        declared(EARLY) | client(*OBJECTS) | server(accepted(1), accepted(2, resumed=True, early=True)),
+        Outcome.OK,
+        "",
+    ),
+    "early data refused": (
+        declared(EARLY)
+        | client(opened(1, primes=True), opened(2), *OBJECTS)
+        | server(accepted(1), accepted(2, resumed=True)),
+        Outcome.INVALID,
+        "was resumed, declared 0rtt",
+    ),
+    "other congestion control": (server(accepted(1, congestion_control="bbr")), Outcome.INVALID, "was bbr"),
+    "congestion controls differ": ({"seen_congestion_controls": frozenset({"bbr"})}, Outcome.INVALID, "bbr, cubic"),
+    "congestion control unproven": (server(accepted(1, congestion_control=None)), Outcome.INVALID, "nothing proves"),
+    "congestion control seen by the kernel": (
+        server(accepted(1, congestion_control=None)) | {"seen_congestion_controls": frozenset({"cubic"})},
+        Outcome.OK,
+        "",
+    ),
+    "QUIC has none": (declared(**QUIC) | server(accepted(1, congestion_control=None)), Outcome.OK, ""),
+}
+
+
+def carried(path: str, size: int, *ports: int) -> tuple[dict[str, Any], ...]:
+    return tuple(fetched(path, size, local=f"10.8.0.1:{port}") for port in ports)
+
+
+TWO: dict[str, Any] = {
+    "content": replace(CONTENT, connections=2),
+    **client(opened(1), opened(2), *carried("/a", 10, 1, 2), *carried("/b", 20, 2, 1)),
+    **server(accepted(2), accepted(1)),
+}
+"""Two connections that fetched everything each."""
+
+SEVERAL: dict[str, tuple[dict[str, Any], Outcome, str]] = {
+    "sound": ({}, Outcome.OK, ""),
+    "only one was opened": (server(accepted(1)), Outcome.INVALID, "used 1 connections, not 2"),
+    "three were opened": (server(accepted(1), accepted(2), accepted(3)), Outcome.INVALID, "3 connections, not 2"),
+    "the second was resumed": (server(accepted(1), accepted(2, resumed=True)), Outcome.INVALID, "was resumed"),
+    "the second's congestion control": (
+        server(accepted(1), accepted(2, congestion_control="bbr")),
+        Outcome.INVALID,
+        "bbr, cubic",
+    ),
+    "the second's body is wrong": (
+        client(*carried("/a", 10, 1, 2), *carried("/b", 20, 1), fetched("/b", 20, digest="x", local="10.8.0.1:2")),
+        Outcome.FAILED,
+        "/b: wrong body",
+    ),
+    "the second is missing": (
+        client(*carried("/a", 10, 1, 2), *carried("/b", 20, 1)),
+        Outcome.FAILED,
+        "/b: the client reported it 1 times, not once for each of 2 connections",
+    ),
+    "one connection carried both": (
+        client(opened(1), opened(2), *carried("/a", 10, 1, 2), *carried("/b", 20, 1, 1)),
+        Outcome.INVALID,
+        "/b came over client ports 1, 1, but the connections have 1, 2",
+    ),
+    "it does not say which carried what": (
+        client(opened(1), opened(2), *OBJECTS, *OBJECTS),
+        Outcome.INVALID,
+        "`local`",
+    ),
+    "both resumed after one priming": (
+        declared(RESUMED)
+        | client(opened(3, primes=True), opened(1), opened(2), *carried("/a", 10, 1, 2), *carried("/b", 20, 1, 2))
+        | server(accepted(3), accepted(1, resumed=True), accepted(2, resumed=True)),
+        Outcome.OK,
+        "",
+    ),
+    "the transfer hung": (
+        client(*carried("/a", 10, 1, 2), fetched("/b", 0, error="timeout"), exit_code=1) | {"measure_s": 5.1},
+        Outcome.TIMED_OUT,
+        "2 of 4 objects",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(SEVERAL))
+def test_judgement_of_several_connections(name: str) -> None:
+    changes, outcome, said = SEVERAL[name]
+    judgement = judge(replace(SOUND, **(TWO | changes)))
+    assert judgement.outcome is outcome
+    assert said in f"{judgement.reason} {judgement.hint}"
+
+
+@pytest.mark.parametrize("name", list(JUDGEMENTS))
+def test_judgement(name: str) -> None:
+    changes, outcome, reason = JUDGEMENTS[name]
+    judgement = judge(replace(SOUND, **changes))
+    assert judgement.outcome is outcome
+    assert reason in (judgement.reason or "")
+    assert (judgement.hint is None) is (outcome is Outcome.OK)
+
+
+STOPPED = replace(SOUND, flow="quic", demand=Demand.ENDLESS, client=Evidence((opened(1),)))
+"""A flow that was still at it when all were stopped, as planned."""
+
+
+def test_a_flow_that_was_stopped_as_planned_is_sound() -> None:
+    assert judge(STOPPED).outcome is Outcome.OK
+
+
+def test_a_flow_that_ends_before_all_stop_is_told() -> None:
+    early = replace(STOPPED, client=SOUND.client, measure_s=3.25)
+    found = judge_all([STOPPED, replace(early, flow="tcp-2")])
+    assert found.outcome is Outcome.FAILED
+    assert found.reason == "flow tcp-2: it had everything after 3.25 s, before all flows stopped"
+
+
+def test_a_flow_that_never_had_a_connection_is_told() -> None:
+    found = judge(replace(STOPPED, client=Evidence(), server=Evidence((READY,))))
+    assert found.outcome is Outcome.FAILED and "no connection yet" in str(found.reason)
+
+
+def test_the_flow_at_fault_is_named_and_not_the_first() -> None:
+    ended = replace(STOPPED, stopped=Stopped.SERVER_ENDED)
+    lost = replace(ended, flow="tcp-2", server=Evidence((READY, accepted(1)), (), 1))
+    found = judge_all([ended, lost])
+    assert found.outcome is Outcome.FAILED
+    assert str(found.reason).startswith("flow tcp-2: the server ended before the client was done")
+
+
+def test_a_server_that_fails_before_any_flow_has_started_is_told() -> None:
+    waiting = replace(STOPPED, started=False, client=Evidence(), server=Evidence((READY,)))
+    refused = {"event": "error", "reason": "knob x", "supported": False}
+    for stopped, server, outcome in (
+        (Stopped.SERVER_ENDED, Evidence((refused,), (), 127), Outcome.UNSUPPORTED),
+        (Stopped.SERVER_ENDED, Evidence((), (), 1), Outcome.FAILED),
+        (Stopped.SERVER_STARTED_LATE, Evidence(), Outcome.TIMED_OUT),
+    ):
+        found = judge_all(
+            [replace(waiting, stopped=stopped), replace(waiting, stopped=stopped, flow="b", server=server)]
+        )
+        assert found.outcome is outcome
+        assert str(found.reason).startswith("flow b: ")
+
+
+def test_of_a_server_that_tells_when_all_is_over_the_clients_word_counts() -> None:
+    said = {**opened(1), "resumed": False, "used_0rtt": False, "congestion_control": "cubic"}
+    silent = replace(STOPPED, client=Evidence((said,)), server=Evidence((READY,)))
+    assert judge(silent).outcome is Outcome.OK
+    resumed = replace(silent, client=Evidence(({**said, "resumed": True},)))
+    assert "the client says so" in str(judge(resumed).reason)
+
+
+def test_cross_traffic_may_be_anywhere_but_must_not_fail() -> None:
+    cross = replace(STOPPED, flow="web-3", demand=Demand.CROSS)
+    for case in (cross, replace(cross, started=False), replace(cross, client=SOUND.client)):
+        assert judge_all([STOPPED, case]).outcome is Outcome.OK
+    failed = replace(cross, client=Evidence((opened(1),), (), 1))
+    assert str(judge_all([STOPPED, failed]).reason).startswith("flow web-3: the client failed")
+
+
+def test_each_flow_proves_its_own_congestion_control() -> None:
+    wrong = replace(STOPPED, flow="tcp-2", server=Evidence((READY, accepted(1, congestion_control="bbr"))))
+    found = judge_all([STOPPED, wrong])
+    assert found.outcome is Outcome.INVALID
+    assert found.reason == "flow tcp-2: congestion control was bbr, declared cubic"

@@ -1,0 +1,31 @@
+"""Lists of Debian's libraries; fetching them is tried by the conformance tests."""
+
+from pathlib import Path
+
+import pytest
+
+from longlook.core.errors import InputError, MachineError
+from longlook.core.paths import adapters_dir
+from longlook.provision.debian import fetch_libraries, listed_libraries
+from longlook.stacks.ngtcp2 import STACK
+
+
+def test_every_version_of_ngtcp2_has_a_list_that_ends_with_ngtcp2() -> None:
+    for version in STACK.version_names:
+        found = listed_libraries(adapters_dir() / "ngtcp2" / "packages" / f"{version}.txt")
+        assert [package for package, _ in found][-3:] == ["libngtcp2-9", "libngtcp2-crypto-gnutls2", "libnghttp3-3"]
+        assert all(".so." in soname for _, soname in found)
+
+
+def test_unknown_version_of_ngtcp2() -> None:
+    with pytest.raises(InputError):
+        STACK.install("0.1.0")
+
+
+def test_without_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "list.txt").write_text("libthing libthing.so.1\n")
+    with pytest.raises(MachineError, match="apt-get is missing") as caught:
+        fetch_libraries(tmp_path / "list.txt", "bookworm", tmp_path / "work", tmp_path / "lib")
+    assert "mirror of Debian" in (caught.value.hint or "")
+    assert not (tmp_path / "lib").exists()

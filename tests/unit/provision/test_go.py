@@ -1,0 +1,109 @@
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from longlook.core.errors import MachineError
+from longlook.core.model import ConnectionState
+from longlook.core.paths import adapters_dir
+from longlook.provision.go import assembled, compile_go, toolchain
+from longlook.stacks.quic_go import STACK, library_of, older_go, renamed
+
+
+@pytest.fixture
+def adapter(tmp_path: Path) -> Path:
+    folder = tmp_path / "adapter"
+    files = {
+        "main.go": 'import "a.example/new/part"',
+        "main_test.go": "tests",
+        "README.md": "for people",
+        "go.mod": "newest",
+        "go.sum": "sums",
+        "dial.go": "dial now",
+        "_older/dial-until-0.9.go": "dial 0.9",
+        "_older/dial-until-0.17.go": "dial 0.17",
+        "_older/extra-until-0.17.go": "extra",
+        "versions/0.10.1/go.mod": "0.10.1",
+        "versions/0.10.1/go.sum": "its sums",
+        "_patches/0.20.0/b.patch": "patch",
+        "_patches/0.20.0/dial.go": "dial tuned",
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_newest_is_made_of_what_lies_open(adapter: Path) -> None:
+    with assembled(adapter, "0.20.0") as folder:
+        newest = {name: (adapter / name).read_text() for name in ("main.go", "dial.go", "go.mod", "go.sum")}
+        assert contents(folder) == newest
+
+
+@pytest.mark.parametrize(
+    ("version", "dial"), [("0.8.3", "0.9"), ("0.9.9", "0.9"), ("0.10.1", "0.17"), ("0.17.0", "0.17")]
+)
+def test_the_first_file_that_reaches_the_version_stands_in(adapter: Path, version: str, dial: str) -> None:
+    with assembled(adapter, version) as folder:
+        assert contents(folder)["dial.go"] == f"dial {dial}"
+        assert contents(folder)["extra.go"] == "extra"
+
+
+def test_version_has_its_own_modules_and_the_librarys_name_of_then(adapter: Path) -> None:
+    with assembled(adapter, "0.10.1", ("a.example/new", "a.example/old")) as folder:
+        made = contents(folder)
+    assert (made["go.mod"], made["go.sum"]) == ("0.10.1", "its sums")
+    assert made["main.go"] == 'import "a.example/old/part"'
+
+
+def test_patched_version_has_patches_that_its_toolchain_names(adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("longlook.provision.go.toolchain_version", lambda *_: "go1.26.8\namd64\nv1")
+    with assembled(adapter, "0.20.0+knobs") as folder:
+        assert contents(folder)["dial.go"] == "dial tuned"
+        assert contents(folder)["library.patches/b.patch"] == "patch"
+        assert "b.patch sha256:" in toolchain(folder, None)
+    with pytest.raises(MachineError, match="no patches"), assembled(adapter, "0.10.1+knobs"):
+        pass
+
+
+def test_older_go_is_named_without_being_fetched(adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("longlook.provision.go.toolchain_version", lambda *_: "go1.26.8\namd64\nv1")
+    assert toolchain(adapter, "1.16.15") == "go1.16.15 amd64 v1"
+    monkeypatch.setattr("longlook.provision.go.toolchain_version", lambda *_: "go1.20.1\namd64\nv1")
+    with pytest.raises(MachineError, match=r"wants Go 1\.21"):
+        toolchain(adapter, "1.16.15")
+
+
+def test_patch_tool_that_is_missing_is_named(adapter: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with assembled(adapter, "0.20.0+knobs") as folder, pytest.raises(MachineError, match="patch is not installed"):
+        compile_go(folder, tmp_path / "out", "a.example/new", None)
+
+
+@pytest.mark.parametrize("version", STACK.version_names)
+def test_every_version_of_quic_go_is_pinned(version: str) -> None:
+    with assembled(adapters_dir() / "quic-go", version, renamed(version)) as folder:
+        library = f"{library_of(version)} v{version.removesuffix('+knobs')}"
+        assert f"{library}\n" in (folder / "go.mod").read_text()
+        assert f"{library} h1:" in (folder / "go.sum").read_text()
+
+
+def test_versions_of_quic_go_are_in_order() -> None:
+    dates = [date.fromisoformat(version.released) for version in STACK.versions]
+    assert dates == sorted(dates)
+    assert len(dates) >= 16
+    assert (older_go("0.15.7"), older_go("0.26.0"), older_go("0.48.2")) == ("1.14.15", "1.16.15", None)
+
+
+def test_what_a_version_of_quic_go_can_do() -> None:
+    assert ConnectionState.ZERO_RTT not in STACK.connections_of("0.17.3")
+    assert ConnectionState.ZERO_RTT in STACK.connections_of("0.20.1")
+    assert set(STACK.knobs_of("0.15.7", "client")) == {"max_stream_window", "max_connection_window"}
+    assert "congestion_control" not in STACK.knobs_of("0.65.0", "server")
+    assert "congestion_control" in STACK.knobs_of("0.65.0+knobs", "server")
+    assert "retry" in STACK.knobs_of("0.26.0", "server")
+    assert "retry" not in STACK.knobs_of("0.29.2", "server")

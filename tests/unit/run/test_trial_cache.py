@@ -1,0 +1,268 @@
+"""Finished trials by what determines them: found again unless anything differs, and never when they were touched."""
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from longlook.core import codec, content_store
+from longlook.core.content_store import Entries, Pruned
+from longlook.core.job import Content, Expected, Identity, Job, Program
+from longlook.core.model import ConnectionState, Outcome, Run
+from longlook.run import trial_cache
+from longlook.run.trial_cache import TrialCache
+from tests.data.trials import TRIAL, run
+
+SETTING = {"engine": "virtual", "kernel": "k", "agent": "a", "python": "3"}
+FILES = {"link.bin": b"\0packets", "client.jsonl": b'{"event":"done"}\n', "qlog/0.sqlog": b"log"}
+DAY_S = 86400.0
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "cache").mkdir()
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    for name in ("ca", "certificate", "key"):
+        (tmp_path / name).write_text(name)
+    identity = Identity("www.example.test", *(str(tmp_path / name) for name in ("ca", "certificate", "key")), "spki")
+    programs = {role: Program(f"/{role}", role) for role in ("server", "client", "link")}
+    content = Content("/www", (("/a",),), {"/a": Expected(10, "sha256:0")})
+    return Job(TRIAL, 1, str(folder(tmp_path, "first")), programs, content, identity)
+
+
+def folder(tmp_path: Path, name: str) -> Path:
+    path = tmp_path / "run" / name
+    path.mkdir(parents=True)
+    return path
+
+
+def finish(job: Job, **changes: Any) -> Run:
+    """What an engine leaves."""
+    ended = run(**changes)
+    for name, content in FILES.items():
+        path = Path(job.folder, name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+    Path(job.folder, "run.json").write_text(json.dumps(codec.encode(ended)))
+    return ended
+
+
+def again(job: Job, tmp_path: Path, name: str = "second") -> Job:
+    return replace(job, folder=str(folder(tmp_path, name)))
+
+
+def entries(root: Path) -> list[Path]:
+    return list(root.glob("??/*"))
+
+
+def test_a_finished_trial_is_found_again(root: Path, job: Job, tmp_path: Path) -> None:
+    cache = TrialCache(SETTING, root)
+    assert cache.fetch(job) is None
+    ended = finish(job)
+    (Path(job.folder) / "timeline.parquet").write_text("derived")
+    cache.keep(job, ended)
+    other = again(job, tmp_path)
+    assert TrialCache(dict(reversed(SETTING.items())), root).fetch(other) == ended
+    found = {str(path.relative_to(other.folder)): path for path in Path(other.folder).rglob("*") if path.is_file()}
+    assert found.keys() == {*FILES, "run.json"}
+    assert all(found[name].read_bytes() == content for name, content in FILES.items())
+
+
+def test_an_untrusted_measurement_is_not_kept(root: Path, job: Job) -> None:
+    cache = TrialCache(SETTING, root)
+    cache.keep(job, finish(job, outcome=Outcome.INVALID, reason="a gap"))
+    assert entries(root) == []
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.TIMED_OUT, Outcome.UNSUPPORTED])
+def test_failures_are_results(root: Path, job: Job, tmp_path: Path, outcome: Outcome) -> None:
+    cache = TrialCache(SETTING, root)
+    cache.keep(job, finish(job, outcome=outcome, reason="why"))
+    found = cache.fetch(again(job, tmp_path))
+    assert found is not None
+    assert (found.outcome, found.reason) == (outcome, "why")
+
+
+CHANGES: dict[str, Callable[[Job], Job]] = {
+    "seed": lambda job: replace(job, trial=replace(job.trial, seed=43)),
+    "id": lambda job: replace(job, trial=replace(job.trial, id="f" * 16)),
+    "connection": lambda job: replace(job, trial=replace(job.trial, connection=ConnectionState.RESUMED)),
+    "attempt": lambda job: replace(job, attempt=2),
+    **{
+        role: lambda job, role=role: replace(job, programs={**job.programs, role: Program(f"/{role}", "new")})  # type: ignore[misc]
+        for role in ("server", "client", "link")
+    },
+    "content": lambda job: replace(job, content=replace(job.content, expected={"/a": Expected(10, "sha256:1")})),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_anything_else_is_another_trial(root: Path, job: Job, tmp_path: Path, change: Callable[[Job], Job]) -> None:
+    cache = TrialCache(SETTING, root)
+    cache.keep(job, finish(job))
+    other = change(again(job, tmp_path))
+    assert cache.key(other) != cache.key(job)
+    assert cache.fetch(other) is None
+    assert list(Path(other.folder).iterdir()) == []
+    assert cache.fetch(again(job, tmp_path, "third")) is not None
+
+
+@pytest.mark.parametrize("part", SETTING)
+def test_another_setting_is_another_trial(root: Path, job: Job, tmp_path: Path, part: str) -> None:
+    TrialCache(SETTING, root).keep(job, finish(job))
+    assert TrialCache({**SETTING, part: "other"}, root).fetch(again(job, tmp_path)) is None
+
+
+@pytest.mark.parametrize("name", ["ca", "certificate"])
+def test_another_identity_is_another_trial(root: Path, job: Job, tmp_path: Path, name: str) -> None:
+    cache = TrialCache(SETTING, root)
+    cache.keep(job, finish(job))
+    (tmp_path / name).write_text("new")
+    assert cache.fetch(again(job, tmp_path)) is None
+
+
+def test_a_changed_stack_is_another_trial(root: Path, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = TrialCache(SETTING, root)
+    before = cache.key(job)
+    monkeypatch.setattr(trial_cache, "_source", lambda name: f"edited {name}")
+    assert cache.key(job) != before
+
+
+def test_where_things_lie_does_not_matter(root: Path, job: Job, tmp_path: Path) -> None:
+    cache = TrialCache(SETTING, root)
+    moved = replace(
+        again(job, tmp_path),
+        programs={role: replace(program, path="/elsewhere") for role, program in job.programs.items()},
+        content=replace(job.content, root="/elsewhere"),
+    )
+    assert cache.key(moved) == cache.key(job)
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "truncated": lambda entry: os.truncate(entry / "link.bin", 3),
+    "poisoned": lambda entry: (entry / "link.bin").write_bytes(b"\0pAckets"),
+    "poisoned result": lambda entry: (entry / "run.json").write_text(
+        (entry / "run.json").read_text().replace('"measure_s": 1.5', '"measure_s": 0.5')
+    ),
+    "missing": lambda entry: (entry / "qlog" / "0.sqlog").unlink(),
+    "without its digests": lambda entry: (entry / "entry.json").unlink(),
+    "with half its digests": lambda entry: os.truncate(entry / "entry.json", 20),
+    "with foreign digests": lambda entry: (entry / "entry.json").write_text("[]"),
+    "without a result": lambda entry: (entry / "entry.json").write_text('{"files": {}}'),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_entry_is_none(root: Path, job: Job, tmp_path: Path, damage: Callable[[Path], object]) -> None:
+    cache = TrialCache(SETTING, root)
+    ended = finish(job)
+    cache.keep(job, ended)
+    (entry,) = entries(root)
+    damage(entry)
+    other = again(job, tmp_path)
+    assert cache.fetch(other) is None
+    assert list(Path(other.folder).iterdir()) == []
+    assert entries(root) == []
+    finish(other)
+    cache.keep(other, ended)
+    assert cache.fetch(again(job, tmp_path, "third")) == ended
+
+
+def test_a_change_through_the_run_folder_is_found(root: Path, job: Job, tmp_path: Path) -> None:
+    cache = TrialCache(SETTING, root)
+    cache.keep(job, finish(job))
+    own = Path(job.folder, "client.jsonl")
+    assert own.stat().st_nlink == 2, "the test needs a file system with hard links"
+    with own.open("a") as file:
+        file.write("edited\n")
+    assert cache.fetch(again(job, tmp_path)) is None
+
+
+def test_without_hard_links_files_are_copied(
+    root: Path, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no links across devices")
+
+    monkeypatch.setattr(os, "link", refuse)
+    cache = TrialCache(SETTING, root)
+    cache.keep(job, finish(job))
+    Path(job.folder, "client.jsonl").write_text("edited")
+    assert cache.fetch(again(job, tmp_path)) is not None
+
+
+def test_many_at_once_keep_the_same_trial(root: Path, job: Job, tmp_path: Path) -> None:
+    jobs = [again(job, tmp_path, str(number)) for number in range(16)]
+    ended = [finish(each) for each in jobs]
+    barrier, errors = threading.Barrier(len(jobs)), []
+
+    def keep(number: int) -> None:
+        try:
+            barrier.wait()
+            TrialCache(SETTING, root).keep(jobs[number], ended[number])
+            assert TrialCache(SETTING, root).fetch(again(job, tmp_path, f"back{number}")) == ended[number]
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=keep, args=(number,)) for number in range(len(jobs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(entries(root)) == 1
+    assert list(root.glob(".partial-*")) == []
+
+
+def test_a_full_disk_loses_nothing(root: Path, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "no space left on device")
+
+    monkeypatch.setattr(content_store, "share", full)
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=0))
+    TrialCache(SETTING, root).keep(job, finish(job))
+    assert entries(root) == []
+    assert list(root.glob(".partial-*")) == []
+
+
+def test_prune_removes_what_was_not_used(root: Path, job: Job, tmp_path: Path) -> None:
+    cache = TrialCache(SETTING, root)
+    other = replace(again(job, tmp_path), attempt=2)
+    for each in (job, other):
+        cache.keep(each, finish(each))
+    now_s = 1_000_000_000.0
+    for entry in entries(root):
+        os.utime(entry / "entry.json", (now_s - 40 * DAY_S,) * 2)
+    assert cache.fetch(again(job, tmp_path, "third")) is not None  # used now, which is later than now_s
+    count, size_bytes = Entries(root).held()
+    assert (count, size_bytes > 0) == (2, True)
+    pruned = Entries(root).prune(30 * DAY_S, now_s)
+    assert (pruned.removed, pruned.kept) == (1, 1)
+    assert pruned.removed_bytes + pruned.kept_bytes == size_bytes
+    assert cache.fetch(again(job, tmp_path, "fourth")) is not None
+    assert cache.fetch(replace(again(job, tmp_path, "fifth"), attempt=2)) is None
+
+
+def test_prune_clears_what_killed_processes_left_but_not_what_is_being_written(root: Path) -> None:
+    now_s = 1_000_000_000.0
+    for name, age_s in ((".partial-old", 2 * DAY_S), (".partial-new", 5.0)):
+        (root / name).mkdir()
+        os.utime(root / name, (now_s - age_s,) * 2)
+    Entries(root).prune(0.0, now_s)
+    assert [path.name for path in root.iterdir()] == [".partial-new"]
+
+
+def test_pruning_nothing_is_no_error(tmp_path: Path) -> None:
+    nothing = Entries(tmp_path / "none")
+    assert nothing.prune(0.0) == Pruned(0, 0, 0, 0)
+    assert nothing.held() == (0, 0)

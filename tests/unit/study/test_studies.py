@@ -1,0 +1,84 @@
+"""The studies that are shipped: they read, plan, and claim what was published."""
+
+import pytest
+
+from longlook.core.model import Study
+from longlook.study.files import find_study, list_studies
+from longlook.study.plan import make_plan
+
+CLAIMS = {
+    "demo": 12,
+    "kakhki2017-fig6a": 21,
+    "kakhki2017-fig6b": 18,
+    **{f"kakhki2017-fig8{letter}": 21 for letter in "abc"},
+    **{f"kakhki2017-fig8{letter}": 18 for letter in "def"},
+}
+
+
+@pytest.fixture(scope="module")
+def studies() -> dict[str, Study]:
+    return {study.id: study for study in list_studies()}
+
+
+def test_all_are_there(studies: dict[str, Study]) -> None:
+    assert set(CLAIMS) <= set(studies)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_it_plans_and_claims_every_published_cell(studies: dict[str, Study], name: str) -> None:
+    study = studies[name]
+    plan = make_plan(study)
+    cells = {trial.cell_id: trial.cell for trial in plan.trials}
+    assert len(plan.trials) == len(cells) * 2 * study.rounds
+    assert len(study.claims) == CLAIMS[name]
+    assert len(cells) == CLAIMS[name]
+    assert sorted(map(sorted, (claim.cell.items() for claim in study.claims))) == sorted(
+        map(sorted, (cell.items() for cell in cells.values()))
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "effect_pct"),
+    [
+        ("kakhki2017-fig6a", ("10Mbit", "10MB"), None),
+        ("kakhki2017-fig6b", ("100Mbit", "10KBx100"), -63),
+        ("kakhki2017-fig8a", ("10Mbit", "200KB"), 57),
+        ("kakhki2017-fig8b", ("100Mbit", "10MB"), 12),
+        ("kakhki2017-fig8c", ("50Mbit", "200KB"), None),
+        ("kakhki2017-fig8d", ("100Mbit", "5KBx200"), -63),
+        ("kakhki2017-fig8e", ("50Mbit", "100KBx10"), 55),
+        ("kakhki2017-fig8f", ("10Mbit", "1MBx1"), -82),
+    ],
+)
+def test_spot_checks_against_the_published_figures(
+    studies: dict[str, Study], name: str, cell: tuple[str, str], effect_pct: float | None
+) -> None:
+    (claim,) = [claim for claim in studies[name].claims if tuple(claim.cell.values()) == cell]
+    assert claim.effect_pct == effect_pct
+    assert claim.significant is (effect_pct is not None)
+
+
+def test_the_conditions_are_the_papers(studies: dict[str, Study]) -> None:
+    links = {name: make_plan(studies[name]).trials[0].link for name in CLAIMS}
+    kinds = {name: [stage.kind for stage in link.down] for name, link in links.items()}
+    assert kinds["kakhki2017-fig6a"] == ["rate", "delay"]
+    assert kinds["kakhki2017-fig8a"] == kinds["kakhki2017-fig8d"] == ["loss", "rate", "delay"]
+    assert kinds["kakhki2017-fig8c"] == kinds["kakhki2017-fig8f"] == ["rate", "delay", "jitter"]
+    assert links["kakhki2017-fig8a"].down[0].parameters == {"probability": 0.01}
+    assert links["kakhki2017-fig6b"].down[-1].parameters == {"delay_ns": 18_000_000}
+    assert links["kakhki2017-fig8e"].up[-1].parameters == {"delay_ns": 56_000_000}
+    assert links["kakhki2017-fig8f"].up[-1].parameters == {"jitter_ns": 10_000_000, "reorder": True}
+
+
+@pytest.mark.parametrize("name", [name for name in CLAIMS if name.startswith("kakhki")])
+def test_a_browser_can_take_the_clients_place(name: str) -> None:
+    plain, browser = make_plan(find_study(name)), make_plan(find_study(name, changes={"client": "chromium"}))
+    assert {trial.client.stack for trial in browser.trials} == {"chromium"}
+    assert [trial.seed for trial in plain.trials] == [trial.seed for trial in browser.trials]
+    assert not {trial.id for trial in plain.trials} & {trial.id for trial in browser.trials}
+
+
+def test_the_demo_runs_the_browser_in_one_row_only(studies: dict[str, Study]) -> None:
+    cells = {tuple(trial.cell.values()) for trial in make_plan(studies["demo"]).trials}
+    assert {rate for client, rate, _ in cells if client == "chromium"} == {"50Mbit"}
+    assert {rate for client, rate, _ in cells if client == "quic-go"} == {"10Mbit", "50Mbit", "100Mbit"}

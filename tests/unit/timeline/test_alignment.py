@@ -1,0 +1,81 @@
+"""Two records of the same packets, put side by side."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from longlook.timeline.normalise.alignment import Lags, Side, align
+from longlook.timeline.normalise.rows import NULL
+
+LAGS = Lags(0, 50_000_000)
+
+
+def side(times: list[int], sizes: list[int]) -> Side:
+    return Side(np.array(times, np.int64), np.array(sizes, np.int64))
+
+
+def test_the_same_packets_are_paired_one_by_one() -> None:
+    first = side([0, 10, 20], [100, 200, 100])
+    second = side([1, 11, 21], [100, 200, 100])
+    assert align(first, second, LAGS).tolist() == [0, 1, 2]
+
+
+def test_a_packet_missing_among_packets_of_one_size_is_found_by_the_lags() -> None:
+    times = list(range(0, 20_000_000, 1_000_000))
+    sizes = [1200] * 15 + [70] + [1200] * 4
+    first = side(times, sizes)
+    second = side([t + 5_000 for i, t in enumerate(times) if i != 4], [s for i, s in enumerate(sizes) if i != 4])
+    assert align(first, second, LAGS).tolist() == [0, 1, 2, 3, NULL, *range(4, 19)]
+
+
+def test_a_packet_missing_at_the_very_end_is_found_by_the_lags() -> None:
+    times = list(range(0, 20_000_000, 1_000_000))
+    first = side(times, [1200] * 20)
+    second = side([t + 5_000 for i, t in enumerate(times) if i != 7], [1200] * 19)
+    assert align(first, second, LAGS).tolist() == [*range(7), NULL, *range(7, 19)]
+
+
+def test_packets_that_only_the_second_has_are_left_out() -> None:
+    times = list(range(0, 20_000_000, 1_000_000))
+    first = side([t for i, t in enumerate(times) if i not in (3, 4)], [1200] * 18)
+    second = side([t + 2_000 for t in times], [1200] * 20)
+    assert align(first, second, LAGS).tolist() == [0, 1, 2, *range(5, 20)]
+
+
+def test_nothing_is_paired_with_nothing() -> None:
+    assert align(side([], []), side([1], [1]), LAGS).tolist() == []
+    assert align(side([1], [1]), side([], []), LAGS).tolist() == [NULL]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_random_gaps_on_either_side_are_found(data: st.DataObject) -> None:
+    count = data.draw(st.integers(100, 300))
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    times = np.cumsum(random.integers(100_000, 2_000_000, count))
+    sizes = np.where(random.random(count) < data.draw(st.floats(0, 0.5)), random.integers(30, 1200, count), 1252)
+    lags_ns = random.integers(500, 40_000, count)
+    missing = np.zeros(count, np.bool_)
+    missing[random.choice(count, data.draw(st.integers(0, 3)), replace=False)] = True
+    lost, unlogged = (
+        (missing, np.zeros_like(missing)) if data.draw(st.booleans()) else (np.zeros_like(missing), missing)
+    )
+    first = Side(times[~unlogged], sizes[~unlogged])
+    second = Side((times + lags_ns)[~lost], sizes[~lost])
+    pairs = align(first, second, LAGS)
+    position = np.where(lost, NULL, np.cumsum(~lost) - 1)
+    expected = position[~unlogged]
+    paired = pairs[pairs != NULL]
+    assert (np.diff(paired) > 0).all()
+    assert np.count_nonzero(pairs == expected) >= 0.9 * len(expected)
+
+
+def test_a_million_packets_take_no_time() -> None:
+    import time
+
+    times = np.arange(1_000_000) * 100_000
+    lost = np.random.default_rng(1).random(len(times)) < 0.00002
+    began = time.process_time()
+    pairs = align(Side(times, np.full(len(times), 1252)), Side(times[~lost] + 700, np.full((~lost).sum(), 1252)), LAGS)
+    assert time.process_time() - began < 10
+    assert np.count_nonzero(pairs != NULL) == (~lost).sum()

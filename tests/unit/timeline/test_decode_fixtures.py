@@ -1,0 +1,93 @@
+"""Real traces of every producer: what they hold is kept in counts.json, and docs/traces.md shows the same."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pytest
+
+from longlook.timeline.decode import decode_trace
+from tests.data.decoded import FIXTURES, NETLOGS, QLOGS, rows
+
+COUNTS: dict[str, dict[str, Any]] = json.loads((FIXTURES / "counts.json").read_text())
+DOCS = Path(__file__).parents[3] / "docs" / "traces.md"
+FILES = sorted([*QLOGS.glob("*.gz"), *NETLOGS.glob("*.gz")])
+SEEN = ("container", "schema", "producer", "vantage", "read", "ignored", "skipped", "truncated", "unordered")
+
+
+def told(path: Path) -> dict[str, Any]:
+    """What counts.json keeps of a fixture."""
+    table, account = decode_trace(path, "server")
+    kinds = Counter(table.column("kind").to_pylist())
+    return {**{key: account[key] for key in SEEN}, "kinds": dict(sorted(kinds.items()))}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_event_is_where_it_was(path: Path) -> None:
+    assert told(path) == COUNTS[path.name]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_rows_are_sound(path: Path) -> None:
+    table, _ = decode_trace(path, "server")
+    times = table.column("time_ns").to_numpy()
+    assert (times[1:] >= times[:-1]).all()
+    sent, acked = (
+        rows(table, "packet_sent", "space", "packet_number"),
+        rows(table, "packet_acked", "space", "packet_number"),
+    )
+    assert len(acked) == len(set(acked))
+    assert set(acked) <= set(sent)
+    assert (
+        pc.max(table.column("ssthresh_bytes")).as_py() is None or pc.max(table.column("ssthresh_bytes")).as_py() < 2**40
+    )
+    lost = rows(table, "packet_lost", "packet_number", "size_bytes")
+    assert all(size for number, size in lost if number is not None)
+    srtt_ns = pc.max(table.column("srtt_ns")).as_py()
+    assert srtt_ns is None or 100_000 < srtt_ns < 1_000_000_000
+
+
+def test_the_table_in_the_docs_is_this_one() -> None:
+    shown = [line for line in DOCS.read_text().splitlines() if line.startswith("| `") and ".gz`" in line]
+    assert shown == [table_line(name) for name in sorted(COUNTS)]
+
+
+SHOWN = (
+    "packet_sent",
+    "packet_received",
+    "packet_acked",
+    "packet_lost",
+    "metrics",
+    "congestion_state",
+    "loss_timer",
+    "pto",
+    "blocked",
+)
+
+
+def table_line(name: str) -> str:
+    counts = COUNTS[name]
+    rest = sum(counts["kinds"].values()) - sum(counts["kinds"].get(kind, 0) for kind in SHOWN)
+    events = (counts["read"], sum(counts["ignored"].values()), sum(counts["skipped"].values()))
+    cells = [f"`{name}`", counts["producer"] or "–", counts["container"], counts["schema"] or "–", *events,
+             *(counts["kinds"].get(kind, 0) for kind in SHOWN), rest]  # fmt: skip
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def test_netlog() -> None:
+    table, account = decode_trace(NETLOGS / "chromium-156.json.gz", "server")
+    assert account["format"] == "netlog"
+    assert account["vantage"] == "client"
+    assert account["producer"].startswith("Chromium 156")
+    assert rows(table, "milestone", "name") == [
+        "started",
+        "complete",
+        "confirmed",
+        "key_update",
+        "closed",
+    ]
+    assert set(table.column("flow").to_pylist()) - {None} == {"udp 127.0.0.1:48863 127.0.0.1:14433"}
+    assert account["connections"][0]["server"] == "127.0.0.1:14433"
+    assert json.loads(rows(table, "parameters", "detail")[0])
