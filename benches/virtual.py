@@ -52,7 +52,7 @@ def measure() -> dict[str, Any]:
         large = _costs(virtual, "h3", "100Mbit", "20MB", repeats=3)
         slow = _costs(virtual, "h2", "1Mbit", "7MB", repeats=3)
         live_small = _costs(live, "h3", "100Mbit", "1KB")
-        contest = _contest(virtual)
+        competition = _contest(virtual)
     # A live trial's processes belong to the agent, which tells of them only when it ends: not compared per MB.
     overhead = {protocol: statistics.median(cost.cpu_s for cost in costs) for protocol, costs in small.items()}
     per_mb = (statistics.median(cost.cpu_s for cost in large) - overhead["h3"]) / 20
@@ -75,7 +75,7 @@ def measure() -> dict[str, Any]:
             "virtual_s": round(large[0].load_s, 3),
             "wall_s": round(statistics.median(cost.wall_s for cost in large), 3),
         },
-        "compete_1_quic_4_tcp_60s": contest,
+        "compete_1_quic_4_tcp_60s": competition,
         "fig6a": _fig6a(),
         "targets": TARGETS,
     }

@@ -43,7 +43,7 @@ def test_page_arrives_over_one_connection(pair: Pair, server: Server, page: Cont
     answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page)
     assert_all_arrived(answer, page, protocol)
     assert server.stop() == 0
-    if not stack_named(name).server_tells_state:
+    if not stack_named(name).server_reports_state:
         assert (len(answer.connections), server.lines) == (1, [])
         return
     (seen_by_client,), (seen_by_server,) = answer.connections, [x for x in server.lines if x["event"] == "connection"]
@@ -90,7 +90,7 @@ def test_several_connections_fetch_everything_each(
     assert answer.exit_code == 0, answer.errors
     server.stop()
     measured = {line["local"] for line in answer.connections if not line["primes"]}
-    if stack_named(name).server_tells_state:
+    if stack_named(name).server_reports_state:
         accepted = [line for line in server.lines if line["event"] == "connection" and line["remote"] in measured]
     else:
         accepted = [line for line in answer.connections if not line["primes"]]
@@ -118,7 +118,7 @@ def test_connection_state_is_proven_on_both_sides(
     accepted = [line for line in server.lines if line["event"] == "connection"]
     wanted = (state != ConnectionState.COLD, state == ConnectionState.ZERO_RTT)
     assert [line["primes"] for line in answer.connections] == ([False] if state == "cold" else [True, False])
-    for lines in (answer.connections, accepted) if stack_named(name).server_tells_state else (answer.connections,):
+    for lines in (answer.connections, accepted) if stack_named(name).server_reports_state else (answer.connections,):
         assert len(lines) == len(answer.connections)
         assert (lines[-1]["resumed"], lines[-1]["used_0rtt"]) == wanted
         assert all((line["resumed"], line["used_0rtt"]) == (False, False) for line in lines[:-1])
@@ -129,7 +129,7 @@ def test_connection_state_is_proven_on_both_sides(
 def test_the_servers_congestion_control_is_told(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
     """The laboratory sets TCP's in the namespace and proves it with these lines."""
     name, client, protocol = pair
-    if not stack_named(name).server_tells_state:
+    if not stack_named(name).server_reports_state:
         pytest.skip("the laboratory asks the kernel itself")
     answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page)
     server.stop()

@@ -9,7 +9,7 @@ import pytest
 
 from longlook.core.model import MATRIX, Arm, Factor, Figure, Level
 from longlook.report import write_report
-from tests.data.flows import contest_content, contest_study
+from tests.data.flows import competing_content, competing_study
 from tests.data.report import paper_content, small_content, small_study, trend_content
 from tests.support.browser import Page, chromium
 
@@ -180,8 +180,8 @@ def test_a_trend_shows_every_release_in_every_cell(page: Page, tmp_path: Path, w
 
 @pytest.mark.parametrize("width", [400, 1280])
 def test_competing_flows_are_drawn_cell_by_cell(page: Page, tmp_path: Path, width: int) -> None:
-    study = contest_study(("1", "4"), figure=Figure("against", ("queue",), MATRIX))
-    content = contest_content({"tcp": {"subject": 1, "tcp": 4}, "quic": {"quic": 1, "tcp": 1}}, study, rounds=8)
+    study = competing_study(("1", "4"), figure=Figure("against", ("queue",), MATRIX))
+    content = competing_content({"tcp": {"subject": 1, "tcp": 4}, "quic": {"quic": 1, "tcp": 1}}, study, rounds=8)
     page.resize(width, 900)
     page.open(write_report(tmp_path / "report", content).as_uri())
     assert page.evaluate("document.querySelectorAll('#shares [data-overview] svg.marks').length") == 1

@@ -19,7 +19,7 @@ Groups = Mapping[str, int]
 """Group → how many flows, the subject first; a name that begins with `cross` is cross traffic."""
 
 
-def contest_study(columns: Sequence[str] = ("1", "4"), rows: Sequence[str] = ("30KB",), **changes: Any) -> Study:
+def competing_study(columns: Sequence[str] = ("1", "4"), rows: Sequence[str] = ("30KB",), **changes: Any) -> Study:
     """QUIC and TCP against some TCP flows, at some queues."""
     study = small_study(
         arms=(Arm("tcp", "TCP", {}), Arm("quic", "QUIC", {})),
@@ -35,7 +35,7 @@ def contest_study(columns: Sequence[str] = ("1", "4"), rows: Sequence[str] = ("3
     return replace(study, **changes)
 
 
-def contest_content(
+def competing_content(
     arms: Mapping[str, Groups],
     study: Study | None = None,
     *,
@@ -45,7 +45,7 @@ def contest_content(
     link_mbps: float | None = LINK_MBPS,
 ) -> ReportContent:
     """A report on arms with these groups, the same in every cell; the subject's flows get more than their part."""
-    study = study or contest_study()
+    study = study or competing_study()
     study = replace(study, rounds=rounds)
     flows: list[pd.DataFrame] = []
     rates: list[pd.DataFrame] = []

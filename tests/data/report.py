@@ -67,7 +67,7 @@ def paper_content(study_id: str = "kakhki2017-fig6a", only: Sequence[str] = (), 
     """A report on a study of the catalogue, as if it had been run."""
     study = find_study(study_id)
     plan = make_plan(study, only)
-    entries = list(_entries(study, plan.trials, faults=faults))
+    entries = list(_store(study, plan.trials, faults=faults))
     samples = samples_table(study, entries)
     estimates = estimate(samples, study)
     metrics = {name: registry.get("metrics", name) for name in study.metrics}
@@ -85,7 +85,7 @@ def paper_content(study_id: str = "kakhki2017-fig6a", only: Sequence[str] = (), 
 Entry = tuple[Trial, Run, Mapping[str, float | None]]
 
 
-def _entries(study: Study, trials: Sequence[Trial], *, faults: bool) -> Iterator[Entry]:
+def _store(study: Study, trials: Sequence[Trial], *, faults: bool) -> Iterator[Entry]:
     published = {tuple(sorted(claim.cell.items())): claim.effect_pct for claim in study.claims}
     for trial in trials:
         random = np.random.default_rng([trial.seed % 2**32, trial.round, len(trial.arm)])

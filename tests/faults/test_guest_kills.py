@@ -109,7 +109,7 @@ def test_two_runs_of_one_study_at_once_share_a_cache(guest_home: GuestHome) -> N
 
 
 def test_what_a_killed_start_left_is_cleared_by_the_next(guest_home: GuestHome) -> None:
-    left = guest_home.path / "tmp" / "longlook-box-dead"
+    left = guest_home.path / "tmp" / "longlook-exchange-dead"
     left.mkdir()
     (left / "init").write_text("")
     os.utime(left, (1e9, 1e9))

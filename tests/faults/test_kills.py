@@ -12,7 +12,7 @@ import pytest
 from longlook.core.job import Job
 from longlook.core.model import Outcome
 from longlook.engines.live import LiveEngine
-from longlook.lab.leftovers import clear_leftovers
+from longlook.lab.stale_state import clear_stale_state
 from tests.faults.harness import (
     Home,
     all_network_namespaces,
@@ -53,14 +53,14 @@ def test_an_engine_that_is_ended_in_the_middle_leaves_nothing(home: Home, kill: 
     assert not (Path(hanging.folder) / "run.json").exists()
 
 
-@pytest.mark.parametrize("victim", ["warden", "laboratory"])
+@pytest.mark.parametrize("victim", ["supervisor", "laboratory"])
 def test_a_killed_agent_costs_its_trial_only(home: Home, victim: str) -> None:
     hanging, after = _hanging(home), home.job("after")
     driver = home.drive(hanging, after)
     wait_until(lambda: measuring(hanging), "the trial runs")
     agents = [pid for pid in home.processes() if b"longlook.lab.agent" in command_line(pid)]
-    warden, laboratory = sorted(agents, key=lambda pid: parent_of(pid) in agents)
-    os.kill(warden if victim == "warden" else laboratory, signal.SIGKILL)
+    supervisor, laboratory = sorted(agents, key=lambda pid: parent_of(pid) in agents)
+    os.kill(supervisor if victim == "supervisor" else laboratory, signal.SIGKILL)
     lost, next_one = results(driver)
     assert driver.returncode == 0
     assert lost["run"]["outcome"] == Outcome.INVALID
@@ -92,7 +92,7 @@ def test_only_folders_of_dead_laboratories_are_cleared(home: Home, tmp_path: Pat
     strange = tmp_path / "cache" / "state" / "strange.json"
     strange.write_text('{"marker": "strange", "scratch": "/"}')
     before = home.scratch()
-    assert clear_leftovers() == []
+    assert clear_stale_state() == []
     assert home.scratch() == before
     strange.unlink()
     driver.terminate()

@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.analysis.declared import COLUMNS, contradictions
+from longlook.analysis.congestion_check import COLUMNS, contradictions
 from longlook.analysis.measure_cache import MeasureCache
 from longlook.core import registry
 from longlook.core.model import Outcome, Run, Study, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
 from longlook.metrics import Metric
-from longlook.timeline.competition import Contest
+from longlook.timeline.competition import Competition
 from longlook.timeline.envelope import points_of
 from longlook.timeline.events import Events
 from longlook.timeline.flow_tables import flow_columns, rate_columns
@@ -125,13 +125,13 @@ def _measure(work: _Work) -> Measured:
     traced = write_events(work.path, work.trial, work.run, timeline, work.path / EVENTS)
     if traced and needs_events(work.metrics):
         timeline = timeline.with_events(Events.read(work.path / EVENTS))
-    contest = Contest.of(timeline)
+    competition = Competition.of(timeline)
     data: dict[str, Any] = {
         "values": {name: metric.measure(timeline) for name, metric in _metrics(work.metrics)},
         "goodput": _goodput(timeline),
-        "flows": None if contest is None else flow_columns(contest),
-        "rates": None if contest is None else rate_columns(contest),
-        "points": None if contest is None else _points(contest),
+        "flows": None if competition is None else flow_columns(competition),
+        "rates": None if competition is None else rate_columns(competition),
+        "points": None if competition is None else _points(competition),
         "states": _states(timeline, work.path / EVENTS) if traced else None,
     }
     if traced and (wrong := contradictions(work.trial, timeline, Events.read(work.path / EVENTS, COLUMNS))):
@@ -158,8 +158,8 @@ def _states(timeline: Timeline, events: Path) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in STATE_COLUMNS}
 
 
-def _points(contest: Contest) -> dict[str, list[float]]:
-    points = points_of(contest)
+def _points(competition: Competition) -> dict[str, list[float]]:
+    points = points_of(competition)
     return {"mbps": points[:, 0].tolist(), "delay_ms": points[:, 1].tolist()}
 
 

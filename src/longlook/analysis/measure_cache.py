@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core import codec, registry
-from longlook.core.content_store import Entries
+from longlook.core.content_store import ContentStore
 from longlook.core.digests import code_digest, file_digest, source_digest
 from longlook.core.flows import endpoints_of
 from longlook.core.model import Run, Trial
@@ -28,7 +28,7 @@ class MeasureCache:
 
     def __init__(self, metrics: tuple[str, ...], root: Path | None = None) -> None:
         self._metrics = metrics
-        self._entries = Entries(root or measured_root())
+        self._store = ContentStore(root or measured_root())
 
     def key(self, path: Path, trial: Trial, run: Run) -> str | None:
         """What determines the results of a trial's folder; None where the folder is not as its `run.json` says."""
@@ -50,16 +50,16 @@ class MeasureCache:
 
     def fetch(self, key: str, path: Path) -> Any | None:
         """The data kept under a key, with the tables laid into the trial's folder; None where there is none."""
-        found = self._entries.read(key, lambda folder: json.loads((folder / _DATA).read_text()))
+        found = self._store.read(key, lambda folder: json.loads((folder / _DATA).read_text()))
         if found is None:
             return None
         missing = [name for name in found["made"] if not (path / name).exists()]
-        return found["data"] if self._entries.lay(key, missing, path) else None
+        return found["data"] if self._store.lay(key, missing, path) else None
 
     def keep(self, key: str, path: Path, data: Any, made: Sequence[str] = (TIMELINE,)) -> None:
         """Store plain data and the tables of a trial's folder; where that cannot be, it is measured again."""
         with suppress(OSError):
-            self._entries.keep(key, path, made, {_DATA: json.dumps({"data": data, "made": list(made)})})
+            self._store.keep(key, path, made, {_DATA: json.dumps({"data": data, "made": list(made)})})
 
 
 def measured_root() -> Path:

@@ -1,11 +1,11 @@
 """Pid 1 of a guest that calibrates the link. Light imports only."""
 
 from longlook.calibration.catalogue import CASES
-from longlook.lab.guest import BOX, ENGINE, HOME, Order, hand_over, live_as_init
+from longlook.lab.guest import ENGINE, EXCHANGE, HOME, GuestRequest, hand_over, live_as_init
 from longlook.lab.timing import Timing
 
 RESULT = "calibration"
-"""The folder in the box."""
+"""The folder in the exchange."""
 
 
 def main() -> None:
@@ -13,13 +13,13 @@ def main() -> None:
     live_as_init(_calibrate)
 
 
-def _calibrate(order: Order) -> None:
+def _calibrate(request: GuestRequest) -> None:
     from longlook.calibration.measure import measure_cases  # pyroute2 reads /proc, which is the guest's only now
 
     folder = HOME / "calibration"
     folder.mkdir()
-    measure_cases(CASES, folder, Timing(ENGINE, virtual=True, exact=order.exact))
-    hand_over(folder, BOX / RESULT)
+    measure_cases(CASES, folder, Timing(ENGINE, virtual=True, exact=request.exact))
+    hand_over(folder, EXCHANGE / RESULT)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from longlook.core import codec
 from longlook.core.errors import LonglookError
 from longlook.lab.linux.isolation import mount_own, run_isolated
 from longlook.lab.linux.netlink import NetlinkError
-from longlook.lab.rig import link_options_on_host
+from longlook.lab.testbed import link_options_on_host
 from longlook.lab.topology import PACKET, TUN
 from longlook.timeline.normalise.link_log import read_link_log
 

@@ -13,7 +13,7 @@ from longlook.calibration.link_probe import LinkBed, Sink, Source
 from longlook.calibration.netem import NetemBed
 from longlook.core import codec
 from longlook.core.errors import LonglookError
-from longlook.lab.rig import LINK_OPTIONS_IN_GUEST
+from longlook.lab.testbed import LINK_OPTIONS_IN_GUEST
 from longlook.lab.timing import Timing
 
 COLUMNS = ("case", "emulator", "sequence", "sent_ns", "received_ns", "times")

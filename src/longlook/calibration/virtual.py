@@ -21,9 +21,9 @@ from longlook.core.errors import MachineError
 from longlook.core.programs import link_program
 from longlook.core.run_folder import write_json
 from longlook.engines.virtual.bundle import make_bundle
-from longlook.engines.virtual.guest_run import run_errand
+from longlook.engines.virtual.guest_run import run_guest
 from longlook.engines.virtual.probe import find_guest
-from longlook.engines.virtual.scratch import scratch_box
+from longlook.engines.virtual.scratch import exchange_directory
 
 TABLE, RAW = "calibration.json", "packets.parquet"
 _MODULE = "longlook.calibration.guest"
@@ -56,11 +56,11 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
     """
     guest, link = find_guest(), link_program()
     say(f"measuring {len(CASES)} cases in a guest, about a minute …")
-    with scratch_box() as box:
-        ended = run_errand(
-            guest, _MODULE, (), make_bundle(_MODULE, "longlook.calibration.measure"), box, _SEED, _WALL_LIMIT_S
+    with exchange_directory() as exchange:
+        ended = run_guest(
+            guest, _MODULE, (), make_bundle(_MODULE, "longlook.calibration.measure"), exchange, _SEED, _WALL_LIMIT_S
         )
-        measured = box / RESULT / PACKETS
+        measured = exchange / RESULT / PACKETS
         if not measured.exists():
             last = ended.console.strip().splitlines()[-20:]
             reason = ended.reason or "it switched itself off before it was finished"

@@ -103,24 +103,29 @@ def run(
 ) -> None:
     """Run a study and write its report."""
     from longlook import pipeline
-    from longlook.cli.show.run import Shower
+    from longlook.cli.show.run import RunDisplay
     from longlook.core.run_folder import RunFolder
     from longlook.engines.choice import make_engine
+    from longlook.network import trace_store
     from longlook.study.files import find_study
 
     if out is not None and resume is not None:
         raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
-    traces = RunFolder.open(resume).known_traces() if resume is not None else None
+    traces = None
+    if resume is not None:
+        folder = RunFolder.open(resume)
+        trace_store.adopt(folder.traces)
+        traces = folder.study.traces
     chosen = find_study(study, rounds=rounds, changes=parse_changes(change or []), traces=traces)
     path = resume or out or Path("runs") / f"{chosen.id}-{time.strftime('%Y%m%d-%H%M%S')}"
-    shower = Shower(as_json=as_json)
+    display = RunDisplay(as_json=as_json)
     try:
-        with shower:
+        with display:
             result = pipeline.run_study(
                 chosen,
                 make_engine(engine),
                 path,
-                shower.observer(),
+                display.observer(),
                 only=only or (),
                 resume=resume is not None,
                 command=["longlook", *sys.argv[1:]],
@@ -132,7 +137,7 @@ def run(
         raise InterruptedByUserError("stopped", _how_to_go_on(path)) from error
     except MachineError as error:
         raise MachineError(error.message, "; then ".join(filter(None, [error.hint, _how_to_go_on(path)]))) from error
-    shower.conclude(result)
+    display.conclude(result)
     if verify and result.verification is not None and (diverged := result.verification.diverged):
         raise LonglookError(
             f"{len(diverged)} of {len(result.verification.trials)} trials did not repeat exactly",
@@ -176,14 +181,14 @@ def report(
 ) -> None:
     """Write a run's report again from its raw artefacts."""
     from longlook import pipeline
-    from longlook.cli.show.run import Shower
+    from longlook.cli.show.run import RunDisplay
     from longlook.core.run_folder import RunFolder
     from longlook.explain.rounds import wanted
 
-    shower = Shower(as_json=as_json, as_markdown=markdown)
-    with shower, RunFolder.open(run_folder) as folder:
-        result = pipeline.analyse(folder, shower.observer(), wanted(inside or (), round_number))
-    shower.conclude(result)
+    display = RunDisplay(as_json=as_json, as_markdown=markdown)
+    with display, RunFolder.open(run_folder) as folder:
+        result = pipeline.analyse(folder, display.observer(), wanted(inside or (), round_number))
+    display.conclude(result)
 
 
 def _how_to_go_on(path: Path) -> str | None:

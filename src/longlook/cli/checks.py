@@ -38,11 +38,11 @@ def diff_runs(
 @cache_app.command("show")
 def cache_show(as_json: AsJson = False) -> None:
     """Say where the cache of trials is, and how much is in it."""
-    from longlook.core.content_store import Entries
+    from longlook.core.content_store import ContentStore
     from longlook.core.paths import cache_root
     from longlook.core.units import print_bytes
 
-    entries, size_bytes = Entries(cache_root()).held()
+    entries, size_bytes = ContentStore(cache_root()).held()
     if as_json:
         print_json({"place": str(cache_root()), "entries": entries, "bytes": size_bytes})
     else:
@@ -56,7 +56,7 @@ def cache_prune(
 ) -> None:
     """Remove trials that no run has used for some time."""
     from longlook.analysis.measure_cache import measured_root
-    from longlook.core.content_store import Entries
+    from longlook.core.content_store import ContentStore
     from longlook.core.paths import cache_root
     from longlook.core.units import UnitError, parse_duration, print_bytes
 
@@ -64,8 +64,8 @@ def cache_prune(
         unused_for_s = parse_duration(unused_for)
     except UnitError as error:
         raise InputError(f"--unused-for {unused_for}: {error}") from error
-    pruned = Entries(cache_root()).prune(unused_for_s)
-    Entries(measured_root()).prune(unused_for_s)
+    pruned = ContentStore(cache_root()).prune(unused_for_s)
+    ContentStore(measured_root()).prune(unused_for_s)
     if as_json:
         print_json(codec.encode(pruned))
         return

@@ -11,7 +11,7 @@ import typer
 from longlook.core.errors import InputError, InterruptedByUserError
 
 if TYPE_CHECKING:
-    from longlook.compare.order import Order
+    from longlook.compare.spec import ComparisonSpec
 
 Networks = Annotated[
     list[str],
@@ -20,9 +20,9 @@ Networks = Annotated[
 Gate = Annotated[str, typer.Option(help="How much worse the contender may be.")]
 Role = Annotated[str, typer.Option(help="What is compared: server, client or both.")]
 Peer = Annotated[str, typer.Option(metavar="STACK", help="The other end, where one role is compared.")]
-Protocol = Annotated[str, typer.Option(help="h3 or h2; a contestant's own, as in quic-go:h2, comes first.")]
+Protocol = Annotated[str, typer.Option(help="h3 or h2, unless a side names its own as in quic-go:h2.")]
 Connection = Annotated[str, typer.Option(help="cold, resumed or 0rtt.")]
-CongestionControl = Annotated[str, typer.Option(help="The kernel's, of contestants over TCP.")]
+CongestionControl = Annotated[str, typer.Option(help="Congestion control of the kernel's TCP, for sides that use it.")]
 Knobs = Annotated[
     list[str] | None,
     typer.Option("--knob", metavar="SETTING", help="[baseline:|contender:][server.|client.]NAME=VALUE; repeat."),
@@ -30,7 +30,7 @@ Knobs = Annotated[
 Metrics = Annotated[list[str] | None, typer.Option("--metric", help="Default: page_load_time; repeat for more.")]
 Size = Annotated[str, typer.Option(help="Of each object of the page.")]
 Objects = Annotated[int, typer.Option(min=1, help="Objects of the page.")]
-Rounds = Annotated[int, typer.Option(help="How often each network is tried with each contestant, from 10.")]
+Rounds = Annotated[int, typer.Option(help="Rounds on each network; in each round both sides run once. At least 10.")]
 Alpha = Annotated[float, typer.Option(help="Level of significance, after correction.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the links' randomness.")]
 Engine = Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")]
@@ -64,24 +64,24 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/compare-TIME.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two contestants; exit 1 where the contender is worse by more than the gate (docs/compare.md)."""
+    """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate (docs/compare.md)."""
     from longlook.cli.show.compare import show_comparison
-    from longlook.cli.show.run import Shower
+    from longlook.cli.show.run import RunDisplay
     from longlook.compare import output
     from longlook.compare.run import Means, run_comparison
 
     for option, file in (("--junit", junit), ("--markdown", markdown)):
         _check_writable(option, file)
-    order = _order(baseline, contender, on, gate, role, peer, protocol, connection, congestion_control, knob or [],
+    spec = _spec(baseline, contender, on, gate, role, peer, protocol, connection, congestion_control, knob or [],
                    metric or ["page_load_time"], size, objects, rounds, alpha, seed)  # fmt: skip
     means = Means(engine, jobs or len(os.sched_getaffinity(0)), not no_cache, ["longlook", *sys.argv[1:]])
-    shower = Shower(as_json=as_json)
+    display = RunDisplay(as_json=as_json)
     try:
-        with shower:
-            result, judged = run_comparison(order, out or _folder("compare"), means, shower.observer())
+        with display:
+            result, judged = run_comparison(spec, out or _folder("compare"), means, display.observer())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
-    shower.conclude(result)
+    display.conclude(result)
     if junit is not None:
         junit.write_text(output.junit_xml(judged), encoding="utf-8")
     if markdown is not None:
@@ -115,24 +115,24 @@ def bisect(
     as_json: AsJson = False,
 ) -> None:
     """Find the first version that is worse than GOOD by more than the gate (docs/compare.md)."""
-    from longlook.cli.show.compare import BisectionShower
-    from longlook.cli.show.run import Shower
+    from longlook.cli.show.compare import BisectionDisplay
+    from longlook.cli.show.run import RunDisplay
     from longlook.compare.run import Means, run_bisection
 
-    order = _order(good, bad, on, gate, role, peer, protocol, connection, congestion_control, knob or [],
+    spec = _spec(good, bad, on, gate, role, peer, protocol, connection, congestion_control, knob or [],
                    metric or ["page_load_time"], size, objects, rounds, alpha, seed)  # fmt: skip
     means = Means(engine, jobs or len(os.sched_getaffinity(0)), not no_cache, ["longlook", *sys.argv[1:]])
-    steps = BisectionShower(as_json=as_json)
+    steps = BisectionDisplay(as_json=as_json)
     try:
-        with Shower(as_json=as_json) as shower:
+        with RunDisplay(as_json=as_json) as display:
             folder = out or _folder("bisect")
-            found, step = run_bisection(order, folder, means, shower.observer(), steps.tell)
+            found, step = run_bisection(spec, folder, means, display.observer(), steps.tell)
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
-    steps.conclude(found, step, order.contender.stack)
+    steps.conclude(found, step, spec.contender.stack)
 
 
-def _order(
+def _spec(
     baseline: str,
     contender: str,
     on: list[str],
@@ -149,13 +149,13 @@ def _order(
     rounds: int,
     alpha: float,
     seed: int,
-) -> "Order":
-    from longlook.compare import order as comparison
+) -> "ComparisonSpec":
+    from longlook.compare import spec as comparison
 
     roles = (*comparison.ROLES, comparison.BOTH)
     if role not in roles:
         raise InputError(f"--role {role}: there is no such role", f"allowed: {', '.join(roles)}")
-    return comparison.Order(
+    return comparison.ComparisonSpec(
         baseline=comparison.parse_side(baseline, protocol),
         contender=comparison.parse_side(contender, protocol),
         networks=comparison.parse_networks(on),

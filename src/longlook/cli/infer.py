@@ -37,9 +37,9 @@ def infer(
     """Infer state machines from traces, prove that they keep every invariant, and draw them (docs/infer.md)."""
     from longlook.cli.show import infer as present_infer
     from longlook.explain.infer.sources import VANTAGES
-    from longlook.pipeline.infer import FORMATS, Wish, compare_machines, infer_machines
+    from longlook.pipeline.infer import FORMATS, InferOptions, compare_machines, infer_machines
 
-    wish = Wish(
+    wish = InferOptions(
         tuple(traces), out, _chosen("--format", formats, FORMATS),
         tuple(_RELATIONS[name] for name in _chosen("--relations", relations, (*_RELATIONS, "none")) if name != "none"),
         _chosen("--vantage", vantage, VANTAGES)[0] if vantage else None, together, level,

@@ -102,17 +102,17 @@ def link(
     """Run a command, or a shell, behind an emulated link. What is said about it goes to standard error."""
     if ctx.invoked_subcommand is not None:
         return
-    from longlook.cli.show.link import LinkShower
+    from longlook.cli.show.link import LinkDisplay
     from longlook.core.programs import link_program
     from longlook.linktool import options
-    from longlook.linktool.run import Order
+    from longlook.linktool.run import LinkRequest
 
     named = {"rate": rate, "rtt": rtt, "queue": queue, "loss": loss, "jitter": jitter, "preset": preset}
     given = options.given_options(named, trace=trace, up=up or (), down=down or (), more=change or ())
     emulation = options.emulation(given)
     for option, path in (("--log", log), ("--json", Path(json_file) if json_file else None)):
         _check_place(option, path)
-    order = Order(
+    order = LinkRequest(
         emulation.link,
         secrets.randbits(32) if seed is None else seed,
         link_program().path,
@@ -124,7 +124,7 @@ def link(
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
     try:
-        raise typer.Exit(LinkShower(emulation, order, json_file=json_file, quiet=quiet).run())
+        raise typer.Exit(LinkDisplay(emulation, order, json_file=json_file, quiet=quiet).run())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped before the command began") from error
 

@@ -19,18 +19,18 @@ def setup(
     as_json: AsJson = False,
 ) -> None:
     """Install stacks side by side: build or fetch what is missing into the cache. Exit 3 where some could not be."""
-    from longlook.cli.show.setup import SetupShower
+    from longlook.cli.show.setup import SetupDisplay
     from longlook.provision.parallel import install_all
     from longlook.provision.setup import DEFAULT_PARTS, spelt_out
 
     wanted = spelt_out(parts or DEFAULT_PARTS)
-    shower = SetupShower(wanted, as_json=as_json)
+    display = SetupDisplay(wanted, as_json=as_json)
     try:
-        with shower:
-            results = install_all(wanted, jobs or len(os.sched_getaffinity(0)), shower.watcher(),
+        with display:
+            results = install_all(wanted, jobs or len(os.sched_getaffinity(0)), display.watcher(),
                                   here=as_json and len(wanted) == 1)  # fmt: skip
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "what is installed stays; the same command goes on") from error
-    shower.conclude(results)
+    display.conclude(results)
     if any(result.digest is None for result in results):
         raise typer.Exit(3)

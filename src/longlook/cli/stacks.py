@@ -18,7 +18,7 @@ Engine = Annotated[str, typer.Option(help="Where a trial's time comes from: virt
 Jobs = Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")]
 
 stacks_app = typer.Typer(
-    help="The contestants: their versions, and whether they do what they declare.", no_args_is_help=True
+    help="The stacks: their versions, and whether they do what they declare.", no_args_is_help=True
 )
 
 

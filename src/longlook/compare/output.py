@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from longlook.compare.gate import Answer, Case, Verdict
-from longlook.compare.order import Order
+from longlook.compare.spec import ComparisonSpec
 from longlook.report import wording
 from longlook.report.text import markdown_rows
 
@@ -19,7 +19,7 @@ _MARKS = {Answer.PASSED: "✓ passed", Answer.WORSE: "✗ worse", Answer.UNMEASU
 class Judged:
     """A comparison with its answer, and where it came from. `programs`: name@version → SHA-256."""
 
-    order: Order
+    spec: ComparisonSpec
     title: str
     verdict: Verdict
     programs: Mapping[str, str]
@@ -76,7 +76,7 @@ def markdown(judged: Judged) -> str:
         f"### {_line(judged.title)}: {outcome} a gate of {verdict.gate_pct:g} %",
         "",
         f"{len(rows) - bad} of {len(rows)} comparisons pass. + % means that the contender is better; "
-        f"{judged.order.rounds} rounds each, medians over rounds.",
+        f"{judged.spec.rounds} rounds each, medians over rounds.",
         "",
         markdown_rows(header, rows, frozenset(range(2, 7))),
     ]

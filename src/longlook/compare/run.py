@@ -8,8 +8,8 @@ from pathlib import Path
 from longlook import pipeline
 from longlook.compare.bisection import Finding, Found, first_bad
 from longlook.compare.gate import Answer, Verdict, judge_gate
-from longlook.compare.order import Order, Side, make_study
 from longlook.compare.output import Judged
+from longlook.compare.spec import ComparisonSpec, Side, make_study
 from longlook.core import registry
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.run_folder import RunFolder
@@ -29,10 +29,10 @@ class Means:
 
 
 def run_comparison(
-    order: Order, out: Path, means: Means, observer: pipeline.Observer
+    spec: ComparisonSpec, out: Path, means: Means, observer: pipeline.Observer
 ) -> tuple[pipeline.Result, Judged]:
     """Run the comparison in the folder `out`, judge it and report it."""
-    study = make_study(order)
+    study = make_study(spec)
     began_s = time.monotonic()
     result = pipeline.run_study(
         study,
@@ -46,9 +46,9 @@ def run_comparison(
     manifest = RunFolder.open(out).manifest
     programs: Mapping[str, str] = manifest["programs"]
     judged = Judged(
-        order,
+        spec,
         study.title,
-        judge_gate(result.estimates, order.gate_pct, study.analysis),
+        judge_gate(result.estimates, spec.gate_pct, study.analysis),
         programs,
         {name: _released(name) for name in programs},
         means.engine,
@@ -78,28 +78,28 @@ class Step:
 
 
 def run_bisection(
-    order: Order, out: Path, means: Means, observer: pipeline.Observer, tell: Callable[[Step], None]
+    spec: ComparisonSpec, out: Path, means: Means, observer: pipeline.Observer, tell: Callable[[Step], None]
 ) -> tuple[Found, Step]:
     """The first version after the baseline's, up to the contender's, that is worse than the baseline's; and its step.
 
     Every version is compared with the good one, so that the baseline's trials come from the cache. Raises InputError
     where the ends are no ends, LonglookError where the bad one is not worse.
     """
-    stack: Stack = registry.get("stacks", order.contender.stack)
-    versions = _between(stack, order.baseline, order.contender)
-    make_study(order)  # what is wrong with the order itself is no version's fault
+    stack: Stack = registry.get("stacks", spec.contender.stack)
+    versions = _between(stack, spec.baseline, spec.contender)
+    make_study(spec)  # what is wrong with the order itself is no version's fault
     steps: dict[str, Step] = {}
 
     def test(version: str) -> Finding:
-        side = replace(order.contender, version=version)
-        step = steps[version] = _try(replace(order, contender=side), out / version, means, observer)
+        side = replace(spec.contender, version=version)
+        step = steps[version] = _try(replace(spec, contender=side), out / version, means, observer)
         tell(step)
         return step.finding
 
-    bad = order.contender.version
+    bad = spec.contender.version
     if test(bad) is not Finding.BAD:
         raise LonglookError(
-            f"{order.contender.name} is not worse than {order.baseline.name} by more than {order.gate_pct:g} %: "
+            f"{spec.contender.name} is not worse than {spec.baseline.name} by more than {spec.gate_pct:g} %: "
             f"{steps[bad].reason}",
             "name a version that is worse, a network where it shows, a smaller --gate or more --rounds",
         )
@@ -119,14 +119,14 @@ def _between(stack: Stack, good: Side, bad: Side) -> list[str]:
     return [name for name in names[first : last + 1] if "+" not in name or name in (good.version, bad.version)]
 
 
-def _try(order: Order, out: Path, means: Means, observer: pipeline.Observer) -> Step:
-    version = order.contender.version
+def _try(spec: ComparisonSpec, out: Path, means: Means, observer: pipeline.Observer) -> Step:
+    version = spec.contender.version
     try:
-        install(order.contender.name, observer.say)
-        make_study(order)
+        install(spec.contender.name, observer.say)
+        make_study(spec)
     except (InputError, MachineError) as error:
         return Step(version, Finding.UNTESTABLE, None, error.message)
-    _, judged = run_comparison(order, out, means, observer)
+    _, judged = run_comparison(spec, out, means, observer)
     cases = judged.verdict.cases
     worse = [case for case in cases if case.answer is Answer.WORSE]
     unmeasured = [case for case in cases if case.answer is Answer.UNMEASURED]

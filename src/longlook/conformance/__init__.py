@@ -81,7 +81,7 @@ class Want:
             name="traffic",
             group="traffic",
             cross=True,
-            seat=0,
+            address_slot=0,
             start_s=0.0,
             object_bytes=None,
             protocol=self.protocol,

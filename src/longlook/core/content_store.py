@@ -31,7 +31,7 @@ class Pruned:
     kept_bytes: int
 
 
-class Entries:
+class ContentStore:
     """The entries below one folder."""
 
     def __init__(self, root: Path) -> None:
@@ -101,7 +101,7 @@ class Entries:
         return Pruned(removed, removed_bytes, kept, kept_bytes)
 
     def held(self) -> tuple[int, int]:
-        """Entries and their bytes."""
+        """ContentStore and their bytes."""
         sizes = [_size_bytes(folder) for folder in self._root.glob("??/*")]
         return len(sizes), sum(sizes)
 

@@ -6,7 +6,7 @@ from longlook.core.model import Endpoint, Flow, Scalar, Trial, Workload
 
 DATAGRAM_PROTOCOLS = ("udp",)
 """Bare datagrams: cross traffic that fetches nothing. What is neither these nor QUIC runs over the kernel's TCP."""
-MOST_SEATS = 100
+MOST_ADDRESS_SLOTS = 100
 """Pairs of addresses in the laboratory's subnet of 254."""
 DURATION = "duration_s"
 """Parameter of a workload: after that time all flows stop together; None or absent: each when it has everything."""

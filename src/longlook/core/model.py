@@ -17,7 +17,7 @@ Json = Any
 HEATMAP, TREND, MATRIX = "heatmap", "trend", "matrix"
 """Kinds of figures."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of every file in a run folder (`manifest.json` records it)."""
 
 
@@ -102,7 +102,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Arm:
-    """A contestant as the study file states it; `settings` are resolved per cell into a Trial."""
+    """One arm of a study as its file states it; `settings` are resolved for each cell into a Trial."""
 
     name: str
     label: str
@@ -234,14 +234,14 @@ class Study:
 class Flow:
     """One of several flows that share a trial's link (workload `compete`), with a client of its own.
 
-    Flows of one `seat` have a server in common; contestants have one each. The contestants' first group is the arm's
-    subject; cross traffic is no contestant.
+    Flows with the same `address_slot` share a server; every flow that is not cross traffic has a server of its own. The
+    first group of an arm that is not cross traffic is the subject, the other groups are its competitors.
     """
 
     name: str  # unique in its trial: the group's, numbered where the group has several
     group: str
     cross: bool
-    seat: int  # from 0: which pair of addresses it uses
+    address_slot: int  # from 0: which pair of addresses it uses
     start_s: float  # after the trial's own start
     object_bytes: int | None  # None: as much as comes until all stop
     protocol: str

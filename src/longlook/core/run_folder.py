@@ -24,6 +24,11 @@ FLOWS, RATES, POINTS = "flows.parquet", "rates.parquet", "envelopes.parquet"
 STATES = "states.parquet"
 """Of a run folder: times in states of every trial that captured traces; absent where none did."""
 
+READ_VERSIONS = (1, SCHEMA_VERSION)
+"""Schema versions of run folders that can be read; only folders of the current one can be continued."""
+_RENAMED = {"seat": "address_slot"}
+"""Fields of a flow in plans of schema version 1, and their present names."""
+
 FREE_BYTES_NEEDED = 200 * 1024 * 1024
 """Below this much free space no trial is started."""
 
@@ -60,9 +65,10 @@ class RunFolder:
             raise InputError(f"{path} is not a run folder (no manifest.json)", "name a folder below runs/") from error
         except ValueError as error:
             raise InputError(f"{path / 'manifest.json'}: {error}") from error
-        if manifest.get("schema_version") != SCHEMA_VERSION:
+        if manifest.get("schema_version") not in READ_VERSIONS:
+            known = " and ".join(map(str, READ_VERSIONS))
             raise InputError(
-                f"{path} has schema version {manifest.get('schema_version')}, this Longlook reads {SCHEMA_VERSION}",
+                f"{path} has schema version {manifest.get('schema_version')}, this Longlook reads {known}",
                 "use the Longlook version named in its manifest.json",
             )
         return cls(path)
@@ -97,10 +103,6 @@ class RunFolder:
         """The folder of traces that the trials' links name by their digests."""
         return self.path / "traces"
 
-    def known_traces(self) -> Mapping[str, str]:
-        """What its study's trace files held, which the cache then has too: the files may be gone."""
-        return self.study.traces
-
     @property
     def study(self) -> Study:
         """The study as it was planned."""
@@ -108,8 +110,12 @@ class RunFolder:
 
     @property
     def plan(self) -> Plan:
-        """The plan as it was made."""
-        return codec.decode(Plan, json.loads((self.path / "plan.json").read_text()))
+        """The plan as it was made, also by a Longlook of schema version 1."""
+        data = json.loads((self.path / "plan.json").read_text())
+        for trial in data["trials"]:
+            flows = trial.get("flows", [])
+            trial["flows"] = [{_RENAMED.get(key, key): value for key, value in flow.items()} for flow in flows]
+        return codec.decode(Plan, data)
 
     @property
     def manifest(self) -> dict[str, Any]:

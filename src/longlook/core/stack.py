@@ -1,4 +1,4 @@
-"""Contestants: what each stack can do, how it is installed and how its programs are called.
+"""Stacks: what each one can do, how it is installed and how its programs are called.
 
 One file per stack, each defining STACK. The agent imports these files too, inside a guest, so they import nothing
 heavy; `install` may import what it likes when it is called.
@@ -104,7 +104,7 @@ class ClientJob:
 
 @dataclass(frozen=True)
 class Stack:
-    """A contestant.
+    """A stack: one program, or a pair of programs, that can be a server, a client or both.
 
     A `session` client is started once, stays warm between trials, reads one ClientJob per line on its standard input
     and answers with the lines of adapters/CONTRACT.md, ending in `done`. Other clients get their ClientJob as a file.
@@ -127,7 +127,7 @@ class Stack:
     repeats: bool = True  # in virtual time the same trial gives the same bytes
     busy_waits: bool = False  # a program spins for time to pass: CPU costs time then, in virtual time too, inexactly
     several_connections: bool = False  # the client honours `connections` of its ClientJob
-    server_tells_state: bool = True  # it prints `connection` lines; if not, the client's word proves the state
+    server_reports_state: bool = True  # it prints `connection` lines; if not, the client's word proves the state
     system_package: str | None = None  # Debian package that `setup` installs where `installed` says no
 
     @property

@@ -1,4 +1,4 @@
-"""The result of a trial whose laboratory was lost: not the contestants' fault, so invalid, and tried again."""
+"""The result of a trial whose testbed was lost: invalid, and repeated, since no program under test is to blame."""
 
 from pathlib import Path
 

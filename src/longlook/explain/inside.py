@@ -79,12 +79,12 @@ def look_inside(timeline: Timeline, events: Events | None, span_ns: tuple[int, i
 
 
 def look_into_flows(timeline: Timeline, events: Events | None) -> dict[str, tuple[str, Inside]]:
-    """Of a trial in which several flows compete each contestant by itself: name → group, inside.
+    """Return, for a trial in which several flows compete, each flow by itself: name → group, inside.
 
     All from the first start to the last end. The queue is the link's, so only the first has it. No flows where there
     is only one.
     """
-    facts = timeline.metadata.get("contest", {"flows": []})
+    facts = timeline.metadata.get("competition", {"flows": []})
     flows = [flow for flow in facts["flows"] if not flow["cross"] and None not in (flow["began_ns"], flow["ended_ns"])]
     if len(flows) < 2:
         return {}

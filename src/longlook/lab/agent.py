@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from longlook.core import codec
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.job import Job
-from longlook.lab.leftovers import Record, open_record
 from longlook.lab.linux.isolation import mount_own, run_isolated
+from longlook.lab.stale_state import Record, open_record
 from longlook.lab.timing import Timing
 
 if TYPE_CHECKING:

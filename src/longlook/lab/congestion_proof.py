@@ -3,9 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from longlook.lab.judge import Demand
+from longlook.lab.flow_run import FlowRun
+from longlook.lab.judge import FlowKind
 from longlook.lab.linux.sockets import SocketProbe
-from longlook.lab.pair import Pair
 from longlook.lab.programs import stack_of
 from longlook.lab.topology import Side
 
@@ -16,13 +16,13 @@ PROOF_EVERY_S = 0.01
 class ControlProof:
     """Asks the kernel of both ends: whenever a server announces a connection, and often where none does so in time."""
 
-    def __init__(self, pairs: Sequence[Pair], sides: Sequence[Side]) -> None:
+    def __init__(self, pairs: Sequence[FlowRun], sides: Sequence[Side]) -> None:
         self._pairs = [pair for pair in pairs if pair.trial.congestion_control is not None]
         self._probes = [SocketProbe(side.namespace) for side in sides] if self._pairs else []
         self._silent = [
             pair
             for pair in self._pairs
-            if not stack_of(pair.trial.server).server_tells_state or pair.demand is not Demand.WHOLE
+            if not stack_of(pair.trial.server).server_reports_state or pair.kind is not FlowKind.FINITE
         ]
         self._accepted = 0
         self._seen: dict[str, set[str]] = {}
@@ -40,7 +40,7 @@ class ControlProof:
         """How soon to look again though no program says anything."""
         return PROOF_EVERY_S if self._unseen() else math.inf
 
-    def seen_of(self, pair: Pair) -> frozenset[str]:
+    def seen_of(self, pair: FlowRun) -> frozenset[str]:
         """What a flow's connections used; of a trial with one flow, what any connection did."""
         ends = self._seen if pair.flow is None else (pair.addresses.client, pair.addresses.server)
         return frozenset().union(*(self._seen.get(address, ()) for address in ends))

@@ -16,7 +16,8 @@ class Thresholds:
 
     A share alone would condemn a short transfer for one late packet, so each share has a count below which it does not
     speak, and CPU shares are read only over intervals long enough for the kernel's ticks of 10 ms. Busy CPUs do not
-    matter to a trial that needs little of them, and a contestant that keeps them busy alone is slow by its own doing.
+    matter to a trial that needs little of them, and a program that keeps them busy alone
+    is slow by its own doing.
     """
 
     late_share: float = 0.001  # of delivered packets, more than 1 ms late …

@@ -1,11 +1,11 @@
-"""Pid 1 of a guest: makes the kernel a laboratory, runs the jobs in it, and switches the machine off.
+"""Process 1 of a guest: it makes the kernel a testbed, runs the jobs in it, and switches the machine off.
 
-The working directory of the guest's kernel on the host, its box, is the one place that the guest can write to. In it
-`order.json` says what to do, and each job's folder is copied to it under the job's number as soon as it is finished.
-Everything else is the host's root, read-only under a layer in memory. Light imports only.
+The working directory of the guest's kernel on the host is the exchange directory, the one place that the guest can
+write to. `request.json` in it lists the jobs, and each job's folder is copied into it, named by the job's number, as
+soon as the job is finished. Everything else is the host's root, read-only under a layer in memory. Light imports only.
 
-`error.json` in the box says why it could not do it: `machine` and `input` errors, or a `bug` with its traceback on the
-console.
+`error.json` in the exchange directory gives the reason of a failure: a `machine` or an `input` error, or a `bug` whose
+traceback is on the console.
 """
 
 import json
@@ -24,13 +24,13 @@ from longlook.core.job import Job
 from longlook.lab.linux import system, view
 from longlook.lab.timing import BOOT_BEAT_NS, Timing
 
-ORDER, ERROR = "order.json", "error.json"
+REQUEST, ERROR = "request.json", "error.json"
 ENGINE = "virtual"
 
-_BOX_ON_HOST = Path("/proc/self/cwd")  # of the kernel, as long as the guest has mounted no /proc of its own
+_EXCHANGE_ON_HOST = Path("/proc/self/cwd")  # of the kernel, as long as the guest has mounted no /proc of its own
 _STAGE = Path("/tmp")  # noqa: S108  # of the guest: the only folder that every host has
 HOME = Path("/run/longlook")
-BOX = HOME / "box"
+EXCHANGE = HOME / "exchange"
 _SETTINGS: Mapping[str, str] = {
     "net/core/rmem_max": "16777216",  # as QUIC stacks ask for, and as doctor advises on a host
     "net/core/wmem_max": "16777216",
@@ -38,7 +38,7 @@ _SETTINGS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Order:
+class GuestRequest:
     """What a guest is to do: jobs, one after another, in an environment."""
 
     jobs: tuple[Job, ...]
@@ -52,7 +52,7 @@ def main() -> None:
     live_as_init(_run_jobs)
 
 
-def live_as_init(work: Callable[[Order], None]) -> None:
+def live_as_init(work: Callable[[GuestRequest], None]) -> None:
     """A whole life of pid 1: make the machine ready, do the work, tell what went wrong, switch off."""
     try:
         work(_enter())
@@ -70,26 +70,26 @@ def live_as_init(work: Callable[[Order], None]) -> None:
 
 def _complain(kind: str, message: str, hint: str | None) -> None:
     with suppress(OSError):  # a full disk, which the host notices by itself
-        (BOX / ERROR).write_text(json.dumps({"kind": kind, "message": message, "hint": hint}))
+        (EXCHANGE / ERROR).write_text(json.dumps({"kind": kind, "message": message, "hint": hint}))
 
 
-def _enter() -> Order:
-    order = codec.decode(Order, json.loads((_BOX_ON_HOST / ORDER).read_text()))
+def _enter() -> GuestRequest:
+    request = codec.decode(GuestRequest, json.loads((_EXCHANGE_ON_HOST / REQUEST).read_text()))
     new = _make_root()
-    view.show(order.shown, new, _STAGE)
+    view.show(request.shown, new, _STAGE)
     home = new / HOME.relative_to("/")
-    for name in ("box", "www", "tls", "scratch"):
+    for name in ("exchange", "www", "tls", "scratch"):
         (home / name).mkdir(parents=True, exist_ok=True)
-    system.mount("box", str(home / "box"), "hostfs", 0, str(_BOX_ON_HOST))
+    system.mount("exchange", str(home / "exchange"), "hostfs", 0, str(_EXCHANGE_ON_HOST))
     os.chroot(new)
     os.chdir("/")
     for name in list(os.environ):
-        if name not in order.environment:
+        if name not in request.environment:
             del os.environ[name]
-    os.environ.update(order.environment)
+    os.environ.update(request.environment)
     for key, value in _SETTINGS.items():
         Path("/proc/sys", key).write_text(value)
-    return order
+    return request
 
 
 def _make_root() -> Path:
@@ -112,20 +112,20 @@ def _make_root() -> Path:
     return new
 
 
-def _run_jobs(order: Order) -> None:
+def _run_jobs(request: GuestRequest) -> None:
     from longlook.core import registry
     from longlook.lab.laboratory import Laboratory
 
     registry.load("stacks")  # before any trial's time begins
-    timing = Timing(ENGINE, virtual=True, exact=order.exact)
+    timing = Timing(ENGINE, virtual=True, exact=request.exact)
     laboratory = Laboratory(HOME / "scratch", "guest", timing)
     timing.align(BOOT_BEAT_NS)
-    for number, job in enumerate(order.jobs):
+    for number, job in enumerate(request.jobs):
         folder = HOME / "trial"
         folder.mkdir()
         with _bound(job.content.root, HOME / "www"), _bound(str(Path(job.identity.key).parent), HOME / "tls"):
             laboratory.run(_at_home(job, folder))
-        hand_over(folder, BOX / str(number))
+        hand_over(folder, EXCHANGE / str(number))
     laboratory.close()
 
 

@@ -27,16 +27,16 @@ class Stopped(StrEnum):
     CLIENT_HUNG = "client hung"  # still running well after the time limit
 
 
-class Demand(StrEnum):
+class FlowKind(StrEnum):
     """What is asked of a flow."""
 
-    WHOLE = "whole"  # every object, as of a trial's only flow
-    ENDLESS = "endless"  # to last until all flows are stopped
+    FINITE = "finite"  # every object, as of a trial's only flow
+    BULK = "bulk"  # to last until all flows are stopped
     CROSS = "cross"  # cross traffic: not to fail
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Observations:
     """One program: what it printed, and how it ended by itself (None: it had to be stopped)."""
 
     lines: Sequence[Line] = ()
@@ -59,14 +59,14 @@ class Case:
     trial: Trial
     content: Content
     stopped: Stopped
-    client: Evidence = Evidence()
-    server: Evidence = Evidence()
-    link: Evidence = Evidence()
+    client: Observations = Observations()
+    server: Observations = Observations()
+    link: Observations = Observations()
     measure_s: float = 0.0
     session: bool = False  # the client stays and says `done` instead of ending
-    server_tells_state: bool = True  # if not, the connections that the client reports are the proof
+    server_reports_state: bool = True  # if not, the connections that the client reports are the proof
     seen_congestion_controls: frozenset[str] = field(default_factory=frozenset)  # of the kernel's sockets
-    demand: Demand = Demand.WHOLE
+    kind: FlowKind = FlowKind.FINITE
     flow: str = ""  # its name where there are several
     started: bool = True  # a flow that was to start later may never have
 
@@ -82,13 +82,13 @@ class Judgement:
 
 def judge_all(cases: Sequence[Case]) -> Judgement:
     """Of several flows the first thing that went wrong, told of the flow at fault; ok when nothing did in any."""
-    for case in sorted(cases, key=_innocence):
+    for case in sorted(cases, key=_blame_order):
         if (found := judge(case)).outcome is not Outcome.OK:
             return replace(found, reason=f"flow {case.flow}: {found.reason}") if case.flow else found
     return Judgement(Outcome.OK)
 
 
-def _innocence(case: Case) -> int:
+def _blame_order(case: Case) -> int:
     """How far from being the reason that everything stopped: another flow's end is not its own failure."""
     late = case.stopped is Stopped.SERVER_STARTED_LATE and not case.server.events("ready")
     if case.server.exit_code is not None or late:
@@ -100,7 +100,7 @@ def _innocence(case: Case) -> int:
 
 def judge(case: Case) -> Judgement:
     """The first thing that went wrong, in the order of how much it explains; ok when nothing did."""
-    if not case.started and _innocence(case) > 0:
+    if not case.started and _blame_order(case) > 0:
         return Judgement(Outcome.OK)
     for check in (_support, _link, _server, _client, _objects, _protocol, _connections, _congestion_control):
         if (found := check(case)) is not None:
@@ -108,7 +108,7 @@ def judge(case: Case) -> Judgement:
     return Judgement(Outcome.OK)
 
 
-def succeeded(client: Evidence, *, session: bool) -> bool:
+def succeeded(client: Observations, *, session: bool) -> bool:
     """Whether a client says that all its objects arrived."""
     if session:
         return any(line.get("ok") is True for line in client.events("done"))
@@ -162,10 +162,10 @@ def _client(case: Case) -> Judgement | None:
             f"the client printed something that is no JSON line: {client.junk[0]!r}",
             "standard output is for JSON lines only (adapters/CONTRACT.md)",
         )
-    if case.demand is not Demand.WHOLE and client.exit_code is None:
+    if case.kind is not FlowKind.FINITE and client.exit_code is None:
         return _unconnected(case)
     if succeeded(client, session=case.session):
-        return None if case.demand is not Demand.ENDLESS else _ended_early(case)
+        return None if case.kind is not FlowKind.BULK else _ended_early(case)
     return _failed(case)
 
 
@@ -187,8 +187,8 @@ def _failed(case: Case) -> Judgement:
 
 
 def _unconnected(case: Case) -> Judgement | None:
-    """A contestant that was stopped, as planned, must at least have had a connection."""
-    if case.demand is Demand.CROSS or case.client.events("connection") or case.server.events("connection"):
+    """A competing flow that was stopped, as planned, must at least have had a connection."""
+    if case.kind is FlowKind.CROSS or case.client.events("connection") or case.server.events("connection"):
         return None
     reason = f"it had no connection yet when all flows stopped{_link_said(case.link)}"
     return Judgement(Outcome.FAILED, reason, "see client.stderr; or let the flows run for longer")
@@ -202,7 +202,7 @@ def _ended_early(case: Case) -> Judgement:
     )
 
 
-def _link_said(link: Evidence) -> str:
+def _link_said(link: Observations) -> str:
     """What of the link explains that nothing arrived, which its ends cannot know: rules, and a way that is shut.
 
     Without numbers: one reason in all rounds, so that a report can count it.
@@ -221,7 +221,7 @@ def _link_said(link: Evidence) -> str:
 
 
 def _objects(case: Case) -> Judgement | None:
-    if case.demand is not Demand.WHOLE:
+    if case.kind is not FlowKind.FINITE:
         return None
     objects: dict[str, list[Line]] = {}
     for line in case.client.events("object"):
@@ -270,7 +270,7 @@ def _protocol(case: Case) -> Judgement | None:
 
 
 def _connections(case: Case) -> Judgement | None:
-    if case.demand is Demand.CROSS:
+    if case.kind is FlowKind.CROSS:
         return None
     measured, wanted = list(_measured_connections(case)), case.content.connections
     if len(measured) != wanted:
@@ -334,7 +334,7 @@ def _congestion_control(case: Case) -> Judgement | None:
     declared = case.trial.congestion_control
     if declared is None:
         return None
-    if case.demand is Demand.CROSS and not case.client.events("connection"):
+    if case.kind is FlowKind.CROSS and not case.client.events("connection"):
         return None  # it was not yet connected when all stopped
     lines = (*case.server.events("connection"), *case.client.events("connection"))
     said = {line.get("congestion_control") for line in lines} - {None}
@@ -356,11 +356,11 @@ def _congestion_control(case: Case) -> Judgement | None:
 
 def _witness(case: Case) -> str:
     """Who proves a connection's state. Some servers tell of connections that are over, as endless ones never are."""
-    silent = case.demand is Demand.ENDLESS and not case.server.events("connection")
-    return "server" if case.server_tells_state and not silent else "client"
+    silent = case.kind is FlowKind.BULK and not case.server.events("connection")
+    return "server" if case.server_reports_state and not silent else "client"
 
 
-def _object_errors(client: Evidence) -> str:
+def _object_errors(client: Observations) -> str:
     failed = [line for line in client.events("object") if line.get("error") is not None]
     if not failed:
         return ""
@@ -368,7 +368,7 @@ def _object_errors(client: Evidence) -> str:
     return first if len(failed) == 1 else f"{first} (and {len(failed) - 1} more)"
 
 
-def _ending(evidence: Evidence) -> str:
+def _ending(evidence: Observations) -> str:
     if evidence.exit_code is None:
         return "it said so"
     return f"exit code {evidence.exit_code}" if evidence.exit_code >= 0 else f"signal {-evidence.exit_code}"

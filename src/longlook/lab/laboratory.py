@@ -6,10 +6,10 @@ from pathlib import Path
 
 from longlook.core.job import Job
 from longlook.core.model import Run
+from longlook.lab.environment import Environment
 from longlook.lab.linux.proctable import children_of
 from longlook.lab.process import kill_stray
 from longlook.lab.session import Sessions
-from longlook.lab.surroundings import Surroundings
 from longlook.lab.timing import Timing
 from longlook.lab.topology import datapath
 from longlook.lab.trial import run_trial
@@ -20,8 +20,8 @@ class Laboratory:
 
     def __init__(self, scratch: Path, marker: str, timing: Timing) -> None:
         self._path = datapath()
-        self._surroundings = Surroundings(scratch, marker)
-        self._sessions = Sessions(self._surroundings, self._path)
+        self._environment = Environment(scratch, marker)
+        self._sessions = Sessions(self._environment, self._path)
         self._timing = timing
         self._trials = 0
 
@@ -29,7 +29,7 @@ class Laboratory:
         """Run one trial; see `run_trial`."""
         self._trials += 1
         try:
-            return run_trial(job, self._sessions, self._surroundings, self._path, self._trials, self._timing)
+            return run_trial(job, self._sessions, self._environment, self._path, self._trials, self._timing)
         finally:
             self._end_strays()
 

@@ -9,9 +9,9 @@ from longlook.core.job import Job, Program
 from longlook.core.model import Capture, Endpoint
 from longlook.core.stack import ServerJob, Stack
 from longlook.lab.clients import PlainClient
+from longlook.lab.environment import Environment
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.process import Process, start
-from longlook.lab.surroundings import Surroundings
 from longlook.lab.topology import SERVER_PORT, Side
 
 
@@ -22,7 +22,7 @@ def stack_of(end: Endpoint) -> Stack:
 
 
 def start_server(
-    job: Job, program: Program, address: str, side: Side, surroundings: Surroundings, folder: Path, name: str
+    job: Job, program: Program, address: str, side: Side, environment: Environment, folder: Path, name: str
 ) -> Process:
     """Start the server of a flow; the job's trial is as it sees it, `name` is its own ("" of a trial's only one)."""
     trial = job.trial
@@ -42,7 +42,7 @@ def start_server(
         "server",
         command.argv,
         side.namespace,
-        surroundings.environment(_told(job, "server", name), command.env),
+        environment.variables(_told(job, "server", name), command.env),
         stdout_log=folder / "server.jsonl",
         stderr_log=folder / "server.stderr",
     )
@@ -52,7 +52,7 @@ def plain_client(
     job: Job,
     program: Program,
     side: Side,
-    surroundings: Surroundings,
+    environment: Environment,
     folder: Path,
     name: str,
     quota: CpuQuota | None,
@@ -64,7 +64,7 @@ def plain_client(
         raise InputError(f"stack {stack.name} has no client that ends with its job", "see: longlook stacks list")
     job_file = folder / "client.json"
     command = stack.client_command(program, str(job_file))
-    env = surroundings.environment(_told(job, "client", name), command.env)
+    env = environment.variables(_told(job, "client", name), command.env)
     return PlainClient(command, env, side, folder, job_file, quota)
 
 

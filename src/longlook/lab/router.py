@@ -7,9 +7,9 @@ from typing import Any
 
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.job import Job
+from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop, watch
-from longlook.lab.surroundings import Surroundings
 from longlook.lab.topology import Side
 from longlook.network.config import linger_of, link_text
 
@@ -26,7 +26,7 @@ class Router:
         namespace: Namespace,
         client: Side,
         server: Side,
-        surroundings: Surroundings,
+        environment: Environment,
         options: Sequence[str] = (),
     ) -> None:
         folder = Path(job.folder)
@@ -38,7 +38,7 @@ class Router:
             namespace,
             client,
             server,
-            surroundings.environment({}, {}),
+            environment.variables({}, {}),
             folder,
         )
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from longlook.core.job import Identity, Program
 from longlook.core.model import Capture
 from longlook.core.stack import Stack
+from longlook.lab.environment import Environment
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop
-from longlook.lab.surroundings import Surroundings
 from longlook.lab.topology import CLIENT, Side
 
 
@@ -39,8 +39,8 @@ class Sessions:
     That is stack, program, identity, what it is to keep, and the share of a CPU.
     """
 
-    def __init__(self, surroundings: Surroundings, path: str) -> None:
-        self._surroundings = surroundings
+    def __init__(self, environment: Environment, path: str) -> None:
+        self._environment = environment
         self._path = path
         self._open: dict[Key, Session] = {}
         self._started = 0
@@ -88,7 +88,7 @@ class Sessions:
         if stack.session_command is None:
             raise ValueError(f"{stack.name} has no session client")
         self._started += 1
-        folder = self._surroundings.scratch / f"session-{self._started}"
+        folder = self._environment.scratch / f"session-{self._started}"
         folder.mkdir()
         keys = folder / "keys.log" if capture.keylog else None
         netlogs, qlogs = folder / "netlog", folder / "qlog"
@@ -100,9 +100,7 @@ class Sessions:
         command = stack.session_command(program, identity)
         with ExitStack() as undo:
             quota = (
-                None
-                if cpu_share is None
-                else CpuQuota(self._surroundings.marker, f"session-{self._started}", cpu_share)
+                None if cpu_share is None else CpuQuota(self._environment.marker, f"session-{self._started}", cpu_share)
             )
             if quota is not None:
                 undo.callback(quota.close)
@@ -113,7 +111,7 @@ class Sessions:
                     "client",
                     command.argv,
                     side.namespace,
-                    self._surroundings.environment(own, command.env),
+                    self._environment.variables(own, command.env),
                     stdout_log=None,
                     stderr_log=folder / "stderr",
                     with_stdin=True,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from longlook.core.job import Program
+from longlook.lab.environment import Environment
 from longlook.lab.process import Process, start, stop
-from longlook.lab.surroundings import Surroundings
 from longlook.lab.topology import Side
 
 FOLDER = "tcp"
@@ -19,7 +19,7 @@ class TcpRecorder:
     """A running recorder of both ends. `tcp/client.tcptrace` and `tcp/server.tcptrace` are whole after `finish`."""
 
     def __init__(
-        self, program: Program, port: int, client: Side, server: Side, surroundings: Surroundings, folder: Path
+        self, program: Program, port: int, client: Side, server: Side, environment: Environment, folder: Path
     ) -> None:
         place = folder / FOLDER
         place.mkdir()
@@ -32,7 +32,7 @@ class TcpRecorder:
             "tracer",
             argv,
             server.namespace,
-            surroundings.environment({}, {}),
+            environment.variables({}, {}),
             stdout_log=place / "recorder.jsonl",
             stderr_log=place / "recorder.stderr",
             inherit=descriptors,

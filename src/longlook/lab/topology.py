@@ -55,10 +55,10 @@ class Addresses:
     server: str
 
 
-def addresses_of(seat: int) -> Addresses:
+def addresses_of(address_slot: int) -> Addresses:
     """Of competing flows each has a pair of its own, odd and even, so that routes can tell them apart."""
     network = SUBNET.rpartition(".")[0]
-    return Addresses(f"{network}.{2 * seat + 1}", f"{network}.{2 * seat + 2}")
+    return Addresses(f"{network}.{2 * address_slot + 1}", f"{network}.{2 * address_slot + 2}")
 
 
 _CLIENT_MAC, _SERVER_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"

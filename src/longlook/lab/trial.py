@@ -13,13 +13,13 @@ from longlook.core.model import Outcome, Run
 from longlook.lab import artefacts, guard
 from longlook.lab.congestion_proof import ControlProof
 from longlook.lab.counters import Reading, out_of_memory_kills, take_reading
+from longlook.lab.environment import Environment
+from longlook.lab.flow_run import FlowRun, FlowSchedule
 from longlook.lab.judge import Case, Judgement, Stopped, judge_all
-from longlook.lab.pair import Conduct, Pair
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
-from longlook.lab.rig import Remains, Rig
 from longlook.lab.session import Sessions
-from longlook.lab.surroundings import Surroundings
+from longlook.lab.testbed import Teardown, Testbed
 from longlook.lab.timing import Timing
 
 GRACE_S = 1.0
@@ -35,10 +35,10 @@ class _Measurement:
     duration_s: float
     before: Reading
     after: Reading
-    congestion_controls: tuple[frozenset[str], ...]  # as the kernel said, of the rig's pairs in their order
+    congestion_controls: tuple[frozenset[str], ...]  # as the kernel said, of the testbed's flow_runs in their order
 
 
-def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: str, serial: int, timing: Timing) -> Run:
+def run_trial(job: Job, sessions: Sessions, environment: Environment, path: str, serial: int, timing: Timing) -> Run:
     """Run one job; its folder is complete afterwards and nothing of it runs any more, but for a warm client.
 
     MachineError or InputError where nothing can be measured here; every other failure is an outcome.
@@ -48,15 +48,15 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
     started_unix_ns, began = time.time_ns(), time.monotonic()
     killed = out_of_memory_kills()
     artefacts.write_json(folder / "trial.json", job.trial)
-    with Rig(job, sessions, surroundings, path, serial, timing) as rig:
-        late = rig.await_ready()
+    with Testbed(job, sessions, environment, path, serial, timing) as testbed:
+        late = testbed.await_ready()
         setup_s = time.monotonic() - began
-        measured = _measure(rig, job, late, timing)
+        measured = _measure(testbed, job, late, timing)
         ended = time.monotonic()
-        remains = rig.take_down(trusted=measured.stopped is Stopped.CLIENT_ENDED)
-    own_cpu_s = sum(remains.cpu_s.values()) / (os.cpu_count() or 1)
-    observed = guard.observe(measured.before, measured.after, remains.summary, own_cpu_s) | remains.throttling
-    judgement = _judge(rig, job, measured, remains, observed)
+        teardown = testbed.take_down(trusted=measured.stopped is Stopped.CLIENT_ENDED)
+    own_cpu_s = sum(teardown.cpu_s.values()) / (os.cpu_count() or 1)
+    observed = guard.observe(measured.before, measured.after, teardown.summary, own_cpu_s) | teardown.throttling
+    judgement = _judge(testbed, job, measured, teardown, observed)
     if judgement.outcome is not Outcome.OK:
         artefacts.raise_if_full(folder)
         if out_of_memory_kills() > killed:
@@ -76,81 +76,83 @@ def run_trial(job: Job, sessions: Sessions, surroundings: Surroundings, path: st
         teardown_s=time.monotonic() - ended,
         programs={role: program.digest for role, program in job.programs.items()},
         artefacts=artefacts.digests(folder),
-        cpu_s={} if timing.virtual else remains.cpu_s,  # a guest's CPUs cost no time, so it cannot count it
-        collectors=remains.collectors,
-        link={name: remains.summary[name] for name in ("up", "down") if name in remains.summary},
+        cpu_s={} if timing.virtual else teardown.cpu_s,  # a guest's CPUs cost no time, so it cannot count it
+        collectors=teardown.collectors,
+        link={name: teardown.summary[name] for name in ("up", "down") if name in teardown.summary},
         guard=observed,
     )
     artefacts.seal(folder, run)
     return run
 
 
-def _measure(rig: Rig, job: Job, late: Stopped | None, timing: Timing) -> _Measurement:
-    sides = (rig.client_side, rig.server_side)
+def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -> _Measurement:
+    sides = (testbed.client_side, testbed.server_side)
     before = take_reading(sides)
     if late is not None:
-        return _Measurement(late, 0.0, before, take_reading(sides), (frozenset(),) * len(rig.pairs))
-    running = rig.processes()
+        return _Measurement(late, 0.0, before, take_reading(sides), (frozenset(),) * len(testbed.flow_runs))
+    running = testbed.processes()
 
-    def begin(pair: Pair) -> None:
-        rig.begin(pair)
-        if pair.client.process is not None and pair.client.process not in running:
-            running.append(pair.client.process)
+    def begin(flow_run: FlowRun) -> None:
+        testbed.begin(flow_run)
+        if flow_run.client.process is not None and flow_run.client.process not in running:
+            running.append(flow_run.client.process)
 
-    conduct = Conduct(rig.pairs, stop_after_s(job.trial.workload), begin)
-    with closing(ControlProof(rig.pairs, sides)) as proof:
+    schedule = FlowSchedule(testbed.flow_runs, stop_after_s(job.trial.workload), begin)
+    with closing(ControlProof(testbed.flow_runs, sides)) as proof:
 
         def over() -> bool:
             proof.look()
-            ended = rig.lost_server() is not None or rig.router.process.exit is not None
-            return conduct.over() or ended
+            ended = testbed.lost_server() is not None or testbed.router.process.exit is not None
+            return schedule.over() or ended
 
         timing.align()
         began = time.monotonic()
-        conduct.begin()
-        in_time = watch(running, over, job.trial.timeout_s + GRACE_S, lambda: min(proof.every_s(), conduct.next_s()))
+        schedule.begin()
+        in_time = watch(running, over, job.trial.timeout_s + GRACE_S, lambda: min(proof.every_s(), schedule.next_s()))
         duration_s = time.monotonic() - began
-        seen = tuple(proof.seen_of(pair) for pair in rig.pairs)
-    if not all(pair.in_order() for pair in rig.pairs):
-        watch(running, lambda: rig.lost_server() is not None, DYING_S)
-    return _Measurement(_why(rig, in_time=in_time), duration_s, before, take_reading(sides), seen)
+        seen = tuple(proof.seen_of(flow_run) for flow_run in testbed.flow_runs)
+    if not all(flow_run.in_order() for flow_run in testbed.flow_runs):
+        watch(running, lambda: testbed.lost_server() is not None, DYING_S)
+    return _Measurement(_why(testbed, in_time=in_time), duration_s, before, take_reading(sides), seen)
 
 
-def _why(rig: Rig, *, in_time: bool) -> Stopped:
-    if rig.router.process.exit is not None:
+def _why(testbed: Testbed, *, in_time: bool) -> Stopped:
+    if testbed.router.process.exit is not None:
         return Stopped.LINK_ENDED
-    if rig.lost_server() is not None:
+    if testbed.lost_server() is not None:
         return Stopped.SERVER_ENDED
     return Stopped.CLIENT_ENDED if in_time else Stopped.CLIENT_HUNG
 
 
-def _judge(rig: Rig, job: Job, measured: _Measurement, remains: Remains, observed: Mapping[str, float]) -> Judgement:
+def _judge(
+    testbed: Testbed, job: Job, measured: _Measurement, teardown: Teardown, observed: Mapping[str, float]
+) -> Judgement:
     cases = [
         Case(
-            trial=pair.trial,
-            content=pair.content(job),
+            trial=flow_run.trial,
+            content=flow_run.content(job),
             stopped=measured.stopped,
             client=client,
             server=server,
-            link=remains.link,
-            measure_s=measured.duration_s if pair.flow is None else pair.lasted_s,
-            session=pair.client.session,
-            server_tells_state=stack_of(pair.trial.server).server_tells_state,
+            link=teardown.link,
+            measure_s=measured.duration_s if flow_run.flow is None else flow_run.lasted_s,
+            session=flow_run.client.session,
+            server_reports_state=stack_of(flow_run.trial.server).server_reports_state,
             seen_congestion_controls=seen,
-            demand=pair.demand,
-            flow=pair.name,
-            started=pair.flow is None or pair.began_unix_ns is not None,
+            kind=flow_run.kind,
+            flow=flow_run.name,
+            started=flow_run.flow is None or flow_run.began_unix_ns is not None,
         )
-        for pair, client, server, seen in zip(
-            rig.pairs, remains.clients, remains.servers, measured.congestion_controls, strict=True
+        for flow_run, client, server, seen in zip(
+            testbed.flow_runs, teardown.clients, teardown.servers, measured.congestion_controls, strict=True
         )
     ]
     judgement = judge_all(cases)
     if judgement.outcome is not Outcome.OK:
         return judgement
-    if not remains.summary:
+    if not teardown.summary:
         return Judgement(
-            Outcome.INVALID, f"the link emulator left no summary: {remains.link.errors()}", "see link.stderr"
+            Outcome.INVALID, f"the link emulator left no summary: {teardown.link.errors()}", "see link.stderr"
         )
     found = guard.findings(observed, guard.limits(limited_client=job.trial.client_cpu_share is not None))
     if found:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from longlook.core import paths
 from longlook.core.errors import MachineError
-from longlook.lab.leftovers import boot_id, is_same_process, start_ticks
+from longlook.lab.stale_state import boot_id, is_same_process, start_ticks
 from longlook.linktool.processes import kill_all, network_of
 
 _PREFIX = "longlook-link-"

@@ -18,9 +18,9 @@ from longlook.lab.topology import SERVER, Side, datapath
 from longlook.linktool import rootless
 from longlook.linktool.addresses import TAKEN_BY_OUTER_LINKS, ends_of, free_subnet, outer_subnets
 from longlook.linktool.command import start_command, start_server, wait_until_listening
-from longlook.linktool.guardian import Guardian
 from longlook.linktool.outside import Outside, client_end, lead_out
 from longlook.linktool.processes import end_all
+from longlook.linktool.reaper import Reaper
 from longlook.linktool.record import MARKER, LinkRecord, open_record
 from longlook.linktool.resolver import working_configuration
 from longlook.linktool.watch import Signals, Watch
@@ -41,7 +41,7 @@ _GRACE_S = 3.0  # for programs that have been told to end
 
 
 @dataclass(frozen=True)
-class Order:
+class LinkRequest:
     """What to run. `server`: a command line for the far side; `isolated`: no way out; `log`: where to keep packets."""
 
     link: Link
@@ -73,7 +73,7 @@ class Opened:
     notes: tuple[str, ...]
 
 
-def run_link(order: Order, opened: Callable[[Opened], None], take_log: Callable[[bytes], None]) -> Ended:
+def run_link(request: LinkRequest, opened: Callable[[Opened], None], take_log: Callable[[bytes], None]) -> Ended:
     """Run a command behind a link. `opened` is called before it starts; `take_log` gets the packet log in pieces.
 
     LonglookError where the link or the command cannot be started; InterruptedByUserError's signals while it is being
@@ -81,33 +81,33 @@ def run_link(order: Order, opened: Callable[[Opened], None], take_log: Callable[
     """
     with ExitStack() as undo:
         last = undo.enter_context(ExitStack())
-        host = _become_able(order, undo)
+        host = _become_able(request, undo)
         record = open_record()
         undo.callback(record.release)
         if user_network := host.network:
             record.note_helper(user_network)
         router = undo.enter_context(Namespace())
         far: Side
-        if order.isolated:
+        if request.isolated:
             client, far = _isolated_sides(router, undo)
             outside = None
         else:
             outside = undo.enter_context(Outside(record, router, datapath(), host.address))
             client, far = outside.client, outside.outer
-        inside = [client.namespace, *([far.namespace] if order.isolated else [])]
+        inside = [client.namespace, *([far.namespace] if request.isolated else [])]
         record.inside = tuple(_number(namespace) for namespace in inside)
         record.write()
-        last.callback(Guardian(record, [namespace.descriptor for namespace in inside]).dismiss)
-        watch = undo.enter_context(_start_router(order, record, router, client, far, take_log))
+        last.callback(Reaper(record, [namespace.descriptor for namespace in inside]).dismiss)
+        watch = undo.enter_context(_start_router(request, record, router, client, far, take_log))
         watch.wait_until_ready()
         if outside is not None:
             outside.open_ways()
         notes = [*host.notes, *(outside.notes if outside is not None else [])]
-        resolver, remark = (None, "") if order.isolated else working_configuration()
+        resolver, remark = (None, "") if request.isolated else working_configuration()
         notes += [remark] if remark else []
-        what = _SERVER if order.isolated else _EVERY_SERVER if host.network else _SERVERS
+        what = _SERVER if request.isolated else _EVERY_SERVER if host.network else _SERVERS
         opened(Opened(client.end.address, far.end.address, what, tuple(notes)))
-        return _run_command(order, record, client, far, watch, resolver, undo)
+        return _run_command(request, record, client, far, watch, resolver, undo)
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ class _Host:
     notes: tuple[str, ...] = ()
 
 
-def _become_able(order: Order, undo: ExitStack) -> _Host:
+def _become_able(request: LinkRequest, undo: ExitStack) -> _Host:
     if rootless.may_change_network():
         return _Host()
-    if order.isolated:
+    if request.isolated:
         rootless.enter_own_namespaces()
         return _Host()
     network = rootless.UserNetwork()
@@ -145,27 +145,38 @@ def _isolated_sides(router: Namespace, undo: ExitStack) -> tuple[Side, Side]:
 
 
 def _start_router(
-    order: Order, record: LinkRecord, router: Namespace, client: Side, far: Side, take_log: Callable[[bytes], None]
+    request: LinkRequest,
+    record: LinkRecord,
+    router: Namespace,
+    client: Side,
+    far: Side,
+    take_log: Callable[[bytes], None],
 ) -> Watch:
     config = record.folder / "link.json"
-    config.write_text(link_text(order.link, order.seed, _LINGER_NS))
+    config.write_text(link_text(request.link, request.seed, _LINGER_NS))
     pipe = -1
-    log = order.log.absolute() if order.log else record.folder / "log"
-    if order.log is None:
+    log = request.log.absolute() if request.log else record.folder / "log"
+    if request.log is None:
         os.mkfifo(log)
         pipe = os.open(log, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    argv = [order.program, "run", "--config", str(config), "--log", str(log)]
+    argv = [request.program, "run", "--config", str(config), "--log", str(log)]
     process = launch(argv, router, client, far, dict(os.environ), record.folder)
     record.note_helper(process.pid)
     return Watch(process, pipe, take_log)
 
 
 def _run_command(
-    order: Order, record: LinkRecord, client: Side, far: Side, watch: Watch, resolver: Path | None, undo: ExitStack
+    request: LinkRequest,
+    record: LinkRecord,
+    client: Side,
+    far: Side,
+    watch: Watch,
+    resolver: Path | None,
+    undo: ExitStack,
 ) -> Ended:
-    env = {**os.environ, **_addresses(order, record, client, far)}
-    if order.server is not None:
-        server = start_server(order.server, far.namespace, env)
+    env = {**os.environ, **_addresses(request, record, client, far)}
+    if request.server is not None:
+        server = start_server(request.server, far.namespace, env)
         undo.callback(server.wait)
         undo.callback(end_all, _number(far.namespace), _grace_s())
         wait_until_listening(server)
@@ -173,7 +184,7 @@ def _run_command(
     ended = Ended()
     with Signals() as signals:
         began = time.monotonic()
-        command = start_command(order.command, client.namespace, env, resolver)
+        command = start_command(request.command, client.namespace, env, resolver)
         watch.command(command, signals)
         if not watch.command_ended:
             end_all(inside, _grace_s())
@@ -196,11 +207,11 @@ def _number(namespace: Namespace) -> int:
     return os.fstat(namespace.descriptor).st_ino
 
 
-def _addresses(order: Order, record: LinkRecord, client: Side, far: Side) -> dict[str, str]:
+def _addresses(request: LinkRequest, record: LinkRecord, client: Side, far: Side) -> dict[str, str]:
     taken = [*outer_subnets(), IPv4Network(client.end.subnet)]
     return {
         MARKER: record.marker,
         CLIENT_ADDRESS: client.end.address,
-        SERVER_ADDRESS if order.isolated else OUTSIDE_ADDRESS: far.end.address,
+        SERVER_ADDRESS if request.isolated else OUTSIDE_ADDRESS: far.end.address,
         TAKEN_BY_OUTER_LINKS: ",".join(map(str, taken)),
     }

@@ -4,16 +4,16 @@ import numpy as np
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.timeline.competition import Contest
+from longlook.timeline.competition import Competition
 from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
     """% of the competitors' packets that the link dropped; None without any."""
-    contest = Contest.of(timeline)
-    if contest is None or (shares := contest.lost_shares()) is None or not contest.competitors:
+    competition = Competition.of(timeline)
+    if competition is None or (shares := competition.lost_shares()) is None or not competition.competitors:
         return None
-    mean = float(np.mean(shares[contest.competitors]))
+    mean = float(np.mean(shares[competition.competitors]))
     return None if np.isnan(mean) else 100 * mean
 
 
@@ -24,6 +24,6 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(Kind.PACKET_DROPPED,),
     measure=measure,
-    summary="Share of packets towards the clients of all contestants but the arm's first group that the link "
+    summary="Share of packets towards the clients of all competing flows but the arm's first group that the link "
     "dropped, mean of their flows, while all were at it.",
 )

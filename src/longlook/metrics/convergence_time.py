@@ -1,10 +1,10 @@
-"""How long it took until the contestants had equal parts."""
+"""How long it took until the competing flows had equal parts."""
 
 import numpy as np
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.timeline.competition import Contest
+from longlook.timeline.competition import Competition
 from longlook.timeline.timeline import Kind, Timeline
 
 DELTA = 0.2
@@ -14,12 +14,12 @@ WINDOW_S, STEP_S = 5.0, 0.5
 
 
 def measure(timeline: Timeline) -> float | None:
-    """s from the last start until every contestant has at least (1-δ)/n of what all get; None if never."""
-    contest = Contest.of(timeline)
-    if contest is None or contest.window_ns is None or len(contest.contestants) < 2:
+    """s from the last start until every competing flow has at least (1-δ)/n of what all get; None if never."""
+    competition = Competition.of(timeline)
+    if competition is None or competition.window_ns is None or len(competition.competing) < 2:
         return None
-    begin_ns = max(contest.lanes[index].began_ns for index in contest.contestants)
-    rates = contest.series_bps(STEP_S, begin_ns, contest.window_ns[1])[contest.contestants]
+    begin_ns = max(competition.flows[index].began_ns for index in competition.competing)
+    rates = competition.series_bps(STEP_S, begin_ns, competition.window_ns[1])[competition.competing]
     width = round(WINDOW_S / STEP_S)
     if rates.shape[1] < width:
         return None
@@ -37,7 +37,7 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="Time from the last contestant's start to the first 5 s in which every contestant got at least "
+    summary="Time from the last competing flow's start to the first 5 s in which every competing flow got at least "
     "(1-δ)/n of what all got, δ = 0.2: the δ-fair convergence time of Bansal et al. (SIGCOMM 2001), for n "
     "flows. None where that never came.",
 )

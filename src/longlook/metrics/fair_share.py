@@ -4,17 +4,17 @@ import numpy as np
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.timeline.competition import Contest
+from longlook.timeline.competition import Competition
 from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
     """% of the max-min fair share that the subject's flows got on average."""
-    contest = Contest.of(timeline)
-    if contest is None or contest.rates_bps is None:
+    competition = Competition.of(timeline)
+    if competition is None or competition.rates_bps is None:
         return None
-    fair_bps = contest.fair_bps()
-    return 100 * float(np.mean(contest.rates_bps[contest.subject])) / fair_bps if fair_bps else None
+    fair_bps = competition.fair_bps()
+    return 100 * float(np.mean(competition.rates_bps[competition.subject])) / fair_bps if fair_bps else None
 
 
 METRIC = Metric(
@@ -24,7 +24,7 @@ METRIC = Metric(
     better=Better.HIGHER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="Mean rate of the flows of the arm's first group, in % of a contestant's max-min fair share of the "
+    summary="Mean rate of the flows of the arm's first group, in % of one flow's max-min fair share of the "
     "link: 100 is fair, and below 100 somebody else had the rest, or nobody (Philip et al., Prudentia, "
     "SIGCOMM 2024). None where the link's rate is random.",
 )

@@ -1,21 +1,21 @@
-"""Which part of what the contestants got together went to the arm's first group."""
+"""Which part of what the competing flows got together went to the arm's first group."""
 
 import numpy as np
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.timeline.competition import Contest
+from longlook.timeline.competition import Competition
 from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
     """Share in % of IP bytes, of all flows of the subject together."""
-    contest = Contest.of(timeline)
-    if contest is None or contest.rates_bps is None:
+    competition = Competition.of(timeline)
+    if competition is None or competition.rates_bps is None:
         return None
-    rates = contest.rates_bps
-    total = float(np.sum(rates[contest.contestants]))
-    return 100 * float(np.sum(rates[contest.subject])) / total if total > 0 else None
+    rates = competition.rates_bps
+    total = float(np.sum(rates[competition.competing]))
+    return 100 * float(np.sum(rates[competition.subject])) / total if total > 0 else None
 
 
 METRIC = Metric(
@@ -26,6 +26,6 @@ METRIC = Metric(
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
     summary="IP bytes that left the link towards the clients of the arm's first group of flows, in % of all "
-    "contestants', while all were at it (the paper's table 4 and Corbel et al. 2019 report such shares). "
+    "competing flows', while all were at it (the paper's table 4 and Corbel et al. 2019 report such shares). "
     "More is better for the subject alone.",
 )

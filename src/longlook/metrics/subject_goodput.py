@@ -4,16 +4,16 @@ import numpy as np
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.timeline.competition import Contest
+from longlook.timeline.competition import Competition
 from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
     """Mbit/s of new payload, the mean of the subject's flows."""
-    contest = Contest.of(timeline)
-    if contest is None or contest.goodputs_bps is None:
+    competition = Competition.of(timeline)
+    if competition is None or competition.goodputs_bps is None:
         return None
-    return float(np.mean(contest.goodputs_bps[contest.subject])) / 1e6
+    return float(np.mean(competition.goodputs_bps[competition.subject])) / 1e6
 
 
 METRIC = Metric(
@@ -24,6 +24,6 @@ METRIC = Metric(
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
     summary="New payload that left the link towards the clients of the arm's first group of flows, mean of its "
-    "flows, while all contestants were at it. Against an arm where it is alone, the effect is the harm "
+    "flows, while all flows competed. Against an arm where it is alone, the effect is the harm "
     "that the others do to it (Ware et al., HotNets 2019).",
 )

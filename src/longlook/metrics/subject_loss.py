@@ -4,16 +4,16 @@ import numpy as np
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.timeline.competition import Contest
+from longlook.timeline.competition import Competition
 from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
     """% of the subject's packets that the link dropped."""
-    contest = Contest.of(timeline)
-    if contest is None or (shares := contest.lost_shares()) is None:
+    competition = Competition.of(timeline)
+    if competition is None or (shares := competition.lost_shares()) is None:
         return None
-    mean = float(np.mean(shares[contest.subject]))
+    mean = float(np.mean(shares[competition.subject]))
     return None if np.isnan(mean) else 100 * mean
 
 
@@ -25,5 +25,5 @@ METRIC = Metric(
     needs=(Kind.PACKET_DROPPED,),
     measure=measure,
     summary="Share of packets towards the clients of the arm's first group of flows that the link dropped, mean "
-    "of its flows, while all contestants were at it.",
+    "of its flows, while all flows competed.",
 )

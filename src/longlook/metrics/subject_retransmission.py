@@ -2,14 +2,14 @@
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.timeline.competition import Contest
+from longlook.timeline.competition import Competition
 from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
     """% of the subject's payload that reached the link a second time; None without a TCP flow."""
-    contest = Contest.of(timeline)
-    return None if contest is None else contest.repeated_pct(contest.subject)
+    competition = Competition.of(timeline)
+    return None if competition is None else competition.repeated_pct(competition.subject)
 
 
 METRIC = Metric(
@@ -20,5 +20,5 @@ METRIC = Metric(
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
     summary="Share of the payload of the arm's first group that reached the link and had done so before, mean of its "
-    "TCP flows, while all contestants were at it. TCP alone: QUIC repeats data in packets with new numbers.",
+    "TCP flows, while all flows competed. TCP alone: QUIC repeats data in packets with new numbers.",
 )

@@ -4,17 +4,17 @@ import numpy as np
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.timeline.competition import Contest
+from longlook.timeline.competition import Competition
 from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
     """% of the link's capacity."""
-    contest = Contest.of(timeline)
-    if contest is None or contest.rates_bps is None:
+    competition = Competition.of(timeline)
+    if competition is None or competition.rates_bps is None:
         return None
-    capacity_bps = contest.capacity_bps()
-    return 100 * float(np.sum(contest.rates_bps)) / capacity_bps if capacity_bps else None
+    capacity_bps = competition.capacity_bps()
+    return 100 * float(np.sum(competition.rates_bps)) / capacity_bps if capacity_bps else None
 
 
 METRIC = Metric(
@@ -25,5 +25,5 @@ METRIC = Metric(
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
     summary="IP bytes of all flows, cross traffic too, that left the link towards the clients, in % of what it "
-    "could carry while all contestants were at it. None where the link's rate is random.",
+    "could carry while all flows competed. None where the link's rate is random.",
 )

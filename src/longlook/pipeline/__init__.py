@@ -11,16 +11,16 @@ from typing import Any
 
 import pandas as pd
 
+from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.analysis.claims.judge import judge
 from longlook.analysis.fingerprint import Fingerprint, fingerprint
 from longlook.analysis.measure import Measured, measure_all
 from longlook.analysis.samples import samples_table
-from longlook.analysis.shortage import name_shortages
 from longlook.analysis.stats import arm_levels, estimate, estimates_table
 from longlook.calibration.virtual import certificate
 from longlook.core import codec
 from longlook.core.errors import InputError
-from longlook.core.model import ClaimResult, Estimate, Outcome, Plan, Study, Trial
+from longlook.core.model import SCHEMA_VERSION, ClaimResult, Estimate, Outcome, Plan, Study, Trial
 from longlook.core.programs import link_program, trace_program
 from longlook.core.run_folder import FLOWS, POINTS, RATES, STATES, RunFolder, write_json
 from longlook.engines import Engine
@@ -154,7 +154,7 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
     samples.to_parquet(folder.path / "samples.parquet", index=False)
     _write_tables(folder, measured)
     attempts = [(entry.trial, entry.run) for entry in measured]
-    estimates = name_shortages(estimate(samples, study), study, attempts, folder.manifest["engine"])
+    estimates = attribute_bottlenecks(estimate(samples, study), study, attempts, folder.manifest["engine"])
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
     claims = judge(study.claims, estimates, study, arm_levels(samples, study))
     write_json(folder.path / "claims.json", codec.encode(claims))
@@ -225,6 +225,11 @@ def _note_calibration(folder: RunFolder, provisions: Provisions, setting: Mappin
 
 def _reopen(out: Path, plan: Plan) -> RunFolder:
     folder = RunFolder.open(out)
+    if folder.manifest["schema_version"] != SCHEMA_VERSION:
+        raise InputError(
+            f"{out} was begun by an earlier Longlook, whose runs can be read and not continued",
+            f"longlook report {out} analyses what it has; for the rest start anew without --resume",
+        )
     planned = folder.manifest["plan_hash"]
     if planned != plan.hash:
         raise InputError(

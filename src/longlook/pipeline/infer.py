@@ -18,7 +18,7 @@ FORMATS = ("svg", "dot", "json")
 
 
 @dataclass(frozen=True)
-class Wish:
+class InferOptions:
     """What is to be inferred how, and written where."""
 
     names: tuple[str, ...]
@@ -50,12 +50,12 @@ class Compared:
     files: tuple[Path, ...]
 
 
-def infer_machines(wish: Wish) -> list[Inferred]:
+def infer_machines(wish: InferOptions) -> list[Inferred]:
     """One machine for each set of traces, proven and written."""
     return [_inferred(one, wish) for one in read_sets(wish.names, wish.vantage, together=wish.together)]
 
 
-def compare_machines(wish: Wish) -> Compared:
+def compare_machines(wish: InferOptions) -> Compared:
     """Two machines and their difference, written: of two names, or of the two arms of one run folder."""
     if len(wish.names) == 1:
         sets = read_sets(wish.names, wish.vantage)
@@ -75,7 +75,7 @@ def compare_machines(wish: Wish) -> Compared:
     return Compared(a, b, difference, _write(wish, f"diff-{title}", texts))
 
 
-def _inferred(traces: TraceSet, wish: Wish) -> Inferred:
+def _inferred(traces: TraceSet, wish: InferOptions) -> Inferred:
     if traces.machine is not None:
         machine = traces.machine
     else:
@@ -88,7 +88,7 @@ def _inferred(traces: TraceSet, wish: Wish) -> Inferred:
     return Inferred(traces.title, machine, _write(wish, traces.title, texts), traces.warnings)
 
 
-def _write(wish: Wish, title: str, texts: dict[str, Callable[[], str]]) -> tuple[Path, ...]:
+def _write(wish: InferOptions, title: str, texts: dict[str, Callable[[], str]]) -> tuple[Path, ...]:
     name = re.sub(r"[^\w.@+-]+", "-", title).strip("-.")[:100] or "machine"
     files = []
     try:

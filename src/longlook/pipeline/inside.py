@@ -106,7 +106,7 @@ def _read(trial: Path) -> tuple[Timeline, Events | None]:
 
 @dataclass(frozen=True)
 class _Flows:
-    """Contestants instead of the arms that they belong to, by names that say both."""
+    """Competing flows instead of the arms that they belong to, by names that say both."""
 
     arms: frozenset[str]
     inside: Mapping[str, Inside]

@@ -13,7 +13,7 @@ from longlook.report.facts import slug
 from longlook.report.flows.medians import make_matrix
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares, metrics_by_arm
-from longlook.report.page import Contest, contrast_anchors, make_section, render
+from longlook.report.page import CompetingFlows, contrast_anchors, make_section, render
 from longlook.report.tables import write_tables
 from longlook.report.trend import make_trends
 
@@ -48,7 +48,7 @@ def write_report(report_dir: Path, content: ReportContent) -> Path:
     ]
     tables = [path.relative_to(report_dir) for path in write_tables(report_dir / "tables", content)]
     index = report_dir / "index.html"
-    contest = Contest(shares, matrix, flows)
-    page = render(content, trends, contest, sections, {"figures": figures, "tables": tables})
+    competition = CompetingFlows(shares, matrix, flows)
+    page = render(content, trends, competition, sections, {"figures": figures, "tables": tables})
     index.write_text(page, encoding="utf-8")
     return index

@@ -62,7 +62,7 @@ def contrast_anchors(study: Study) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Contest:
+class CompetingFlows:
     """What the page says beside contrasts of arms and flows that compete; empty where there is nothing."""
 
     shares: Sequence[Share]
@@ -133,7 +133,7 @@ def make_section(content: ReportContent, contrast: Contrast, anchor: str, file_n
 def render(
     content: ReportContent,
     trends: Sequence[Trend],
-    contest: Contest,
+    competition: CompetingFlows,
     sections: Sequence[ContrastSection],
     downloads: Mapping[str, Sequence[Path]],
 ) -> str:
@@ -148,13 +148,13 @@ def render(
     } | {f"trend{number}": {"charts": {}, "specs": trend.specs, "cells": {}} for number, trend in enumerate(trends)}
     data["shares"] = {
         "charts": {},
-        "specs": {k: v for each in contest.shares for k, v in each.specs.items()},
+        "specs": {k: v for each in competition.shares for k, v in each.specs.items()},
         "cells": {},
     }
-    data[contest.flows.anchor] = {
-        "charts": contest.flows.charts,
+    data[competition.flows.anchor] = {
+        "charts": competition.flows.charts,
         "specs": {},
-        "cells": {cell.anchor: {} for cell in contest.flows.cells},
+        "cells": {cell.anchor: {} for cell in competition.flows.cells},
     }
     estimates_header, *estimates_rows = text.plain_rows(content.study, content.estimates)
     return template("report.html.j2").render(
@@ -162,10 +162,10 @@ def render(
         study=content.study,
         answer=wording.answer(content),
         trends=trends,
-        shares=contest.shares,
+        shares=competition.shares,
         about_shares=" ".join(ABOUT),
-        matrix=contest.matrix,
-        flows=contest.flows,
+        matrix=competition.matrix,
+        flows=competition.flows,
         sections=sections,
         claims_summary=Counter(item.result for item in content.claims),
         unplaced_claims=_unplaced(content, sections),

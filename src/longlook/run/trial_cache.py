@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from longlook.core import codec, registry
-from longlook.core.content_store import Entries
+from longlook.core.content_store import ContentStore
 from longlook.core.digests import file_digest, source_digest
 from longlook.core.flows import endpoints_of
 from longlook.core.job import Job
@@ -19,7 +19,7 @@ class TrialCache:
 
     def __init__(self, setting: Mapping[str, str], root: Path | None = None) -> None:
         self._setting = dict(setting)
-        self._entries = Entries(root or cache_root())
+        self._store = ContentStore(root or cache_root())
 
     def key(self, job: Job) -> str:
         """SHA-256 of everything that determines what the job gives."""
@@ -40,8 +40,8 @@ class TrialCache:
     def fetch(self, job: Job) -> Run | None:
         """Fill the job's folder from the cache; None, and nothing done, where there is no sound entry."""
         key = self.key(job)
-        run = self._entries.read(key, _run_in)
-        return run if run is not None and self._entries.lay(key, None, Path(job.folder)) else None
+        run = self._store.read(key, _run_in)
+        return run if run is not None and self._store.lay(key, None, Path(job.folder)) else None
 
     def keep(self, job: Job, run: Run) -> None:
         """Store a finished trial whose end its programs decided; a measurement that cannot be trusted is not kept."""
@@ -49,7 +49,7 @@ class TrialCache:
             return
         source = Path(job.folder)
         names = [str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()]
-        self._entries.keep(self.key(job), source, [name for name in names if name != TIMELINE])
+        self._store.keep(self.key(job), source, [name for name in names if name != TIMELINE])
 
 
 def _run_in(folder: Path) -> Run:

@@ -14,7 +14,7 @@ WATCHED = (LINK_LOG, TIMELINE, SAMPLES)
 
 
 @dataclass(frozen=True)
-class Imprint:
+class TrialDigest:
     """A finished trial in digests: `files` (path → SHA-256, run.json among them), its timeline's, and its values."""
 
     outcome: Outcome
@@ -24,7 +24,7 @@ class Imprint:
     load_s: float | None  # page load time, seconds
 
 
-def differences(kept: Imprint, again: Imprint) -> tuple[str, ...]:
+def differences(kept: TrialDigest, again: TrialDigest) -> tuple[str, ...]:
     """What is not the same, nearest to the cause first; empty where everything is.
 
     The link log comes first: it is the one witness outside both programs. `run.json` comes last, because it names the
@@ -72,7 +72,7 @@ class Checked:
         return self.exact and self.identical < self.repeats
 
 
-def check(trial: Trial, attempt: int, kept: Imprint, repeats: Sequence[Repeat], *, exact: bool) -> Checked:
+def check(trial: Trial, attempt: int, kept: TrialDigest, repeats: Sequence[Repeat], *, exact: bool) -> Checked:
     """Sum up the repeats of one trial."""
     loads = [load_s for load_s in (kept.load_s, *(repeat.load_s for repeat in repeats)) if load_s is not None]
     median_s = statistics.median(loads) if loads else None

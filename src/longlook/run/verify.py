@@ -15,7 +15,7 @@ from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder, write_json
 from longlook.engines import Engine
 from longlook.run.batches import batches
 from longlook.run.execute import Provisions, in_parallel, make_job
-from longlook.run.verification import Checked, Imprint, Repeat, Verification, check, differences
+from longlook.run.verification import Checked, Repeat, TrialDigest, Verification, check, differences
 from longlook.timeline.trial_events import full_timeline
 
 RESULT = "verification.json"
@@ -32,7 +32,7 @@ def refuse_unrepeatable(engine: Engine, trials: Sequence[Trial]) -> None:
         )
 
 
-def imprint(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> Imprint:
+def trial_digest(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> TrialDigest:
     """A finished trial in digests and values."""
     files = {
         str(path.relative_to(folder)): file_digest(path)
@@ -40,18 +40,18 @@ def imprint(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> Imp
         if path.is_file() and path.name not in (TIMELINE, EVENTS)
     }
     if run.outcome is not Outcome.OK:
-        return Imprint(run.outcome, files, None, {}, None)
+        return TrialDigest(run.outcome, files, None, {}, None)
     timeline = full_timeline(folder, trial, run, metrics)
     values = {name: registry.get("metrics", name).measure(timeline) for name in {*metrics, _LOAD}}
     samples = {name: values[name] for name in metrics}
-    return Imprint(run.outcome, files, timeline.digest(), samples, values[_LOAD])
+    return TrialDigest(run.outcome, files, timeline.digest(), samples, values[_LOAD])
 
 
 @dataclass(frozen=True)
 class _Kept:
     trial: Trial
     run: Run
-    imprint: Imprint
+    trial_digest: TrialDigest
 
 
 class Verifier:
@@ -91,8 +91,8 @@ class Verifier:
                 for each, path in zip(kept, folders, strict=True)
             ]
             for before, run, path in zip(kept, self._engine.run_together(jobs), folders, strict=True):
-                again = imprint(path, before.trial, run, self._metrics)
-                differing = differences(before.imprint, again)
+                again = trial_digest(path, before.trial, run, self._metrics)
+                differing = differences(before.trial_digest, again)
                 if differing and before.run.exact:
                     path.rename(self._divergent(before.trial, number))
                 yield before.trial, Repeat(differing, run.outcome, again.load_s)
@@ -112,13 +112,13 @@ class Verifier:
             if run is None:
                 raise RuntimeError(f"trial {trial.id} is not finished")
             path = self._folder.trials / trial.id
-            self._kept[trial.id] = _Kept(trial, run, imprint(path, trial, run, self._metrics))
+            self._kept[trial.id] = _Kept(trial, run, trial_digest(path, trial, run, self._metrics))
         return self._kept[trial.id]
 
     def _checked(self, trial: Trial, repeats: dict[int, Repeat]) -> Checked:
         kept = self._kept[trial.id]
         ordered = [repeats[number] for number in sorted(repeats)]
-        checked = check(trial, kept.run.attempt, kept.imprint, ordered, exact=kept.run.exact)
+        checked = check(trial, kept.run.attempt, kept.trial_digest, ordered, exact=kept.run.exact)
         if not checked.diverged:
             return checked
         first, *others = [self._divergent(trial, number) for number in sorted(repeats) if repeats[number].differing]

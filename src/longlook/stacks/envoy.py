@@ -74,5 +74,5 @@ STACK = Stack(
     install=install,
     server_command=server_command,
     installed=installed,
-    server_tells_state=False,  # nothing of it says whether a connection over QUIC was resumed
+    server_reports_state=False,  # nothing of it says whether a connection over QUIC was resumed
 )

@@ -7,10 +7,10 @@ from itertools import combinations
 from longlook.core.flows import stop_after_s
 from longlook.core.model import MATRIX, Arm, Claim, Level, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed
+from longlook.study.arms import resolve_arm
 from longlook.study.catalogue import Catalogue
 from longlook.study.cells import cells, labels_of
 from longlook.study.claims import check_expected
-from longlook.study.entries import resolve_arm
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from longlook.core import units
-from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, MOST_SEATS
+from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, MOST_ADDRESS_SLOTS
 from longlook.core.model import Arm, ConnectionState, Flow, Scalar
 from longlook.core.problems import SettingError, allowed
 from longlook.network.values import call
 from longlook.study import tcp
 from longlook.study.catalogue import Catalogue
-from longlook.study.resolve import Contestant, resolve_contestant
+from longlook.study.resolve import FlowSetup, resolve_flow_setup
 from longlook.study.seeded import uniform
 from longlook.study.settings import KNOB_PREFIXES, QUIC_PROTOCOLS, WORKLOAD_PREFIX, endpoint_setting, start_setting
 
@@ -47,7 +47,7 @@ class Group:
     arrivals_per_s: float | None  # of cross traffic whose flows come and go
     size: Size | None  # None: as much as comes until all stop
     initial_window_packets: int | None
-    contestant: Contestant
+    setup: FlowSetup
 
 
 def is_flow_setting(key: str) -> bool:
@@ -92,8 +92,8 @@ def groups_of(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) ->
     if not any(group.count and not group.cross for group in groups):
         raise SettingError("flows", "no flow is left in this arm and cell: one count at least must be above 0")
     seats = sum(1 if group.arrivals_per_s else group.count for group in groups)
-    if seats > MOST_SEATS:
-        raise SettingError("flows", f"{seats} flows; the laboratory has addresses for {MOST_SEATS}")
+    if seats > MOST_ADDRESS_SLOTS:
+        raise SettingError("flows", f"{seats} flows; the laboratory has addresses for {MOST_ADDRESS_SLOTS}")
     return groups
 
 
@@ -103,23 +103,23 @@ def draw(groups: Iterable[Group], seed: int, duration_s: float | None) -> tuple[
     Cross traffic is drawn by its group's name instead, so that it is the same whatever it stands in the way of.
     """
     flows: list[Flow] = []
-    seat = 0
+    address_slot = 0
     for group in groups:
         numbers = range(group.count) if group.arrivals_per_s is None else range(1)
         for number in numbers:
-            place = (group.name, number) if group.cross else (seat,)
+            place = (group.name, number) if group.cross else (address_slot,)
             if group.arrivals_per_s is not None:
-                flows += _arrivals(group, seat, place, seed, duration_s or 0.0)
+                flows += _arrivals(group, address_slot, place, seed, duration_s or 0.0)
             else:
                 name = group.name if group.count == 1 else f"{group.name}-{number + 1}"
                 start_s = group.start_ns / 1e9 * (uniform("start", seed, *place) if group.start_random else 1)
                 size = None if group.size is None else group.size.bytes
-                flows.append(_flow(group, name, seat, start_s, size))
-            seat += 1
+                flows.append(_flow(group, name, address_slot, start_s, size))
+            address_slot += 1
     return tuple(flows)
 
 
-def _arrivals(group: Group, seat: int, place: Iterable[str | int], seed: int, duration_s: float) -> list[Flow]:
+def _arrivals(group: Group, address_slot: int, place: Iterable[str | int], seed: int, duration_s: float) -> list[Flow]:
     """Flows that come at random, as a Poisson process, until all stop."""
     rate = group.arrivals_per_s or 0.0
     found: list[Flow] = []
@@ -129,17 +129,17 @@ def _arrivals(group: Group, seat: int, place: Iterable[str | int], seed: int, du
         if at_s >= duration_s:
             break
         size = _drawn_bytes(group.size or Size(1), uniform("size", seed, *place, len(found)))
-        found.append(_flow(group, f"{group.name}-{len(found) + 1}", seat, at_s, size))
+        found.append(_flow(group, f"{group.name}-{len(found) + 1}", address_slot, at_s, size))
     return found
 
 
-def _flow(group: Group, name: str, seat: int, start_s: float, object_bytes: int | None) -> Flow:
-    what = group.contestant
+def _flow(group: Group, name: str, address_slot: int, start_s: float, object_bytes: int | None) -> Flow:
+    what = group.setup
     return Flow(
         name=name,
         group=group.name,
         cross=group.cross,
-        seat=seat,
+        address_slot=address_slot,
         start_s=round(start_s, 3),
         object_bytes=object_bytes,
         protocol=what.protocol,
@@ -176,8 +176,8 @@ def _group(arm: Arm, name: str, settings: Mapping[str, Scalar], catalogue: Catal
     ):  # what the arm says of TCP is for its flows over TCP
         own = {key: value for key, value in own.items() if key not in _TCP_KEYS or key in _of_group(arm.settings, name)}
     try:
-        contestant = resolve_contestant(Arm(arm.name, arm.label, own), common, catalogue)
-        return _made(name, said, settings, merged, contestant, catalogue)
+        setup = resolve_flow_setup(Arm(arm.name, arm.label, own), common, catalogue)
+        return _made(name, said, settings, merged, setup, catalogue)
     except SettingError as error:
         raise SettingError(f"{PREFIX}{name}.{error.key}", error.message, absent=True) from error
 
@@ -187,23 +187,21 @@ def _made(
     said: Mapping[str, Scalar],
     settings: Mapping[str, Scalar],
     merged: Mapping[str, Scalar],
-    contestant: Contestant,
+    setup: FlowSetup,
     catalogue: Catalogue,
 ) -> Group:
     arrivals = said.get("arrivals")
     cross = bool(said.get("cross", arrivals is not None))
-    if catalogue.stacks[contestant.client.stack].client_command is None:
-        raise SettingError("client", f"{contestant.client.stack} stays warm between trials, which flows cannot share")
-    datagrams = contestant.protocol in DATAGRAM_PROTOCOLS
+    if catalogue.stacks[setup.client.stack].client_command is None:
+        raise SettingError("client", f"{setup.client.stack} stays warm between trials, which flows cannot share")
+    datagrams = setup.protocol in DATAGRAM_PROTOCOLS
     if datagrams and not cross:
-        raise SettingError("cross", f"{contestant.protocol} only stands in the way of others: write cross = true")
+        raise SettingError("cross", f"{setup.protocol} only stands in the way of others: write cross = true")
     if datagrams and (unfit := next((key for key in ("arrivals", "object") if key in said), None)):
-        raise SettingError(
-            unfit, f"{contestant.protocol} is sent until all flows stop: its server's knobs say how much"
-        )
+        raise SettingError(unfit, f"{setup.protocol} is sent until all flows stop: its server's knobs say how much")
     if arrivals is not None and ("count" in said or not cross or "object" not in said):
         raise SettingError("arrivals", "is for cross traffic with an object, and without a count")
-    if arrivals is not None and contestant.connection is not ConnectionState.COLD:
+    if arrivals is not None and setup.connection is not ConnectionState.COLD:
         raise SettingError("connection", "flows that come and go are cold")
     duration_s = _duration_s(settings)
     if arrivals is not None and (duration_s is None or float(arrivals) * duration_s > _MOST_ARRIVALS / 2):
@@ -224,7 +222,7 @@ def _made(
         arrivals_per_s=None if arrivals is None else float(arrivals),
         size=size,
         initial_window_packets=None if window is None else int(window),
-        contestant=contestant,
+        setup=setup,
     )
 
 
@@ -243,8 +241,8 @@ def _of_group(settings: Mapping[str, Scalar], name: str) -> dict[str, Scalar]:
 
 
 def _count(value: object) -> Scalar:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_SEATS:
-        raise units.UnitError(f"must be a whole number of flows, from 0 to {MOST_SEATS}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_ADDRESS_SLOTS:
+        raise units.UnitError(f"must be a whole number of flows, from 0 to {MOST_ADDRESS_SLOTS}")
     return value
 
 

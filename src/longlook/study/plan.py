@@ -7,6 +7,7 @@ machine and version of Python, and what is added to a study does not disturb the
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from longlook.core import codec
 from longlook.core.errors import InputError
@@ -14,10 +15,10 @@ from longlook.core.flows import stop_after_s
 from longlook.core.model import Capture, Level, Plan, Scalar, Study, Trial
 from longlook.core.problems import SettingError
 from longlook.core.registry import nearest
+from longlook.study.arms import ResolvedArm, resolve_arm
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells, labels_of
-from longlook.study.entries import Entry, resolve_arm
-from longlook.study.flow_groups import draw
+from longlook.study.flow_groups import Group, draw
 from longlook.study.resolve import Cell, Conditions, cell_settings, resolve_conditions
 from longlook.study.seeded import rank
 
@@ -46,12 +47,12 @@ def make_plan(study: Study, only: Sequence[str] = (), catalogue: Catalogue | Non
 class _Block:
     """A cell made ready to give its trials of any round."""
 
-    def __init__(self, cell: Cell, conditions: Conditions, entries: Mapping[str, Entry]) -> None:
+    def __init__(self, cell: Cell, conditions: Conditions, entries: Mapping[str, ResolvedArm]) -> None:
         self._labels = labels_of(cell)
         self._cell_id = cell_id(self._labels)
         self._conditions = conditions
-        self._contestants = [
-            (arm, entry, [codec.content_hash(entry.contestant), *_stated(entry)]) for arm, entry in entries.items()
+        self._arms = [
+            (arm, entry, [codec.content_hash(entry.setup), *_stated(entry)]) for arm, entry in entries.items()
         ]
         self._conditions_hash = codec.content_hash(conditions)
         self.key = codec.content_hash([self._conditions_hash, _sets(cell)])
@@ -73,11 +74,9 @@ class _Block:
         trials = []
         capture = codec.content_hash(_kept(study.capture))
         duration_s = stop_after_s(self._conditions.workload)
-        for arm, entry, (contestant_hash, *stated) in self._contestants:
-            contestant, how = entry.contestant, entry.circumstances
-            identity = codec.content_hash(
-                [self._conditions_hash, contestant_hash, seed, study.timeout_s, capture, *stated]
-            )
+        for arm, entry, (setup_hash, *stated) in self._arms:
+            setup, how = entry.setup, entry.circumstances
+            identity = codec.content_hash([self._conditions_hash, setup_hash, seed, study.timeout_s, capture, *stated])
             # Arms that are alike (an A/A study) are still trials of their own.
             twin = seen.setdefault(identity, 0)
             seen[identity] += 1
@@ -92,11 +91,11 @@ class _Block:
                     seed=seed,
                     link=how.link or self._conditions.link,
                     workload=self._conditions.workload,
-                    protocol=contestant.protocol,
-                    connection=contestant.connection,
-                    congestion_control=contestant.congestion_control,
-                    server=contestant.server,
-                    client=contestant.client,
+                    protocol=setup.protocol,
+                    connection=setup.connection,
+                    congestion_control=setup.congestion_control,
+                    server=setup.server,
+                    client=setup.client,
                     timeout_s=study.timeout_s,
                     capture=study.capture,
                     engine=how.engine,
@@ -108,11 +107,21 @@ class _Block:
         return sorted(trials, key=lambda trial: rank(study.seed, "arm", number, self.key, trial.arm))
 
 
-def _stated(entry: Entry) -> list[str]:
+def _stated(entry: ResolvedArm) -> list[str]:
     """What tells a trial from one in ordinary circumstances, which has nothing to tell."""
     how = entry.circumstances
     stated = (("link", how.link), ("engine", how.engine), ("tcp", how.tcp), ("client_cpu", how.client_cpu_share))
-    return [codec.content_hash([name, value]) for name, value in (*stated, ("flows", entry.groups)) if value]
+    return [
+        codec.content_hash([name, value]) for name, value in (*stated, ("flows", _identity_of(entry.groups))) if value
+    ]
+
+
+def _identity_of(groups: Sequence[Group]) -> list[dict[str, Any]]:
+    """Return groups as they are hashed. `setup` goes by the name that it had when ids were first given."""
+    return [
+        {"contestant" if name == "setup" else name: value for name, value in codec.encode(group).items()}
+        for group in groups
+    ]
 
 
 def _kept(capture: Capture) -> dict[str, bool]:

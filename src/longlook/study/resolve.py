@@ -1,4 +1,4 @@
-"""From settings to what one contestant does in one cell; the last place where a wrong combination can show."""
+"""From settings to what one setup does in one cell; the last place where a wrong combination can show."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ class Circumstances:
 
 
 @dataclass(frozen=True)
-class Contestant:
+class FlowSetup:
     """What one arm is in a cell."""
 
     protocol: str
@@ -89,7 +89,7 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar]) -> Circumsta
     )
 
 
-def resolve_contestant(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> Contestant:
+def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> FlowSetup:
     """The arm in a cell with these settings; raises SettingError where a program cannot do what is asked."""
     own = tcp.with_presets(settings, arm.settings)
     for key in ("protocol", "connection", "server", "client"):
@@ -122,7 +122,7 @@ def resolve_contestant(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
                 "connection", f"{protocol} runs over TCP, which has no 0-RTT here; allowed: cold, resumed"
             )
         congestion_control = str(own["congestion_control"])
-    return Contestant(protocol, connection, congestion_control, endpoints["server"], endpoints["client"])
+    return FlowSetup(protocol, connection, congestion_control, endpoints["server"], endpoints["client"])
 
 
 _HELP = {

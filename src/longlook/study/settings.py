@@ -49,7 +49,7 @@ LEAST_CPU_SHARE = Fraction(1, 100)
 
 
 def endpoint_setting(key: str, value: object) -> Scalar:
-    """A setting of the contestants: protocol, connection, congestion_control, server, client, *_knobs.NAME."""
+    """A setting of an arm or of its flows: protocol, connection, congestion_control, server, client, *_knobs.NAME."""
     if key.startswith(KNOB_PREFIXES):
         if not isinstance(value, str | int | float | bool):
             raise SettingError(key, "a knob is a text, a number, true or false")

@@ -24,7 +24,7 @@ _NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)
-class Lane:
+class LinkFlow:
     """One flow, or all flows of cross traffic to one server. Times are ns since the trial's start."""
 
     name: str
@@ -40,18 +40,18 @@ class Packets:
     """What happened to packets towards the client, in order of time; arrays of one length."""
 
     time_ns: Integers
-    lane: Integers  # index into the contest's lanes
+    flow: Integers  # index into the competition's flows
     size_bytes: Integers  # IP
     fresh_bytes: Integers  # new payload
     wait_s: Numbers  # in the link's queues; NaN where that is not known
 
 
 @dataclass(frozen=True)
-class Contest:
-    """A trial's contest. The first contestants' group is the subject, the others are its competitors."""
+class Competition:
+    """The flows of a trial that compete. The first group is the subject, the other groups are its competitors."""
 
-    lanes: tuple[Lane, ...]
-    window_ns: tuple[int, int] | None  # while all contestants were at it, after the warm-up
+    flows: tuple[LinkFlow, ...]
+    window_ns: tuple[int, int] | None  # while all flows competed, after the warm-up
     delivered: Packets
     dropped: Packets
     capacity: Mapping[str, Any] | None  # as in the timeline's metadata
@@ -60,68 +60,68 @@ class Contest:
     offered: Packets | None = None  # TCP's payload that reached the link, in order of arrival; None: not looked at
 
     @classmethod
-    def of(cls, timeline: Timeline) -> "Contest | None":
-        """The contest of a trial's timeline, worked out once; None where it has one flow."""
-        facts = timeline.metadata.get("contest")
+    def of(cls, timeline: Timeline) -> "Competition | None":
+        """The competition of a trial's timeline, worked out once; None where it has one flow."""
+        facts = timeline.metadata.get("competition")
         if facts is None:
             return None
-        if "contest" not in timeline.derived:
-            timeline.derived["contest"] = cls._worked_out(timeline, facts)
-        known: Contest = timeline.derived["contest"]
+        if "competition" not in timeline.derived:
+            timeline.derived["competition"] = cls._worked_out(timeline, facts)
+        known: Competition = timeline.derived["competition"]
         return known
 
     @classmethod
-    def _worked_out(cls, timeline: Timeline, facts: Mapping[str, Any]) -> "Contest":
-        lanes = _lanes(facts["flows"])
+    def _worked_out(cls, timeline: Timeline, facts: Mapping[str, Any]) -> "Competition":
+        flows = _link_flows(facts["flows"])
         window = facts["window_ns"]
-        delivered, dropped = (_packets(timeline, lanes, kind) for kind in (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED))
+        delivered, dropped = (_packets(timeline, flows, kind) for kind in (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED))
         first_ns = pc.min(timeline.select(_PACKETS, "link", priming=None)["arrival_ns"]).as_py() or 0
         span = None if window is None else (int(window[0]), int(window[1]))
         rtt_s = None if facts["rtt_ns"] is None else facts["rtt_ns"] / _NS_PER_S
-        offered = _offered(timeline, lanes)
-        return cls(lanes, span, delivered, dropped, facts["capacity"], first_ns, rtt_s, offered)
+        offered = _offered(timeline, flows)
+        return cls(flows, span, delivered, dropped, facts["capacity"], first_ns, rtt_s, offered)
 
     @property
-    def contestants(self) -> list[int]:
-        """Lanes that compete."""
-        return [index for index, lane in enumerate(self.lanes) if not lane.cross]
+    def competing(self) -> list[int]:
+        """Flows that compete."""
+        return [index for index, flow in enumerate(self.flows) if not flow.cross]
 
     @property
     def subject(self) -> list[int]:
-        """Lanes of the first group."""
-        first = self.lanes[self.contestants[0]].group if self.contestants else ""
-        return [index for index in self.contestants if self.lanes[index].group == first]
+        """Flows of the first group."""
+        first = self.flows[self.competing[0]].group if self.competing else ""
+        return [index for index in self.competing if self.flows[index].group == first]
 
     @property
     def competitors(self) -> list[int]:
-        """Contestants of all other groups."""
-        return [index for index in self.contestants if index not in self.subject]
+        """Competing flows of all other groups."""
+        return [index for index in self.competing if index not in self.subject]
 
     @cached_property
     def rates_bps(self) -> Numbers | None:
-        """Each lane's mean rate within the window, shape (lanes,); None without a window."""
+        """Each flow's mean rate within the window, shape (flows,); None without a window."""
         return None if self.window_ns is None else self.mean_bps(self.delivered.size_bytes, self.window_ns)
 
     @cached_property
     def goodputs_bps(self) -> Numbers | None:
-        """Each lane's mean goodput within the window, shape (lanes,); None without a window."""
+        """Each flow's mean goodput within the window, shape (flows,); None without a window."""
         return None if self.window_ns is None else self.mean_bps(self.delivered.fresh_bytes, self.window_ns)
 
     def mean_bps(self, sizes_bytes: Integers, window_ns: tuple[int, int]) -> Numbers:
-        """Each lane's bytes of delivered packets within any window, as a rate, shape (lanes,)."""
+        """Each flow's bytes of delivered packets within any window, as a rate, shape (flows,)."""
         inside = _within(self.delivered, window_ns)
-        total = np.bincount(self.delivered.lane[inside], sizes_bytes[inside], len(self.lanes)).astype(np.float64)
+        total = np.bincount(self.delivered.flow[inside], sizes_bytes[inside], len(self.flows)).astype(np.float64)
         return total * 8 * _NS_PER_S / (window_ns[1] - window_ns[0])
 
     def series_bps(self, bin_s: float, begin_ns: int, end_ns: int) -> Numbers:
-        """Each lane's rate over time in whole bins from `begin_ns`, shape (lanes, bins)."""
+        """Each flow's rate over time in whole bins from `begin_ns`, shape (flows, bins)."""
         bin_ns = round(bin_s * _NS_PER_S)
         bins = (end_ns - begin_ns) // bin_ns
         inside = _within(self.delivered, (begin_ns, begin_ns + bins * bin_ns))
         number = (self.delivered.time_ns[inside] - begin_ns) // bin_ns
-        flat = self.delivered.lane[inside] * bins + number
-        sums = np.bincount(flat, self.delivered.size_bytes[inside], len(self.lanes) * bins)
-        return sums.reshape(len(self.lanes), bins) * 8 / bin_s
+        flat = self.delivered.flow[inside] * bins + number
+        sums = np.bincount(flat, self.delivered.size_bytes[inside], len(self.flows) * bins)
+        return sums.reshape(len(self.flows), bins) * 8 / bin_s
 
     def capacity_series_bps(self, bin_s: float, begin_ns: int, bins: int) -> Numbers | None:
         """The link's mean rate in bins from `begin_ns`, shape (bins,); None where it is not known."""
@@ -132,11 +132,11 @@ class Contest:
         return np.array([_integral(self.capacity, begin, end) / (end - begin) for begin, end in spans])
 
     def lost_shares(self) -> Numbers | None:
-        """Of each lane's packets that reached the link within the window the share that it dropped; NaN without any."""
+        """Of each flow's packets that reached the link within the window the share that it dropped; NaN without any."""
         if self.window_ns is None:
             return None
         lost, passed = (
-            np.bincount(packets.lane[_within(packets, self.window_ns)], minlength=len(self.lanes))
+            np.bincount(packets.flow[_within(packets, self.window_ns)], minlength=len(self.flows))
             for packets in (self.dropped, self.delivered)
         )
         total = lost + passed
@@ -144,24 +144,24 @@ class Contest:
         return shares
 
     def repeated_shares(self) -> Numbers | None:
-        """Of each lane's payload that reached the link within the window the share that had reached it before.
+        """Of each flow's payload that reached the link within the window the share that had reached it before.
 
-        Shape (lanes,). NaN but for TCP, whose sequence numbers tell: QUIC repeats data in packets with new numbers.
+        Shape (flows,). NaN but for TCP, whose sequence numbers tell: QUIC repeats data in packets with new numbers.
         """
         if self.window_ns is None or self.offered is None:
             return None
         inside = _within(self.offered, self.window_ns)
         total, fresh = (
-            np.bincount(self.offered.lane[inside], sizes[inside], len(self.lanes))
+            np.bincount(self.offered.flow[inside], sizes[inside], len(self.flows))
             for sizes in (self.offered.size_bytes, self.offered.fresh_bytes)
         )
         shares: Numbers = np.divide(total - fresh, total, out=np.full(len(total), np.nan), where=total > 0)
         return shares
 
-    def repeated_pct(self, lanes: Sequence[int]) -> float | None:
-        """Mean of the shares of payload that some lanes sent again, in %; None without TCP among them."""
+    def repeated_pct(self, flows: Sequence[int]) -> float | None:
+        """Mean of the shares of payload that some flows sent again, in %; None without TCP among them."""
         shares = self.repeated_shares()
-        known = [] if shares is None else [share for share in shares[lanes] if not np.isnan(share)]
+        known = [] if shares is None else [share for share in shares[flows] if not np.isnan(share)]
         return 100 * float(np.mean(known)) if known else None
 
     def capacity_bps(self) -> float | None:
@@ -172,21 +172,21 @@ class Contest:
         return _integral(self.capacity, begin_ns, end_ns) / (end_ns - begin_ns)
 
     def fair_bps(self) -> float | None:
-        """A contestant's max-min fair share of the link; None where its rate is not known.
+        """A competing flow's max-min fair share of the link; None where its rate is not known.
 
         Cross traffic that takes less than an equal part keeps what it takes; the rest is divided equally (Bertsekas and
         Gallager, Data Networks, 6.5.2).
         """
         capacity_bps, rates = self.capacity_bps(), self.rates_bps
-        if capacity_bps is None or rates is None or not self.contestants:
+        if capacity_bps is None or rates is None or not self.competing:
             return None
-        wanted = sorted(float(rates[index]) for index, lane in enumerate(self.lanes) if lane.cross)
-        left_bps, flows = capacity_bps, len(self.contestants) + len(wanted)
+        wanted = sorted(float(rates[index]) for index, flow in enumerate(self.flows) if flow.cross)
+        left_bps, count = capacity_bps, len(self.competing) + len(wanted)
         for demand_bps in wanted:
-            if demand_bps >= left_bps / flows:
+            if demand_bps >= left_bps / count:
                 break
-            left_bps, flows = left_bps - demand_bps, flows - 1
-        return left_bps / flows
+            left_bps, count = left_bps - demand_bps, count - 1
+        return left_bps / count
 
 
 _PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED)
@@ -200,14 +200,14 @@ def jain(rates: Sequence[float] | Numbers) -> float | None:
     return float(values.sum()) ** 2 / (len(values) * squares) if squares > 0 else None
 
 
-def _lanes(flows: Sequence[Mapping[str, Any]]) -> tuple[Lane, ...]:
+def _link_flows(facts: Sequence[Mapping[str, Any]]) -> tuple[LinkFlow, ...]:
     """Flows by server, in order; those that never began are left out."""
     found: dict[str, list[Mapping[str, Any]]] = {}
-    for flow in flows:
+    for flow in facts:
         if flow["began_ns"] is not None and flow["ended_ns"] is not None:
             found.setdefault(flow["server_address"], []).append(flow)
     return tuple(
-        Lane(
+        LinkFlow(
             name=members[0]["name"] if len(members) == 1 else members[0]["group"],
             group=members[0]["group"],
             cross=members[0]["cross"],
@@ -219,43 +219,43 @@ def _lanes(flows: Sequence[Mapping[str, Any]]) -> tuple[Lane, ...]:
     )
 
 
-def _packets(timeline: Timeline, lanes: Sequence[Lane], kind: Kind) -> Packets:
+def _packets(timeline: Timeline, flows: Sequence[LinkFlow], kind: Kind) -> Packets:
     rows = timeline.select(kind, "link")
     rows = rows.filter(pc.equal(rows["direction"].cast(pa.string()), "down"))
-    lane = _lane_of(rows, lanes)
-    known = lane >= 0
+    flow = _flow_of(rows, flows)
+    known = flow >= 0
     fresh = new_payload_bytes(rows) if kind is Kind.PACKET_DELIVERED else np.zeros(rows.num_rows, np.int64)
     return Packets(
         rows["time_ns"].to_numpy()[known],
-        lane[known],
+        flow[known],
         rows["size_bytes"].to_numpy()[known].astype(np.int64),
         fresh[known],
         rows["value"].fill_null(float("nan")).to_numpy()[known],
     )
 
 
-def _offered(timeline: Timeline, lanes: Sequence[Lane]) -> Packets:
+def _offered(timeline: Timeline, flows: Sequence[LinkFlow]) -> Packets:
     """Segments of TCP, dropped and delivered, with the part of their payload (`size_bytes`) that came first."""
     rows = timeline.select(_PACKETS, "link")
     down, tcp = (pc.equal(rows[name].cast(pa.string()), value) for name, value in _SEGMENTS.items())
     rows = rows.filter(pc.and_(down, tcp)).sort_by("arrival_ns")
-    lane = _lane_of(rows, lanes)
-    known = lane >= 0
+    flow = _flow_of(rows, flows)
+    known = flow >= 0
     size = rows["payload_bytes"].fill_null(0).to_numpy().astype(np.int64)
     waits = np.full(int(known.sum()), np.nan)
     return Packets(
-        rows["arrival_ns"].to_numpy()[known], lane[known], size[known], new_payload_bytes(rows)[known], waits
+        rows["arrival_ns"].to_numpy()[known], flow[known], size[known], new_payload_bytes(rows)[known], waits
     )
 
 
-def _lane_of(rows: pa.Table, lanes: Sequence[Lane]) -> Integers:
-    """The index of each row's lane, -1 for none."""
-    flow = rows["flow"].combine_chunks()
-    names = flow.dictionary.to_pylist()
-    places = {lane.server_address: index for index, lane in enumerate(lanes)}
+def _flow_of(rows: pa.Table, flows: Sequence[LinkFlow]) -> Integers:
+    """The index of each row's flow, -1 for none."""
+    column = rows["flow"].combine_chunks()
+    names = column.dictionary.to_pylist()
+    places = {flow.server_address: index for index, flow in enumerate(flows)}
     of_name = np.array([*(places.get(server_of(name), -1) for name in names), -1], np.int64)
-    lane: Integers = of_name[flow.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)]
-    return lane
+    flow: Integers = of_name[column.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)]
+    return flow
 
 
 def server_of(flow: str | None) -> str:

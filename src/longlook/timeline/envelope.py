@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
-from longlook.timeline.competition import Contest
+from longlook.timeline.competition import Competition
 
 Points = npt.NDArray[np.float64]
 """Throughput in Mbit/s and delay in ms, shape (points, 2)."""
@@ -38,26 +38,26 @@ class Envelope:
         return np.asarray(beyond.max(axis=1) <= _TOLERANCE, np.bool_)
 
 
-def points_of(contest: Contest) -> Points:
-    """The subject's throughput and delay every ten round trips while all contestants were at it, shape (points, 2).
+def points_of(competition: Competition) -> Points:
+    """The subject's throughput and delay every ten round trips while all flows competed, shape (points, 2).
 
     Throughput in Mbit/s of all its flows; delay in ms is the round trip without queues and its packets' mean wait. No
     points where the round trip varies or nobody measured.
     """
-    if contest.window_ns is None or not contest.rtt_s or not contest.subject:
+    if competition.window_ns is None or not competition.rtt_s or not competition.subject:
         return np.zeros((0, 2))
-    begin_ns, end_ns = contest.window_ns
-    step_ns = SAMPLE_RTTS * contest.rtt_s * 1e9
+    begin_ns, end_ns = competition.window_ns
+    step_ns = SAMPLE_RTTS * competition.rtt_s * 1e9
     count = int((end_ns - begin_ns) // step_ns)
-    packets = contest.delivered
-    chosen = np.isin(packets.lane, contest.subject) & (packets.time_ns >= begin_ns) & ~np.isnan(packets.wait_s)
+    packets = competition.delivered
+    chosen = np.isin(packets.flow, competition.subject) & (packets.time_ns >= begin_ns) & ~np.isnan(packets.wait_s)
     number = ((packets.time_ns[chosen] - begin_ns) // step_ns).astype(np.int64)
     inside = number < count
     number, size, wait_s = number[inside], packets.size_bytes[chosen][inside], packets.wait_s[chosen][inside]
     total = np.bincount(number, size, count) * 8 / step_ns * 1e3
     seen = np.bincount(number, minlength=count)
     waited_s = np.divide(np.bincount(number, wait_s, count), seen, out=np.full(count, np.nan), where=seen > 0)
-    points = np.stack([total, (contest.rtt_s + waited_s) * 1e3], axis=1)
+    points = np.stack([total, (competition.rtt_s + waited_s) * 1e3], axis=1)
     return points[seen > 0]
 
 

@@ -1,17 +1,18 @@
-"""A contest as tables: what each flow got, and the rate of each over time. Pure."""
+"""A competition as tables: what each flow got, and the rate of each over time. Pure."""
 
 from typing import Any
 
 import numpy as np
 
-from longlook.timeline.competition import Contest, Numbers
+from longlook.timeline.competition import Competition, Numbers
 
 FLOW_COLUMNS = (
     *("flow", "group", "cross", "began_s", "ended_s", "rate_mbps", "goodput_mbps", "share_pct", "loss_pct"),
     "repeated_pct",
 )
-"""Times since the trial's start. The rest is of the window in which all contestants were at it, null without one; the
-share is of what all contestants got, and null for cross traffic. `repeated_pct` is of TCP's payload that reached the
+"""Times are since the trial's start. The other columns cover the window in which all flows competed and are null
+without one. The share is of what all competing flows got, null for cross traffic.
+`repeated_pct` is of TCP's payload that reached the
 link, null for other flows."""
 RATE_COLUMNS = ("flow", "group", "time_s", "mbps", "link_mbps")
 """Of bins from the first flow's start on; `time_s` is a bin's beginning. `link_mbps` is what the link could carry, null
@@ -23,17 +24,17 @@ MOST_BINS = 240
 Columns = dict[str, list[Any]]
 
 
-def flow_columns(contest: Contest) -> Columns:
-    """One row for each lane, columns FLOW_COLUMNS."""
-    rates, goodputs = contest.rates_bps, contest.goodputs_bps
-    losses, repeats = contest.lost_shares(), contest.repeated_shares()
-    total = 0.0 if rates is None else float(rates[contest.contestants].sum())
+def flow_columns(competition: Competition) -> Columns:
+    """One row for each flow, columns FLOW_COLUMNS."""
+    rates, goodputs = competition.rates_bps, competition.goodputs_bps
+    losses, repeats = competition.lost_shares(), competition.repeated_shares()
+    total = 0.0 if rates is None else float(rates[competition.competing].sum())
     rows: list[tuple[Any, ...]] = []
-    for index, lane in enumerate(contest.lanes):
-        share = 100 * float(rates[index]) / total if rates is not None and total and not lane.cross else None
+    for index, flow in enumerate(competition.flows):
+        share = 100 * float(rates[index]) / total if rates is not None and total and not flow.cross else None
         rows.append(
             (
-                *(lane.name, lane.group, lane.cross, lane.began_ns / 1e9, lane.ended_ns / 1e9),
+                *(flow.name, flow.group, flow.cross, flow.began_ns / 1e9, flow.ended_ns / 1e9),
                 float(rates[index]) / 1e6 if rates is not None else None,
                 float(goodputs[index]) / 1e6 if goodputs is not None else None,
                 share,
@@ -47,23 +48,23 @@ def _percent(shares: Numbers | None, index: int) -> float | None:
     return None if shares is None or np.isnan(shares[index]) else 100 * float(shares[index])
 
 
-def rate_columns(contest: Contest) -> Columns:
-    """The rate of every lane in every whole bin, columns RATE_COLUMNS; no rows where nothing began."""
-    if not contest.lanes:
+def rate_columns(competition: Competition) -> Columns:
+    """The rate of every flow in every whole bin, columns RATE_COLUMNS; no rows where nothing began."""
+    if not competition.flows:
         return {name: [] for name in RATE_COLUMNS}
-    begin_ns = min(lane.began_ns for lane in contest.lanes)
-    end_ns = max(lane.ended_ns for lane in contest.lanes)
+    begin_ns = min(flow.began_ns for flow in competition.flows)
+    end_ns = max(flow.ended_ns for flow in competition.flows)
     length_s = (end_ns - begin_ns) / 1e9
     bin_s = next((width for width in BINS_S if length_s / width <= MOST_BINS), length_s / MOST_BINS)
-    series = contest.series_bps(bin_s, begin_ns, end_ns)
+    series = competition.series_bps(bin_s, begin_ns, end_ns)
     bins = series.shape[1]
     times_s = (np.arange(bins) * bin_s).round(6).tolist()
-    capacity = contest.capacity_series_bps(bin_s, begin_ns, bins)
+    capacity = competition.capacity_series_bps(bin_s, begin_ns, bins)
     link = [None] * bins if capacity is None else (capacity / 1e6).round(6).tolist()
     return {
-        "flow": [lane.name for lane in contest.lanes for _ in range(bins)],
-        "group": [lane.group for lane in contest.lanes for _ in range(bins)],
-        "time_s": times_s * len(contest.lanes),
+        "flow": [flow.name for flow in competition.flows for _ in range(bins)],
+        "group": [flow.group for flow in competition.flows for _ in range(bins)],
+        "time_s": times_s * len(competition.flows),
         "mbps": (series.reshape(-1) / 1e6).round(6).tolist(),
-        "link_mbps": link * len(contest.lanes),
+        "link_mbps": link * len(competition.flows),
     }

@@ -125,11 +125,11 @@ class Timeline:
     def load_window_ns(self) -> tuple[int, int] | None:
         """First and last moment of the measured transfer, or None where it did not begin or end.
 
-        Of several flows: while all contestants were at it, after the warm-up. A browser's: navigation start to load
+        Of several flows: while all flows competed, after the warm-up. A browser's: navigation start to load
         event. A plain client's: first request (issued before the connection opens) to the last object's end.
         """
-        if (contest := self.metadata.get("contest")) is not None:
-            return None if contest["window_ns"] is None else tuple(contest["window_ns"])
+        if (competition := self.metadata.get("competition")) is not None:
+            return None if competition["window_ns"] is None else tuple(competition["window_ns"])
         started, ended = self.select(Kind.PAGE_STARTED), self.select(Kind.PAGE_LOADED)
         if started.num_rows == 0:
             started = self.select(Kind.REQUEST_SENT)

@@ -48,7 +48,7 @@ def test_what_is_written_is_read_again(folder: RunFolder, tiny_study: Study) -> 
     reopened = RunFolder.open(folder.path)
     assert reopened.study == tiny_study
     assert reopened.plan.trials == (TRIAL,)
-    assert reopened.manifest["schema_version"] == 1
+    assert reopened.manifest["schema_version"] == 2
 
 
 def test_attempts_come_in_order_and_the_last_is_the_result(folder: RunFolder) -> None:

@@ -41,7 +41,7 @@ def test_competing_flows_are_looked_into_one_by_one() -> None:
         {"name": "tcp", "group": "b", "server_address": "10.8.0.22", **fact},
         {"name": "late", "group": "b", "server_address": "10.8.0.9", **fact, "began_ns": None},
     ]
-    found = look_into_flows(both.with_metadata({"contest": {"flows": facts}}), events)
+    found = look_into_flows(both.with_metadata({"competition": {"flows": facts}}), events)
     assert {name: group for name, (group, _) in found.items()} == {"quic": "a", "tcp": "b"}
     for name, (_, inside) in found.items():
         alone = look_inside(*trials[name], (2_000_000, 1_002_000_000))

@@ -7,7 +7,7 @@ import pytest
 
 from longlook.core.job import Content, Expected
 from longlook.core.model import ConnectionState, Endpoint, Link, Outcome, Trial, Workload
-from longlook.lab.judge import Case, Demand, Evidence, Stopped, judge, judge_all
+from longlook.lab.judge import Case, FlowKind, Observations, Stopped, judge, judge_all
 
 DIGEST = "sha256:" + "0" * 64
 CONTENT = Content("/www", (("/a",), ("/b",)), {"/a": Expected(10, DIGEST), "/b": Expected(20, DIGEST)})
@@ -50,22 +50,22 @@ SOUND = Case(
     trial=TRIAL,
     content=CONTENT,
     stopped=Stopped.CLIENT_ENDED,
-    client=Evidence((opened(1), *OBJECTS), (), 0),
-    server=Evidence((READY, accepted(1))),
+    client=Observations((opened(1), *OBJECTS), (), 0),
+    server=Observations((READY, accepted(1))),
     measure_s=1.0,
 )
 
 
 def client(*lines: dict[str, Any], exit_code: int | None = 0, junk: tuple[str, ...] = ()) -> dict[str, Any]:
-    return {"client": Evidence(lines, junk, exit_code)}
+    return {"client": Observations(lines, junk, exit_code)}
 
 
 def link(**directions: dict[str, int]) -> dict[str, Any]:
-    return {"link": Evidence(({"event": "summary", **directions},))}
+    return {"link": Observations(({"event": "summary", **directions},))}
 
 
 def server(*lines: dict[str, Any], exit_code: int | None = None) -> dict[str, Any]:
-    return {"server": Evidence((READY, *lines), (), exit_code)}
+    return {"server": Observations((READY, *lines), (), exit_code)}
 
 
 def declared(connection: ConnectionState = ConnectionState.COLD, **changes: Any) -> dict[str, Any]:
@@ -101,7 +101,10 @@ JUDGEMENTS: dict[str, tuple[dict[str, Any], Outcome, str]] = {
         "before the client was done (signal 11)",
     ),
     "server never ready and gone": (
-        {"server": Evidence(({"event": "error", "reason": "port in use"},), (), 1), "stopped": Stopped.SERVER_ENDED},
+        {
+            "server": Observations(({"event": "error", "reason": "port in use"},), (), 1),
+            "stopped": Stopped.SERVER_ENDED,
+        },
         Outcome.FAILED,
         "at its start (exit code 1): port in use",
     ),
@@ -259,7 +262,7 @@ def test_judgement(name: str) -> None:
     assert (judgement.hint is None) is (outcome is Outcome.OK)
 
 
-STOPPED = replace(SOUND, flow="quic", demand=Demand.ENDLESS, client=Evidence((opened(1),)))
+STOPPED = replace(SOUND, flow="quic", kind=FlowKind.BULK, client=Observations((opened(1),)))
 """A flow that was still at it when all were stopped, as planned."""
 
 
@@ -275,25 +278,25 @@ def test_a_flow_that_ends_before_all_stop_is_told() -> None:
 
 
 def test_a_flow_that_never_had_a_connection_is_told() -> None:
-    found = judge(replace(STOPPED, client=Evidence(), server=Evidence((READY,))))
+    found = judge(replace(STOPPED, client=Observations(), server=Observations((READY,))))
     assert found.outcome is Outcome.FAILED and "no connection yet" in str(found.reason)
 
 
 def test_the_flow_at_fault_is_named_and_not_the_first() -> None:
     ended = replace(STOPPED, stopped=Stopped.SERVER_ENDED)
-    lost = replace(ended, flow="tcp-2", server=Evidence((READY, accepted(1)), (), 1))
+    lost = replace(ended, flow="tcp-2", server=Observations((READY, accepted(1)), (), 1))
     found = judge_all([ended, lost])
     assert found.outcome is Outcome.FAILED
     assert str(found.reason).startswith("flow tcp-2: the server ended before the client was done")
 
 
 def test_a_server_that_fails_before_any_flow_has_started_is_told() -> None:
-    waiting = replace(STOPPED, started=False, client=Evidence(), server=Evidence((READY,)))
+    waiting = replace(STOPPED, started=False, client=Observations(), server=Observations((READY,)))
     refused = {"event": "error", "reason": "knob x", "supported": False}
     for stopped, server, outcome in (
-        (Stopped.SERVER_ENDED, Evidence((refused,), (), 127), Outcome.UNSUPPORTED),
-        (Stopped.SERVER_ENDED, Evidence((), (), 1), Outcome.FAILED),
-        (Stopped.SERVER_STARTED_LATE, Evidence(), Outcome.TIMED_OUT),
+        (Stopped.SERVER_ENDED, Observations((refused,), (), 127), Outcome.UNSUPPORTED),
+        (Stopped.SERVER_ENDED, Observations((), (), 1), Outcome.FAILED),
+        (Stopped.SERVER_STARTED_LATE, Observations(), Outcome.TIMED_OUT),
     ):
         found = judge_all(
             [replace(waiting, stopped=stopped), replace(waiting, stopped=stopped, flow="b", server=server)]
@@ -304,22 +307,22 @@ def test_a_server_that_fails_before_any_flow_has_started_is_told() -> None:
 
 def test_of_a_server_that_tells_when_all_is_over_the_clients_word_counts() -> None:
     said = {**opened(1), "resumed": False, "used_0rtt": False, "congestion_control": "cubic"}
-    silent = replace(STOPPED, client=Evidence((said,)), server=Evidence((READY,)))
+    silent = replace(STOPPED, client=Observations((said,)), server=Observations((READY,)))
     assert judge(silent).outcome is Outcome.OK
-    resumed = replace(silent, client=Evidence(({**said, "resumed": True},)))
+    resumed = replace(silent, client=Observations(({**said, "resumed": True},)))
     assert "the client says so" in str(judge(resumed).reason)
 
 
 def test_cross_traffic_may_be_anywhere_but_must_not_fail() -> None:
-    cross = replace(STOPPED, flow="web-3", demand=Demand.CROSS)
+    cross = replace(STOPPED, flow="web-3", kind=FlowKind.CROSS)
     for case in (cross, replace(cross, started=False), replace(cross, client=SOUND.client)):
         assert judge_all([STOPPED, case]).outcome is Outcome.OK
-    failed = replace(cross, client=Evidence((opened(1),), (), 1))
+    failed = replace(cross, client=Observations((opened(1),), (), 1))
     assert str(judge_all([STOPPED, failed]).reason).startswith("flow web-3: the client failed")
 
 
 def test_each_flow_proves_its_own_congestion_control() -> None:
-    wrong = replace(STOPPED, flow="tcp-2", server=Evidence((READY, accepted(1, congestion_control="bbr"))))
+    wrong = replace(STOPPED, flow="tcp-2", server=Observations((READY, accepted(1, congestion_control="bbr"))))
     found = judge_all([STOPPED, wrong])
     assert found.outcome is Outcome.INVALID
     assert found.reason == "flow tcp-2: congestion control was bbr, declared cubic"

@@ -15,7 +15,7 @@ from longlook.report.flows.medians import departure_pct, make_matrix
 from longlook.report.flows.rates import MOST_POINTS, Rates, arm_flows, thinned
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import Fairness, make_shares
-from tests.data.flows import BIN_S, contest_content, contest_study
+from tests.data.flows import BIN_S, competing_content, competing_study
 
 TWO = {"tcp": {"subject": 1, "tcp": 1}, "quic": {"subject": 1, "tcp": 1}}
 FIVE = {"tcp": {"subject": 1, "tcp": 4}, "quic": {"quic": 2, "tcp": 2, "cross": 1}}
@@ -27,7 +27,7 @@ def rows_of(spec: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def test_every_flow_of_the_median_round_is_drawn_with_its_name_and_mean() -> None:
-    content = contest_content(FIVE)
+    content = competing_content(FIVE)
     section = make_flow_section(content, set())
     cell = section.cells[0]
     assert [arm.label for arm in cell.arms] == ["TCP", "QUIC"]
@@ -56,7 +56,7 @@ def test_every_flow_of_the_median_round_is_drawn_with_its_name_and_mean() -> Non
 
 
 def test_bands_are_quartiles_over_the_rounds_of_a_groups_mean() -> None:
-    content = contest_content(FIVE, rounds=9)
+    content = competing_content(FIVE, rounds=9)
     (cell, *_) = make_flow_section(content, set()).cells
     flows = arm_flows(content)[cell.cell_id][0]
     band = next(band for band in flows.bands() if band.group == "tcp")
@@ -69,7 +69,7 @@ def test_bands_are_quartiles_over_the_rounds_of_a_groups_mean() -> None:
 
 
 def test_bands_end_where_less_than_half_of_the_rounds_last() -> None:
-    content = contest_content(TWO, rounds=4, bins=20)
+    content = competing_content(TWO, rounds=4, bins=20)
     rates = content.rates
     assert rates is not None
     short = rates[(rates["round"] < 3) | (rates["time_s"] < 3)]
@@ -81,14 +81,14 @@ def test_bands_end_where_less_than_half_of_the_rounds_last() -> None:
 
 
 def test_a_single_round_has_no_band_and_one_bin_is_enough() -> None:
-    content = contest_content(TWO, rounds=1, bins=1)
+    content = competing_content(TWO, rounds=1, bins=1)
     section = make_flow_section(content, set())
     assert all(arm.band_chart is None for cell in section.cells for arm in cell.arms)
     assert all(arm.round_chart in section.charts for cell in section.cells for arm in cell.arms)
 
 
 def test_an_arm_without_the_shown_round_shows_its_own_first_and_says_so() -> None:
-    content = contest_content(TWO, rounds=3)
+    content = competing_content(TWO, rounds=3)
     rates, flows = content.rates, content.flows
     assert rates is not None and flows is not None
     kept = replace(
@@ -102,7 +102,7 @@ def test_an_arm_without_the_shown_round_shows_its_own_first_and_says_so() -> Non
 
 
 def test_only_two_contestants_have_a_phase_plot_and_cross_traffic_does_not_count() -> None:
-    section = make_flow_section(contest_content({"tcp": {"a": 2, "cross": 1}, "quic": {"quic": 1, "tcp": 2}}), set())
+    section = make_flow_section(competing_content({"tcp": {"a": 2, "cross": 1}, "quic": {"quic": 1, "tcp": 2}}), set())
     tcp, quic = section.cells[0].arms
     assert tcp.phase_chart is not None
     assert quic.phase_chart is None
@@ -115,7 +115,7 @@ def test_only_two_contestants_have_a_phase_plot_and_cross_traffic_does_not_count
 
 
 def test_a_phase_plot_says_nothing_of_a_link_that_is_not_known() -> None:
-    section = make_flow_section(contest_content(TWO, link_mbps=None), set())
+    section = make_flow_section(competing_content(TWO, link_mbps=None), set())
     spec = section.charts[section.cells[0].arms[0].phase_chart or ""]
     assert {row["name"] for row in rows_of(spec, "name")} == {"start", "end", "equal parts"}
 
@@ -164,7 +164,7 @@ def test_the_subject_has_a_hue_of_its_own_and_cross_traffic_is_grey() -> None:
 
 
 def test_what_is_fair_follows_the_number_of_flows() -> None:
-    content = contest_content(FIVE)
+    content = competing_content(FIVE)
     fairness = Fairness(content)
     cell = make_flow_section(content, set()).cells[0].cell_id
     assert fairness.of("share_of_used", cell, "tcp") == pytest.approx(20)
@@ -178,7 +178,7 @@ def test_what_is_fair_follows_the_number_of_flows() -> None:
 
 
 def test_shares_are_drawn_against_the_columns_a_panel_for_each_row() -> None:
-    content = contest_content(FIVE, contest_study(rows=("30KB", "120KB")), rounds=8)
+    content = competing_content(FIVE, competing_study(rows=("30KB", "120KB")), rounds=8)
     (share,) = make_shares(content)
     assert [title for title, _ in share.panels] == ["30KB", "120KB"]
     spec = share.specs[share.panels[0][1]]
@@ -194,13 +194,13 @@ def test_shares_are_drawn_against_the_columns_a_panel_for_each_row() -> None:
 
 
 def test_runs_without_flows_have_none_of_it() -> None:
-    content = replace(contest_content(TWO), flows=None, rates=None)
+    content = replace(competing_content(TWO), flows=None, rates=None)
     assert make_shares(content) == []
     assert make_flow_section(content, set()).cells == []
 
 
 def test_levels_are_asked_for_where_a_figure_shows_them() -> None:
-    study = contest_study(metrics=("share_of_used", "queue_delay", "jain_index"))
+    study = competing_study(metrics=("share_of_used", "queue_delay", "jain_index"))
     assert metrics_by_arm(study) == ["share_of_used", "jain_index"]
     assert metrics_by_arm(replace(study, figure=Figure("against", ("queue",), MATRIX, "queue_delay"))) == [
         "queue_delay", "share_of_used", "jain_index",
@@ -212,8 +212,8 @@ def test_levels_are_asked_for_where_a_figure_shows_them() -> None:
 
 
 def test_a_matrix_has_a_square_for_every_arm_and_level_with_value_interval_and_n() -> None:
-    study = contest_study(rows=("30KB", "120KB"), figure=Figure("against", ("queue",), MATRIX))
-    content = contest_content(FIVE, study, rounds=8)
+    study = competing_study(rows=("30KB", "120KB"), figure=Figure("against", ("queue",), MATRIX))
+    content = competing_content(FIVE, study, rounds=8)
     matrix = make_matrix(content, make_flow_section(content, set()).by_cell)
     assert matrix is not None and matrix.fair
     assert [each.title for each in matrix.matrices] == ["30KB", "120KB"]
@@ -227,7 +227,7 @@ def test_a_matrix_has_a_square_for_every_arm_and_level_with_value_interval_and_n
     assert square.note == f"{wording.level_bounds(level)} · n\u00a08"
     assert "fair would be 20.0\u00a0%" in square.tip
     assert first.details["QUIC", "4"].anchor == "flows-2"
-    assert make_matrix(replace(content, study=contest_study()), {}) is None
+    assert make_matrix(replace(content, study=competing_study()), {}) is None
 
 
 def test_colours_of_a_matrix_say_how_far_from_fair() -> None:
@@ -240,8 +240,8 @@ def test_colours_of_a_matrix_say_how_far_from_fair() -> None:
 
 
 def test_cells_that_were_not_run_are_blank_in_a_matrix() -> None:
-    study = contest_study(figure=Figure("against", ("queue",), MATRIX))
-    content = contest_content(FIVE, study)
+    study = competing_study(figure=Figure("against", ("queue",), MATRIX))
+    content = competing_content(FIVE, study)
     without = replace(content, levels=[item for item in content.levels if item.arm != "quic"])
     matrix = make_matrix(without, {})
     assert matrix is not None
@@ -257,29 +257,29 @@ def test_bounds_of_a_level_are_in_one_unit() -> None:
 
 
 def test_everything_is_exported_and_the_page_stays_small(tmp_path: Path) -> None:
-    study = contest_study(("1",), figure=Figure("against", ("queue",), MATRIX))
-    content = contest_content(
+    study = competing_study(("1",), figure=Figure("against", ("queue",), MATRIX))
+    content = competing_content(
         {"tcp": {"subject": 1, "tcp": 4}, "quic": {"quic": 1, "tcp": 1}}, study, rounds=30, bins=120
     )
     index = write_report(tmp_path / "report", content)
     names = {path.name for path in (index.parent / "figures").iterdir()}
     for stem in ("flows-id-30kb-1", "phase-id-30kb-1", "shares-share-of-used", "matrix-share-of-used-30kb"):
         assert {f"{stem}.{ending}" for ending in ("svg", "png", "pdf")} <= names, names
-    plain = write_report(tmp_path / "plain", replace(content, flows=None, rates=None, study=contest_study(("1",))))
+    plain = write_report(tmp_path / "plain", replace(content, flows=None, rates=None, study=competing_study(("1",))))
     # Two arms in one cell, of 30 rounds, 7 flows and 120 bins.
     assert index.stat().st_size - plain.stat().st_size < 250_000
     assert (index.parent / "tables" / "levels.csv").is_file()
 
 
 def test_the_same_content_gives_the_same_figures(tmp_path: Path) -> None:
-    study = contest_study(("1",))
-    pages = [write_report(tmp_path / str(number), contest_content(TWO, study)).parent for number in (1, 2)]
+    study = competing_study(("1",))
+    pages = [write_report(tmp_path / str(number), competing_content(TWO, study)).parent for number in (1, 2)]
     files = sorted(path.relative_to(pages[0]) for path in pages[0].rglob("*") if path.is_file())
     assert [path for path in files if (pages[0] / path).read_bytes() != (pages[1] / path).read_bytes()] == []
 
 
 def test_hostile_labels_stay_labels(tmp_path: Path) -> None:
-    study = contest_study(("</script><b>",), arms=(Arm("tcp", "<img src=x>", {}), Arm("quic", "QUIC", {})))
-    page = write_report(tmp_path / "report", contest_content(TWO, study)).read_text()
+    study = competing_study(("</script><b>",), arms=(Arm("tcp", "<img src=x>", {}), Arm("quic", "QUIC", {})))
+    page = write_report(tmp_path / "report", competing_content(TWO, study)).read_text()
     assert "<img src=x>" not in page
     assert "</script><b>" not in page

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from longlook.core import codec, content_store
-from longlook.core.content_store import Entries, Pruned
+from longlook.core.content_store import ContentStore, Pruned
 from longlook.core.job import Content, Expected, Identity, Job, Program
 from longlook.core.model import ConnectionState, Outcome, Run
 from longlook.run import trial_cache
@@ -244,9 +244,9 @@ def test_prune_removes_what_was_not_used(root: Path, job: Job, tmp_path: Path) -
     for entry in entries(root):
         os.utime(entry / "entry.json", (now_s - 40 * DAY_S,) * 2)
     assert cache.fetch(again(job, tmp_path, "third")) is not None  # used now, which is later than now_s
-    count, size_bytes = Entries(root).held()
+    count, size_bytes = ContentStore(root).held()
     assert (count, size_bytes > 0) == (2, True)
-    pruned = Entries(root).prune(30 * DAY_S, now_s)
+    pruned = ContentStore(root).prune(30 * DAY_S, now_s)
     assert (pruned.removed, pruned.kept) == (1, 1)
     assert pruned.removed_bytes + pruned.kept_bytes == size_bytes
     assert cache.fetch(again(job, tmp_path, "fourth")) is not None
@@ -258,11 +258,11 @@ def test_prune_clears_what_killed_processes_left_but_not_what_is_being_written(r
     for name, age_s in ((".partial-old", 2 * DAY_S), (".partial-new", 5.0)):
         (root / name).mkdir()
         os.utime(root / name, (now_s - age_s,) * 2)
-    Entries(root).prune(0.0, now_s)
+    ContentStore(root).prune(0.0, now_s)
     assert [path.name for path in root.iterdir()] == [".partial-new"]
 
 
 def test_pruning_nothing_is_no_error(tmp_path: Path) -> None:
-    nothing = Entries(tmp_path / "none")
+    nothing = ContentStore(tmp_path / "none")
     assert nothing.prune(0.0) == Pruned(0, 0, 0, 0)
     assert nothing.held() == (0, 0)

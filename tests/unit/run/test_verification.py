@@ -16,7 +16,7 @@ from longlook.engines.fake import FakeEngine
 from longlook.lab.artefacts import digests, seal
 from longlook.report.repeats import plain_rows
 from longlook.run.diff import compare_trials
-from longlook.run.verification import Imprint, Repeat, Verification, check, differences, groups
+from longlook.run.verification import Repeat, TrialDigest, Verification, check, differences, groups
 from longlook.study.files import find_study
 from tests.data.samples import study as made_up_study
 from tests.data.trials import TRIAL
@@ -25,33 +25,33 @@ TINY = str(Path(__file__).parents[2] / "data" / "tiny.toml")
 FILES = {"link.bin": "1", "client.jsonl": "2", "server.jsonl": "3", "run.json": "4"}
 
 
-def imprint(files: Mapping[str, str] = FILES, **changes: Any) -> Imprint:
-    return replace(Imprint(Outcome.OK, files, "t", {"page_load_time": 0.5}, 0.5), **changes)
+def trial_digest(files: Mapping[str, str] = FILES, **changes: Any) -> TrialDigest:
+    return replace(TrialDigest(Outcome.OK, files, "t", {"page_load_time": 0.5}, 0.5), **changes)
 
 
 def test_the_same_is_the_same() -> None:
-    assert differences(imprint(), imprint(dict(reversed(FILES.items())))) == ()
+    assert differences(trial_digest(), trial_digest(dict(reversed(FILES.items())))) == ()
 
 
 @pytest.mark.parametrize(
     ("again", "expected"),
     [
         (
-            imprint({**FILES, "run.json": "x", "client.jsonl": "x", "link.bin": "x"}),
+            trial_digest({**FILES, "run.json": "x", "client.jsonl": "x", "link.bin": "x"}),
             ("link.bin", "client.jsonl", "run.json"),
         ),
-        (imprint({**FILES, "qlog": "new"}), ("qlog",)),
-        (imprint({name: FILES[name] for name in FILES if name != "server.jsonl"}), ("server.jsonl",)),
+        (trial_digest({**FILES, "qlog": "new"}), ("qlog",)),
+        (trial_digest({name: FILES[name] for name in FILES if name != "server.jsonl"}), ("server.jsonl",)),
         (
-            imprint({**FILES, "run.json": "x"}, timeline="u", samples={"page_load_time": 0.6}),
+            trial_digest({**FILES, "run.json": "x"}, timeline="u", samples={"page_load_time": 0.6}),
             ("timeline", "samples", "run.json"),
         ),
-        (imprint(samples={"page_load_time": None}), ("samples",)),
-        (imprint(timeline=None, samples={}), ("timeline", "samples")),
+        (trial_digest(samples={"page_load_time": None}), ("samples",)),
+        (trial_digest(timeline=None, samples={}), ("timeline", "samples")),
     ],
 )
-def test_what_differs_is_named_nearest_to_the_cause_first(again: Imprint, expected: tuple[str, ...]) -> None:
-    assert differences(imprint(), again) == expected
+def test_what_differs_is_named_nearest_to_the_cause_first(again: TrialDigest, expected: tuple[str, ...]) -> None:
+    assert differences(trial_digest(), again) == expected
 
 
 SAME = Repeat((), Outcome.OK, 0.5)
@@ -59,16 +59,16 @@ OTHER = Repeat(("link.bin", "timeline", "run.json"), Outcome.OK, 0.8)
 
 
 def test_an_exact_trial_has_a_verdict() -> None:
-    good = check(TRIAL, 1, imprint(), [SAME, SAME], exact=True)
+    good = check(TRIAL, 1, trial_digest(), [SAME, SAME], exact=True)
     assert (good.identical, good.diverged, good.first_difference) == (2, False, None)
-    bad = check(TRIAL, 1, imprint(), [SAME, OTHER], exact=True)
+    bad = check(TRIAL, 1, trial_digest(), [SAME, OTHER], exact=True)
     assert (bad.identical, bad.diverged, bad.first_difference) == (1, True, "link.bin")
     assert bad.same == {"link.bin": 1, "timeline": 1, "samples": 2}
     assert bad.load_deviation_s == pytest.approx(0.3)
 
 
 def test_another_trial_has_a_spread_instead() -> None:
-    checked = check(TRIAL, 1, imprint(), [OTHER, Repeat(("run.json",), Outcome.FAILED, None)], exact=False)
+    checked = check(TRIAL, 1, trial_digest(), [OTHER, Repeat(("run.json",), Outcome.FAILED, None)], exact=False)
     assert not checked.diverged
     assert checked.load_median_s == pytest.approx(0.65)
     assert checked.load_deviation_s == pytest.approx(0.15)
@@ -76,7 +76,7 @@ def test_another_trial_has_a_spread_instead() -> None:
 
 
 def test_a_trial_that_failed_has_no_spread() -> None:
-    failed = imprint(outcome=Outcome.FAILED, timeline=None, samples={}, load_s=None)
+    failed = trial_digest(outcome=Outcome.FAILED, timeline=None, samples={}, load_s=None)
     checked = check(TRIAL, 1, failed, [Repeat((), Outcome.FAILED, None)], exact=True)
     assert (checked.load_median_s, checked.load_deviation_s, checked.identical) == (None, None, 1)
 
@@ -86,7 +86,7 @@ def test_groups_are_arms_of_cells() -> None:
         replace(TRIAL, id=f"{arm}{number}", arm=arm, round=number) for number in range(3) for arm in ("tcp", "quic")
     ]
     checked = [
-        check(trial, 1, imprint(), [SAME, OTHER if trial.id == "quic1" else SAME], exact=trial.arm == "tcp")
+        check(trial, 1, trial_digest(), [SAME, OTHER if trial.id == "quic1" else SAME], exact=trial.arm == "tcp")
         for trial in trials
     ]
     tcp, quic = groups(checked)

@@ -75,7 +75,7 @@ def test_an_arm_has_its_groups_in_its_order_each_with_its_count(tmp_path: Path) 
     plan = plan_of(tmp_path)
     (four, *_) = trials(plan, "quic", "4")
     assert [flow.name for flow in four.flows] == ["subject", "tcp-1", "tcp-2", "tcp-3", "tcp-4"]
-    assert [flow.seat for flow in four.flows] == [0, 1, 2, 3, 4]
+    assert [flow.address_slot for flow in four.flows] == [0, 1, 2, 3, 4]
     assert [flow.protocol for flow in four.flows] == ["h3", *["h2"] * 4]
     assert [flow.congestion_control for flow in four.flows] == [None, *["cubic"] * 4]
     assert four.protocol == "h3" and four.congestion_control is None  # the subject's
@@ -130,7 +130,7 @@ def test_flows_that_come_and_go_share_a_seat_and_have_sizes_of_a_law(tmp_path: P
     web = 'flows.web = { protocol = "h2", arrivals = 2, object = "pareto(30KB, 1.2)" }'
     plan = plan_of(tmp_path, ('flows.tcp = { protocol = "h2" }\n', 'flows.tcp = { protocol = "h2" }\n' + web + "\n"))
     flows = [flow for flow in trials(plan, "quic", "1")[0].flows if flow.group == "web"]
-    assert len({flow.seat for flow in flows}) == 1 and flows[0].seat == 2
+    assert len({flow.address_slot for flow in flows}) == 1 and flows[0].address_slot == 2
     assert all(flow.cross and flow.object_bytes for flow in flows)
     assert 15 < len(flows) < 80
     assert sorted(flow.start_s for flow in flows) == [flow.start_s for flow in flows]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from longlook.timeline.envelope import conformance, envelope, points_of
 
-from .test_competition import CONTEST
+from .test_competition import COMPETITION
 
 SCALE = (10.0, 50.0)
 
@@ -54,8 +54,8 @@ def test_too_few_points_and_points_on_a_line_have_no_envelope() -> None:
 
 
 def test_points_are_the_subjects_throughput_and_delay_every_ten_round_trips() -> None:
-    points = points_of(replace(CONTEST, rtt_s=0.05))
+    points = points_of(replace(COMPETITION, rtt_s=0.05))
     assert len(points) == 120
     assert points[:, 0] == pytest.approx(2.5, rel=0.05)
     assert points[:, 1] == pytest.approx(60)
-    assert len(points_of(CONTEST)) == 0  # its round trip is not known
+    assert len(points_of(COMPETITION)) == 0  # its round trip is not known

@@ -40,7 +40,7 @@ def show_comparison(judged: Judged, *, as_json: bool) -> None:
     _line(f"{judged.title}: {passed} a gate of {judged.verdict.gate_pct:g} %")
 
 
-class BisectionShower:
+class BisectionDisplay:
     """Shows the steps of a bisection."""
 
     def __init__(self, *, as_json: bool) -> None:

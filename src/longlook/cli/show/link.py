@@ -7,16 +7,16 @@ from pathlib import Path
 
 from longlook.linktool.lateness import LatenessCounter
 from longlook.linktool.options import Emulation
-from longlook.linktool.run import Opened, Order, run_link
+from longlook.linktool.run import LinkRequest, Opened, run_link
 from longlook.linktool.summary import summarise, summary_lines
 
 _READ_BYTES = 1 << 20
 
 
-class LinkShower:
+class LinkDisplay:
     """Runs one order and shows it on standard error: standard output is the command's."""
 
-    def __init__(self, emulation: Emulation, order: Order, *, json_file: str | None, quiet: bool) -> None:
+    def __init__(self, emulation: Emulation, order: LinkRequest, *, json_file: str | None, quiet: bool) -> None:
         self._emulation = emulation
         self._order = order
         self._json_file = json_file

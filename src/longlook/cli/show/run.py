@@ -46,7 +46,7 @@ def study_summary(study: Study, plan: Plan) -> RenderableType:
     return Group(*parts)
 
 
-class Shower:
+class RunDisplay:
     """Shows a run while it goes on; a context manager."""
 
     def __init__(self, *, as_json: bool, as_markdown: bool = False) -> None:

@@ -19,7 +19,7 @@ from longlook.provision.parallel import Installed
 _STEP_CHARACTERS = 60
 
 
-class SetupShower:
+class SetupDisplay:
     """Shows an installation; a context manager."""
 
     def __init__(self, parts: Sequence[str], *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from longlook.analysis.declared import AFTER_LOSS
+from longlook.analysis.congestion_check import AFTER_LOSS
 from longlook.conformance import Check, Finding, verdict, wire
 from longlook.conformance.evidence import Packets, Seen
 from longlook.conformance.links import path

@@ -11,7 +11,7 @@ from longlook.core.model import Run
 from longlook.engines import OneAtATime
 from longlook.engines.live.agent_process import AgentDiedError, AgentProcess
 from longlook.engines.lost import lost_run
-from longlook.lab.leftovers import clear_leftovers
+from longlook.lab.stale_state import clear_stale_state
 
 _LOST_HINT = "the next trial gets a new agent; if this happens again, report it with the reason"
 _BEYOND_LIMIT_S = 120.0  # set-up and teardown beyond a trial's limit; only a bug of the agent takes longer
@@ -29,7 +29,7 @@ class LiveEngine(OneAtATime):
         self.agent: AgentProcess | None = None
 
     def __enter__(self) -> Self:
-        clear_leftovers()
+        clear_stale_state()
         return self
 
     def __exit__(
@@ -60,4 +60,4 @@ class LiveEngine(OneAtATime):
         agent, self.agent = self.agent, None
         if agent is not None:
             agent.end(gracefully=gracefully)
-            clear_leftovers()
+            clear_stale_state()

@@ -74,7 +74,7 @@ class AgentProcess:
                 self.send({"op": "quit"})
                 self._process.wait(_QUIT_WITHIN_S)
         with suppress(BrokenPipeError):
-            self._orders.close()  # its lifeline: without it the agent kills everything, clears up and ends
+            self._orders.close()  # its control_pipe: without it the agent kills everything, clears up and ends
         try:
             self._process.wait(_QUIT_WITHIN_S)
         except subprocess.TimeoutExpired:

@@ -23,7 +23,7 @@ from longlook.core.stack import Stack
 from longlook.engines.lost import lost_run
 from longlook.engines.virtual.boot import CONSOLE, Ended, Guest
 from longlook.engines.virtual.bundle import make_bundle
-from longlook.engines.virtual.guest_run import run_errand
+from longlook.engines.virtual.guest_run import run_guest
 from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.lab.artefacts import digests, raise_if_full
 from longlook.lab.guest import ENGINE
@@ -106,16 +106,18 @@ class VirtualEngine:
         if not jobs:
             return []
         began_ns = time.time_ns()
-        box = Path(tempfile.mkdtemp(prefix=".partial-boot-", dir=Path(jobs[0].folder).parent))
+        exchange = Path(tempfile.mkdtemp(prefix=".partial-boot-", dir=Path(jobs[0].folder).parent))
         try:
             seed = seed_of(jobs)
-            ended = run_errand(guest, _GUEST, jobs, self._made_bundle(), box, seed, self.wall_limit_s, self._stop)
-            return [_taken(box / str(number), job) or _lost(job, ended, began_ns) for number, job in enumerate(jobs)]
+            ended = run_guest(guest, _GUEST, jobs, self._made_bundle(), exchange, seed, self.wall_limit_s, self._stop)
+            return [
+                _taken(exchange / str(number), job) or _lost(job, ended, began_ns) for number, job in enumerate(jobs)
+            ]
         except OSError as error:
-            raise_if_full(box.parent, error)
+            raise_if_full(exchange.parent, error)
             raise
         finally:
-            shutil.rmtree(box, ignore_errors=True)
+            shutil.rmtree(exchange, ignore_errors=True)
 
     def _made_bundle(self) -> str:
         with self._bundling:

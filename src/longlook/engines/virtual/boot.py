@@ -37,7 +37,7 @@ class Guest:
 
     @property
     def exact(self) -> bool:
-        """Whether what it does is a function of its order and seed."""
+        """Whether what it does is a function of its request and seed."""
         return self.time == "inf-cpu"
 
 
@@ -56,7 +56,7 @@ def boot(
     guest: Guest,
     init: Sequence[str],
     environment: Mapping[str, str],
-    box: Path,
+    exchange: Path,
     seed: int,
     cpu: int,
     wall_limit_s: float,
@@ -64,33 +64,33 @@ def boot(
 ) -> Ended:
     """Boot a guest on one CPU with `init` as its first process and wait until it is off.
 
-    The folder `box` is the kernel's working directory, and so what the guest finds behind /proc/self/cwd of its root.
+    The folder `exchange` is the kernel's working directory, so the guest finds it behind /proc/self/cwd of its root.
     The kernel's command line goes into its pool of randomness, so it names no path: it is the same on every machine.
 
     It is killed when `wall_limit_s` is over, when a program spins (it keeps the CPU while virtual time stands still),
     when `stop` is set (InterruptedByUserError), and when the thread that called this dies. Nothing of it runs when this
     returns.
     """
-    script = box / "init"
+    script = exchange / "init"
     script.write_text(_init_script(init, environment))
     script.chmod(0o755)
     limits = Limits(wall_limit_s, patience_s(), answers=guest.answers)
-    console, memory = box / CONSOLE, memory_folder()
+    console, memory = exchange / CONSOLE, memory_folder()
     with console.open("wb") as out, on_cpu(cpu):
         process = subprocess.Popen(
             [shutil.which("setpriv") or "setpriv", "--pdeathsig", "KILL", "--", guest.kernel, *_command_line(guest)],
             stdin=subprocess.DEVNULL,
             stdout=out,  # a file: a pipe that fills would interrupt the guest when the host likes
             stderr=subprocess.STDOUT,
-            cwd=box,
-            env={"HOME": ".", "TMPDIR": memory, "UML_RNG_SEED": str(seed)},  # all it leaves is in the box
+            cwd=exchange,
+            env={"HOME": ".", "TMPDIR": memory, "UML_RNG_SEED": str(seed)},  # all it leaves is in the exchange
         )
     began = time.monotonic()
     try:
         reason = watch(process.pid, console, limits, stop or threading.Event())
     finally:
         status, cpu_s = _end(process)
-        _end_programs(box)
+        _end_programs(exchange)
     text = console.read_bytes().decode(errors="replace")
     if reason is None and ("Kernel panic" in text or status != 0):
         reason = _why_it_died(text, status, memory)
@@ -129,10 +129,10 @@ def _end(process: subprocess.Popen[bytes]) -> tuple[int, float]:
     return process.returncode, usage.ru_utime + usage.ru_stime
 
 
-def _end_programs(box: Path) -> None:
+def _end_programs(exchange: Path) -> None:
     """Wait until the processes that ran the guest's programs are gone. They die after their kernel, not with it."""
     deadline = time.monotonic() + _DYING_S
-    while left := [pid for pid in process_table() if _works_in(box, pid)]:
+    while left := [pid for pid in process_table() if _works_in(exchange, pid)]:
         if time.monotonic() > deadline:
             raise RuntimeError(f"processes of a guest cannot be ended: {left}")
         for pid in left:
@@ -141,9 +141,9 @@ def _end_programs(box: Path) -> None:
         time.sleep(0.005)
 
 
-def _works_in(box: Path, pid: int) -> bool:
+def _works_in(exchange: Path, pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/cwd").samefile(box)
+        return Path(f"/proc/{pid}/cwd").samefile(exchange)
     except OSError:
         return False
 

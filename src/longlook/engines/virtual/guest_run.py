@@ -1,4 +1,4 @@
-"""A guest's errand: its order into the box, one boot on a CPU of its own, and what it had to complain of raised."""
+"""Runs a guest: writes its request, boots it once on a CPU of its own, and raises the errors that it reported."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from longlook.engines.virtual import bundle_loader
 from longlook.engines.virtual.boot import Ended, Guest, boot
 from longlook.engines.virtual.cpus import one_cpu
 from longlook.lab.artefacts import raise_if_full
-from longlook.lab.guest import ERROR, ORDER, Order
+from longlook.lab.guest import ERROR, REQUEST, GuestRequest
 from longlook.lab.linux.view import hidden_folders
 
 _PYTHON = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -26,32 +26,32 @@ _FOLDERS = ("LD_LIBRARY_PATH", "LONGLOOK_ADAPTERS", "LONGLOOK_LINK", "LONGLOOK_P
 """Variables that list folders, or name a file. A relative one is meant from here, and a guest is elsewhere."""
 
 
-def run_errand(
+def run_guest(
     guest: Guest,
     module: str,
     jobs: Sequence[Job],
     bundle: str,
-    box: Path,
+    exchange: Path,
     seed: int,
     wall_limit_s: float,
     stop: threading.Event | None = None,
 ) -> Ended:
-    """Boot a guest with `main` of a module of the bundle as its first process; what it made is in `box`.
+    """Boot a guest with `main` of a module of the bundle as its first process; what it made is in `exchange`.
 
     InputError or MachineError in the guest's own words; a guest that died says so in what is returned.
     """
     environment = _environment()
     shown = hidden_folders(_needed(jobs, environment))
-    order = Order(tuple(jobs), environment, exact=guest.exact, shown=shown)
-    (box / ORDER).write_text(json.dumps(codec.encode(order)))
+    request = GuestRequest(tuple(jobs), environment, exact=guest.exact, shown=shown)
+    (exchange / REQUEST).write_text(json.dumps(codec.encode(request)))
     with one_cpu() as cpu:
         init = (sys.executable, "-S", bundle_loader.__file__, bundle, module)
-        ended = boot(guest, init, _PYTHON, box, seed, cpu, wall_limit_s, stop)
-    if not (box / ERROR).exists():
+        ended = boot(guest, init, _PYTHON, exchange, seed, cpu, wall_limit_s, stop)
+    if not (exchange / ERROR).exists():
         return ended
-    text = (box / ERROR).read_text()
+    text = (exchange / ERROR).read_text()
     if not text:
-        raise_if_full(box)
+        raise_if_full(exchange)
         return ended
     said: Mapping[str, str | None] = json.loads(text)
     message = said["message"] or "the guest gave no reason"

@@ -12,7 +12,7 @@ from longlook.core.errors import MachineError
 from longlook.core.job import Program
 from longlook.engines.virtual.boot import Guest, boot
 from longlook.engines.virtual.cpus import one_cpu
-from longlook.engines.virtual.scratch import scratch_box
+from longlook.engines.virtual.scratch import exchange_directory
 from longlook.provision.guest_kernel import kernel_program
 
 _PROBE_LIMIT_S = 30.0
@@ -58,8 +58,8 @@ def _probe(program: Program) -> Guest:
     answers = _ANSWER_FORMAT in Path(program.path).read_bytes()
     for userspace in _USERSPACES:
         guest = Guest(program.path, userspace=userspace, answers=answers)
-        with one_cpu() as cpu, scratch_box() as box:
-            ended = boot(replace(guest, memory="256M"), ("echo", _HELLO), {}, box, 1, cpu, _PROBE_LIMIT_S)
+        with one_cpu() as cpu, exchange_directory() as exchange:
+            ended = boot(replace(guest, memory="256M"), ("echo", _HELLO), {}, exchange, 1, cpu, _PROBE_LIMIT_S)
         if _HELLO in ended.console:  # the kernel then gives up, because its first process ended
             return guest
         lines = ended.console.strip().splitlines()

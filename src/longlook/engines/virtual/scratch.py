@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_PREFIX = "longlook-box-"
+_PREFIX = "longlook-exchange-"
 _YOUNG_S = 60.0  # it may not be locked yet
 
 
 @contextmanager
-def scratch_box() -> Iterator[Path]:
+def exchange_directory() -> Iterator[Path]:
     """An empty folder, gone afterwards; those that killed processes left are removed too."""
     _clear()
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:

@@ -1,9 +1,10 @@
-"""The agent's own namespaces, and the warden that watches from outside them.
+"""The agent's own namespaces, and the supervisor that watches from outside them.
 
-The warden (the process that was started) moves into new namespaces and forks; the child is pid 1 of a PID namespace.
-Whatever kills the child, the kernel then kills every program it started and frees the namespaces. Whatever kills the
-warden kills the child (PR_SET_PDEATHSIG), and the warden kills the child when its starter goes away (`lifeline`). The
-starter is not watched by PR_SET_PDEATHSIG, because that is bound to a thread, which may end before its process does.
+The supervisor (the process that was started) moves into new namespaces and forks; the child is process 1 of a PID
+namespace. Whatever kills the child, the kernel then kills every program it started and frees the namespaces. Whatever
+kills the supervisor kills the child (PR_SET_PDEATHSIG), and the supervisor kills the child when its starter goes away
+(`control_pipe`). The starter is not watched by PR_SET_PDEATHSIG, because that is bound to a thread, which may end
+before its process does.
 """
 
 import os
@@ -23,10 +24,10 @@ _NEEDED = (system.CAP_SYS_ADMIN, system.CAP_NET_ADMIN, system.CAP_NET_RAW)
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-def run_isolated(work: Callable[[], int], lifeline: int | None, started: Callable[[int], None]) -> int:
+def run_isolated(work: Callable[[], int], control_pipe: int | None, started: Callable[[int], None]) -> int:
     """Run `work` as pid 1 of new namespaces; return its exit code, or the negated number of the signal that ended it.
 
-    `lifeline` is a descriptor of a pipe: when its other end is closed, the work is killed. `started` is told the
+    `control_pipe` is a descriptor of a pipe: when its other end is closed, the work is killed. `started` is told the
     child's pid. MachineError where the kernel refuses the namespaces.
     """
     _enter_namespaces()
@@ -38,7 +39,7 @@ def run_isolated(work: Callable[[], int], lifeline: int | None, started: Callabl
     os.close(alive_read)
     try:
         started(child)
-        return _watch_over(child, lifeline)
+        return _watch_over(child, control_pipe)
     finally:
         os.close(alive_write)
 
@@ -78,9 +79,11 @@ def _be_first(work: Callable[[], int], alive: int) -> NoReturn:
     code = 1
     try:
         for number in _ENDING:
-            signal.signal(number, signal.SIG_IGN)  # the warden decides
+            signal.signal(number, signal.SIG_IGN)  # the supervisor decides
         system.kill_when_parent_dies(signal.SIGKILL)
-        if select.select([alive], [], [], 0)[0]:  # the warden died before the line above; its pid cannot be seen here
+        if select.select([alive], [], [], 0)[
+            0
+        ]:  # the supervisor died before the line above; its pid cannot be seen here
             os._exit(1)
         code = work()
     except BaseException:
@@ -102,7 +105,7 @@ def mount_own() -> None:
         ) from error
 
 
-def _watch_over(child: int, lifeline: int | None) -> int:
+def _watch_over(child: int, control_pipe: int | None) -> int:
     def end(_number: int, _frame: FrameType | None) -> None:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
@@ -113,8 +116,8 @@ def _watch_over(child: int, lifeline: int | None) -> int:
     try:
         poll = select.poll()
         poll.register(pidfd, select.POLLIN)
-        if lifeline is not None:
-            poll.register(lifeline, 0)  # hang-ups are always told
+        if control_pipe is not None:
+            poll.register(control_pipe, 0)  # hang-ups are always told
         ended = False
         while not ended:
             for descriptor, _ in poll.poll():

@@ -42,7 +42,7 @@ def height_px(arms: Sequence[ArmFlows]) -> int:
 
 
 def round_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: Scale) -> Any:
-    """Every flow of one round, each with its name and its mean while all contestants were at it."""
+    """Every flow of one round, each with its name and its mean while all flows competed."""
     rates = thinned(flows.rounds[number])
     colours = flow_colours(flows.groups, flows.cross)
     order = [flow for group in reversed(list(flows.groups)) for flow in flows.groups[group] if flow in rates.flows]

@@ -26,6 +26,6 @@ def flow_colours(flows: Mapping[str, Sequence[str]], cross: Sequence[str]) -> di
 
 
 def _hues(groups: Sequence[str], cross: Sequence[str]) -> dict[str, tuple[str, str]]:
-    contestants = [group for group in groups if group not in cross]
-    hues = [_SUBJECT, *(_COMPETITORS[place % len(_COMPETITORS)] for place in range(len(contestants) - 1))]
-    return {**dict(zip(contestants, hues, strict=False)), **dict.fromkeys(cross, _CROSS)}
+    competing = [group for group in groups if group not in cross]
+    hues = [_SUBJECT, *(_COMPETITORS[place % len(_COMPETITORS)] for place in range(len(competing) - 1))]
+    return {**dict(zip(competing, hues, strict=False)), **dict.fromkeys(cross, _CROSS)}

@@ -19,7 +19,7 @@ _LABELS = ("start", "end")
 
 def phase_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: Scale) -> Any:
     """One round as a path coloured by time, the other rounds faint behind it."""
-    one, other = flows.contestants
+    one, other = flows.competing
     rounds = {each: _binned(rates, scale.rtt_s) for each, rates in flows.rounds.items()}
     shown = rounds[number]
     path = list(zip(*(shown.flows[flow].round(4).tolist() for flow in (one, other)), shown.middles_s.tolist(),

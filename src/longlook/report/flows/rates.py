@@ -84,16 +84,16 @@ class ArmFlows:
     groups: Mapping[str, Sequence[str]]  # group → its flows
     cross: Sequence[str]  # groups of cross traffic
     rounds: Mapping[int, Rates]
-    means: Mapping[int, Mapping[str, float]]  # round → flow → Mbit/s while all contestants were at it
+    means: Mapping[int, Mapping[str, float]]  # round → flow → Mbit/s while all flows competed
 
     @property
-    def contestants(self) -> list[str]:
+    def competing(self) -> list[str]:
         """Flows that compete, the subject's first."""
         return [flow for group, flows in self.groups.items() if group not in self.cross for flow in flows]
 
     @property
     def subject(self) -> list[str]:
-        """Flows of the first group of contestants."""
+        """Flows of the first group of competing flows."""
         first = next((group for group in self.groups if group not in self.cross), None)
         return [] if first is None else list(self.groups[first])
 

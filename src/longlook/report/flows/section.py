@@ -22,7 +22,7 @@ from longlook.study.resolve import cell_settings
 
 ANCHOR = "flows"
 DUEL = 2
-"""So many contestants have a phase plot."""
+"""The number of competing flows for which a phase plot is drawn."""
 
 _EXPORT_PX, _NAMES_PX = 430, 110
 """Of exported figures: width, and room for the names beside it."""
@@ -120,7 +120,7 @@ def _arm(
     charts = {f"{prefix}-round": _on_page(lambda drawn: _wide(round_chart(drawn, flows, number, scale)))}
     if len(flows.rounds) > 1:
         charts[f"{prefix}-band"] = _on_page(lambda drawn: _wide(band_chart(drawn, flows, scale)))
-    if len(flows.contestants) == DUEL:
+    if len(flows.competing) == DUEL:
         charts[f"{prefix}-phase"] = _on_page(lambda drawn: phase_chart(drawn, flows, number, scale), fitted=False)
     note = "" if number == chosen.number else f"Round {number + 1}: this arm has no rates of the other one."
     figures = ArmFigures(
@@ -152,15 +152,15 @@ def _who(flows: ArmFlows) -> str:
         count = len(flows.groups[group])
         return group if count == 1 else f"{count} {group}"
 
-    contestants = [named(group) for group in flows.groups if group not in flows.cross]
+    competing = [named(group) for group in flows.groups if group not in flows.cross]
     crossing = [named(group) for group in flows.cross]
-    return " against ".join(contestants) + (f"; cross traffic: {', '.join(crossing)}" if crossing else "")
+    return " against ".join(competing) + (f"; cross traffic: {', '.join(crossing)}" if crossing else "")
 
 
 def _exported(
     content: ReportContent, arms: Sequence[ArmFlows], chosen: Round, scale: Scale, title: str, name: str
 ) -> dict[str, Any]:
-    """Figures of a cell as files: rates over time of all arms, and phase plots of those that have two contestants."""
+    """Return the figures of a cell as files: rates over time of all arms, phase plots of arms with two flows."""
     rates, phases = Drawn(), Drawn()
     lines = []
     duels = []
@@ -173,7 +173,7 @@ def _exported(
             band = band_chart(rates, flows, scale)
             charts.append(_titled(band, f"median and quartiles of {len(flows.rounds)} rounds"))
         lines.append(alt.hconcat(*(chart.properties(width=_EXPORT_PX) for chart in charts), spacing=_NAMES_PX))
-        if len(flows.contestants) == DUEL:
+        if len(flows.competing) == DUEL:
             duel = phase_chart(phases, flows, number, scale)
             duels.append(_titled(duel, f"{label}, round {number + 1}"))
     rates.chart = alt.vconcat(*lines, spacing=26, title=alt.TitleParams(f"Rates over time: {title}"))

@@ -22,7 +22,7 @@ FAIR: Mapping[str, float | str] = {
     "competitor_fair_share": 100.0,
     "jain_index": 1.0,
 }
-"""Metrics of shares, and what is fair: a value, or the subject's part of the contestants in %."""
+"""Metrics of shares, and what is fair: a value, or the subject's part of the competing flows in %."""
 
 LIMITS = {"share_of_used": 100.0, "share_of_link": 100.0, "jain_index": 1.0}
 """Where values end."""

@@ -14,14 +14,14 @@ FLOWS, FLOWS_FILE, LINK_FILE = "flows", "flows.json", "link.json"
 
 
 @dataclass(frozen=True)
-class ContestRecord:
-    """`facts` are the timeline's metadata `contest`: see docs/timeline.md."""
+class CompetitionRecord:
+    """`facts` are the timeline's metadata `competition`: see docs/timeline.md."""
 
     endpoints: Endpoints
     facts: dict[str, Any]
 
 
-def read_contest(folder: Path, trial: Trial, run: Run) -> ContestRecord:
+def read_competition(folder: Path, trial: Trial, run: Run) -> CompetitionRecord:
     """What a trial's folder says of its flows; nothing of them where the laboratory was lost before it could say."""
     try:
         flows = json.loads((folder / FLOWS_FILE).read_text())
@@ -38,7 +38,7 @@ def read_contest(folder: Path, trial: Trial, run: Run) -> ContestRecord:
     link = _link(folder / LINK_FILE)
     facts = [_facts(flow, run.started_unix_ns) for flow in flows]
     warm_up_ns = round(float(trial.workload.parameters.get(WARM_UP, 0)) * 1e9)
-    return ContestRecord(
+    return CompetitionRecord(
         endpoints,
         {
             "flows": facts,
@@ -59,12 +59,12 @@ def _facts(flow: dict[str, Any], started_unix_ns: int) -> dict[str, Any]:
 
 
 def _window(flows: list[dict[str, Any]], warm_up_ns: int) -> list[int] | None:
-    """While all contestants were at it, but for the warm-up; None where there was no such time."""
-    contestants = [flow for flow in flows if not flow["cross"]]
-    if not contestants or any(flow["began_ns"] is None or flow["ended_ns"] is None for flow in contestants):
+    """While all competing were at it, but for the warm-up; None where there was no such time."""
+    competing = [flow for flow in flows if not flow["cross"]]
+    if not competing or any(flow["began_ns"] is None or flow["ended_ns"] is None for flow in competing):
         return None
-    begin_ns = max(flow["began_ns"] for flow in contestants) + warm_up_ns
-    end_ns = min(flow["ended_ns"] for flow in contestants)
+    begin_ns = max(flow["began_ns"] for flow in competing) + warm_up_ns
+    end_ns = min(flow["ended_ns"] for flow in competing)
     return [begin_ns, end_ns] if begin_ns < end_ns else None
 
 

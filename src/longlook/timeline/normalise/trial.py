@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
-from longlook.timeline.normalise.competition import read_contest
+from longlook.timeline.normalise.competition import read_competition
 from longlook.timeline.normalise.endpoint import Connection, Row, read_endpoints
 from longlook.timeline.normalise.lines import Account
 from longlook.timeline.normalise.link_log import read_link_log
@@ -27,8 +27,8 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     raises for what a program wrote: records that are missing or cannot be used are counted, with the reason, in the
     timeline's metadata under `sources`.
     """
-    contest = read_contest(folder, trial, run) if trial.flows else None
-    endpoints = contest.endpoints if contest is not None else read_endpoints(folder)
+    competition = read_competition(folder, trial, run) if trial.flows else None
+    endpoints = competition.endpoints if competition is not None else read_endpoints(folder)
     rows = [row | {"time_ns": row["time_ns"] - run.started_unix_ns} for row in endpoints.rows]
     packets, link_account = _packets(folder, run, endpoints.connections)
     table = merge([table_of_rows(rows + _cpu_rows(run)), *packets])
@@ -38,7 +38,7 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
         "trial_id": trial.id,
         "started_unix_ns": run.started_unix_ns,
         "sources": {name: account.as_metadata() for name, account in accounts.items()},
-        **({"contest": contest.facts} if contest is not None else {}),
+        **({"competition": competition.facts} if competition is not None else {}),
     }
     return Timeline(table).with_metadata(metadata)
 

@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 
-from longlook.compare import order as comparison
+from longlook.compare import spec as comparison
 from longlook.compare.gate import Answer, Verdict, judge_gate
-from longlook.compare.order import BASELINE, CONTENDER, Knob, Order, Side
 from longlook.compare.output import Judged, answer_data, junit_xml, markdown
+from longlook.compare.spec import BASELINE, CONTENDER, ComparisonSpec, Knob, Side
 from longlook.core.errors import InputError
 from longlook.core.model import Analysis, Estimate
 from longlook.core.model import Verdict as Finding
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE
 
-ORDER = Order(Side("go", "1.0", "h3"), Side("go", "2.0", "h3"), comparison.parse_networks(["10mbit,36ms"]), 5.0)
+ORDER = ComparisonSpec(
+    Side("go", "1.0", "h3"), Side("go", "2.0", "h3"), comparison.parse_networks(["10mbit,36ms"]), 5.0
+)
 
 
 @pytest.mark.parametrize(
@@ -108,8 +110,8 @@ def test_both_ends_are_compared_unless_one_is_named() -> None:
 
 def test_tcp_has_a_congestion_control_and_knobs_go_where_they_are_known() -> None:
     knobs = (Knob("streams", 5, CONTENDER), Knob("cc", "cubic", BASELINE))
-    order = replace(ORDER, contender=Side("go", "1.0", "h2"), knobs=knobs)
-    study = comparison.make_study(order, CATALOGUE)
+    spec = replace(ORDER, contender=Side("go", "1.0", "h2"), knobs=knobs)
+    study = comparison.make_study(spec, CATALOGUE)
     baseline, contender = study.arms
     assert "congestion_control" not in baseline.settings
     assert contender.settings["congestion_control"] == "cubic"

@@ -1,4 +1,4 @@
-"""A comparison of two contestants as a study that no file describes: what `longlook compare` runs."""
+"""A comparison of two stacks as a study without a file: what `longlook compare` runs."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ _LARGEST_MARGIN_PCT = 3.0
 
 @dataclass(frozen=True)
 class Side:
-    """One contestant: a version of a stack and the protocol that it speaks."""
+    """One side of a comparison: a version of a stack and the protocol that it speaks."""
 
     stack: str
     version: str
@@ -49,7 +49,7 @@ class Knob:
 
 
 @dataclass(frozen=True)
-class Order:
+class ComparisonSpec:
     """What is asked of a comparison. `gate_pct`: how much worse the contender may be."""
 
     baseline: Side
@@ -70,7 +70,7 @@ class Order:
 
 
 def parse_side(text: str, protocol: str) -> Side:
-    """A contestant as people write it: `quic-go`, `quic-go@0.65.0`, `quic-go:h2`."""
+    """Return one side of a comparison from text such as `quic-go`, `quic-go@0.65.0` or `quic-go:h2`."""
     name, colon, own = text.partition(":")
     stack_name, _, version = name.partition("@")
     stack: Stack = registry.get("stacks", stack_name)
@@ -154,64 +154,62 @@ _UNITS: Mapping[str, Callable[[str], object]] = {
 """Settings that a bare value may make, in the order in which its unit is tried; a bare number is none."""
 
 
-def make_study(order: Order, catalogue: Catalogue | None = None) -> Study:
+def make_study(spec: ComparisonSpec, catalogue: Catalogue | None = None) -> Study:
     """The study that answers an order; InputError with all that is wrong with it."""
     known = catalogue or installed()
-    family = {"family": "gate"} if len(order.metrics) > 1 else {}  # alone it is a family of its own
+    family = {"family": "gate"} if len(spec.metrics) > 1 else {}  # alone it is a family of its own
     document: dict[str, Any] = {
         "schema": 1,
-        "title": f"{_label(order, CONTENDER)} against {_label(order, BASELINE)}",
-        "question": f"Is {_label(order, CONTENDER)} worse than {_label(order, BASELINE)} by more than "
-        f"{order.gate_pct:g}%?",
-        "rounds": order.rounds,
-        "seed": order.seed,
-        "timeout": order.timeout,
-        "metrics": list(order.metrics),
-        "arms": {BASELINE: _arm(order, BASELINE, known), CONTENDER: _arm(order, CONTENDER, known)},
-        "workload": dict(order.workload),
+        "title": f"{_label(spec, CONTENDER)} against {_label(spec, BASELINE)}",
+        "question": f"Is {_label(spec, CONTENDER)} worse than {_label(spec, BASELINE)} by more than "
+        f"{spec.gate_pct:g}%?",
+        "rounds": spec.rounds,
+        "seed": spec.seed,
+        "timeout": spec.timeout,
+        "metrics": list(spec.metrics),
+        "arms": {BASELINE: _arm(spec, BASELINE, known), CONTENDER: _arm(spec, CONTENDER, known)},
+        "workload": dict(spec.workload),
         "network": {},
-        "factors": [
-            {"name": "network", "levels": [{"label": label, **sets} for label, sets in order.networks.items()]}
-        ],
+        "factors": [{"name": "network", "levels": [{"label": label, **sets} for label, sets in spec.networks.items()]}],
         "contrasts": [
             {"name": metric, "baseline": BASELINE, "contender": CONTENDER, "metric": metric, **family}
-            for metric in order.metrics
+            for metric in spec.metrics
         ],
         # What is worse by more than the gate must not pass for equivalent.
-        "analysis": {"alpha": order.alpha, "equivalence_margin": f"{min(_LARGEST_MARGIN_PCT, order.gate_pct):.6g}%"},
+        "analysis": {"alpha": spec.alpha, "equivalence_margin": f"{min(_LARGEST_MARGIN_PCT, spec.gate_pct):.6g}%"},
     }
     study = parse_study("compare", document, Problems("compare"), known)
-    if order.rounds < study.analysis.min_rounds:
-        raise InputError(f"--rounds {order.rounds}: a verdict needs {study.analysis.min_rounds} rounds or more")
+    if spec.rounds < study.analysis.min_rounds:
+        raise InputError(f"--rounds {spec.rounds}: a verdict needs {study.analysis.min_rounds} rounds or more")
     return study
 
 
-def _label(order: Order, which: str) -> str:
-    side = order.baseline if which == BASELINE else order.contender
-    same_program = order.baseline.name == order.contender.name
+def _label(spec: ComparisonSpec, which: str) -> str:
+    side = spec.baseline if which == BASELINE else spec.contender
+    same_program = spec.baseline.name == spec.contender.name
     knobs = [
         f"{f'{knob.role} ' if knob.role else ''}{knob.name}={str(knob.value).lower()}"
-        for knob in order.knobs
+        for knob in spec.knobs
         if knob.side == which
     ]
-    differs = [side.protocol] if same_program or order.baseline.protocol != order.contender.protocol else []
+    differs = [side.protocol] if same_program or spec.baseline.protocol != spec.contender.protocol else []
     said = " ".join([side.name, *differs, *knobs])
-    return f"{said}, {which}" if order.baseline == order.contender and not knobs else said
+    return f"{said}, {which}" if spec.baseline == spec.contender and not knobs else said
 
 
-def _arm(order: Order, which: str, catalogue: Catalogue) -> dict[str, Any]:
-    side = order.baseline if which == BASELINE else order.contender
-    compared = ROLES if order.role == BOTH else (order.role,)
-    ends = {role: side.name if role in compared else order.peer for role in ROLES}
+def _arm(spec: ComparisonSpec, which: str, catalogue: Catalogue) -> dict[str, Any]:
+    side = spec.baseline if which == BASELINE else spec.contender
+    compared = ROLES if spec.role == BOTH else (spec.role,)
+    ends = {role: side.name if role in compared else spec.peer for role in ROLES}
     arm: dict[str, Any] = {
-        "label": _label(order, which),
+        "label": _label(spec, which),
         "protocol": side.protocol,
-        "connection": order.connection,
+        "connection": spec.connection,
         **ends,
-        **_knob_tables(side, [knob for knob in order.knobs if knob.side in (None, which)], compared, catalogue),
+        **_knob_tables(side, [knob for knob in spec.knobs if knob.side in (None, which)], compared, catalogue),
     }
     if side.protocol not in QUIC_PROTOCOLS:
-        arm["congestion_control"] = order.congestion_control
+        arm["congestion_control"] = spec.congestion_control
     return arm
 
 

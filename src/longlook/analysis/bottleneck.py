@@ -19,7 +19,7 @@ class _Used:
     late_s: float  # the link's latest packet
 
 
-def name_shortages(
+def attribute_bottlenecks(
     estimates: Sequence[Estimate], study: Study, attempts: Iterable[tuple[Trial, Run]], engine: str
 ) -> list[Estimate]:
     """The estimates; those that compare engines and disagree get a reason. `engine` is the run's own.

@@ -19,7 +19,7 @@ _GRACE_S = 1.0
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGPIPE)
 
 
-class Guardian:
+class Reaper:
     """Watches over this process from its construction until `dismiss`."""
 
     def __init__(self, record: LinkRecord, inside: Sequence[int]) -> None:

@@ -9,13 +9,13 @@ _INHERITED = ("PATH", "LD_LIBRARY_PATH", "TZ", "PYTHONHASHSEED", "PYTHONPYCACHEP
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Environment:
     """`scratch` is a folder that goes away with the laboratory; `marker` names the laboratory in every program."""
 
     scratch: Path
     marker: str
 
-    def environment(self, own: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
+    def variables(self, own: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
         """A small environment, alike on every machine; `own` is the laboratory's, `extra` a stack's."""
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         place = str(self.scratch)

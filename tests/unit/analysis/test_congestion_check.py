@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from longlook.analysis.declared import contradictions
+from longlook.analysis.congestion_check import contradictions
 from longlook.core.model import Endpoint, Flow, Trial
 from longlook.timeline.events import Events
 from longlook.timeline.timeline import SCHEMA, Timeline
@@ -85,11 +85,11 @@ def test_another_initial_window_is_told() -> None:
 def test_of_several_flows_the_one_is_named() -> None:
     server = Endpoint("quiche", "0.28.0", {"congestion_control": "reno"})
     flows = [
-        Flow(name, name, False, seat, 0.0, None, "h3", TRIAL.connection, None, None, server, TRIAL.client)
-        for seat, name in enumerate(("first", "second"))
+        Flow(name, name, False, address_slot, 0.0, None, "h3", TRIAL.connection, None, None, server, TRIAL.client)
+        for address_slot, name in enumerate(("first", "second"))
     ]
-    facts = [{"name": flow.name, "server_address": f"10.8.0.{2 * flow.seat + 2}"} for flow in flows]
-    timeline = TIMELINE.with_metadata({"contest": {"flows": facts}})
+    facts = [{"name": flow.name, "server_address": f"10.8.0.{2 * flow.address_slot + 2}"} for flow in flows]
+    timeline = TIMELINE.with_metadata({"competition": {"flows": facts}})
     events = sawtooth(0.7, flow="udp 10.8.0.3:40000 10.8.0.4:443")
     found = contradictions(replace(TRIAL, flows=tuple(flows)), timeline, events)
     assert found == ["flow second: 7 losses left ×0.70 of its window, declared reno, which leaves ×0.50"]

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.analysis.shortage import name_shortages
+from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.core.model import Arm, Estimate, Outcome, Run, Trial, Verdict
 from tests.data.samples import study
 from tests.data.trials import RUN, TRIAL
@@ -53,7 +53,7 @@ def live(cpu_s: float, late_ms: float = 0.1) -> list[tuple[Trial, Run]]:
     ],
 )
 def test_the_resource_that_was_short_is_named(attempts: list[tuple[Trial, Run]], said: str) -> None:
-    (explained,) = name_shortages([ESTIMATE], STUDY, attempts, "virtual")
+    (explained,) = attribute_bottlenecks([ESTIMATE], STUDY, attempts, "virtual")
     assert explained.reason is not None
     assert said in explained.reason
     assert replace(explained, reason=None) == ESTIMATE
@@ -69,10 +69,10 @@ def test_the_resource_that_was_short_is_named(attempts: list[tuple[Trial, Run]],
     ],
 )
 def test_nothing_is_said_where_nothing_can_be(estimate: Estimate) -> None:
-    assert name_shortages([estimate], STUDY, live(0.008), "virtual") == [estimate]
+    assert attribute_bottlenecks([estimate], STUDY, live(0.008), "virtual") == [estimate]
 
 
 def test_arms_in_one_engine_are_not_compared_so() -> None:
     plain = replace(STUDY, arms=(Arm("real", "real", {}), Arm("made", "made", {})))
     for engine in ("live", "virtual"):
-        assert name_shortages([ESTIMATE], plain, live(0.008), engine) == [ESTIMATE]
+        assert attribute_bottlenecks([ESTIMATE], plain, live(0.008), engine) == [ESTIMATE]

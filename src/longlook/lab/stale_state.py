@@ -57,7 +57,7 @@ def open_record() -> Record:
     return record
 
 
-def clear_leftovers() -> list[str]:
+def clear_stale_state() -> list[str]:
     """Remove the scratch folders of laboratories whose owner is dead, and return them. Others are left alone."""
     removed = []
     for path in sorted(paths.state_dir().glob("*.json")):

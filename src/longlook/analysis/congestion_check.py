@@ -68,7 +68,7 @@ def _declared(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial] 
     """The flow's name and the trial as it sees it; None where it is none of the trial's."""
     if not trial.flows:
         return "", trial
-    places = {fact["server_address"]: fact["name"] for fact in timeline.metadata["contest"]["flows"]}
+    places = {fact["server_address"]: fact["name"] for fact in timeline.metadata["competition"]["flows"]}
     return next(
         ((own.name, view_of(trial, own)) for own in trial.flows if own.name == places.get(server_of(flow))), None
     )

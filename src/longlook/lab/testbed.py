@@ -13,15 +13,15 @@ from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Trial
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
-from longlook.lab.judge import Evidence, Stopped
+from longlook.lab.environment import Environment
+from longlook.lab.flow_run import FlowRun, observations_of
+from longlook.lab.judge import Observations, Stopped
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.pair import Pair, evidence_of
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import plain_client, stack_of, start_server
 from longlook.lab.router import Router
 from longlook.lab.session import Sessions
-from longlook.lab.surroundings import Surroundings
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
@@ -48,26 +48,26 @@ def link_options_on_host() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Remains:
-    """What is left of a rig that was taken down. `clients` and `servers` are of its pairs, in their order."""
+class Teardown:
+    """What is left of a testbed that was taken down. `clients` and `servers` are of its flow_runs, in their order."""
 
-    clients: tuple[Evidence, ...]
-    servers: tuple[Evidence, ...]
-    link: Evidence
+    clients: tuple[Observations, ...]
+    servers: tuple[Observations, ...]
+    link: Observations
     summary: dict[str, Any]  # the router's
     cpu_s: dict[str, float]
     throttling: dict[str, float]  # of a client with a share of a CPU
     collectors: Mapping[str, str]  # as in Run
 
 
-class Rig:
+class Testbed:
     """The running parts of one trial. `serial` differs between the trials of a laboratory."""
 
     def __init__(
-        self, job: Job, sessions: Sessions, surroundings: Surroundings, path: str, serial: int, timing: Timing
+        self, job: Job, sessions: Sessions, environment: Environment, path: str, serial: int, timing: Timing
     ) -> None:
         self._job, self._folder = job, Path(job.folder)
-        self._sessions, self._surroundings, self._path = sessions, surroundings, path
+        self._sessions, self._environment, self._path = sessions, environment, path
         # A warm client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end = replace(SERVER, router_device=f"rs{serial}")
         self._link_options = LINK_OPTIONS_IN_GUEST if timing.virtual else link_options_on_host()
@@ -76,7 +76,7 @@ class Rig:
         self._throttled_before: dict[str, float] = {}
         self._recorder: TcpRecorder | None = None
         self._undo = ExitStack()
-        self.pairs: list[Pair] = []
+        self.flow_runs: list[FlowRun] = []
 
     def __enter__(self) -> Self:
         with ExitStack() as undo:
@@ -98,73 +98,73 @@ class Rig:
         for side in (self.client_side, self.server_side):
             side.set_tcp(None if trial.flows else trial.congestion_control, trial.tcp)
         self.router = Router(
-            self._job, network, self.client_side, self.server_side, self._surroundings, self._link_options
+            self._job, network, self.client_side, self.server_side, self._environment, self._link_options
         )
         self._undo.callback(self.router.process.close)
         if client is not None:
-            self._add_only_pair(client)
+            self._add_only_flow_run(client)
         servers: dict[int, Process] = {}
         for flow in trial.flows:
-            self._add_pair(flow, servers)
+            self._add_flow_run(flow, servers)
         if (program := self._job.programs.get("trace")) is not None:
             self._recorder = TcpRecorder(
-                program, SERVER_PORT, self.client_side, self.server_side, self._surroundings, self._folder
+                program, SERVER_PORT, self.client_side, self.server_side, self._environment, self._folder
             )
             self._undo.callback(self._recorder.process.close)
 
     @property
     def servers(self) -> list[Process]:
         """Every server once."""
-        return list({pair.server.pid: pair.server for pair in self.pairs}.values())
+        return list({flow_run.server.pid: flow_run.server for flow_run in self.flow_runs}.values())
 
     def processes(self) -> list[Process]:
         """All that run now."""
-        clients = [pair.client.process for pair in self.pairs if pair.client.process is not None]
+        clients = [flow_run.client.process for flow_run in self.flow_runs if flow_run.client.process is not None]
         recorder = [] if self._recorder is None else [self._recorder.process]
         return [*self.servers, self.router.process, *clients, *recorder]
 
     def await_ready(self) -> Stopped | None:
         """Wait until clients may begin; else say what did not come up. MachineError where the router cannot run."""
-        warm = all(pair.client.ready() for pair in self.pairs)
+        warm = all(flow_run.client.ready() for flow_run in self.flow_runs)
         watch(self.processes(), self._settled, READY_WITHIN_S if warm else SESSION_READY_WITHIN_S)
         if self.lost_server() is not None:
             return Stopped.SERVER_ENDED
         self.router.raise_if_not_ready()
-        if not all(pair.server_ready() for pair in self.pairs):
+        if not all(flow_run.server_ready() for flow_run in self.flow_runs):
             return Stopped.SERVER_STARTED_LATE
-        if any(pair.done() for pair in self.pairs):
+        if any(flow_run.done() for flow_run in self.flow_runs):
             return Stopped.CLIENT_ENDED
-        return None if all(pair.client.ready() for pair in self.pairs) else Stopped.CLIENT_STARTED_LATE
+        return None if all(flow_run.client.ready() for flow_run in self.flow_runs) else Stopped.CLIENT_STARTED_LATE
 
-    def begin(self, pair: Pair) -> None:
+    def begin(self, flow_run: FlowRun) -> None:
         """Let a client go."""
         self._throttled_before = self._throttled()
-        pair.begin(self._job)
+        flow_run.begin(self._job)
 
     def lost_server(self) -> Process | None:
         """A server that has ended although nobody stopped it."""
         return next((server for server in self.servers if server.exit is not None), None)
 
-    def take_down(self, *, trusted: bool) -> Remains:
+    def take_down(self, *, trusted: bool) -> Teardown:
         """Stop clients, servers, and the router once it is empty, in this order; `trusted` if clients did their job."""
-        clients = tuple(pair.client_evidence() for pair in self.pairs)
-        servers = [evidence_of(pair.server) for pair in self.pairs]
-        for pair in self.pairs:
-            pair.end(by_itself=False)
+        clients = tuple(flow_run.client_evidence() for flow_run in self.flow_runs)
+        servers = [observations_of(flow_run.server) for flow_run in self.flow_runs]
+        for flow_run in self.flow_runs:
+            flow_run.end(by_itself=False)
         if self._job.trial.flows:
-            write_json(self._folder / FLOWS_FILE, [pair.record() for pair in self.pairs])
-        client_cpu_s = sum(pair.client.finish(trusted=trusted) for pair in self.pairs)
+            write_json(self._folder / FLOWS_FILE, [flow_run.record() for flow_run in self.flow_runs])
+        client_cpu_s = sum(flow_run.client.finish(trusted=trusted) for flow_run in self.flow_runs)
         for server in self.servers:
             stop(server, [self.router.process])
         summary = self.router.finish(drain=trusted)
         collectors = self._recorder.finish() if self._recorder is not None else {}
-        return Remains(
+        return Teardown(
             clients=clients,
             servers=tuple(
-                replace(evidence, lines=tuple(pair.server.lines))
-                for evidence, pair in zip(servers, self.pairs, strict=True)
+                replace(evidence, lines=tuple(flow_run.server.lines))
+                for evidence, flow_run in zip(servers, self.flow_runs, strict=True)
             ),
-            link=evidence_of(self.router.process),
+            link=observations_of(self.router.process),
             summary=dict(summary),
             cpu_s={
                 "client": client_cpu_s,
@@ -184,10 +184,10 @@ class Rig:
     def _settled(self) -> bool:
         if self.lost_server() is not None or self.router.process.exit is not None:
             return True
-        if any(pair.done() for pair in self.pairs):
+        if any(flow_run.done() for flow_run in self.flow_runs):
             return True
         recorded = self._recorder is None or self._recorder.settled()
-        up = all(pair.server_ready() and pair.client.ready() for pair in self.pairs)
+        up = all(flow_run.server_ready() and flow_run.client.ready() for flow_run in self.flow_runs)
         return self.router.ready and up and recorded
 
     def _make_client(self) -> Client | None:
@@ -206,7 +206,7 @@ class Rig:
             self._undo.callback(lambda: client.finish(trusted=False))
             return client
         if trial.client_cpu_share is not None:
-            self._quota = CpuQuota(self._surroundings.marker, f"trial-{self._serial}", trial.client_cpu_share)
+            self._quota = CpuQuota(self._environment.marker, f"trial-{self._serial}", trial.client_cpu_share)
             self._undo.callback(self._quota.close)
         network = self._undo.enter_context(Namespace())
         self.client_side = self._undo.enter_context(Side(CLIENT, network, self._path))
@@ -216,34 +216,34 @@ class Rig:
 
     def _plain_client(self, trial: Trial, program: Program, folder: Path, name: str) -> Client:
         job = replace(self._job, trial=trial)
-        client = plain_client(job, program, self.client_side, self._surroundings, folder, name, self._quota)
+        client = plain_client(job, program, self.client_side, self._environment, folder, name, self._quota)
         self._undo.callback(lambda: client.finish(trusted=False))
         return client
 
-    def _add_only_pair(self, client: Client) -> None:
+    def _add_only_flow_run(self, client: Client) -> None:
         job = self._job
         server = self._start_server(job.trial, job.programs["server"], addresses_of(0), self._folder, "")
-        self.pairs.append(Pair(job.trial, client, server, addresses_of(0), self._folder, job.content.phases))
+        self.flow_runs.append(FlowRun(job.trial, client, server, addresses_of(0), self._folder, job.content.phases))
 
-    def _add_pair(self, flow: Flow, servers: dict[int, Process]) -> None:
-        """A flow's pair; `servers` are those that run already, by seat."""
-        trial, where = view_of(self._job.trial, flow), addresses_of(flow.seat)
+    def _add_flow_run(self, flow: Flow, servers: dict[int, Process]) -> None:
+        """A flow's flow_run; `servers` are those that run already, by address_slot."""
+        trial, where = view_of(self._job.trial, flow), addresses_of(flow.address_slot)
         folder = self._folder / FLOWS / flow.name
         folder.mkdir(parents=True)
-        if flow.seat not in servers:
+        if flow.address_slot not in servers:
             for side, own, peer in (
                 (self.client_side, where.client, where.server),
                 (self.server_side, where.server, where.client),
             ):
                 side.add_seat(own, peer, flow.congestion_control, flow.initial_window_packets)
             program = self._job.programs[program_role(flow.server)]
-            servers[flow.seat] = self._start_server(trial, program, where, folder, flow.name)
+            servers[flow.address_slot] = self._start_server(trial, program, where, folder, flow.name)
         client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
-        self.pairs.append(Pair(trial, client, servers[flow.seat], where, folder, phases_of(flow), flow))
+        self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases_of(flow), flow))
 
     def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:
         job = replace(self._job, trial=trial)
-        server = start_server(job, program, where.server, self.server_side, self._surroundings, folder, name)
+        server = start_server(job, program, where.server, self.server_side, self._environment, folder, name)
         self._undo.callback(server.close)
         return server
 

@@ -10,13 +10,13 @@ from longlook.core.job import Content, Job
 from longlook.core.model import Flow, Trial
 from longlook.core.stack import ClientJob
 from longlook.lab.clients import Client
-from longlook.lab.judge import Demand, Evidence, succeeded
+from longlook.lab.judge import FlowKind, Observations, succeeded
 from longlook.lab.process import Process
 from longlook.lab.topology import SERVER_PORT, Addresses
 
 
 @dataclass
-class Pair:
+class FlowRun:
     """A client and the server that it talks to. `trial` is the trial as this flow sees it, `folder` is its own."""
 
     trial: Trial
@@ -31,11 +31,11 @@ class Pair:
     ended_by_itself: bool = False
 
     @property
-    def demand(self) -> Demand:
+    def kind(self) -> FlowKind:
         """What is asked of it."""
         if self.flow is None or (self.flow.object_bytes is not None and not self.flow.cross):
-            return Demand.WHOLE
-        return Demand.CROSS if self.flow.cross else Demand.ENDLESS
+            return FlowKind.FINITE
+        return FlowKind.CROSS if self.flow.cross else FlowKind.BULK
 
     @property
     def name(self) -> str:
@@ -98,13 +98,13 @@ class Pair:
             return 0.0
         return (self.ended_unix_ns - self.began_unix_ns) / 1e9
 
-    def client_evidence(self) -> Evidence:
+    def client_evidence(self) -> Observations:
         """What its client has said and done by now."""
-        return evidence_of(self.client.process)
+        return observations_of(self.client.process)
 
     def in_order(self) -> bool:
         """Whether it ended as it should: its client has done its job well, or was still at it as planned."""
-        running = self.demand is not Demand.WHOLE and not self.client.done()
+        running = self.kind is not FlowKind.FINITE and not self.client.done()
         return running or succeeded(self.client_evidence(), session=self.client.session)
 
     def content(self, job: Job) -> Content:
@@ -115,12 +115,12 @@ class Pair:
         return replace(job.content, phases=self.phases, expected=wanted)
 
 
-class Conduct:
+class FlowSchedule:
     """Who starts when, and when it is over. Of a trial with one flow: at once, and when its client is done."""
 
-    def __init__(self, pairs: list[Pair], duration_s: float | None, begin: Callable[[Pair], None]) -> None:
-        self._pairs, self._duration_s, self._begin = pairs, duration_s, begin
-        self._waiting = sorted((pair for pair in pairs), key=_start_s)
+    def __init__(self, flow_runs: list[FlowRun], duration_s: float | None, begin: Callable[[FlowRun], None]) -> None:
+        self._flow_runs, self._duration_s, self._begin = flow_runs, duration_s, begin
+        self._waiting = sorted((flow_run for flow_run in flow_runs), key=_start_s)
         self._began = 0.0
         self.stopped = False
 
@@ -134,13 +134,15 @@ class Conduct:
         self._start_due()
         if self._duration_s is not None:
             self.stopped = time.monotonic() - self._began >= self._duration_s
-            return self.stopped or any(pair.done() for pair in self._pairs if pair.demand is Demand.ENDLESS)
-        contestants = [pair for pair in self._pairs if pair.demand is not Demand.CROSS]
-        return all([pair.done() for pair in contestants])  # noqa: C419 each is to note its own end
+            return self.stopped or any(
+                flow_run.done() for flow_run in self._flow_runs if flow_run.kind is FlowKind.BULK
+            )
+        competing = [flow_run for flow_run in self._flow_runs if flow_run.kind is not FlowKind.CROSS]
+        return all([flow_run.done() for flow_run in competing])  # noqa: C419 each is to note its own end
 
     def next_s(self) -> float:
         """How long until something is due that no program announces."""
-        due = [_start_s(pair) for pair in self._waiting[:1]]
+        due = [_start_s(flow_run) for flow_run in self._waiting[:1]]
         due += [] if self._duration_s is None else [self._duration_s]
         return max(0.0, min(due, default=float("inf")) - (time.monotonic() - self._began))
 
@@ -150,12 +152,12 @@ class Conduct:
             self._begin(self._waiting.pop(0))
 
 
-def _start_s(pair: Pair) -> float:
-    return pair.flow.start_s if pair.flow is not None else 0.0
+def _start_s(flow_run: FlowRun) -> float:
+    return flow_run.flow.start_s if flow_run.flow is not None else 0.0
 
 
-def evidence_of(process: Process | None) -> Evidence:
+def observations_of(process: Process | None) -> Observations:
     """What a program has said and done by now."""
     if process is None:
-        return Evidence()
-    return Evidence(tuple(process.lines), tuple(process.junk), process.exit.code if process.exit else None)
+        return Observations()
+    return Observations(tuple(process.lines), tuple(process.junk), process.exit.code if process.exit else None)
