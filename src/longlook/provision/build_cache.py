@@ -99,12 +99,15 @@ def compile_with(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> N
 
 
 def sources_digest(folder: Path) -> str:
-    """SHA-256 over the relative names and contents of all files below a folder, but for what Python compiled of it."""
-    return _tree_digest(folder, without="__pycache__")
+    """Return the SHA-256 over the relative names and contents of the files below a folder that make a program.
+
+    Markdown and what Python compiled do not count: another word in a README makes no other program.
+    """
+    return _tree_digest(folder, lambda path: path.parent.name != "__pycache__" and path.suffix != ".md")
 
 
-def _tree_digest(folder: Path, without: str = "") -> str:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.parent.name != without)
+def _tree_digest(folder: Path, counts: Callable[[Path], bool] = lambda _path: True) -> str:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and counts(path))
     return content_hash([(str(path.relative_to(folder)), file_digest(path)) for path in files])
 
 

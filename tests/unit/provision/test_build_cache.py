@@ -124,3 +124,10 @@ def test_default_version_of_quic_go_is_the_pinned_one() -> None:
 def test_unknown_version_of_quic_go() -> None:
     with pytest.raises(InputError):
         STACK.install("0.1.0")
+
+
+def test_a_readme_makes_no_other_program(sources: Path, cache: Path) -> None:
+    first = make(sources)
+    (sources / "README.md").write_text("for people")
+    assert make(sources) == first
+    assert builds(cache) == 1
