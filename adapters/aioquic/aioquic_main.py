@@ -1,6 +1,6 @@
 """Drive aioquic: an HTTP/3 server and client in Python (adapters/CONTRACT.md).
 
-It runs on the Python of an environment of its own, which holds aioquic and what that needs (locks/).
+It runs on the Python of an environment of its own, which holds aioquic and its dependencies (locks/).
 """
 
 import asyncio

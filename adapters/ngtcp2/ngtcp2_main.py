@@ -1,7 +1,8 @@
 """Drive libngtcp2 and libnghttp3 over GnuTLS: an HTTP/3 server and client (adapters/CONTRACT.md).
 
-The libraries do the protocol; this program has the sockets, the timers and the files. ngtcp2's own programs cannot
-be wrapped: their client verifies no certificate and asks for everything at once, their clocks tick in milliseconds.
+The libraries implement the protocol; this program has the sockets, the timers and the files. ngtcp2's own programs
+cannot be wrapped: their client verifies no certificate and requests everything at once, and their clocks count
+milliseconds.
 """
 
 import asyncio

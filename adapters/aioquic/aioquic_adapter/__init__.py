@@ -1,1 +1,1 @@
-"""The parts of the adapter."""
+"""The adapter of aioquic: `server.run` serves files, `client.run` does a job."""

@@ -13,17 +13,18 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, ProtocolNegotiated, QuicEvent
 from aioquic.tls import SessionTicket
 from longlook_adapter.clock import now_ns
+from longlook_adapter.files import Files, response_headers
 from longlook_adapter.lines import emit, endpoint
 from longlook_adapter.options import Options
 
 from aioquic_adapter import versions
-from aioquic_adapter.files import File, Files
+from aioquic_adapter.files import File
 from aioquic_adapter.settings import configuration, streams_allowed
 from aioquic_adapter.trace import traces_wanted
 
 CHUNK_BYTES = 64 << 10
 AHEAD_BYTES = 256 << 10
-"""How much of a file is handed to aioquic beyond what it has sent: it keeps all it is given in memory."""
+"""Bytes of a file that aioquic is given beyond those it has sent: it keeps all it is given in memory."""
 
 
 async def run(options: Options) -> None:
@@ -32,7 +33,7 @@ async def run(options: Options) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    files = Files(options.www)
+    files = Files(options.www, File.open)
     traces = traces_wanted()
     settings = configuration(options.knobs, traces, is_client=False)
     settings.load_cert_chain(options.certificate, options.key)
@@ -57,9 +58,9 @@ async def run(options: Options) -> None:
 
 
 class _Service:
-    """What all connections share."""
+    """The part that all connections share."""
 
-    def __init__(self, files: Files, streams: int | None) -> None:
+    def __init__(self, files: Files[File], streams: int | None) -> None:
         self.files = files
         self._streams = streams
         self.address = ""
@@ -77,7 +78,7 @@ class _Service:
         self._connections.pop(connection, None)
 
     def keep(self, ticket: SessionTicket) -> None:
-        """Tickets stay good: several connections may resume from one."""
+        """Keep a ticket for good: several connections may resume from it."""
         self.tickets[ticket.ticket] = ticket
 
     def close(self) -> None:
@@ -86,7 +87,7 @@ class _Service:
 
 
 class _Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter does not see aioquic
-    """One accepted connection. `_answers` are files that are not with aioquic to their end, by stream."""
+    """One accepted connection. `_answers` are files that aioquic does not have to their end yet, by stream."""
 
     def __init__(self, quic: QuicConnection, service: _Service) -> None:
         super().__init__(quic)
@@ -95,7 +96,7 @@ class _Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter d
         self._answers: dict[int, File] = {}
 
     def quic_event_received(self, event: QuicEvent) -> None:
-        """What aioquic tells."""
+        """Take an event from aioquic."""
         if isinstance(event, ProtocolNegotiated):
             self._http = H3Connection(self._quic)
         elif isinstance(event, HandshakeCompleted):
@@ -117,7 +118,7 @@ class _Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter d
                 self._http_event_received(each)
 
     def transmit(self) -> None:
-        """Send all that may be sent now, with more of the files as there is room."""
+        """Send everything that may be sent now, with more of the files as there is room."""
         super().transmit()
         while self._top_up():
             super().transmit()
@@ -134,12 +135,7 @@ class _Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter d
             self._http.send_headers(event.stream_id, [(b":status", b"404")], end_stream=True)
             return
         empty = file.size == 0 or headers[b":method"] == b"HEAD"
-        answer = [
-            (b":status", b"200"),
-            (b"content-type", file.content_type.encode()),
-            (b"content-length", str(file.size).encode()),
-            (b"cache-control", b"no-store"),
-        ]
+        answer = response_headers(file.size, file.content_type)
         self._http.send_headers(event.stream_id, answer, end_stream=empty)
         if empty:
             file.body.close()
@@ -147,7 +143,7 @@ class _Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter d
             self._answers[event.stream_id] = file
 
     def _top_up(self) -> bool:
-        """Hand aioquic more of each file where it has sent nearly all it has; whether anything was handed over."""
+        """Give aioquic more of each file where it has sent nearly all it has; return whether it was given any."""
         added = False
         for stream_id, file in list(self._answers.items()):
             if not self._wants_data(stream_id):
@@ -166,7 +162,7 @@ class _Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter d
         self._answers.pop(stream_id).body.close()
 
     def _wants_data(self, stream_id: int) -> bool:
-        """False once the client has gone, or said that it wants no more of this."""
+        """Return False once the client has gone or has asked for no more of this stream."""
         stream = self._quic._streams.get(stream_id)
         return self._quic._close_event is None and stream is not None and stream.sender._reset_error_code is None
 

@@ -32,7 +32,7 @@ class Traces(QuicLogger):  # type: ignore[misc]
         folder.mkdir(parents=True, exist_ok=True)
 
     def start_trace(self, is_client: bool, odcid: bytes) -> _Trace:
-        """Called by aioquic for every connection."""
+        """Begin a trace; called by aioquic for every connection."""
         trace = _Trace(is_client=is_client, odcid=odcid)
         self._traces.append(trace)
         return trace
@@ -49,12 +49,12 @@ class Traces(QuicLogger):  # type: ignore[misc]
         self._traces.remove(trace)
 
     def finish(self) -> None:
-        """Write what aioquic has not."""
+        """Write the traces that aioquic has not written."""
         for trace in list(self._traces):
             self.end_trace(trace)
 
 
 def traces_wanted() -> Traces | None:
-    """Where QLOGDIR says, or none."""
+    """Return traces in the folder QLOGDIR; None where it is not set."""
     folder = os.environ.get("QLOGDIR")
     return Traces(Path(folder)) if folder else None

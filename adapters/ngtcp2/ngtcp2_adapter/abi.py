@@ -101,13 +101,12 @@ HttpSettings = struct(
 RecvData = _callback(INT, P, I64, P, SIZE, P, P)
 DeferredConsume = _callback(INT, P, I64, SIZE, P, P)
 RecvHeader = _callback(INT, P, I64, c.c_int32, P, P, U8, P, P)
-EndHeaders = _callback(INT, P, I64, INT, P, P)
 EndStream = _callback(INT, P, I64, P, P)
 StopSending = _callback(INT, P, I64, U64, P, P)
 HttpCallbacks = struct(
     "HttpCallbacks",
     *(("acked_stream_data", P), ("stream_close", P), ("recv_data", RecvData), ("deferred_consume", DeferredConsume)),
-    *(("begin_headers", P), ("recv_header", RecvHeader), ("end_headers", EndHeaders), ("begin_trailers", P)),
+    *(("begin_headers", P), ("recv_header", RecvHeader), ("end_headers", P), ("begin_trailers", P)),
     *(("recv_trailer", P), ("end_trailers", P), ("stop_sending", StopSending), ("end_stream", EndStream)),
     *(("reset_stream", StopSending), ("shutdown", P)),
 )

@@ -19,7 +19,7 @@ from ngtcp2_adapter.trace import Trace
 
 CID_BYTES = 18
 NO_ERROR = 0x100  # of HTTP/3
-_FAILED = -502  # what a callback answers
+_FAILED = -502  # a callback's result
 _STREAM_DATA_BLOCKED, _STREAM_SHUT_WR, _STREAM_NOT_FOUND, _WRITE_MORE = -210, -220, -222, -240
 CRYPTO, DRAINING = -215, -231
 _NO_SUCH_HTTP_STREAM = -114
@@ -30,7 +30,7 @@ _NEVER = 2**64 - 1
 
 
 def guarded(function: Callable[..., int | None]) -> Callable[..., int]:
-    """A callback whose exceptions end the connection instead of being swallowed by ctypes."""
+    """Return a callback whose exceptions end the connection instead of being swallowed by ctypes."""
 
     def call(*arguments: Any) -> int:
         try:
@@ -43,7 +43,7 @@ def guarded(function: Callable[..., int | None]) -> Callable[..., int]:
 
 
 def sockaddr(address: tuple[Any, ...]) -> c.Array[c.c_char]:
-    """An address as the kernel's interfaces have it."""
+    """Return an address as a `struct sockaddr`."""
     host, port = address[:2]
     if ":" in host:
         packed = (
@@ -56,14 +56,14 @@ def sockaddr(address: tuple[Any, ...]) -> c.Array[c.c_char]:
 
 
 def cid_of(data: bytes) -> Any:
-    """A connection id."""
+    """Return bytes as a connection id."""
     made = abi.Cid(datalen=len(data))
     c.memmove(made.data, data, len(data))
     return made
 
 
 def bytes_of(cid: Any) -> bytes:
-    """A connection id's bytes."""
+    """Return a connection id's bytes."""
     return bytes(cid.data[: cid.datalen])
 
 
@@ -95,16 +95,13 @@ class Connection:
         """The connection is secure."""
 
     def on_early_data_rejected(self) -> None:
-        """What was sent early is lost, and its streams with it."""
+        """The server refused early data: its streams are gone."""
 
     def on_more_streams(self) -> None:
         """More requests may be sent."""
 
     def on_header(self, stream_id: int, name: bytes, value: bytes) -> None:
         """One header field."""
-
-    def on_headers_end(self, stream_id: int) -> None:
-        """All header fields are here."""
 
     def on_body(self, stream_id: int, data: bytes) -> None:
         """A piece of the body."""
@@ -215,7 +212,6 @@ class Connection:
         made.recv_data = abi.RecvData(guarded(body))
         made.deferred_consume = abi.DeferredConsume(guarded(lambda _c, stream, size, *_: self._consumed(stream, size)))
         made.recv_header = abi.RecvHeader(guarded(header))
-        made.end_headers = abi.EndHeaders(guarded(lambda _c, stream, *_: self.on_headers_end(stream)))
         made.end_stream = abi.EndStream(guarded(lambda _c, stream, *_: self.on_message_end(stream)))
         made.stop_sending = abi.StopSending(guarded(lambda _c, stream, code, *_: self._shut("read", stream, code)))
         made.reset_stream = abi.StopSending(guarded(lambda _c, stream, code, *_: self._shut("write", stream, code)))
@@ -267,7 +263,7 @@ class Connection:
             self._end(code)
 
     def write(self) -> None:
-        """Send what may be sent now, and come back when it is time."""
+        """Send everything that may be sent now, and set the timer for more."""
         if self.closed:
             return
         now = time.monotonic_ns()
@@ -285,7 +281,7 @@ class Connection:
         self._set_timer()
 
     def _write_packet(self, now: int) -> int:
-        """One packet in the buffer; its size, 0 where there is nothing to send, or an error."""
+        """Write one packet into the buffer; return its size, 0 where there is nothing to send, or a negative error."""
         stream, fin, taken = I64(-1), INT(0), c.c_ssize_t(0)
         vectors = (Vec * 16)()
         while True:
@@ -339,11 +335,11 @@ class Connection:
     # The end.
 
     def close(self) -> None:
-        """End it properly: all is well."""
+        """Close it properly, without an error."""
         if not self.closed:
             error = abi.CloseError()
             quic.ngtcp2_connection_close_error_set_application_error(c.byref(error), NO_ERROR, None, 0)
-            self._say_goodbye(error)
+            self._send_close(error)
             self.free()
 
     def _end(self, code: int) -> None:
@@ -355,11 +351,11 @@ class Connection:
                 quic.ngtcp2_connection_close_error_set_transport_error_tls_alert(c.byref(error), alert, None, 0)
             else:
                 quic.ngtcp2_connection_close_error_set_transport_error_liberr(c.byref(error), code, None, 0)
-            self._say_goodbye(error)
+            self._send_close(error)
         self.on_ended(code)
         self.free()
 
-    def _say_goodbye(self, error: Any) -> None:
+    def _send_close(self, error: Any) -> None:
         arguments = (None, 1, c.byref(self._packet_info), self._buffer, _BUFFER_BYTES)
         now = time.monotonic_ns()
         size = quic.ngtcp2_conn_write_connection_close_versioned(self._conn, *arguments, c.byref(error), now)
@@ -367,7 +363,7 @@ class Connection:
             self._send(size)
 
     def free(self) -> None:
-        """Give everything back."""
+        """Free everything."""
         self.closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -380,7 +376,7 @@ class Connection:
 
 
 def strerror(code: int) -> str:
-    """What ngtcp2 calls an error."""
+    """Return ngtcp2's name of an error."""
     return str(quic.ngtcp2_strerror(code).decode())
 
 

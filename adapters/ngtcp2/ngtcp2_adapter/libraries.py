@@ -115,5 +115,5 @@ _declare(libc, "munmap", INT, P, SIZE)
 
 
 def version() -> str:
-    """Of ngtcp2, as it says itself."""
+    """Return the version that ngtcp2 reports."""
     return str(quic.ngtcp2_version(0).contents.version_str.decode())

@@ -18,7 +18,7 @@ _PRIORITY = (
     b"NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-CCM:"
     b"-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:+GROUP-SECP521R1:%DISABLE_TLS13_COMPAT_MODE"
 )
-"""What ngtcp2's own client and server ask for; QUIC forbids TLS 1.3's middlebox compatibility mode."""
+"""As ngtcp2's own client and server have it; QUIC forbids TLS 1.3's middlebox compatibility mode."""
 
 _Datum = struct("_Datum", ("data", P), ("size", U32))
 _Hook = c.CFUNCTYPE(INT, P, U32, U32, U32, P)
@@ -31,18 +31,18 @@ def _check(code: int, what: str) -> None:
 
 
 class Credentials:
-    """What all sessions of a process share."""
+    """The part of TLS that all sessions of a process share."""
 
     def __init__(self) -> None:
         self.handle = P()
         _check(tls.gnutls_certificate_allocate_credentials(c.byref(self.handle)), "GnuTLS")
 
     def trust(self, ca: str) -> None:
-        """Believe what the authorities in this file have signed, and nobody else."""
+        """Accept certificates that the authorities in this file have signed, and no others."""
         _check(tls.gnutls_certificate_set_x509_trust_file(self.handle, ca.encode(), _PEM), ca)
 
-    def prove(self, certificate: str, key: str) -> None:
-        """Be who this certificate says, and hand out tickets."""
+    def identify(self, certificate: str, key: str) -> None:
+        """Use this certificate and its key as a server, and issue session tickets."""
         code = tls.gnutls_certificate_set_x509_key_file(self.handle, certificate.encode(), key.encode(), _PEM)
         _check(code, f"{certificate}, {key}")
         self.ticket_key = _Datum()
@@ -69,21 +69,21 @@ class Session:
 
     @property
     def resumed(self) -> bool:
-        """Whether a ticket was taken."""
+        """Whether the session was resumed from a ticket."""
         return bool(tls.gnutls_session_is_resumed(self.handle))
 
     @property
     def early(self) -> bool:
-        """Server: whether early data was taken."""
+        """Server: whether early data was accepted."""
         return bool(tls.gnutls_session_get_flags(self.handle) & _SFLAG_EARLY_DATA)
 
     def close(self) -> None:
-        """Free it."""
+        """Free the session."""
         tls.gnutls_deinit(self.handle)
 
 
 class ServerSession(Session):
-    """A server's end."""
+    """A server's session."""
 
     def __init__(self, credentials: Credentials, reference: Any) -> None:
         super().__init__(credentials, reference, _SERVER | _EARLY_DATA | _MANUAL_TICKETS)
@@ -93,12 +93,12 @@ class ServerSession(Session):
         tls.gnutls_record_set_max_early_data_size(self.handle, 0xFFFFFFFF)
 
     def send_ticket(self) -> None:
-        """Give the client one ticket."""
+        """Send the client one session ticket."""
         _check(tls.gnutls_session_ticket_send(self.handle, 1, 0), "GnuTLS")
 
 
 class ClientSession(Session):
-    """A client's end, which resumes from `ticket` and tells `keep` of new ones."""
+    """A client's session, which resumes from `ticket` and hands new ones to `keep`."""
 
     def __init__(
         self,
@@ -121,8 +121,8 @@ class ClientSession(Session):
         if ticket is not None:
             _check(tls.gnutls_session_set_data(self.handle, ticket, len(ticket)), "session ticket")
 
-    def complaint(self) -> str | None:
-        """What is wrong with the server's certificate, if that ended the handshake."""
+    def certificate_error(self) -> str | None:
+        """Return what is wrong with the server's certificate; None where it did not end the handshake."""
         status = tls.gnutls_session_get_verify_cert_status(self.handle)
         if status in (0, 0xFFFFFFFF):
             return None

@@ -8,12 +8,13 @@ import socket
 from typing import Any
 
 from longlook_adapter.clock import now_ns
+from longlook_adapter.files import Files, response_headers
 from longlook_adapter.lines import emit, endpoint
 from longlook_adapter.options import Options
 
 from ngtcp2_adapter import abi
 from ngtcp2_adapter.connection import CID_BYTES, Connection, bytes_of, cid_of
-from ngtcp2_adapter.files import File, Files
+from ngtcp2_adapter.files import File
 from ngtcp2_adapter.libraries import http, quic, version
 from ngtcp2_adapter.security import Credentials, ServerSession
 from ngtcp2_adapter.settings import Choices, choices
@@ -27,8 +28,8 @@ async def run(options: Options) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    wanted, files, credentials = choices(options.knobs), Files(options.www), Credentials()
-    credentials.prove(options.certificate, options.key)
+    wanted, files, credentials = choices(options.knobs), Files(options.www, File), Credentials()
+    credentials.identify(options.certificate, options.key)
     sock = udp_socket(options.address, options.port)
     service = _Service(sock, files, credentials, wanted)
     loop.add_reader(sock, service.packets)
@@ -39,15 +40,15 @@ async def run(options: Options) -> None:
 
 
 class _Service:
-    """What all connections share, and which packet is whose."""
+    """The part that all connections share: it hands each packet to the connection that it belongs to."""
 
-    def __init__(self, sock: socket.socket, files: Files, credentials: Credentials, wanted: Choices) -> None:
+    def __init__(self, sock: socket.socket, files: Files[File], credentials: Credentials, wanted: Choices) -> None:
         self.files, self.credentials, self.wanted = files, credentials, wanted
         self.sock, self.address = sock, sock.getsockname()
         self.by_cid: dict[bytes, _Connection] = {}
 
     def packets(self) -> None:
-        """Take what has come, then send what that allows."""
+        """Take the packets that have arrived, then send whatever they allow."""
         touched: dict[_Connection, None] = {}
         for data, remote in drain(self.sock):
             connection = self._owner(data, remote)
@@ -65,7 +66,7 @@ class _Service:
     def _owner(self, data: bytes, remote: tuple[Any, ...]) -> "_Connection | None":
         ids, header = abi.VersionCid(), abi.PktHd()
         if quic.ngtcp2_pkt_decode_version_cid(c.byref(ids), data, len(data), CID_BYTES) != 0:
-            return None  # another version: nobody in a laboratory asks for one
+            return None  # another version of QUIC: no client of ours asks for one
         cid = c.string_at(ids.dcid, ids.dcidlen)
         if cid in self.by_cid:
             return self.by_cid[cid]
@@ -75,7 +76,7 @@ class _Service:
 
 
 class _Connection(Connection):
-    """One accepted connection. `_requests` are header fields and `_files` what is being sent, by stream."""
+    """One accepted connection. `_requests` are header fields and `_files` files being sent, both by stream."""
 
     def __init__(self, service: _Service, remote: tuple[Any, ...], header: Any) -> None:
         scid = os.urandom(CID_BYTES)
@@ -96,7 +97,7 @@ class _Connection(Connection):
         service.by_cid |= dict.fromkeys(self._ids, self)
 
     def on_handshake_completed(self) -> None:
-        """Say so, and give the client a ticket."""
+        """Report the connection, and send the client a session ticket."""
         emit(
             "connection",
             protocol="h3",
@@ -110,7 +111,7 @@ class _Connection(Connection):
         self.session.send_ticket()
 
     def on_cid(self, cid: bytes, *, known: bool) -> None:
-        """Packets are told apart by these."""
+        """Keep the table by which packets find their connection."""
         if known:
             self._ids[cid] = None
             self._service.by_cid[cid] = self
@@ -119,11 +120,11 @@ class _Connection(Connection):
             self._service.by_cid.pop(cid, None)
 
     def on_header(self, stream_id: int, name: bytes, value: bytes) -> None:
-        """A field of a request."""
+        """Take a field of a request."""
         self._requests.setdefault(stream_id, {})[name] = value
 
     def on_message_end(self, stream_id: int) -> None:
-        """A request is complete: answer it."""
+        """Answer a request, which is complete now."""
         request = self._requests.pop(stream_id, {})
         if request.get(b":method") not in (b"GET", b"HEAD"):
             self._answer(stream_id, {b":status": b"405"}, None)
@@ -132,12 +133,7 @@ class _Connection(Connection):
         if file is None:
             self._answer(stream_id, {b":status": b"404"}, None)
             return
-        headers = {
-            b":status": b"200",
-            b"content-type": file.content_type.encode(),
-            b"content-length": str(file.size).encode(),
-            b"cache-control": b"no-store",
-        }
+        headers = dict(response_headers(file.size, file.content_type))
         if file.size == 0 or request[b":method"] == b"HEAD":
             file.close()
             self._answer(stream_id, headers, None)
@@ -146,7 +142,7 @@ class _Connection(Connection):
             self._answer(stream_id, headers, self._reader)
 
     def on_stream_closed(self, stream_id: int, error_code: int) -> None:
-        """A client may open another one for it."""
+        """Let the client open another stream in its place."""
         self._requests.pop(stream_id, None)
         if (file := self._files.pop(stream_id, None)) is not None:
             file.close()
@@ -154,7 +150,7 @@ class _Connection(Connection):
             quic.ngtcp2_conn_extend_max_streams_bidi(self._conn, 1)
 
     def free(self) -> None:
-        """Give everything back, the files last."""
+        """Free everything, the files last."""
         super().free()
         for cid in self._ids:
             self._service.by_cid.pop(cid, None)
@@ -169,7 +165,7 @@ class _Connection(Connection):
             raise RuntimeError("the answer was refused")
 
     def _read_data(self, _conn: int, stream: int, vectors: Any, _count: int, flags: Any, *_: Any) -> int:
-        """All of a file at once: it is memory that stays where it is."""
+        """Hand nghttp3 a whole file at once: its memory stays where it is."""
         file = self._files[stream]
         vectors[0].base, vectors[0].len = file.address, file.size
         flags[0] = 1  # the end
@@ -177,5 +173,5 @@ class _Connection(Connection):
 
 
 def header_fields(headers: dict[bytes, bytes]) -> Any:
-    """Fields as nghttp3 wants them."""
+    """Return header fields as nghttp3 takes them."""
     return (abi.Nv * len(headers))(*(abi.Nv(name, value, len(name), len(value), 0) for name, value in headers.items()))

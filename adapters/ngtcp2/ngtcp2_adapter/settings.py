@@ -1,11 +1,11 @@
-"""Knobs, and the settings of ngtcp2 that they end in; what no knob sets is as ngtcp2's own programs have it."""
+"""Knobs, and the settings of ngtcp2 that they end in; everything else is set as ngtcp2's own programs do."""
 
 import ctypes as c
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook_adapter.errors import BadUsageError, UnsupportedError
+from longlook_adapter.knobs import one_of, parse_knobs, real, truth, whole
 
 from ngtcp2_adapter.abi import Parameters, Settings
 from ngtcp2_adapter.libraries import quic
@@ -47,57 +47,39 @@ class Choices:
 
 
 def choices(knobs: Mapping[str, Any]) -> Choices:
-    """Checked knobs; both roles have the same."""
+    """Return the settings that knobs ask for; both roles have the same knobs."""
     found: dict[str, dict[str, int]] = {"settings": {}, "parameters": {}}
-    for name, value in knobs.items():
-        if name not in _KNOBS:
-            raise UnsupportedError(f"unknown knob {name!r}")
-        where, fields, parse = _KNOBS[name]
-        try:
-            found[where].update(dict.fromkeys(fields, parse(str(value))))
-        except ValueError as error:
-            raise BadUsageError(f"knob {name}={value}: {error}") from error
+    for name, value in parse_knobs(knobs, {name: knob.parse for name, knob in _KNOBS.items()}, "ngtcp2").items():
+        found[_KNOBS[name].part].update(dict.fromkeys(_KNOBS[name].fields, value))
     return Choices(**found)
 
 
-def _whole(lowest: int, highest: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        number = int(text)
-        if not lowest <= number <= highest:
-            raise ValueError(f"not between {lowest} and {highest}")
-        return number
+@dataclass(frozen=True)
+class _Knob:
+    """The fields that a knob sets, in ngtcp2's `settings` or in its transport `parameters`."""
 
-    return parse
+    part: str
+    fields: tuple[str, ...]
+    parse: Callable[[str], int]
 
 
 def _nanoseconds(text: str) -> int:
-    seconds = float(text)
-    if not 0.001 <= seconds <= 10:
-        raise ValueError("not between 0.001 and 10")
-    return round(seconds * _SECOND)
+    return round(real(0.001, 10)(text) * _SECOND)
 
 
 def _algorithm(text: str) -> int:
-    if text not in _ALGORITHMS:
-        raise ValueError(f"none of {', '.join(_ALGORITHMS)}")
-    return _ALGORITHMS[text]
+    return _ALGORITHMS[one_of(*_ALGORITHMS)(text)]
 
 
-def _truth(text: str) -> int:
-    if text.lower() not in ("true", "false"):
-        raise ValueError("neither true nor false")
-    return int(text.lower() == "true")
-
-
-_WINDOW = _whole(1, 2**62 - 1)
+_WINDOW = whole(1, 2**62 - 1)
 _STREAM = tuple(f"initial_max_stream_data_{kind}" for kind in ("bidi_local", "bidi_remote"))
-_KNOBS: Mapping[str, tuple[str, tuple[str, ...], Callable[[str], int]]] = {
-    "congestion_control": ("settings", ("cc_algo",), _algorithm),
-    "initial_rtt": ("settings", ("initial_rtt",), _nanoseconds),
-    "max_connection_window": ("settings", ("max_window",), _WINDOW),
-    "max_stream_window": ("settings", ("max_stream_window",), _WINDOW),
-    "ack_threshold": ("settings", ("ack_thresh",), _whole(1, 100)),
-    "disable_pmtud": ("settings", ("no_pmtud",), _truth),
-    "initial_connection_window": ("parameters", ("initial_max_data",), _WINDOW),
-    "initial_stream_window": ("parameters", _STREAM, _WINDOW),
+_KNOBS: Mapping[str, _Knob] = {
+    "congestion_control": _Knob("settings", ("cc_algo",), _algorithm),
+    "initial_rtt": _Knob("settings", ("initial_rtt",), _nanoseconds),
+    "max_connection_window": _Knob("settings", ("max_window",), _WINDOW),
+    "max_stream_window": _Knob("settings", ("max_stream_window",), _WINDOW),
+    "ack_threshold": _Knob("settings", ("ack_thresh",), whole(1, 100)),
+    "disable_pmtud": _Knob("settings", ("no_pmtud",), truth),
+    "initial_connection_window": _Knob("parameters", ("initial_max_data",), _WINDOW),
+    "initial_stream_window": _Knob("parameters", _STREAM, _WINDOW),
 }

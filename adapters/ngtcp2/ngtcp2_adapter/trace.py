@@ -20,14 +20,14 @@ class Trace:
             self._file.write(c.string_at(data, size))
 
     def finish(self) -> None:
-        """The connection is over: say that nothing was cut short, which ngtcp2 of this version does not."""
+        """Add a last event, which ngtcp2 of this version does not write: it shows that the trace is complete."""
         last = {"name": "connectivity:connection_closed", "data": {}}
         self._file.write(b"\x1e" + json.dumps(last, separators=(",", ":")).encode() + b"\n")
         self._file.close()
 
 
 def trace_wanted(scid: bytes, role: str) -> Trace | None:
-    """A trace where QLOGDIR says, or none."""
+    """Return a trace in the folder QLOGDIR; None where it is not set."""
     folder = os.environ.get("QLOGDIR")
     if not folder:
         return None

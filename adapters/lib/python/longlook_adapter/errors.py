@@ -9,13 +9,13 @@ class AdapterError(Exception):
 
 
 class BadUsageError(AdapterError):
-    """The caller's mistake."""
+    """The caller made a mistake."""
 
     exit_code = 2
 
 
 class UnsupportedError(AdapterError):
-    """A request that this stack cannot meet."""
+    """This stack cannot do what was asked."""
 
     exit_code = 127
     supported = False
@@ -23,3 +23,7 @@ class UnsupportedError(AdapterError):
 
 class ReportedError(Exception):
     """A failure whose lines have been printed already."""
+
+
+class DriverError(Exception):
+    """A session cannot go on: the browser died or does not answer, and no later job could succeed (exit code 1)."""

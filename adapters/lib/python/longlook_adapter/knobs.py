@@ -1,4 +1,4 @@
-"""Knobs from the command line, checked."""
+"""Knobs from a server's command line or a client's job, checked."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,22 +6,22 @@ from typing import Any
 from longlook_adapter.errors import BadUsageError, UnsupportedError
 
 
-def parse_knobs(knobs: Mapping[str, str], known: Mapping[str, Callable[[str], Any]], stack: str) -> dict[str, Any]:
-    """Values by name; UnsupportedError for a name that is not among the known, BadUsageError for a bad value."""
+def parse_knobs(knobs: Mapping[str, Any], known: Mapping[str, Callable[[str], Any]], stack: str) -> dict[str, Any]:
+    """Return values by name; UnsupportedError for a name that is not among the known, BadUsageError for a bad value."""
     values = {}
-    for name, text in knobs.items():
+    for name, value in knobs.items():
         if name not in known:
             has = f"knobs: {', '.join(sorted(known))}" if known else "no knobs"
             raise UnsupportedError(f"unknown knob {name!r}: here {stack} has {has}")
         try:
-            values[name] = known[name](text)
+            values[name] = known[name](str(value))
         except ValueError as error:
-            raise BadUsageError(f"knob {name}={text}: {error}") from error
+            raise BadUsageError(f"knob {name}={value}: {error}") from error
     return values
 
 
 def whole(lowest: int, highest: int) -> Callable[[str], int]:
-    """A whole number between bounds, both allowed."""
+    """Return a parser of whole numbers between bounds, both allowed."""
 
     def parse(text: str) -> int:
         number = int(text)
@@ -32,15 +32,27 @@ def whole(lowest: int, highest: int) -> Callable[[str], int]:
     return parse
 
 
+def real(lowest: float, highest: float) -> Callable[[str], float]:
+    """Return a parser of numbers between bounds, both allowed."""
+
+    def parse(text: str) -> float:
+        number = float(text)
+        if not lowest <= number <= highest:
+            raise ValueError(f"not between {lowest:g} and {highest:g}")
+        return number
+
+    return parse
+
+
 def truth(text: str) -> bool:
-    """`true` or `false`."""
+    """Parse `true` or `false`."""
     if text.lower() not in ("true", "false"):
         raise ValueError("neither true nor false")
     return text.lower() == "true"
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """One of some words."""
+    """Return a parser that takes some words only."""
 
     def parse(text: str) -> str:
         if text not in allowed:
