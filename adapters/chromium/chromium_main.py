@@ -6,8 +6,6 @@ Needs adapters/lib/python in PYTHONPATH.
 import argparse
 import sys
 
-from chromium_driver.clock import Clock
-from chromium_driver.errors import DriverError
 from chromium_driver.flags import Target
 from chromium_driver.session import Session
 from longlook_adapter.browserjob import parse_job
@@ -19,9 +17,9 @@ CONNECTIONS = ("cold", "resumed", "0rtt")
 
 
 def main() -> int:
-    """Run a session; the exit code of the contract."""
+    """Run a session; return the exit code of the contract."""
     options = _options()
-    return run_session(lambda: _session(options), DriverError)
+    return run_session(lambda: _session(options))
 
 
 def _options() -> argparse.Namespace:
@@ -36,7 +34,7 @@ def _options() -> argparse.Namespace:
 
 async def _session(options: argparse.Namespace) -> None:
     target = Target(options.domain, options.address, options.port, options.spki)
-    async with Session(options.browser, target, Clock()) as session:
+    async with Session(options.browser, target) as session:
         version = await session.start()
         emit("ready", role="client", protocol=None, address=target.address, port=target.port, version=version)
         next_line = await standard_input()

@@ -7,7 +7,6 @@ import argparse
 import sys
 
 from firefox_driver.browser import Browser
-from firefox_driver.errors import DriverError
 from firefox_driver.preferences import Target
 from firefox_driver.session import Session
 from longlook_adapter.browserjob import parse_job
@@ -19,7 +18,7 @@ CONNECTIONS = ("cold",)
 
 
 def main() -> int:
-    """Run a session; the exit code of the contract."""
+    """Run a session; return the exit code of the contract."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--browser", required=True, help="path of the Firefox binary")
     parser.add_argument("--domain", required=True, help="QUIC is spoken with quic.DOMAIN, TCP with tcp.DOMAIN")
@@ -27,7 +26,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=443, help="port of the server (default: %(default)s)")
     parser.add_argument("--ca", required=True, help="certificate of the authority to be trusted (PEM)")
     options = parser.parse_args()
-    return run_session(lambda: _session(options), DriverError)
+    return run_session(lambda: _session(options))
 
 
 async def _session(options: argparse.Namespace) -> None:

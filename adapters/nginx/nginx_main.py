@@ -1,4 +1,4 @@
-"""Serve files by nginx over HTTP/2 (adapters/CONTRACT.md); `version V` asks whether it is that version."""
+"""Serve files by nginx over HTTP/2 (adapters/CONTRACT.md); `version V` fails unless it is version V."""
 
 import sys
 

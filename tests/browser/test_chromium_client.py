@@ -178,7 +178,7 @@ def test_a_file_to_save_is_no_page(start: Start, identity: Identity) -> None:
     with quic_go("h3", port, download.root, identity):
         lines = start(port).run(phases=download.phases)
     assert lines[0]["supported"] is False
-    assert "/download.bin is no page" in lines[0]["reason"]
+    assert "/download.bin is not a page" in lines[0]["reason"]
 
 
 @pytest.mark.parametrize("protocol", ["h3", "h2"])
@@ -222,7 +222,7 @@ def test_objects_that_fail_lack_or_come_unasked(
     objects = {line["path"]: line for line in of(lines, "object")}
     assert objects["/i/003.png"]["error"] == "HTTP status 404"
     assert objects["/i/003.png"]["status"] == 404
-    assert objects["/never.png"]["error"] == "the page never asked for it"
+    assert objects["/never.png"]["error"] == "the page never requested it"
     assert objects["/i/004.png"]["error"] == "requested by the page, but not part of the job"
     assert objects["/i/005.png"]["error"] is None
     assert of(lines, "page")[0]["t_loaded_ns"] is not None

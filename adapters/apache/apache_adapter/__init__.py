@@ -1,1 +1,1 @@
-"""The parts of the adapter."""
+"""The adapter of Apache: `server.run` serves files."""

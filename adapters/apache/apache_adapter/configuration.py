@@ -53,7 +53,7 @@ DocumentRoot "{www}"
 def configuration(
     options: Options, knobs: Mapping[str, Any], port: int, folder: Path, modules: Path, *, as_root: bool
 ) -> str:
-    """The text. HTTP/1.1 cannot be switched off: a request in it is refused (403)."""
+    """Return the text. HTTP/1.1 cannot be switched off: a request in it is refused (403)."""
     return _FORM.format(
         folder=folder,
         endpoint=endpoint((options.address, port)),

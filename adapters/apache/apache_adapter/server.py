@@ -24,7 +24,7 @@ def run(options: Options) -> None:
     prctl, as_root = ctypes.CDLL(None).prctl, os.geteuid() == 0
 
     def keep_capabilities() -> None:
-        """Apache refuses to work as root; as whoever else, it must still read what is the laboratory's alone."""
+        """Let Apache, which refuses to work as root, still read files that only root may read."""
         if as_root:
             prctl(_PR_SET_SECUREBITS, _NO_SETUID_FIXUP, 0, 0, 0)
 
@@ -35,9 +35,9 @@ def run(options: Options) -> None:
         accepted = Accepted(options.protocol, (options.address, port))
 
         def on_request(line: str) -> None:
-            said = json.loads(line)
-            remote = (said["address"], int(said["port"]))
-            accepted.request(remote, resumed=said["session"] == "Resumed", used_0rtt=False)
+            entry = json.loads(line)
+            remote = (entry["address"], int(entry["port"]))
+            accepted.request(remote, resumed=entry["session"] == "Resumed", used_0rtt=False)
 
         return Foreign(
             (PROGRAM.path, "-f", str(file), "-DFOREGROUND"),

@@ -1,1 +1,1 @@
-"""The parts of the adapter."""
+"""The adapter of Caddy: `server.run` serves files."""

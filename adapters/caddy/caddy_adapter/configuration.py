@@ -1,4 +1,4 @@
-"""Caddy's configuration for one job, as plain data, and what its access log says."""
+"""Caddy's configuration for one job, as plain data, and the meaning of its access log."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _PROTOCOLS = {"HTTP/2.0": "h2", "HTTP/3.0": "h3"}
 
 
 def configuration(options: Options, port: int, folder: str, keylog: str | None) -> Data:
-    """Everything that Caddy is told. `folder` takes what it keeps, `keylog` the secrets of TLS, if any."""
+    """Return Caddy's configuration. Its own files go to `folder`, secrets of TLS to `keylog`, if any."""
     return {
         "admin": {"disabled": True, "config": {"persist": False}},
         "storage": {"module": "file_system", "root": folder},
@@ -58,7 +58,7 @@ def _server(options: Options, port: int, keylog: str | None) -> Data:
 
 @dataclass(frozen=True)
 class Request:
-    """What a line of the access log says of its connection."""
+    """The connection of a request in the access log."""
 
     protocol: str
     remote: tuple[str, int]
@@ -67,7 +67,7 @@ class Request:
 
 
 def request_of(line: Mapping[str, Any]) -> Request:
-    """What a line says."""
+    """Return the request of one line of the access log."""
     request = line["request"]
     remote = (request["remote_ip"], int(request["remote_port"]))
     protocol, resumed = _PROTOCOLS.get(request["proto"], ""), request["tls"]["resumed"] is True

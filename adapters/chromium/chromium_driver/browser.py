@@ -10,18 +10,18 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from longlook_adapter.errors import DriverError
 from longlook_adapter.processes import die_with_parent
 
 from chromium_driver.cdp import CallError, Cdp
-from chromium_driver.errors import DriverError
 from chromium_driver.flags import PREFERENCES, Target, arguments
 
 START_LIMIT_S = 30.0
 CLOSE_LIMIT_S = 5.0
 POLL_S = 0.005
 
-NOT_TELLING = ("/dbus/", "/crashpad/")
-"""Whose complaints say nothing about why a browser died: there is no message bus here."""
+IRRELEVANT = ("/dbus/", "/crashpad/")
+"""Messages with these words do not explain why a browser died: there is no message bus here."""
 
 LONGEST_SOCKET_PATH = 107
 SOCKET_IN_SCRATCH = "/org.chromium.Chromium.XXXXXX/SingletonSocket"
@@ -69,7 +69,7 @@ class Browser:
 
     @property
     def cdp(self) -> Cdp:
-        """The DevTools connection."""
+        """Return the DevTools connection."""
         if self._cdp is None:
             raise DriverError("the browser has no DevTools connection yet")
         return self._cdp
@@ -103,7 +103,7 @@ class Browser:
             )
 
     async def _devtools_url(self) -> str:
-        """The websocket's address, from the file that the browser writes when it listens."""
+        """Return the websocket's address, from the file that the browser writes when it listens."""
         file = self._profile / "DevToolsActivePort"
         while not self.died.done():
             with contextlib.suppress(FileNotFoundError):
@@ -111,7 +111,7 @@ class Browser:
                 if path:  # written whole: the path comes last
                     return f"ws://127.0.0.1:{port}{path.strip()}"
             await asyncio.wait({self.died}, timeout=POLL_S)
-        raise DriverError(f"{self.died.result()}{self._last_words()}")
+        raise DriverError(f"{self.died.result()}{self._last_messages()}")
 
     def _on_exit(self) -> None:
         code = self._process.poll()
@@ -128,10 +128,10 @@ class Browser:
             os.close(self._handle)
             self._handle = -1
 
-    def _last_words(self) -> str:
+    def _last_messages(self) -> str:
         lines = (self._scratch / "stderr").read_text(errors="replace").splitlines()
-        telling = [line for line in lines if line.strip() and not any(word in line for word in NOT_TELLING)]
-        return f": {' | '.join(telling[-3:])}" if telling else ""
+        messages = [line for line in lines if line.strip() and not any(word in line for word in IRRELEVANT)]
+        return f": {' | '.join(messages[-3:])}" if messages else ""
 
 
 def _scratch_folder() -> Path:

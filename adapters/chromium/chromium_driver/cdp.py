@@ -1,4 +1,4 @@
-"""The DevTools protocol over one websocket: calls that are awaited, events handed to whoever listens."""
+"""The DevTools protocol over one websocket: calls that are awaited, events handed to listeners."""
 
 import asyncio
 import json
@@ -6,11 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import websockets
+from longlook_adapter.errors import DriverError
 from websockets.asyncio.client import ClientConnection, connect
 
-from chromium_driver.errors import GoneError
-
 Listener = Callable[[str, Mapping[str, Any]], None]
+
+
+class GoneError(DriverError):
+    """The browser closed its DevTools connection."""
+
+    def __init__(self) -> None:
+        super().__init__("the browser closed its DevTools connection")
 
 
 class CallError(Exception):
@@ -33,7 +39,7 @@ class Cdp:
         return cls(await connect(url, max_size=None, compression=None, proxy=None, ping_interval=None))
 
     async def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
-        """The result of a call; CallError if the browser refuses it, GoneError if it has gone."""
+        """Return the result of a call; CallError if the browser refuses it, GoneError if it has gone."""
         self._last_id += 1
         message: dict[str, Any] = {"id": self._last_id, "method": method, "params": params}
         if session is not None:
@@ -68,7 +74,7 @@ class Cdp:
             async for text in self._socket:
                 self._dispatch(json.loads(text))
         except websockets.ConnectionClosed:
-            pass  # how a browser that ends says good-bye
+            pass  # as a browser closes it that ends
         finally:
             for answer in self._pending.values():
                 if not answer.done():

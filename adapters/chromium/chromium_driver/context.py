@@ -1,13 +1,13 @@
-"""A browser context: cookies, tickets, caches and connections of its own, gone without trace when it is disposed of."""
+"""A browser context: cookies, tickets, caches and connections of its own, gone when it is disposed of."""
 
 import asyncio
 from types import TracebackType
 from typing import Self
 
 from longlook_adapter import sockets
+from longlook_adapter.errors import DriverError
 
 from chromium_driver.cdp import CallError, Cdp
-from chromium_driver.errors import DriverError
 from chromium_driver.flags import Target
 from chromium_driver.tab import Tab
 
@@ -35,17 +35,17 @@ class Context:
             async with asyncio.timeout(CLOSE_LIMIT_S):
                 await self._cdp.call("Target.disposeBrowserContext", browserContextId=self._id)
         except TimeoutError as late:
-            raise DriverError(f"the browser does not give up a context within {CLOSE_LIMIT_S:g} s") from late
+            raise DriverError(f"the browser does not dispose of a context within {CLOSE_LIMIT_S:g} s") from late
         await self._until_closed()
 
     async def open_tab(self) -> Tab:
-        """An empty tab, ready to be measured in."""
+        """Open an empty tab, ready for a measurement."""
         tab = await Tab.open(self._cdp, self._id)
         await tab.prepare()
         return tab
 
     async def open_closer(self) -> "Closer":
-        """What can close this context's connections while its tickets stay."""
+        """Open a tab that can close this context's connections while its tickets stay."""
         return Closer(await Tab.open(self._cdp, self._id, NET_INTERNALS), self)
 
     async def _until_closed(self) -> None:
@@ -78,7 +78,7 @@ class Closer:
                 while not await self._ready():
                     await asyncio.sleep(sockets.POLL_S)
         except TimeoutError as error:
-            raise DriverError(f"{NET_INTERNALS} does not come up: cannot close connections") from error
+            raise DriverError(f"{NET_INTERNALS} does not appear: cannot close connections") from error
 
     async def _ready(self) -> bool:
         try:

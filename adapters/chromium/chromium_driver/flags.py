@@ -27,7 +27,7 @@ QUIET = (
     "--mute-audio",
     "--password-store=basic",
 )
-"""What would send, compute or start something that no job asked for."""
+"""Switch off what would send, compute or start something that no job asked for."""
 
 STEADY = (
     "--disable-background-timer-throttling",
@@ -35,19 +35,19 @@ STEADY = (
     "--disable-hang-monitor",
     "--disable-renderer-backgrounding",
 )
-"""What keeps a page that nobody looks at as fast as one in the foreground."""
+"""Keep a page in the background as fast as one in the foreground."""
 
 
 PREFERENCES = {"net": {"network_prediction_options": 2}}
 """Never predict: else the browser opens the page's connection before the navigation's own request does, how much before
-depends on the host's load, and no event tells when it began."""
+depends on the host's load, and no event has the time when it began."""
 
 HTTPS_PORT = 443
 
 
 @dataclass(frozen=True)
 class Target:
-    """The one server this browser talks to. QUIC is forced for `quic.DOMAIN`, never used for `tcp.DOMAIN`."""
+    """The one server this browser connects to. QUIC is forced for `quic.DOMAIN`, never used for `tcp.DOMAIN`."""
 
     domain: str
     address: str
@@ -55,17 +55,17 @@ class Target:
     spki_sha256: str
 
     def host(self, protocol: str) -> str:
-        """The name by which the server speaks a protocol."""
+        """Return the server's name for a protocol."""
         return f"{'quic' if protocol == 'h3' else 'tcp'}.{self.domain}"
 
     def url(self, protocol: str, path: str) -> str:
-        """The address of a path as the browser itself writes it: without the port where that is the scheme's own."""
+        """Return the URL of a path as the browser itself writes it: without the port where that is the scheme's own."""
         port = "" if self.port == HTTPS_PORT else f":{self.port}"
         return f"https://{self.host(protocol)}{port}{path}"
 
 
 def arguments(target: Target, profile: str, *, early_data: bool) -> list[str]:
-    """All flags, ending in the page that the browser starts with. NETLOGDIR takes a log of its network, a file each."""
+    """Return all flags, ending in the page that the browser starts with. Network logs go to NETLOGDIR, if set."""
     address = f"[{target.address}]" if ":" in target.address else target.address
     return [
         "--headless=new",

@@ -1,4 +1,4 @@
-"""What the DevTools events of one load say about it: pure bookkeeping, times in seconds of the browser's clock."""
+"""Collect the exchanges of one load from its DevTools events. Pure; times in seconds of the browser's clock."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 @dataclass
 class Exchange:
-    """One request and what came of it; None is what was not seen."""
+    """One request and its answer; None where something was not seen."""
 
     url: str
     t_start_s: float  # the page asked for it
@@ -22,19 +22,19 @@ class Exchange:
 
     @property
     def path(self) -> str:
-        """Path and query, as requests are named in a job."""
+        """Return path and query, as requests are named in a job."""
         parts = urlsplit(self.url)
         return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Return whether it has ended or failed."""
         return self.t_end_s is not None or self.error is not None
 
 
 @dataclass
 class Connection:
-    """One transport connection, told by the first response on it that says how it was opened."""
+    """One transport connection, as the first response on it describes it."""
 
     id: int
     protocol: str
@@ -54,11 +54,11 @@ class Recorder:
 
     @property
     def in_flight(self) -> int:
-        """Requests without an end yet."""
+        """Return the number of requests without an end yet."""
         return sum(not exchange.settled for exchange in self._open.values())
 
     def on_event(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take one event; those that say nothing of interest are passed over."""
+        """Take one event; those without meaning here are ignored."""
         match method:
             case "Network.requestWillBeSent":
                 self._request(params)
@@ -134,6 +134,6 @@ class Recorder:
 
 
 def _moment(timing: Mapping[str, float], key: str) -> float | None:
-    """A time of the browser's clock from its milliseconds since `requestTime`; −1 means that it did not happen."""
+    """Return a time of the browser's clock from milliseconds after `requestTime`; None for −1: it did not happen."""
     milliseconds = timing.get(key, -1)
     return None if milliseconds < 0 else timing["requestTime"] + milliseconds / 1e3

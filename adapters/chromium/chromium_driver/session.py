@@ -8,33 +8,31 @@ from typing import Any, NoReturn, Self, TypeVar
 
 from longlook_adapter import sockets
 from longlook_adapter.browserjob import BrowserJob
-from longlook_adapter.errors import UnsupportedError
+from longlook_adapter.errors import DriverError, UnsupportedError
 from longlook_adapter.lines import emit
 
 from chromium_driver.browser import Browser
-from chromium_driver.clock import Clock
+from chromium_driver.cdp import GoneError
 from chromium_driver.context import Context
-from chromium_driver.errors import DriverError, GoneError
 from chromium_driver.flags import Target
-from chromium_driver.report import report_connections, report_load, report_not_tried
+from chromium_driver.report import report_connections, report_load, report_unrequested
 
 T = TypeVar("T")
 
 PRIME_PATH = "/prime"
 HOUSEKEEPING_LIMIT_S = 30.0
-"""For everything of a job beside its own time limit: contexts, tabs, closing connections."""
+"""The time for a job's contexts, tabs and closing connections, beside its own time limit."""
 
 DEATH_LIMIT_S = 2.0
-"""From the end of the DevTools connection to the end of the process."""
+"""The longest from the end of the DevTools connection to the end of the process."""
 
 
 class Session:
     """Use as an async context manager: at its end no browser runs and no folder is left."""
 
-    def __init__(self, program: str, target: Target, clock: Clock) -> None:
+    def __init__(self, program: str, target: Target) -> None:
         self._program = program
         self._target = target
-        self._clock = clock
         self._browsers: dict[bool, Browser] = {}
 
     async def __aenter__(self) -> Self:
@@ -47,7 +45,7 @@ class Session:
             await browser.close()
 
     async def start(self) -> str:
-        """Start the browser that most jobs use; its version."""
+        """Start the browser that most jobs use; return its version."""
         return (await self._browser(early_data=True)).version
 
     async def run(self, job: BrowserJob) -> None:
@@ -58,7 +56,7 @@ class Session:
         emit("done", ok=ok)
 
     async def while_alive(self, work: Coroutine[Any, Any, T], limit_s: float | None = None) -> T:
-        """The result of `work`; DriverError if a browser dies meanwhile or `limit_s` passes."""
+        """Return the result of `work`; DriverError if a browser dies meanwhile or `limit_s` passes."""
         task = asyncio.create_task(work)
         deaths = [browser.died for browser in self._browsers.values()]
         try:
@@ -85,7 +83,7 @@ class Session:
             )
 
     async def _browser(self, *, early_data: bool) -> Browser:
-        """The warm browser that may or may not send early data: only a flag at its start can forbid it."""
+        """Return the warm browser that may or may not send early data: only a flag at its start can forbid it."""
         if early_data not in self._browsers:
             self._browsers[early_data] = await Browser.launch(self._program, self._target, early_data=early_data)
         return self._browsers[early_data]
@@ -95,21 +93,21 @@ class Session:
         async with Context(browser.cdp, self._target) as context:
             deadline_s = time.monotonic() + job.timeout_s
             if job.primes and (error := await self._prime(context, job, deadline_s)):
-                report_not_tried(job, self._target.url(job.protocol, ""), f"priming failed: {error}")
+                report_unrequested(job, self._target.url(job.protocol, ""), f"priming failed: {error}")
                 return False
             tab = await context.open_tab()
             load = await tab.navigate(url, deadline_s, lambda: self._locals(job))
             if load.is_download:
-                raise UnsupportedError(f"{job.paths[0]} is no page: the browser would save it to a file")
-            report_connections(load, self._clock, primes=False, has_tickets=job.primes)
-            return report_load(load, url, job, self._clock)
+                raise UnsupportedError(f"{job.paths[0]} is not a page: the browser would save it to a file")
+            report_connections(load, primes=False, has_tickets=job.primes)
+            return report_load(load, url, job)
 
     async def _prime(self, context: Context, job: BrowserJob, deadline_s: float) -> str | None:
-        """Earn a ticket on a connection of its own and close that; what went wrong, or None."""
+        """Obtain a session ticket on a connection of its own and close that; return what went wrong, or None."""
         closer = await context.open_closer()
         tab = await context.open_tab()
         load = await tab.navigate(self._target.url(job.protocol, PRIME_PATH), deadline_s, lambda: self._locals(job))
-        report_connections(load, self._clock, primes=True, has_tickets=False)
+        report_connections(load, primes=True, has_tickets=False)
         answer = load.recorder.exchanges[0] if load.recorder.exchanges else None
         if answer is None or answer.status != 200:
             return load.error or (answer.error if answer else None) or "no answer"

@@ -10,7 +10,7 @@ from chromium_driver.cdp import CallError, Cdp
 from chromium_driver.recorder import Recorder
 
 BLOCKED = ["*/favicon.ico"]
-"""What the browser fetches unasked beside a page; it would share the measured connection."""
+"""The browser fetches these beside a page without being asked; they would share the measured connection."""
 
 NAVIGATION_TIMES = (
     "(() => { const n = performance.getEntriesByType('navigation')[0]; return [n.responseStart, n.loadEventStart]; })()"
@@ -19,10 +19,10 @@ NAVIGATION_TIMES = (
 
 @dataclass
 class Load:
-    """What a navigation did. Times in seconds of the browser's clock; None where it did not come so far."""
+    """The result of a navigation. Times in seconds of the browser's clock; None where it did not come so far."""
 
     recorder: Recorder = field(default_factory=Recorder)
-    ends: list[str] = field(default_factory=list)  # of this machine, to the server, at the first answer
+    ends: list[str] = field(default_factory=list)  # local addresses, at the first answer
     error: str | None = None
     is_download: bool = False
     t_start_s: float | None = None
@@ -31,7 +31,7 @@ class Load:
 
 
 class Tab:
-    """A page of its own, showing nothing until told to."""
+    """A page of its own, empty until `navigate`."""
 
     def __init__(self, cdp: Cdp, target: str, session: str) -> None:
         self._cdp = cdp
@@ -44,7 +44,7 @@ class Tab:
 
     @classmethod
     async def open(cls, cdp: Cdp, context: str, url: str = "about:blank") -> "Tab":
-        """A new tab in a browser context."""
+        """Open a new tab in a browser context."""
         target = (await cdp.call("Target.createTarget", url=url, browserContextId=context))["targetId"]
         session = (await cdp.call("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
         tab = cls(cdp, target, session)
@@ -62,11 +62,11 @@ class Tab:
         )
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """A call to this tab."""
+        """Call a method of this tab."""
         return await self._cdp.call(method, self._session, **params)
 
     async def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression in the page."""
+        """Return the value of a JavaScript expression in the page."""
         answer = await self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         if "exceptionDetails" in answer:
             raise CallError(f"{expression}: {answer['exceptionDetails'].get('text')}")
@@ -75,9 +75,9 @@ class Tab:
     async def navigate(self, url: str, deadline_s: float, ends: Callable[[], list[str]]) -> Load:
         """Load a page until its load event and the end of every request; failure is a result, never an exception.
 
-        `deadline_s` is a time of the monotonic clock. `ends` tells this machine's ends of what is connected to the
-        server; it is asked at the first answer, as Chromium moves a QUIC connection to another port when its path falls
-        silent.
+        `deadline_s` is a time of the monotonic clock. `ends` returns this machine's addresses of connections to the
+        server; it is called at the first answer, as Chromium moves a QUIC connection to another port when its path
+        falls silent.
         """
         load = self._load = Load()
         self._ends = ends
@@ -104,7 +104,7 @@ class Tab:
         await self._cdp.call("Target.closeTarget", targetId=self._target)
 
     async def _navigate(self, url: str, load: Load) -> str | None:
-        """Go through a load; the error that ended it early, or None."""
+        """Go through a load; return the error that ended it early, or None."""
         try:
             answer = await self.call("Page.navigate", url=url)
             if text := answer.get("errorText"):

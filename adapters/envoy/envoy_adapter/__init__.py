@@ -1,1 +1,1 @@
-"""The parts of the adapter."""
+"""The adapter of Envoy: `server.run` serves files."""

@@ -39,19 +39,19 @@ _FIELDS = {
 
 
 def knobs_of(options: Options, version: str) -> Mapping[str, Any]:
-    """Checked knobs; some mean something with QUIC alone."""
+    """Return checked knobs; some mean something with QUIC only."""
     known = {**_EITHER, **(_QUIC if options.protocol == "h3" else {})}
     return parse_knobs(options.knobs, known, f"Envoy {version} over {options.protocol}")
 
 
 def ticket_key(key: bytes) -> bytes:
-    """The key of session tickets: Envoy keeps no sessions over QUIC without one. It follows from the server's own."""
+    """Return the key of session tickets, derived from the server's key: without one Envoy resumes nothing over QUIC."""
     return hashlib.shake_256(b"session tickets" + key).digest(_TICKET_KEY_BYTES)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where Envoy listens, and files: of the key of tickets, and of the secrets of TLS where they are wanted."""
+    """The port to listen on, and the files of the ticket key and of TLS secrets, where they are wanted."""
 
     port: int
     tickets: str
@@ -59,7 +59,7 @@ class Place:
 
 
 def configuration(options: Options, knobs: Mapping[str, Any], place: Place, version: str) -> Data:
-    """Everything that Envoy is told, in the terms of its API (v3)."""
+    """Return Envoy's configuration, in the terms of its API (v3)."""
     data: Data = {"static_resources": {"listeners": [_listener(options, knobs, place, version)]}}
     if "congestion_control" in knobs:
         flags = dict(zip((_BBR, _BBR2), _CONTROLLERS[knobs["congestion_control"]], strict=True))
@@ -110,7 +110,7 @@ def _security(options: Options, knobs: Mapping[str, Any], place: Place) -> Data:
 
 
 def _manager(options: Options, knobs: Mapping[str, Any], version: str) -> Data:
-    """The connection manager. Its filters answer everything: what no file is, is not found."""
+    """Return the connection manager. Its filters answer every request: 404 where there is no file."""
     files, www, quic = _files(Path(options.www)), Path(options.www), options.protocol == "h3"
     large = [path for path in files if path.stat().st_size > _LARGEST_ROUTE_BYTES]
     if large and tuple(int(part) for part in version.split(".")[:2]) < _FILE_SERVER_SINCE:
@@ -142,7 +142,7 @@ def _no_store() -> Data:
 
 
 def _file_server(www: Path) -> Data:
-    """For what no memory should hold. It refuses (400) a request whose end has a packet of its own."""
+    """Return the filter for files too large for memory. It refuses (400) requests whose end comes in its own packet."""
     return _extension(
         "envoy.filters.http.file_server",
         "filters.http.file_server.v3.FileServerConfig",
@@ -154,7 +154,7 @@ def _file_server(www: Path) -> Data:
 
 
 def _routes(files: list[Path], www: Path) -> Data:
-    """One route for each of some files, which are read into memory at the start, and none for anything else."""
+    """Return one route for each file, all read into memory at the start; anything else is 404."""
     absent: Data = {"match": {"prefix": "/"}, "direct_response": {"status": 404}}
     largest = max((path.stat().st_size for path in files), default=1)
     host = {"name": "site", "domains": ["*"], "routes": [*(_route(path, www) for path in files), absent]}

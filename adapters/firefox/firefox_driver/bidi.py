@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import websockets
+from longlook_adapter.errors import DriverError
 from websockets.asyncio.client import ClientConnection, connect
-
-from firefox_driver.errors import DriverError
 
 Listener = Callable[[str, Mapping[str, Any]], None]
 
@@ -33,7 +32,7 @@ class Bidi:
         return cls(await connect(url, max_size=None, compression=None, proxy=None, ping_interval=None))
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """The result of a call; CallError if the browser refuses it, DriverError if it has gone."""
+        """Return the result of a call; CallError if the browser refuses it, DriverError if it has gone."""
         if self._reader.done():
             raise DriverError("the browser closed its BiDi connection")
         self._last_id += 1
@@ -58,7 +57,7 @@ class Bidi:
             async for text in self._socket:
                 self._dispatch(json.loads(text))
         except websockets.ConnectionClosed:
-            pass  # how a browser that ends says good-bye
+            pass  # as a browser closes it that ends
         finally:
             for answer in self._pending.values():
                 if not answer.done():

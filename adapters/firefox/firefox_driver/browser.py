@@ -11,11 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from longlook_adapter.errors import DriverError
 from longlook_adapter.processes import die_with_parent
 
 from firefox_driver import trust
 from firefox_driver.bidi import Bidi, CallError
-from firefox_driver.errors import DriverError
 from firefox_driver.preferences import Target, preferences
 
 START_LIMIT_S = 60.0
@@ -25,7 +25,7 @@ EVENTS = ["network.beforeRequestSent", "network.responseCompleted", "network.fet
 
 
 class Browser:
-    """A running browser; `bidi` is its connection, `version` what it says of itself."""
+    """A running browser; `bidi` is its connection, `version` the version that it reports."""
 
     def __init__(self, program: str, target: Target, authority: str) -> None:
         self.target = target
@@ -62,13 +62,13 @@ class Browser:
 
     @property
     def bidi(self) -> Bidi:
-        """The BiDi connection."""
+        """Return the BiDi connection."""
         if self._bidi is None:
             raise DriverError("the browser has no BiDi connection yet")
         return self._bidi
 
     async def notify(self, topic: str) -> None:
-        """Tell the browser's own parts something, as its own code does: BiDi has no words for it."""
+        """Notify the browser's observers of a topic, as its own code does: BiDi has no method for it."""
         windows = await self.bidi.call("browsingContext.getTree", maxDepth=0, **{"moz:scope": "chrome"})
         await self.bidi.call(
             "script.evaluate",
@@ -124,12 +124,12 @@ class Browser:
             raise DriverError(f"cannot start {program}: {error.strerror}") from error
 
     async def _address(self) -> str:
-        """The websocket's address, from the file that the browser writes when it listens."""
+        """Return the websocket's address, from the file that the browser writes when it listens."""
         file = self._profile / "WebDriverBiDiServer.json"
         while (code := self._process.poll()) is None:
             with contextlib.suppress(FileNotFoundError, ValueError):  # ValueError: not written whole yet
                 data = json.loads(file.read_text())
                 return f"ws://{data['ws_host']}:{data['ws_port']}/session"
             await asyncio.sleep(POLL_S)
-        said = (self._scratch / "stderr").read_text(errors="replace").splitlines()
-        raise DriverError(f"the browser exited with {code}: {' | '.join(said[-3:])}")
+        lines = (self._scratch / "stderr").read_text(errors="replace").splitlines()
+        raise DriverError(f"the browser exited with {code}: {' | '.join(lines[-3:])}")

@@ -1,4 +1,4 @@
-"""The one server that the browser talks to, and the preferences of its profile."""
+"""The one server that the browser connects to, and the preferences of its profile."""
 
 import json
 import os
@@ -28,29 +28,29 @@ QUIET = {
     "services.settings.server": "data:,#",
     "toolkit.telemetry.enabled": False,
 }
-"""What would send or fetch something that no job asked for."""
+"""Switch off everything that would send or fetch something that no job asked for."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """QUIC is forced for `quic.DOMAIN`, and never known of for `tcp.DOMAIN`."""
+    """QUIC is forced for `quic.DOMAIN`, and never used for `tcp.DOMAIN`."""
 
     domain: str
     address: str
     port: int
 
     def host(self, protocol: str) -> str:
-        """The name by which the server speaks a protocol."""
+        """Return the server's name for a protocol."""
         return f"{'quic' if protocol == 'h3' else 'tcp'}.{self.domain}"
 
     def url(self, protocol: str, path: str) -> str:
-        """The address of a path as the browser itself writes it."""
+        """Return the URL of a path as the browser itself writes it."""
         port = "" if self.port == HTTPS_PORT else f":{self.port}"
         return f"https://{self.host(protocol)}{port}{path}"
 
 
 def preferences(target: Target) -> str:
-    """The profile's user.js."""
+    """Return the text of the profile's user.js."""
     entries = {
         **QUIET,
         "network.dns.forceResolve": target.address,

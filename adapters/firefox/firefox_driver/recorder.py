@@ -1,4 +1,4 @@
-"""What the BiDi events of one load say about it: pure bookkeeping, times in nanoseconds since 1970."""
+"""Collect the exchanges of one load from its BiDi events. Pure; times in nanoseconds since 1970."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 @dataclass
 class Exchange:
-    """One request and what came of it; None is what was not seen."""
+    """One request and its answer; None where something was not seen."""
 
     url: str
     t_start_ns: int | None = None  # the page asked for it
@@ -23,7 +23,7 @@ class Exchange:
 
     @property
     def path(self) -> str:
-        """Path and query, as requests are named in a job."""
+        """Return path and query, as requests are named in a job."""
         parts = urlsplit(self.url)
         return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
@@ -37,7 +37,7 @@ class Recorder:
     in_flight: set[str] = field(default_factory=set)
 
     def on_event(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take one event; those of other tabs, and of what never leaves the browser, are passed over."""
+        """Take one event; those of other tabs, and of requests that never leave the browser, are ignored."""
         request = params.get("request", {})
         if params.get("context") != self.context or urlsplit(request.get("url", "")).scheme != "https":
             return
@@ -73,6 +73,6 @@ class Recorder:
 
 
 def _moment(timings: Mapping[str, float], key: str) -> int | None:
-    """Nanoseconds of a time in milliseconds; zero means that it did not happen."""
+    """Return a time given in milliseconds in nanoseconds; zero means that it did not happen (None)."""
     milliseconds = timings.get(key) or 0
     return round(milliseconds * 1e3) * 1000 if milliseconds > 0 else None  # whole microseconds, as Firefox has them

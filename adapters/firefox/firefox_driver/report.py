@@ -1,4 +1,4 @@
-"""A load as lines of the contract."""
+"""Print a load as lines of the contract."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from firefox_driver.recorder import Exchange, Recorder
 
 @dataclass
 class Load:
-    """What a navigation did. Times in nanoseconds since 1970; None where it did not come so far."""
+    """The result of a navigation. Times in nanoseconds since 1970; None where it did not come so far."""
 
     url: str
     recorder: Recorder
@@ -23,7 +23,7 @@ class Load:
 
 
 def report_connections(load: Load, remote: str, local: str | None) -> None:
-    """One line per connection that a request had to open. What Firefox cannot tell is null.
+    """Print one line per connection that a request had to open; values that Firefox does not report are null.
 
     The only connection of a user context that is new has no ticket, and so resumed nothing.
     """
@@ -44,14 +44,14 @@ def report_connections(load: Load, remote: str, local: str | None) -> None:
 
 
 def report_load(load: Load, job: BrowserJob) -> bool:
-    """One `object` line per path of the job and per request beside it, then the `page`; whether all went well."""
+    """Print an `object` line per path of the job and per other request, then the `page`; return whether all is well."""
     exchanges = list(load.recorder.exchanges.values())
     origin = load.url[: load.url.index("/", len("https://"))]
     chosen = {path: _first(exchanges, origin + path) for path in job.paths}
-    strays = [each for each in exchanges if each not in chosen.values()]
+    unexpected = [each for each in exchanges if each not in chosen.values()]
     for path, exchange in chosen.items():
-        _report(exchange or Exchange(origin + path, error=load.error or "the page never asked for it"), path)
-    for exchange in strays:
+        _report(exchange or Exchange(origin + path, error=load.error or "the page never requested it"), path)
+    for exchange in unexpected:
         exchange.error = exchange.error or "requested by the page twice, or not part of the job"
         _report(exchange, exchange.path)
     emit(
@@ -63,7 +63,7 @@ def report_load(load: Load, job: BrowserJob) -> bool:
         error=load.error,
     )
     arrived = all(exchange is not None and exchange.error is None for exchange in chosen.values())
-    return arrived and load.error is None and not strays
+    return arrived and load.error is None and not unexpected
 
 
 def _first(exchanges: Sequence[Exchange], url: str) -> Exchange | None:

@@ -7,13 +7,12 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from longlook_adapter.browserjob import BrowserJob
-from longlook_adapter.errors import UnsupportedError
+from longlook_adapter.errors import DriverError, UnsupportedError
 from longlook_adapter.lines import emit
 from longlook_adapter.sockets import connections
 
 from firefox_driver.bidi import CallError
 from firefox_driver.browser import Browser
-from firefox_driver.errors import DriverError
 from firefox_driver.preferences import Target
 from firefox_driver.recorder import Recorder
 from firefox_driver.report import Load, report_connections, report_load
@@ -71,7 +70,7 @@ class Session:
         finally:
             bidi.listener = None
             await bidi.call("browser.removeUserContext", userContext=user)
-            await self._browser.notify("net:cancel-all-connections")  # or their last words reach the next server
+            await self._browser.notify("net:cancel-all-connections")  # or their last packets reach the next server
         report_connections(load, f"{job.address}:{job.port}", opened[0] if len(opened) == 1 else None)
         return report_load(load, job)
 
@@ -106,7 +105,7 @@ class Session:
         load.t_loaded_ns = _ns(origin_ms + loaded_ms)
 
     def _locals(self, job: BrowserJob) -> list[str]:
-        """Of TCP alone: Firefox connects no UDP socket, so the kernel cannot tell which one speaks with the server."""
+        """Return local addresses of TCP connections; none of UDP, whose sockets Firefox does not connect."""
         return [] if job.protocol == "h3" else connections(job.protocol, job.address, job.port)
 
 

@@ -1,1 +1,1 @@
-"""The parts of the adapter."""
+"""The adapter of nginx: `server.run` serves files."""

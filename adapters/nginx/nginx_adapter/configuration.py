@@ -43,7 +43,7 @@ http {{
 
 
 def configuration(options: Options, knobs: Mapping[str, Any], port: int, folder: Path) -> str:
-    """The text. nginx always takes HTTP/1.1 as well: such a request is closed without an answer (444)."""
+    """Return the text. nginx always accepts HTTP/1.1 as well: such a request is closed without an answer (444)."""
     return _FORM.format(
         user="user root root;" if os.geteuid() == 0 else "",  # files of the laboratory are its user's alone
         folder=folder,

@@ -25,8 +25,8 @@ def run(options: Options) -> None:
         accepted = Accepted(options.protocol, (options.address, port))
 
         def on_request(line: str) -> None:
-            said = json.loads(line)
-            accepted.request((said["address"], int(said["port"])), resumed=said["reused"] == "r", used_0rtt=False)
+            entry = json.loads(line)
+            accepted.request((entry["address"], int(entry["port"])), resumed=entry["reused"] == "r", used_0rtt=False)
 
         argv = (PROGRAM.path, "-p", str(folder), "-c", str(file), "-e", "stderr")
         return Foreign(argv, is_ready=lambda line: _LISTENS in line, on_request=on_request, env=PROGRAM.env)

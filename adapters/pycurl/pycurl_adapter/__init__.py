@@ -1,1 +1,1 @@
-"""The parts of the adapter."""
+"""The adapter of libcurl through pycurl: `client.run` does a job."""

@@ -1,10 +1,11 @@
-"""A job: its phases over one connection, after another one that earned a ticket where that is asked for."""
+"""A job: its phases over one connection, after a priming connection where that is asked for."""
 
 import time
 
 import pycurl
 from longlook_adapter.clock import now_ns
 from longlook_adapter.errors import ReportedError
+from longlook_adapter.fetching import PRIME
 from longlook_adapter.job import COLD, EARLY, Job
 from longlook_adapter.lines import emit
 
@@ -13,11 +14,9 @@ from pycurl_adapter.settings import check_supported
 from pycurl_adapter.trace import traces
 from pycurl_adapter.transfer import Transfer
 
-PRIME = "/prime"
-
 
 def run(job: Job) -> None:
-    """Do a job; ReportedError where something did not arrive, which the lines have said."""
+    """Do a job; ReportedError where something did not arrive, which the lines have reported."""
     check_supported(job)
     with traces(job.protocol):
         complete = _do(job)
@@ -26,7 +25,7 @@ def run(job: Job) -> None:
 
 
 def _do(job: Job) -> bool:
-    """Whether everything arrived."""
+    """Do the job; return whether everything arrived."""
     deadline_s = time.monotonic() + job.timeout_s
     tickets = pycurl.CurlShare()
     tickets.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
@@ -38,9 +37,9 @@ def _do(job: Job) -> bool:
 
 
 def _prime(job: Job, tickets: pycurl.CurlShare, deadline_s: float) -> str | None:
-    """Earn a ticket on a connection of its own and close that; what went wrong, or None.
+    """Obtain a session ticket on a connection of its own and close that; return what went wrong, or None.
 
-    libcurl keeps tickets for early data apart from others: the connection has to wish for the same.
+    libcurl keeps tickets for early data apart from others: this connection has to ask for the same.
     """
     with Connection(job, tickets, primes=True, early=job.connection == EARLY) as connection:
         (transfer,) = connection.fetch((PRIME,), deadline_s)
@@ -48,7 +47,7 @@ def _prime(job: Job, tickets: pycurl.CurlShare, deadline_s: float) -> str | None
 
 
 def _fetch(job: Job, tickets: pycurl.CurlShare, deadline_s: float) -> bool:
-    """All phases; whether everything arrived."""
+    """Fetch all phases; return whether everything arrived."""
     complete = True
     with Connection(job, tickets, primes=False, early=job.connection == EARLY) as connection:
         for paths in job.phases:

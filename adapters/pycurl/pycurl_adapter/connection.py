@@ -18,8 +18,8 @@ from pycurl_adapter.transfer import Transfer
 
 SECURE = b"SSL connection using "
 CERTIFICATE = b"  Certificate level "
-"""What libcurl says when the handshake is complete, and for each certificate that the server sent in it: none where a
-session was resumed. It has no other way to tell."""
+"""libcurl logs the first when the handshake is complete, and the second for each certificate that the server sent in
+it: none where a session was resumed. It reports neither in another way."""
 
 _EVENTS = {
     pycurl.POLL_IN: selectors.EVENT_READ,
@@ -84,13 +84,13 @@ class Connection:
         handle.setopt(pycurl.PREREQFUNCTION, self._on_connection)
         if self.local is None and self._opener is None:
             self._opener = handle
-            handle.setopt(pycurl.DEBUGFUNCTION, self._on_words)
+            handle.setopt(pycurl.DEBUGFUNCTION, self._on_log)
             handle.setopt(pycurl.VERBOSE, 1)
         self._running[handle] = transfer
         self._multi.add_handle(handle)
 
     def _wait(self, longest_s: float) -> None:
-        """Let libcurl do what there is to do, or wait for it."""
+        """Wait for events and hand them to libcurl."""
         if self._timer_s is not None:
             longest_s = min(longest_s, max(0.0, self._timer_s - time.monotonic()))
         for key, events in self._selector.select(longest_s):
@@ -102,7 +102,7 @@ class Connection:
             self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
 
     def _collect(self) -> None:
-        """Take note of transfers that have ended."""
+        """Note transfers that have ended."""
         more = 1
         while more:
             more, succeeded, failed = self._multi.info_read()
@@ -118,19 +118,19 @@ class Connection:
         handle.close()
 
     def _on_connection(self, remote_ip: str, local_ip: str, remote_port: int, local_port: int) -> int:
-        """Libcurl has a connection for a request that it is about to send."""
+        """Note the connection for a request that libcurl is about to send."""
         self.local, self._remote = endpoint((local_ip, local_port)), endpoint((remote_ip, remote_port))
         return int(pycurl.PREREQFUNC_OK)
 
-    def _on_words(self, _kind: int, text: bytes) -> None:
-        """Libcurl says what it does."""
+    def _on_log(self, _kind: int, text: bytes) -> None:
+        """Take a line of libcurl's log."""
         if text.startswith(SECURE):
             self._t_handshake_ns = now_ns()
         elif text.startswith(CERTIFICATE):
             self._saw_certificate = True
 
     def _report_connection(self) -> None:
-        """Once it is known whole; with early data its handshake ends after the first request was sent."""
+        """Print the `connection` line once all is known; with early data the handshake ends after the first request."""
         if self._opener is None or self.local is None or self._t_handshake_ns is None:
             return
         emit(
@@ -149,7 +149,7 @@ class Connection:
         self._opener = None
 
     def _congestion_control(self) -> dict[str, str]:
-        """TCP's, as the kernel says it of the connection's socket."""
+        """Return TCP's congestion control, as the kernel reports it for the connection's socket."""
         if self._job.protocol != "h2":
             return {}
         for descriptor in self._descriptors:  # libcurl has one more, to wake itself
@@ -160,7 +160,7 @@ class Connection:
         return {}
 
     def _watch(self, what: int, descriptor: int, _multi: Any, _data: Any) -> None:
-        """Libcurl says for what it waits."""
+        """Watch a descriptor for the events that libcurl waits for."""
         if what == pycurl.POLL_REMOVE:
             with contextlib.suppress(KeyError):
                 self._selector.unregister(descriptor)
@@ -172,5 +172,5 @@ class Connection:
                 self._selector.register(descriptor, _EVENTS[what])
 
     def _set_timer(self, milliseconds: int) -> None:
-        """Libcurl says when it wants to be called at the latest; −1 is never."""
+        """Note when libcurl has to be called at the latest; −1 is never."""
         self._timer_s = None if milliseconds < 0 else time.monotonic() + milliseconds / 1e3

@@ -1,4 +1,4 @@
-"""What a job asks of libcurl, as options of its handles."""
+"""A job's demands as options of libcurl's handles."""
 
 import pycurl
 from longlook_adapter.errors import UnsupportedError
@@ -12,7 +12,7 @@ _VERSIONS = {"h3": pycurl.CURL_HTTP_VERSION_3ONLY, "h2": pycurl.CURL_HTTP_VERSIO
 
 
 def check_supported(job: Job) -> None:
-    """UnsupportedError says what of a job this libcurl cannot do."""
+    """Raise UnsupportedError where this libcurl cannot do the job."""
     if job.protocol == "h3" and not pycurl.version_info()[_FEATURES] & _HTTP3:
         raise UnsupportedError(f"protocol 'h3': {pycurl.version.split()[1]} is built without it")
     if job.connection == EARLY:
@@ -24,13 +24,13 @@ def check_supported(job: Job) -> None:
 
 
 def check_early_data(job: Job) -> None:
-    """UnsupportedError where requests cannot be early data."""
+    """Raise UnsupportedError where requests cannot be early data."""
     if job.protocol != "h3":
         raise UnsupportedError("connection '0rtt' needs protocol h3: early data over TCP is not measured")
 
 
 def new_handle(job: Job, path: str, tickets: pycurl.CurlShare, *, early: bool) -> pycurl.Curl:
-    """A transfer that is one request of the job. Nothing of the environment or the system is used."""
+    """Return the handle of one request. Settings of the environment and the system are not used."""
     handle = pycurl.Curl()
     address = f"[{job.address}]" if ":" in job.address else job.address
     handle.setopt(pycurl.URL, job.site + path)

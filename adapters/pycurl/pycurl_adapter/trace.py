@@ -11,15 +11,15 @@ _CLOSED = {"name": "connectivity:connection_closed", "data": {}}
 
 @contextmanager
 def traces(protocol: str) -> Iterator[None]:
-    """Where traces are wanted: make their folder, and say at the end that none was cut short, which ngtcp2 does not."""
+    """Make the traces' folder where they are wanted, and add a last event to each, which shows that it is complete."""
     wanted = os.environ.get("QLOGDIR")
     if not wanted or protocol != "h3":
         yield
         return
     folder = Path(wanted)
     folder.mkdir(parents=True, exist_ok=True)
-    of_others = set(folder.iterdir())
+    before = set(folder.iterdir())
     yield
-    for path in set(folder.iterdir()) - of_others:
+    for path in set(folder.iterdir()) - before:
         with path.open("ab") as file:
             file.write(b"\x1e" + json.dumps(_CLOSED, separators=(",", ":")).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""One request and what has come of it."""
+"""One request and its answer."""
 
 import hashlib
 from typing import Any
@@ -15,7 +15,7 @@ _SPOKEN = {
 
 
 class Transfer:
-    """None is what was not seen. `handle` is set while the request is under way."""
+    """One request and its answer; None where something was not seen."""
 
     def __init__(self, path: str, t_start_ns: int) -> None:
         self.path = path
@@ -30,16 +30,16 @@ class Transfer:
 
     @property
     def digest(self) -> str | None:
-        """Of the body, where it ended."""
+        """Return the digest of the body; None where it did not end."""
         return None if self.t_end_ns is None else f"sha256:{self._sha256.hexdigest()}"
 
     def listen(self, handle: Any) -> None:
-        """Take what arrives for a handle."""
+        """Take the data that arrives for a handle."""
         handle.setopt(pycurl.HEADERFUNCTION, self._header)
         handle.setopt(pycurl.WRITEFUNCTION, self._body)
 
     def end(self, handle: Any, error: str | None) -> None:
-        """Libcurl is done with it."""
+        """Note the end of the transfer."""
         self.status = handle.getinfo(pycurl.RESPONSE_CODE) or None
         if self.status is not None:
             self.protocol = _SPOKEN.get(handle.getinfo(pycurl.INFO_HTTP_VERSION))

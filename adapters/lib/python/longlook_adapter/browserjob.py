@@ -1,4 +1,4 @@
-"""One order to a browser, from standard input, checked."""
+"""One job of a browser, from standard input, checked."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ PROTOCOLS = ("h3", "h2")
 
 @dataclass(frozen=True)
 class BrowserJob:
-    """What to load: the first path of `paths` is the page, the rest are what it must bring in."""
+    """A page to load, the first of `paths`, and the objects that it must bring in, the rest."""
 
     protocol: str
     connection: str
@@ -22,14 +22,14 @@ class BrowserJob:
 
     @property
     def primes(self) -> bool:
-        """Whether an earlier connection must earn a ticket first."""
+        """Return whether an earlier connection must obtain a session ticket first."""
         return self.connection != "cold"
 
 
 def parse_job(line: str, browser: str, connections: tuple[str, ...]) -> BrowserJob:
-    """A job from its line of JSON; BadUsageError says which key is wrong, UnsupportedError what the browser cannot do.
+    """Return the job in a line of JSON; BadUsageError names the key that is wrong, UnsupportedError what it cannot do.
 
-    `connections` are the states that it knows.
+    `connections` are the states that the browser supports.
     """
     try:
         data = json.loads(line)
@@ -52,7 +52,7 @@ def parse_job(line: str, browser: str, connections: tuple[str, ...]) -> BrowserJ
         timeout_s=float(_expect(data, "timeout_s", int | float)),
     )
     if data.get("connections", 1) != 1:
-        raise UnsupportedError(f"connections {data['connections']!r}: a browser opens as many as it likes, here one")
+        raise UnsupportedError(f"connections {data['connections']!r}: a browser decides itself; give 1")
     _check_supported(job, data.get("knobs") or {}, browser, connections)
     return job
 

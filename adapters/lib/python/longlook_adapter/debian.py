@@ -1,4 +1,4 @@
-"""The program of Debian's that an adapter runs, from packages unpacked beside it."""
+"""A program of Debian that an adapter runs, from packages unpacked beside it."""
 
 import re
 import subprocess
@@ -19,21 +19,21 @@ class Packaged:
 
     @property
     def env(self) -> Mapping[str, str]:
-        """Where it finds its libraries; those of the machine are others."""
+        """Return the environment in which it finds its own libraries, not the machine's."""
         return {"LD_LIBRARY_PATH": ":".join(str(self.root / folder) for folder in _LIBRARIES)}
 
     def version(self) -> str:
-        """What it says of itself; AdapterError where it does not run."""
+        """Return the version that it reports; AdapterError where it does not run."""
         try:
             done = subprocess.run((self.path, "-v"), env=self.env, capture_output=True, text=True, check=False)
         except OSError as error:
             raise AdapterError(f"{self.path} does not run: {error}") from error
         found = re.search(r"/(\d+\.\d+\.\d+)", done.stdout + done.stderr)
         if found is None:
-            raise AdapterError(f"{self.path} does not say its version: {done.stderr.strip()}")
+            raise AdapterError(f"{self.path} does not report its version: {done.stderr.strip()}")
         return found[1]
 
     def expect(self, version: str) -> None:
-        """AdapterError unless it is this version."""
+        """Raise AdapterError unless it is this version."""
         if (found := self.version()) != version:
             raise AdapterError(f"Debian has {found} now, not {version}")

@@ -14,7 +14,7 @@ MOST_CONNECTIONS = 64
 
 @dataclass(frozen=True)
 class Job:
-    """What to fetch, and how."""
+    """A client's job: paths to fetch, and how."""
 
     protocol: str
     connection: str
@@ -29,17 +29,17 @@ class Job:
 
     @property
     def site(self) -> str:
-        """Scheme and authority of every URL; the port is left out where it is the scheme's own."""
+        """Return scheme and authority of every URL; the port is left out where it is the scheme's own."""
         return f"https://{self.authority}"
 
     @property
     def authority(self) -> str:
-        """What requests say they want the files of."""
+        """Return the value of `:authority` or `Host`."""
         return self.host if self.port == 443 else f"{self.host}:{self.port}"
 
 
 def read_job(path: str, stack: str, protocols: tuple[str, ...]) -> Job:
-    """The job in a file; BadUsageError says what is wrong with it, UnsupportedError what the stack cannot do."""
+    """Return the job in a file; BadUsageError names what is wrong, UnsupportedError what the stack cannot do."""
     try:
         data = json.loads(Path(path).read_text())
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ def emit(event: str, **keys: Any) -> None:
 
 
 def emit_error(reason: str, *, supported: bool = True) -> None:
-    """Print an `error` line; `supported` is False for what this stack can never do."""
+    """Print an `error` line; `supported` is False where this stack can never do it."""
     if supported:
         emit("error", reason=reason)
     else:
@@ -20,5 +20,5 @@ def emit_error(reason: str, *, supported: bool = True) -> None:
 
 
 def endpoint(address: tuple[Any, ...]) -> str:
-    """`ip:port` of a socket's address."""
+    """Return `ip:port` of a socket's address."""
     return f"[{address[0]}]:{address[1]}" if ":" in address[0] else f"{address[0]}:{address[1]}"

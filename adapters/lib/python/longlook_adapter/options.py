@@ -10,7 +10,7 @@ from longlook_adapter.errors import BadUsageError, UnsupportedError
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of a server's command line."""
 
     protocol: str
     address: str
@@ -27,7 +27,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse_options(arguments: list[str], stack: str, protocols: tuple[str, ...]) -> Options:
-    """Options of `server`; BadUsageError and UnsupportedError as the contract wants."""
+    """Return the options of `server`; BadUsageError and UnsupportedError as the contract demands."""
     parser = _Parser(prog="server", add_help=False, allow_abbrev=False)
     for name in ("protocol", "address", "www", "certificate", "key"):
         parser.add_argument(f"--{name}", required=True)

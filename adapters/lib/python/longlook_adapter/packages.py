@@ -1,4 +1,4 @@
-"""The Python package that brought the program which an adapter runs, in the environment that the adapter is in."""
+"""A program that a Python package installed into the adapter's environment."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from longlook_adapter.errors import AdapterError
 
 
 def installed_program(adapter: Path, relative: str, distribution: str) -> tuple[str, str]:
-    """Path of a program and version of its package.
+    """Return the path of a program and the version of its package.
 
     `relative` is the program's path from the environment's root or from its packages; `adapter` is the adapter's folder
     in that root.

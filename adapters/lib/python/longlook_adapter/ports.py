@@ -1,17 +1,17 @@
-"""The port of a server that is a program of others."""
+"""The port of a server that is somebody else's program."""
 
-import ipaddress
 import socket
+
+from longlook_adapter.addresses import family_of
 
 
 def free_port(protocol: str, address: str, port: int) -> int:
-    """The port asked for, or one that is free now where that is 0; OSError where it is taken.
+    """Return the port asked for, or one that is free now where that is 0; OSError where it is taken.
 
-    Some programs share a port with others silently, and most cannot tell which one the kernel chose.
+    Some programs share a port with others silently, and most do not report which one the kernel chose.
     """
-    v6 = ipaddress.ip_address(address).version == 6
     kind = socket.SOCK_DGRAM if protocol == "h3" else socket.SOCK_STREAM
-    with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, kind) as probe:
+    with socket.socket(family_of(address), kind) as probe:
         if kind == socket.SOCK_STREAM:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: closed connections linger
         probe.bind((address, port))

@@ -1,4 +1,4 @@
-"""Leaving no process behind: orphans come to us, and what is left at the end is ended."""
+"""Leave no process behind: adopt orphans, and end those that remain at the end."""
 
 import contextlib
 import ctypes
@@ -29,7 +29,7 @@ def die_with_parent() -> None:
 
 
 def children() -> list[int]:
-    """Process ids whose parent we are."""
+    """Return the ids of this process's children."""
     me = os.getpid()
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):

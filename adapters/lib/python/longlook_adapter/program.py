@@ -1,4 +1,4 @@
-"""An adapter's main function: what is asked for, and the exit code that the contract wants for what goes wrong."""
+"""An adapter's main function: it dispatches to a role, and turns errors into lines and exit codes of the contract."""
 
 import os
 import sys

@@ -10,19 +10,19 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from longlook_adapter import processes
-from longlook_adapter.errors import BadUsageError
+from longlook_adapter.errors import BadUsageError, DriverError
 from longlook_adapter.lines import emit_error
 
 LINE_LIMIT_BYTES = 16 * 1024 * 1024
 ORPHAN_GRACE_S = 2.0
 
 
-def run_session(session: Callable[[], Coroutine[Any, Any, None]], broken: type[Exception]) -> int:
-    """Run `session` to its end or a signal; the exit code of the contract. `broken` is what no later job survives."""
+def run_session(session: Callable[[], Coroutine[Any, Any, None]]) -> int:
+    """Run `session` to its end or a signal; return the exit code of the contract. A DriverError ends it with 1."""
     processes.adopt_orphans()
     try:
         return asyncio.run(_until_signalled(session))
-    except broken as error:
+    except DriverError as error:
         emit_error(str(error))
         return 1
     except BadUsageError as error:
@@ -36,7 +36,7 @@ def run_session(session: Callable[[], Coroutine[Any, Any, None]], broken: type[E
 
 
 async def standard_input() -> Callable[[], Coroutine[Any, Any, bytes]]:
-    """What reads the next line, empty at the end."""
+    """Return a function that reads the next line, empty at the end."""
     mode = os.fstat(sys.stdin.fileno()).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or sys.stdin.isatty()):
         return _read_file_line  # an event loop cannot wait for a file; it never blocks

@@ -1,4 +1,4 @@
-"""What the kernel says of this network namespace's connections to the server: the proof that one has been closed."""
+"""This network namespace's connections to the server, from the kernel: the proof that one has been closed."""
 
 import asyncio
 import ipaddress
@@ -10,7 +10,7 @@ _OPEN = {_ESTABLISHED, _SYN_SENT, _CLOSE_WAIT}  # the program still holds it; FI
 
 
 def connections(protocol: str, address: str, port: int) -> list[str]:
-    """Local ends ("ip:port") of the sockets connected to `address:port`: UDP for h3, else TCP."""
+    """Return local addresses ("ip:port") of the sockets connected to `address:port`: UDP for h3, else TCP."""
     six = ipaddress.ip_address(address).version == 6
     table = Path(f"/proc/self/net/{'udp' if protocol == 'h3' else 'tcp'}{'6' if six else ''}")
     wanted = (ipaddress.ip_address(address), port)

@@ -1,7 +1,7 @@
-"""A server that is a program of others: started, listened to and ended as adapters/CONTRACT.md wants it of a server.
+"""Run somebody else's server so that it fulfils adapters/CONTRACT.md.
 
-The program logs to its standard error, and what it says of requests and connections goes to its standard output. It
-leads a process group of its own, which ends with it, and it is told to end when this process dies in whatever way.
+The program logs to its standard error, and its log of requests and connections goes to its standard output. It leads a
+process group of its own, which ends with it, and the kernel ends it when this process dies in whatever way.
 """
 
 import ctypes
@@ -24,17 +24,17 @@ from longlook_adapter.options import Options
 from longlook_adapter.ports import free_port
 
 _STOP_WITHIN_S = 0.7  # the contract allows one second for all
-_LAST_WORDS = 5  # lines
+_LAST_LINES = 5  # of the log, quoted where the program ends by itself
 _READ_BYTES = 1 << 16
 _PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
 class Foreign:
-    """How to run a program of others. It ends properly on `stop`."""
+    """How to run somebody else's program. It ends properly on `stop`."""
 
     argv: tuple[str, ...]
-    is_ready: Callable[[str], bool]  # whether a line of its log says that it listens
+    is_ready: Callable[[str], bool]  # whether a line of its log means that it listens
     on_request: Callable[[str], None]  # takes a line of its standard output
     env: Mapping[str, str] = field(default_factory=dict)
     stop: signal.Signals = signal.SIGTERM
@@ -43,12 +43,12 @@ class Foreign:
 
 
 def supervise(options: Options, version: str, configure: Callable[[Path, int], Foreign]) -> None:
-    """Run a server until SIGTERM or SIGINT; AdapterError with its last words where it ends by itself.
+    """Run a server until SIGTERM or SIGINT; AdapterError with the end of its log where it ends by itself.
 
     `configure` gets a folder for the program's files, which is removed in the end, and the port to listen on.
     """
     for name in (options.certificate, options.key, f"{options.www}/."):
-        os.close(os.open(name, os.O_RDONLY))  # said here in the contract's way: programs say it in many
+        os.close(os.open(name, os.O_RDONLY))  # reported here as the contract demands: programs do it in many ways
     with tempfile.TemporaryDirectory(prefix="longlook-") as folder, _waking() as (wake, stopped):
         port = free_port(options.protocol, options.address, options.port)
         program = configure(Path(folder), port)
@@ -59,7 +59,7 @@ def supervise(options: Options, version: str, configure: Callable[[Path, int], F
 
 @contextmanager
 def _waking() -> Iterator[tuple[int, list[int]]]:
-    """A descriptor that can be read whenever a signal has come, and the signals that ask for the end."""
+    """Yield a descriptor that is readable whenever a signal has come, and the list of signals that ask for the end."""
     stopped: list[int] = []
     reading, writing = os.pipe()
     for end in (reading, writing):
@@ -77,14 +77,14 @@ def _waking() -> Iterator[tuple[int, list[int]]]:
 
 
 class _Stream:
-    """Lines from a pipe that is never waited for."""
+    """Lines from a pipe, read without blocking."""
 
     def __init__(self, number: int, take: Callable[[str], None]) -> None:
         self.number, self._take, self._rest = number, take, b""
         os.set_blocking(number, False)
 
     def pump(self) -> bool:
-        """Take what is there; whether there can be more."""
+        """Take the lines that have arrived; return whether there can be more."""
         while True:
             try:
                 data = os.read(self.number, _READ_BYTES)
@@ -103,7 +103,7 @@ class _Running:
     """The program, from its start to its end."""
 
     def __init__(self, program: Foreign) -> None:
-        self._program, self._last_words = program, deque[str](maxlen=_LAST_WORDS)
+        self._program, self._last_lines = program, deque[str](maxlen=_LAST_LINES)
         self._on_ready: Callable[[], None] | None = None
         self._process = subprocess.Popen(
             program.argv,
@@ -133,7 +133,7 @@ class _Running:
                 pipe.close()
 
     def watch(self, wake: int, stopped: list[int], on_ready: Callable[[], None]) -> None:
-        """Pass on what the program says, until a signal ends it or it ends by itself."""
+        """Pass on the program's output until a signal ends it; AdapterError where it ends by itself."""
         self._on_ready, deadline_s = on_ready, None
         with selectors.DefaultSelector() as selector:
             selector.register(wake, selectors.EVENT_READ)
@@ -152,32 +152,32 @@ class _Running:
                     elif not key.data.pump():
                         selector.unregister(key.fileobj)
         if not stopped:
-            raise AdapterError(self._obituary())
+            raise AdapterError(self._exit_report())
 
     def _ended(self) -> bool:
-        """Whether it is dead; it is buried later, so that its number still means its group."""
+        """Return whether it has ended; it is reaped later, so that its number still means its group."""
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def _obituary(self) -> str:
+    def _exit_report(self) -> str:
         for stream in self._streams:
             stream.pump()
         found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         killed = found is not None and found.si_code != os.CLD_EXITED
         how = "" if found is None else f"{'signal' if killed else 'exit code'} {found.si_status}"
-        said = " | ".join(self._last_words)
-        return f"{Path(self._program.argv[0]).name} ended by itself ({how}): {said or 'it said nothing'}"
+        log = " | ".join(self._last_lines)
+        return f"{Path(self._program.argv[0]).name} ended by itself ({how}): {log or 'its log is empty'}"
 
     def _log_line(self, line: str) -> None:
         if not self._program.is_noise(line):
             print(line, file=sys.stderr, flush=True)
-            self._last_words.append(line)
+            self._last_lines.append(line)
         if self._on_ready is not None and self._program.is_ready(line):
             announce, self._on_ready = self._on_ready, None
             announce()
 
 
 def _ends_with(parent: int, prctl: Callable[..., int], then: Callable[[], None]) -> Callable[[], None]:
-    """What a new process does first: from now on it is asked to end when its parent dies."""
+    """Return what a new process does first: have the kernel end it when its parent dies."""
 
     def run() -> None:
         prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)

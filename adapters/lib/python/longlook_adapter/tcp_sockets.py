@@ -1,4 +1,4 @@
-"""What the kernel says of a TCP socket that is another program's (sock_diag(7))."""
+"""Properties of another program's TCP socket, from the kernel (sock_diag(7))."""
 
 import ipaddress
 import socket
@@ -14,7 +14,10 @@ _MESSAGE_BYTES = 72  # inet_diag_msg; its second byte is the socket's state
 
 
 def congestion_control(local: tuple[str, int], remote: tuple[str, int]) -> str | None:
-    """Of the connection between two addresses of this network namespace; None where it is over, or nobody may ask."""
+    """Return the congestion control of the connection between two addresses of this network namespace.
+
+    None where the connection is closed, or the kernel does not allow the question.
+    """
     ends = [ipaddress.ip_address(address).packed for address, _ in (local, remote)]
     family = socket.AF_INET if len(ends[0]) == 4 else socket.AF_INET6
     body = _WHICH.pack(family, socket.IPPROTO_TCP, 1 << (_INET_DIAG_CONG - 1), 0xFFFFFFFF)
@@ -30,7 +33,7 @@ def congestion_control(local: tuple[str, int], remote: tuple[str, int]) -> str |
 def _congestion_control(answer: bytes) -> str | None:
     length, kind, *_ = _HEADER.unpack_from(answer)
     message = answer[_HEADER.size : length]
-    if kind != _SOCK_DIAG_BY_FAMILY or message[1] == _LISTEN:  # the server's own socket stands in for what is over
+    if kind != _SOCK_DIAG_BY_FAMILY or message[1] == _LISTEN:  # of a closed connection: it is the listener
         return None
     attributes = message[_MESSAGE_BYTES:]
     while len(attributes) >= 4:
