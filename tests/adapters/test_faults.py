@@ -61,7 +61,7 @@ def free_port(kind: socket.SocketKind) -> socket.socket:
 
 def test_port_in_use(pair: Pair, page: Content) -> None:
     name, _, protocol = pair
-    with free_port(socket.SOCK_STREAM if protocol == "h2" else socket.SOCK_DGRAM) as taken:
+    with free_port(socket.SOCK_DGRAM if protocol == "h3" else socket.SOCK_STREAM) as taken:
         port = taken.getsockname()[1]
         process = start(server_command(name, protocol, page.root, port))
         out, _ = process.communicate(timeout=10)

@@ -134,13 +134,16 @@ def several(subject: Subject, protocol: str) -> Check:
     name = f"several connections over {protocol} (client)"
     if not subject.stack.several_connections:
         return inapplicable(name, "the client opens one only, and is not asked for more")
+    states = [state for state in ConnectionState if subject.can("client", protocol, state)]
+    if not states:
+        return inapplicable(name, f"{subject.other('client').stack} has none of its connection states")
 
     def judge(seen: Seen) -> Finding:
         ports = {line.get("local") for line in seen.events("client", "connection") if not line.get("primes")}
         return verdict(seen.ok and len(ports) == _CONNECTIONS, f"{len(ports)} sockets" if seen.ok else seen.why)
 
     workload = Workload("download", {"object_bytes": 200_000, "objects": 2, "connections": _CONNECTIONS})
-    return _one(name, _want(subject, "client", protocol, workload), judge)
+    return _one(name, _want(subject, "client", protocol, workload, connection=states[0]), judge)
 
 
 def ready(subject: Subject, protocol: str) -> Check:

@@ -25,6 +25,8 @@ from longlook.core.stack import Stack, Version
 from longlook.provision.catalogue import catalogue, selected
 from tests.data.conformance import FAILED, ask, knob, seen
 
+SEVERAL = "several connections over h2 (client)"
+
 
 def made_up(**changes: object) -> Stack:
     """A stack that exists nowhere."""
@@ -296,3 +298,24 @@ def test_values_stay_within_a_knobs_bounds() -> None:
     narrow = ask("max_udp_payload", knob(minimum=1_200, maximum=1_250), "server")
     assert (narrow.value(1_331), narrow.value(1), narrow.value(1_201)) == (1_250, 1_200, 1_201)
     assert ask("initial_rtt", knob(float), "server").value(0.03) == 0.03
+
+
+@pytest.mark.parametrize("states", [(ConnectionState.COLD,), (ConnectionState.RESUMED,)])
+def test_several_connections_are_checked_in_a_state_that_the_stack_has(
+    monkeypatch: pytest.MonkeyPatch, states: tuple[ConnectionState, ...]
+) -> None:
+    stack = made_up(several_connections=True, connections=states)
+    monkeypatch.setattr(registry, "load", lambda _folder: {stack.name: stack})
+    end = Endpoint(stack.name, "2.0")
+    (check,) = (each for each in basics(Subject(stack, "2.0", end, end)) if each.name == SEVERAL)
+    assert [want.connection for want in check.wants.values()] == list(states)
+
+
+def test_several_connections_need_a_state_of_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = made_up(several_connections=True, connections=(ConnectionState.COLD,))
+    peer = made_up(name="peer", connections=(ConnectionState.RESUMED,))
+    monkeypatch.setattr(registry, "load", lambda _folder: {each.name: each for each in (stack, peer)})
+    end = Endpoint(peer.name, "2.0")
+    (check,) = (each for each in basics(Subject(stack, "2.0", end, end)) if each.name == SEVERAL)
+    assert not check.wants
+    assert check.judge({}).status is Status.NOT_APPLICABLE
