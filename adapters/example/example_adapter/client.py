@@ -30,7 +30,7 @@ async def run(job: Job) -> None:
     parse_knobs(job.knobs, {}, "example")
     trust = restrict(ssl.create_default_context(cafile=job.ca))  # verifies the certificate for `job.host`
 
-    async def connect(_ticket: None, *, primes: bool) -> _Connection:
+    async def connect(ticket: None, *, primes: bool) -> _Connection:
         return _Connection(job, trust, primes=primes)
 
     await run_job(job, connect)
