@@ -90,8 +90,8 @@ def make_matrix(content: ReportContent, rates: Mapping[str, str]) -> MatrixSecti
                 key = (content.short_label(arm.name), column)
                 wanted = fairness.of(metric, place.cell_id or "", arm.name)
                 squares[key] = _square(content, key, place, level, wanted, span)
-                if level is not None and place.cell_id in rates:
-                    leads[key] = Lead(rates[place.cell_id])
+                if level is not None and (lead := rates.get(place.cell_id or "")):
+                    leads[key] = Lead(lead)
         grid = Grid(
             column_title=cells.column_title,
             row_title="arm",
