@@ -1,4 +1,4 @@
-"""Where real and virtual time disagree: which resource the host was short of. Pure."""
+"""Name the resource that the host lacked where results in real and virtual time disagree. Pure."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ _AGREEING = (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE)
 
 @dataclass(frozen=True)
 class _Used:
-    """Medians over the live trials of an arm in a cell."""
+    """The medians over the live trials of an arm in a cell."""
 
     cpu_s: float  # client and server
     late_s: float  # the link's latest packet
@@ -22,10 +22,10 @@ class _Used:
 def attribute_bottlenecks(
     estimates: Sequence[Estimate], study: Study, attempts: Iterable[tuple[Trial, Run]], engine: str
 ) -> list[Estimate]:
-    """The estimates; those that compare engines and disagree get a reason. `engine` is the run's own.
+    """Return the estimates, with a reason for those that compare engines and disagree. `engine` is the run's own.
 
-    A difference can be the processors' doing only if the programs used at least as much CPU time as it is long, and the
-    link's only if its packets were that late.
+    The processors can explain a difference only if the programs used at least as much CPU time as the difference is
+    long, and the link only if its packets were that late.
     """
     good = [(trial, run) for trial, run in attempts if run.outcome is Outcome.OK and run.engine == _LIVE]
     engines = {arm.name: str(arm.settings.get("engine", study.settings.get("engine", engine))) for arm in study.arms}

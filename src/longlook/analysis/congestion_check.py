@@ -1,8 +1,9 @@
-"""Whether a trial's traces show the congestion control and the initial window that were declared. Pure.
+"""Check whether a trial's traces show the congestion control and the initial window that were declared. Pure.
 
-Programs may ignore what they are told, and a name in a log proves little. What a loss leaves of the window does: half
-with Reno (RFC 9002, 7.3.2), 0.7 with Cubic (RFC 9438), of one that acts for N connections 1 - 0.3/N, or what a stack
-says of itself (`Knob.window_after_loss`). Controllers that model the path are told by their states.
+Programs may ignore their configuration, and a name in a log proves little. The share of the window that is left after a
+loss is evidence: 0.5 with Reno (RFC 9002, 7.3.2), 0.7 with Cubic (RFC 9438), 1 - 0.3/N for one that acts for N
+connections, or the value that a stack declares (`Knob.window_after_loss`). Controllers that model the path are
+recognised by their states.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,14 +22,14 @@ from longlook.timeline.events import EventKind, Events, among
 from longlook.timeline.timeline import Timeline
 
 COLUMNS = ("time_ns", "vantage", "source", "kind", "priming", "flow", "name", "cwnd_bytes", "srtt_ns", "size_bytes")
-"""What `contradictions` reads of a file of events."""
+"""The columns of a file of events that `contradictions` reads."""
 
 AFTER_LOSS: Mapping[str, float] = {"reno": 0.5, "cubic": 0.7}
 FEWEST_LOSSES = 5
-"""Of fewer recoveries, without the first, which ends slow start, the median says nothing."""
+"""The smallest number of recoveries, not counting the first, whose median is used. The first ends slow start."""
 TOLERANCE = 0.1
 SMALLEST_WINDOW_PACKETS = 8
-"""A smaller window cannot be cut by a share: there is a least window."""
+"""The smallest window that is judged: stacks have a minimum window, which a loss does not reduce further."""
 _COMMON_MSS_BYTES = 1200
 _GROWN = 2.2  # a log may begin after the first round trip, in which slow start doubles the window
 
@@ -36,7 +37,9 @@ Integers = npt.NDArray[np.int64]
 
 
 def contradictions(trial: Trial, timeline: Timeline, events: Events) -> list[str]:
-    """What the servers' traces show that was declared otherwise, a sentence each; nothing of what they do not tell."""
+    """Return a sentence for each declaration that the servers' traces contradict; traces without evidence contradict
+    nothing.
+    """
     found = []
     for flow, vantage in events.senders():
         if vantage == Vantage.SERVER and (view := _declared(trial, timeline, flow)) is not None:
@@ -47,9 +50,9 @@ def contradictions(trial: Trial, timeline: Timeline, events: Events) -> list[str
 
 
 def window_after_losses(metrics: pa.Table, recoveries_ns: Integers, packet_bytes: int) -> npt.NDArray[np.float64]:
-    """What each recovery but the first left of the window, as a share, within a round trip and a half.
+    """Return the share of the window that each recovery but the first left within a round trip and a half.
 
-    `metrics` are rows of a sender's metrics with cwnd_bytes; recoveries of small windows are left out.
+    `metrics` are rows of a sender's metrics with cwnd_bytes. Recoveries of small windows are left out.
     """
     times_ns, windows = metrics["time_ns"].to_numpy(), metrics["cwnd_bytes"].to_numpy()
     rtt_ns = metrics["srtt_ns"].fill_null(0).to_numpy()
@@ -65,7 +68,7 @@ def window_after_losses(metrics: pa.Table, recoveries_ns: Integers, packet_bytes
 
 
 def _declared(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial] | None:
-    """The flow's name and the trial as it sees it; None where it is none of the trial's."""
+    """Return the flow's name and the trial as that flow declares it, or None if the flow is not part of the trial."""
     if not trial.flows:
         return "", trial
     places = {fact["server_address"]: fact["name"] for fact in timeline.metadata["competition"]["flows"]}
@@ -115,7 +118,7 @@ def _wrong_controller(
 
 
 def _expected(controller: str, trial: Trial) -> float | None:
-    """What one loss leaves of the window, as a share; None where nothing is known of the controller."""
+    """Return the share of the window that one loss leaves, or None if the controller is unknown."""
     if trial.congestion_control is not None:
         return AFTER_LOSS.get(controller)
     knobs: Mapping[str, Any] = trial.server.knobs
@@ -128,7 +131,7 @@ def _expected(controller: str, trial: Trial) -> float | None:
 
 
 def _packet_bytes(rows: pa.Table) -> int:
-    """The size of a full packet: of most that are no smaller than QUIC's least."""
+    """Return the size of a full packet: the most frequent size that is not below QUIC's minimum."""
     sent = rows.filter(among(rows["kind"], [EventKind.PACKET_SENT]))["size_bytes"].drop_null().to_numpy()
     sent = sent[sent >= _COMMON_MSS_BYTES]
     return int(np.median(sent)) if len(sent) else _COMMON_MSS_BYTES

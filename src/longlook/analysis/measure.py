@@ -27,7 +27,7 @@ from longlook.timeline.timeline import Timeline
 from longlook.timeline.trial_events import needs_events, write_events
 
 GOODPUT_BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Widths of a bin of goodput over time; the first that needs no more than GOODPUT_MOST_BINS is taken."""
+"""The widths of a bin of goodput over time; the first that needs no more than GOODPUT_MOST_BINS is used."""
 GOODPUT_MOST_BINS = 60
 
 STATE_COLUMNS = ("vantage", "flow", "state", "source", "time_s", "share", "visits")
@@ -35,7 +35,9 @@ STATE_COLUMNS = ("vantage", "flow", "state", "source", "time_s", "share", "visit
 
 @dataclass(frozen=True)
 class Measured:
-    """An attempt and its metrics by name, empty unless it went well; None where there is nothing to measure."""
+    """An attempt with its metrics by name. `values` is empty unless it went well; a value is None if it cannot be
+    measured.
+    """
 
     trial: Trial
     run: Run
@@ -48,9 +50,9 @@ class Measured:
 
 
 def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], None]) -> list[Measured]:
-    """Every attempt of every trial in the order of the plan.
+    """Return every attempt of every trial in the order of the plan.
 
-    Writes `timeline.parquet` beside each good attempt, and `events.parquet` where it captured traces.
+    Write `timeline.parquet` beside each good attempt, and `events.parquet` if it captured traces.
     """
     cache = MeasureCache(study.metrics)
     attempts = [(trial, path, run) for trial in folder.plan.trials for path, run in folder.attempts(trial.id)]
@@ -65,9 +67,10 @@ def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], No
 
 
 def compared(measured: list[Measured], study: Study) -> list[Measured]:
-    """The same with the metrics that compare arms: each trial with the reference arm's of its cell and round.
+    """Return the same attempts with the metrics that compare arms: each trial with the reference arm's of its cell and
+    round.
 
-    The reference's own trial is compared with that of the next round, and of the last with the first.
+    The reference's own trial is compared with that of the next round, and the last one with the first.
     """
     metrics = [(name, metric.compare) for name, metric in _metrics(study.metrics) if metric.compare is not None]
     if not metrics:
@@ -100,7 +103,7 @@ class _Work:
 
 
 def _known(work: _Work, cache: MeasureCache) -> Measured | None:
-    """What needs no measuring: an attempt that did not go well, or one that the cache holds."""
+    """Return the result of an attempt that needs no measuring: one that did not go well, or one in the cache."""
     if work.run.outcome is not Outcome.OK:
         return Measured(work.trial, work.run, {})
     data = None if work.key is None else cache.fetch(work.key, work.path)
@@ -152,7 +155,7 @@ def _measured(work: _Work, data: Mapping[str, Any]) -> Measured:
 
 
 def _states(timeline: Timeline, events: Path) -> dict[str, list[Any]]:
-    """Times in states within the load, as columns."""
+    """Return times in states within the load, as columns."""
     found = times_in_states(Events.read(events, EVENT_COLUMNS), timeline.load_window_ns())
     rows = [{**asdict(each), "time_s": each.time_ns / 1e9} for each in found]
     return {name: [row[name] for row in rows] for name in STATE_COLUMNS}
@@ -174,7 +177,7 @@ def _goodput(timeline: Timeline) -> dict[str, list[float]] | None:
 
 
 def _frame(trial: Trial, columns: Mapping[str, list[Any]] | None) -> pd.DataFrame | None:
-    """Columns of a trial with what says which trial it is."""
+    """Return columns of a trial together with columns that identify the trial."""
     if columns is None:
         return None
     frame = pd.DataFrame({name: pd.Series(values, dtype=None if values else float) for name, values in columns.items()})

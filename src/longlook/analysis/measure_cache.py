@@ -1,4 +1,4 @@
-"""What was measured of artefacts that are still the same bytes, by code that is still the same: not measured again."""
+"""A cache of measurements: artefacts of the same bytes, read by the same code, are not measured again."""
 
 import json
 import sys
@@ -24,14 +24,16 @@ _LIBRARIES = ("numpy", "pyarrow", "pandas")
 
 
 class MeasureCache:
-    """Results by trial, artefacts, metrics and the code that reads them: files, like the cache of trials."""
+    """Measurements by the digest of trial, artefacts, metrics and code; files, as in the cache of trials."""
 
     def __init__(self, metrics: tuple[str, ...], root: Path | None = None) -> None:
         self._metrics = metrics
         self._store = ContentStore(root or measured_root())
 
     def key(self, path: Path, trial: Trial, run: Run) -> str | None:
-        """What determines the results of a trial's folder; None where the folder is not as its `run.json` says."""
+        """Return the digest that determines the results of a trial's folder, or None if the folder does not match
+        its `run.json`.
+        """
         try:
             if any(file_digest(path / name) != digest for name, digest in run.artefacts.items()):
                 return None
@@ -49,7 +51,9 @@ class MeasureCache:
         return codec.content_hash(made_of, 64)
 
     def fetch(self, key: str, path: Path) -> Any | None:
-        """The data kept under a key, with the tables laid into the trial's folder; None where there is none."""
+        """Return the data kept under a key, with its tables copied into the trial's folder; None if there is no
+        entry.
+        """
         found = self._store.read(key, lambda folder: json.loads((folder / _DATA).read_text()))
         if found is None:
             return None
@@ -57,13 +61,13 @@ class MeasureCache:
         return found["data"] if self._store.lay(key, missing, path) else None
 
     def keep(self, key: str, path: Path, data: Any, made: Sequence[str] = (TIMELINE,)) -> None:
-        """Store plain data and the tables of a trial's folder; where that cannot be, it is measured again."""
+        """Store plain data and the tables of a trial's folder; if that fails, the trial is measured again next time."""
         with suppress(OSError):
             self._store.keep(key, path, made, {_DATA: json.dumps({"data": data, "made": list(made)})})
 
 
 def measured_root() -> Path:
-    """The folder of all entries."""
+    """Return the folder of all entries."""
     return cache_root() / "measured"
 
 
@@ -76,5 +80,5 @@ def code_of_measurements() -> str:
 
 
 def _stacks_digest(trial: Trial) -> list[str]:
-    """Return the digests of the stacks' declarations, which say what a loss does to a congestion window."""
+    """Return the digests of the stacks' declarations, which hold how a loss changes a congestion window."""
     return [source_digest(registry.source("stacks", end.stack)) for end in endpoints_of(trial)]

@@ -10,7 +10,7 @@ from longlook.core.model import Outcome, Run, Study, Trial
 from longlook.metrics import Metric
 
 FACTOR_PREFIX = "factor."
-"""Columns that hold the level of a factor are named `factor.<name>`."""
+"""The prefix of columns that hold the level of a factor: `factor.<name>`."""
 
 _DTYPES: Mapping[str, str] = {
     "study": "str",
@@ -29,10 +29,10 @@ _DTYPES: Mapping[str, str] = {
 
 
 def samples_table(study: Study, entries: Iterable[tuple[Trial, Run, Mapping[str, float | None]]]) -> pd.DataFrame:
-    """Every attempt of every trial, one row for each of the study's metrics, in the order of `entries`.
+    """Return every attempt of every trial, one row for each of the study's metrics, in the order of `entries`.
 
     `entries` are (trial, run of one attempt, values by metric). Values are null unless the attempt went well; a value
-    that is missing or not finite all the same gets a reason. Columns: those of design's `samples.parquet`.
+    that is missing or not finite all the same gets a reason. The columns are those of COLUMNS and one for each factor.
     """
     metrics: list[Metric] = [registry.get("metrics", name) for name in study.metrics]
     rows = [_row(study, trial, run, metric, values) for trial, run, values in entries for metric in metrics]

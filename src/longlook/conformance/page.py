@@ -13,10 +13,10 @@ _CLASSES = {WORKS: "works", NOTHING_SHARED: "apart"}
 
 def write_page(matrices: Sequence[Matrix], out: Path) -> Path:
     """Write `index.html` into a folder; its path."""
-    page = template("matrix.html.j2").render(
+    page = template("assets/matrix.html.j2").render(
         matrices=[(matrix, _rows(matrix), _legend(matrix)) for matrix in matrices],
         facts=facts(matrices),
-        css=asset("report.css"),
+        css=asset("assets/report.css"),
     )
     out.mkdir(parents=True, exist_ok=True)
     path = out / PAGE

@@ -95,6 +95,8 @@ def nearest(name: str, known: Mapping[str, Any] | list[str]) -> str:
 def _modules(folder: str) -> Iterator[tuple[str, ModuleType]]:
     package = importlib.import_module(f"longlook.{folder}")
     for info in pkgutil.iter_modules(package.__path__):
+        if info.name.startswith("_"):
+            continue  # a program of the folder, such as `python -m longlook.metrics`
         yield f"longlook.{folder}.{info.name}", importlib.import_module(f"longlook.{folder}.{info.name}")
     for root in plugin_paths():
         for file in sorted((root / folder).glob("*.py")):

@@ -1,1 +1,7 @@
-"""TODO: one sentence, then the entry points."""
+"""What happened inside a trial, and why: timelines and events → series, states and state machines. Pure.
+
+`inside.look_inside` returns the series, marks and bands of one trial, `inside.look_into_flows` those of each competing
+flow, `rounds.choose_round` the round of a cell that is shown, `states.time_in_states` the times in states over its
+rounds, and `infer.MachineInference` infers state machines. The report draws them; the pipeline and the command line
+call them.
+"""

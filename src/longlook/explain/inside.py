@@ -1,7 +1,7 @@
-"""What happened inside one trial, as series over time: the types, and how they are put together. Pure.
+"""One trial from inside, as series over time: the types, and the functions that assemble them. Pure.
 
-Time 0 is the first request (`Timeline.load_window_ns`), so that arms can be laid over each other. Series of the
-connection are those of the sender that carried most bytes; what the link says is of all its packets in that direction.
+Time 0 is the first request (`Timeline.load_window_ns`), so that arms can be laid over each other. The sender's series
+are those of the connection that carried most bytes; the link's series cover all its packets in that direction.
 """
 
 import re
@@ -23,7 +23,9 @@ PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED, Kind.PACKET_QUEUED)
 
 @dataclass(frozen=True)
 class Inside:
-    """One trial from inside. `missing` names what is not shown and why; `notes` say what else a reader must know."""
+    """One trial from inside. `missing` names what is not shown, with the reason; `notes` hold what else a reader
+    must know.
+    """
 
     duration_s: float  # of the load
     flow: str | None  # whose connection the sender's series are of
@@ -36,9 +38,9 @@ class Inside:
 
 
 def look_inside(timeline: Timeline, events: Events | None, span_ns: tuple[int, int] | None = None) -> Inside:
-    """Everything that is drawn of a trial. `events` is None where the trial has no trace of an endpoint.
+    """Return everything that is drawn of a trial. `events` is None if the trial has no trace of an endpoint.
 
-    `span_ns` is when the load began and ended, where the timeline does not say it.
+    `span_ns` gives begin and end of the load if the timeline does not hold them.
     """
     start_ns, end_ns = span_ns or timeline.load_window_ns() or _span(timeline)
     packets = timeline.select(PACKETS, Vantage.LINK)
@@ -79,10 +81,10 @@ def look_inside(timeline: Timeline, events: Events | None, span_ns: tuple[int, i
 
 
 def look_into_flows(timeline: Timeline, events: Events | None) -> dict[str, tuple[str, Inside]]:
-    """Return, for a trial in which several flows compete, each flow by itself: name → group, inside.
+    """Return each flow of a trial in which several compete, by itself: name → group, inside.
 
-    All from the first start to the last end. The queue is the link's, so only the first has it. No flows where there
-    is only one.
+    All flows are shown from the first start to the last end. The queue is the link's, so only the first flow has it.
+    With a single flow nothing is returned.
     """
     facts = timeline.metadata.get("competition", {"flows": []})
     flows = [flow for flow in facts["flows"] if not flow["cross"] and None not in (flow["began_ns"], flow["ended_ns"])]
@@ -105,7 +107,7 @@ def look_into_flows(timeline: Timeline, events: Events | None) -> dict[str, tupl
 
 
 def _of_server(table: pa.Table, address: str) -> pa.Table:
-    """Rows of flows to one server; `flow` is `tcp CLIENT SERVER`, each with its port."""
+    """Return the rows of flows to one server; `flow` is `tcp CLIENT SERVER`, each with its port."""
     return table.filter(pc.match_substring_regex(table["flow"].cast(pa.string()), rf" {re.escape(address)}:\d+$"))
 
 
@@ -115,7 +117,7 @@ def _span(timeline: Timeline) -> tuple[int, int]:
 
 
 def _busiest(packets: pa.Table) -> tuple[str, str | None, float]:
-    """Direction and flow of most payload, and the flow's share of that direction's payload."""
+    """Return direction and flow of most payload, and the flow's share of that direction's payload."""
     sums = packets.group_by(["direction", "flow"]).aggregate([("payload_bytes", "sum")]).to_pylist()
     if not sums:
         return "down", None, 1.0
@@ -125,7 +127,7 @@ def _busiest(packets: pa.Table) -> tuple[str, str | None, float]:
 
 
 def _flow_of(events: Events, vantage: Vantage, flow: str | None) -> str | None:
-    """The link's name of the flow where the trace has it, else the flow of that vantage with most rows."""
+    """Return the link's name of the flow if the trace has it, else the flow of that vantage with most rows."""
     rows = events.table.filter(pc.and_(pc.equal(events.table["priming"], False), pc.is_valid(events.table["flow"])))
     own = rows.filter(pc.equal(rows["vantage"].cast(pa.string()), str(vantage)))
     counts = {str(row["values"]): row["counts"] for row in pc.value_counts(own["flow"].cast(pa.string())).to_pylist()}
@@ -135,7 +137,7 @@ def _flow_of(events: Events, vantage: Vantage, flow: str | None) -> str | None:
 
 
 def _unread(events: Events) -> list[tuple[str, str]]:
-    """Traces that are there but could not be read, with the reason."""
+    """Return the traces that exist but could not be read, with the reason."""
     sources = events.metadata.get("sources", {})
     return [
         (f"rows of {name}", f"it {str(account['error']).rpartition(f'{name} ')[2]}")

@@ -1,4 +1,4 @@
-"""What the link saw of a trial, as series over time. Pure."""
+"""The link's view of a trial, as series over time. Pure."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +12,14 @@ from longlook.timeline.timeline import Kind, Timeline
 _WRAP = np.uint32
 
 _DROPPED_AT_QUEUE = ["queue", "aqm"]
-"""Reasons of drops that saw the queue; a packet that was lost before it says nothing of it."""
+"""The reasons of drops that saw the queue; a packet that was lost before has no queue length."""
 
 
 def link_series(timeline: Timeline, direction: str, start_ns: int) -> dict[str, Series]:
-    """`passed` and `delivered`, bytes so far, and `queue`, bytes, where the link has a queue.
+    """Return `passed` and `delivered`, bytes so far, and `queue`, bytes, if the link has a queue.
 
-    Passed are all IP bytes that left the link towards the receiver; delivered is their new payload, as in `goodput`.
+    `passed` counts all IP bytes that left the link towards the receiver, `delivered` their new payload, as in
+    `goodput`.
     """
     packets = _towards(timeline.select([Kind.PACKET_DELIVERED], Vantage.LINK), direction)
     if packets.num_rows == 0:
@@ -34,13 +35,13 @@ def link_series(timeline: Timeline, direction: str, start_ns: int) -> dict[str, 
 
 
 def link_drops(packets: pa.Table, direction: str, start_ns: int) -> Marks:
-    """When the link dropped packets on their way to the receiver."""
+    """Return the times at which the link dropped packets on their way to the receiver."""
     dropped = packets.filter(pc.equal(packets["kind"].cast(pa.string()), str(Kind.PACKET_DROPPED)))
     return Marks.of(_integers(_towards(dropped, direction)["time_ns"]) - start_ns)
 
 
 def acknowledged_at_link(packets: pa.Table, direction: str, flow: str | None, start_ns: int) -> Series | None:
-    """TCP: bytes acknowledged so far, by the acknowledgements that left the link; None of other protocols."""
+    """Return TCP's bytes acknowledged so far, from acknowledgements that left the link; None for other protocols."""
     back = _towards(packets, "up" if direction == "down" else "down")
     kind, protocol = back["kind"].cast(pa.string()), back["protocol"].cast(pa.string())
     mine = pc.and_(pc.equal(kind, str(Kind.PACKET_DELIVERED)), pc.equal(protocol, "tcp"))
@@ -57,7 +58,9 @@ def acknowledged_at_link(packets: pa.Table, direction: str, flow: str | None, st
 
 
 def _queue(packets: pa.Table, start_ns: int) -> Series | None:
-    """Bytes that each packet found before it, and 0 from when the last of them was sent and none had followed."""
+    """Return the bytes in the queue that each packet met, and 0 from the moment when the last was sent and none
+    followed.
+    """
     seen = pc.or_(
         pc.not_equal(packets["kind"].cast(pa.string()), str(Kind.PACKET_DROPPED)),
         pc.is_in(packets["name"].cast(pa.string()), value_set=pa.array(_DROPPED_AT_QUEUE)),

@@ -1,4 +1,4 @@
-"""Which cell and which round is looked into. Pure."""
+"""Choose the cell and the round that are looked into. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,9 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What somebody asks to look into: cells by name (`all` for every one), and a round from 0 or None for ours."""
+    """A request to look into cells by name (`all` for every one), and into a round from 0, or None for the median
+    round.
+    """
 
     cells: tuple[str, ...]
     round: int | None = None
@@ -23,7 +25,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Round:
-    """A round, from 0. `contrast` and `effect_pct` say how it was chosen; both None where somebody named it."""
+    """A round, from 0. `contrast` and `effect_pct` show how it was chosen; both are None if the user named it."""
 
     number: int
     of: int  # rounds with a value on both arms, or with any trial that went well
@@ -32,7 +34,7 @@ class Round:
 
 
 def wanted(cells: Sequence[str], round_number: int | None) -> Wanted | None:
-    """What `--inside` and `--round` (from 1) ask for; None where they ask for nothing."""
+    """Return what `--inside` and `--round` (from 1) ask for, or None if they ask for nothing."""
     if not cells:
         if round_number is not None:
             raise InputError("--round says which round --inside draws", "add --inside CELL, or --inside all")
@@ -41,17 +43,17 @@ def wanted(cells: Sequence[str], round_number: int | None) -> Wanted | None:
 
 
 def find_cells(trials: Iterable[Trial], names: Sequence[str]) -> list[str]:
-    """Ids of the cells that were named by id, by level labels joined with commas, or FACTOR=LEVEL pairs."""
+    """Return the ids of cells that were named by id, by level labels joined with commas, or by FACTOR=LEVEL pairs."""
     cells = {trial.cell_id: trial.cell for trial in trials}
     found = [cell_id for name in names for cell_id in (list(cells) if name == ALL else [_find(cells, name)])]
     return list(dict.fromkeys(found))
 
 
 def choose_round(samples: pd.DataFrame, study: Study, better: Mapping[str, Better], cell_id: str) -> Round:
-    """The round whose effect is the median of the cell's rounds on the study's first contrast that has one.
+    """Return the round whose effect is the median of the cell's rounds on the study's first contrast that has one.
 
-    Of an even number of rounds, the lower of the two in the middle. Where no contrast has a pair, the first round in
-    which a trial went well.
+    With an even number of rounds it is the lower of the two in the middle. If no contrast has a pair, it is the first
+    round in which a trial went well.
     """
     for contrast in study.contrasts:
         for cell in cells_of(samples, study, contrast):
@@ -82,6 +84,6 @@ def _find(cells: Mapping[str, Mapping[str, str]], name: str) -> str:
 
 
 def _names(labels: Mapping[str, str], parts: Sequence[str]) -> bool:
-    """Whether every part is a level of the cell, as LEVEL or FACTOR=LEVEL."""
+    """Return whether every part is a level of the cell, as LEVEL or FACTOR=LEVEL."""
     pairs = {f"{factor}={label}" for factor, label in labels.items()}
     return all(part in pairs or part in labels.values() for part in parts)

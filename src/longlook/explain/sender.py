@@ -1,4 +1,4 @@
-"""What the sender's own trace says, as series, marks and bands over time. Pure."""
+"""The sender's own trace, as series, marks and bands over time. Pure."""
 
 from dataclasses import dataclass
 
@@ -20,16 +20,16 @@ COLUMNS = {
 }
 """Our series by the column of events that holds them."""
 GUESSED_RTT_NS = 333_000_000
-"""Before the first sample (RFC 9002, 6.2.2)."""
+"""The round trip time that is assumed before the first sample (RFC 9002, 6.2.2)."""
 _OF_SAMPLES = ("rtt", "srtt", "min_rtt")
 
 SSTHRESH_UNSET = 1 << 30
-"""From here on a threshold means that there is none yet: stacks write the largest number that they hold."""
+"""The smallest value that means that there is no threshold yet: stacks write the largest number that they hold."""
 
 
 @dataclass(frozen=True)
 class Bands:
-    """Stretches of time, in order, each with a name and who said it (`derived` for a stated rule)."""
+    """Stretches of time, in order, each with a name and its source (`derived` for a stated rule)."""
 
     start_ns: Integers  # (N,)
     end_ns: Integers  # (N,)
@@ -38,7 +38,7 @@ class Bands:
 
 
 def endpoint_series(events: Events, vantage: str, flow: str, start_ns: int) -> dict[str, Series]:
-    """Figures of the connection's sender; what its trace never says is left out."""
+    """Return the series of the connection's sender; a series that its trace lacks is left out."""
     rows = events.select([EventKind.METRICS, EventKind.PACKET_ACKED], vantage, flow)
     kind = rows["kind"].cast(pa.string())
     metrics = rows.filter(pc.equal(kind, str(EventKind.METRICS)))
@@ -55,7 +55,9 @@ def endpoint_series(events: Events, vantage: str, flow: str, start_ns: int) -> d
 
 
 def endpoint_marks(events: Events, vantage: str, flow: str, start_ns: int) -> dict[str, Marks]:
-    """`declared` lost, `spurious` (declared, but delivered), `probes` (timeouts) and `blocked` (by a limit)."""
+    """Return `declared` (lost), `spurious` (declared, but delivered), `probes` (timeouts) and `blocked` (by a
+    limit).
+    """
     kinds = {
         "declared": EventKind.PACKET_LOST,
         "spurious": EventKind.PACKET_SPURIOUS,
@@ -66,7 +68,7 @@ def endpoint_marks(events: Events, vantage: str, flow: str, start_ns: int) -> di
 
 
 def endpoint_bands(events: Events, vantage: str, flow: str, start_ns: int) -> dict[str, Bands]:
-    """`state`, and `app_limited` where the stack says so.
+    """Return `state`, and `app_limited` if the stack logs it.
 
     The kernel's flag is left out: it marks its last sample of the delivery rate, not a time (docs/states-rules.md).
     """
@@ -83,9 +85,9 @@ def endpoint_bands(events: Events, vantage: str, flow: str, start_ns: int) -> di
 
 
 def _sampled(metrics: pa.Table) -> pa.Table:
-    """From the first sample of the round trip time on, where there are samples: before it stacks log their guess.
+    """Return rows from the first sample of the round trip time on, if there are samples: earlier rows hold a guess.
 
-    Some log the guess as a sample too; then it is known by its value.
+    Some stacks log the guess as a sample too; then it is recognised by its value.
     """
     latest = pc.fill_null(metrics["latest_rtt_ns"], 0)
     samples = metrics.filter(pc.and_(pc.greater(latest, 0), pc.not_equal(latest, GUESSED_RTT_NS)))
@@ -109,7 +111,9 @@ def _moments(events: Events, kind: EventKind, vantage: str, flow: str, start_ns:
 
 
 def _bands(rows: pa.Table, names: list[str | None], end_ns: int, start_ns: int) -> Bands:
-    """Each row holds until the next; rows of equal names in a row are one band, and without a name none."""
+    """Return a band for each run of rows with one name; a row holds until the next, and rows without a name make no
+    band.
+    """
     times, sources = _integers(rows["time_ns"]), rows["source"].cast(pa.string()).to_pylist()
     starts = [
         index

@@ -1,7 +1,7 @@
-"""Series and marks over time, and how they are thinned so that every picture of them stays the same. Pure.
+"""Series and marks over time, thinned in such a way that every picture of them stays the same. Pure.
 
-The method is M4 (Jugel, Jerzak, Hackenbroich, Markl: M4, VLDB 2014): of each bucket of time its first, least,
-greatest and last value stay. A line drawn through them is the line through all, wherever a pixel is at least as wide as
+The method is M4 (Jugel, Jerzak, Hackenbroich, Markl: M4, VLDB 2014): of each bucket of time its first, least, greatest
+and last value stay. A line drawn through them is the line through all values, as long as a pixel is at least as wide as
 a bucket.
 """
 
@@ -18,9 +18,9 @@ KEPT_PER_BUCKET = 4
 
 @dataclass(frozen=True)
 class Series:
-    """Values over time, in order: bytes, or ns of a round trip time.
+    """Values over time, in order: bytes, or ns for round trip times.
 
-    `count` is how many there were before thinning, `bucket_ns` the bucket's width, 0 where every value is here.
+    `count` is the number of values before thinning, `bucket_ns` the bucket's width, 0 if every value is here.
     """
 
     time_ns: Integers  # since the first request, (N,)
@@ -30,14 +30,14 @@ class Series:
 
     @classmethod
     def of(cls, time_ns: Integers, value: Integers) -> "Series":
-        """A series of every value, in order of time (stable where times are equal)."""
+        """Return a series of every value, in order of time (stable for equal times)."""
         order = np.argsort(time_ns, kind="stable")
         return cls(time_ns[order].astype(np.int64), value[order].astype(np.int64), len(order))
 
 
 @dataclass(frozen=True)
 class Marks:
-    """Moments, in order; `count` is how many there were, more than are here where several fell into one bucket."""
+    """Moments, in order; `count` is their number before thinning, larger than the length if buckets hold several."""
 
     time_ns: Integers  # (N,)
     weight: Integers  # how many moments each stands for, (N,)
@@ -46,14 +46,14 @@ class Marks:
 
     @classmethod
     def of(cls, time_ns: Integers, weight: Integers | None = None) -> "Marks":
-        """Marks of every moment; `weight` where one stands for several."""
+        """Return marks of every moment; `weight` is given if one stands for several."""
         order = np.argsort(time_ns, kind="stable")
         weights = np.ones(len(order), np.int64) if weight is None else weight[order].astype(np.int64)
         return cls(time_ns[order].astype(np.int64), weights, int(weights.sum()))
 
 
 def changes(series: Series) -> Series:
-    """Without values that repeat the one before."""
+    """Return the series without values that repeat the one before."""
     if len(series.value) == 0:
         return series
     keep = np.concatenate([[True], np.diff(series.value) != 0])
@@ -61,7 +61,7 @@ def changes(series: Series) -> Series:
 
 
 def thin_series(series: Series, most: int) -> Series:
-    """At most `most` values by M4, with buckets of one width; the same series where it has no more."""
+    """Return at most `most` values by M4, with buckets of one width; a series that has no more is returned as it is."""
     if len(series.time_ns) <= most:
         return series
     bucket_ns, starts = _buckets(series.time_ns, max(1, most // KEPT_PER_BUCKET))
@@ -75,7 +75,7 @@ def thin_series(series: Series, most: int) -> Series:
 
 
 def thin_marks(marks: Marks, most: int) -> Marks:
-    """At most `most` marks: those of a bucket become one at the first, with their number as its weight."""
+    """Return at most `most` marks: those of a bucket become one at the first, with their number as its weight."""
     if len(marks.time_ns) <= most:
         return marks
     bucket_ns, starts = _buckets(marks.time_ns, most)
@@ -84,7 +84,7 @@ def thin_marks(marks: Marks, most: int) -> Marks:
 
 
 def share_out(lengths: Sequence[int], total: int) -> int:
-    """How many values each series may keep so that all together keep about `total`: short series stay whole."""
+    """Return how many values each series may keep so that all together keep about `total`; short series stay whole."""
     left, waiting = total, sorted(lengths)
     for position, length in enumerate(waiting):
         share = left // (len(waiting) - position)
@@ -95,14 +95,14 @@ def share_out(lengths: Sequence[int], total: int) -> int:
 
 
 def _buckets(time_ns: Integers, count: int) -> tuple[int, Integers]:
-    """Width of at most `count` buckets over all times, and where each that is not empty starts."""
+    """Return the width of at most `count` buckets over all times, and the start of each that is not empty."""
     bucket_ns = -(-int(time_ns[-1] - time_ns[0] + 1) // count)
     bucket = (time_ns - time_ns[0]) // bucket_ns
     return bucket_ns, np.concatenate([[0], np.flatnonzero(np.diff(bucket)) + 1])
 
 
 def _where_first(values: Integers, extreme: Integers, starts: Integers, ends: Integers) -> Integers:
-    """Of each bucket, where its extreme stands first."""
+    """Return the first position of the extreme of each bucket."""
     lengths = ends - starts
     hits = np.flatnonzero(values == np.repeat(extreme, lengths))
     owner = np.repeat(np.arange(len(starts)), lengths)[hits]

@@ -1,4 +1,4 @@
-"""Sequences of states, as inference takes them, from what the senders of an arm went through. Pure."""
+"""The states of an arm's senders as sequences for inference. Pure."""
 
 from collections.abc import Iterable
 
@@ -8,11 +8,13 @@ import pyarrow.compute as pc
 from longlook.timeline.events import EventKind, Events
 
 COLUMNS = ("time_ns", "vantage", "kind", "priming", "flow", "name")
-"""Of events, as far as they are read here."""
+"""The columns of events that are read here."""
 
 
 def state_traces(trials: Iterable[tuple[str, Events]], vantage: str) -> dict[str, list[tuple[str | None, int]]]:
-    """One trace for each connection of each trial, by trial's id and flow; each ends with its connection's last row."""
+    """Return one trace for each connection of each trial, by the trial's id and flow, up to its connection's last
+    row.
+    """
     traces: dict[str, list[tuple[str | None, int]]] = {}
     for trial_id, events in trials:
         rows = events.select(EventKind.STATE, vantage)

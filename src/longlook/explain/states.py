@@ -1,4 +1,4 @@
-"""Time in each state over the rounds of a cell, by arm, and how two arms differ in it. Pure."""
+"""Time in each state over the rounds of a cell, by arm, and the difference of two arms. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from longlook.core.model import Contrast
 from longlook.timeline.states import State
 
 STATE_COLUMNS = ("trial_id", "cell_id", "arm", "round", "vantage", "state", "source", "time_s", "visits")
-"""Of `states.parquet`, as far as they are read here."""
+"""The columns of `states.parquet` that are read here."""
 
 
 @dataclass(frozen=True)
 class StateTime:
-    """One arm's time in one state: means over `n` rounds. The interval is Student's, None with a single round."""
+    """The time of one arm in one state: means over `n` rounds. The interval is Student's, None with a single round."""
 
     arm: str
     state: str
@@ -31,9 +31,9 @@ class StateTime:
 
 @dataclass(frozen=True)
 class StateDifference:
-    """Contender less baseline, in percentage points of the connection's time, over `n` rounds with both.
+    """Contender minus baseline, in percentage points of the connection's time, over `n` rounds with both.
 
-    `p` is the paired t-test's, `p_adjusted` corrects it for all states of the cell.
+    `p` is that of the paired t-test; `p_adjusted` is corrected for all states of the cell.
     """
 
     state: str
@@ -47,7 +47,7 @@ class StateDifference:
 
 @dataclass(frozen=True)
 class StateTimes:
-    """Of one cell, in the order of the vocabulary and of the study's arms."""
+    """The times of one cell, in the order of the vocabulary and of the study's arms."""
 
     times: tuple[StateTime, ...]
     differences: tuple[StateDifference, ...]
@@ -64,7 +64,7 @@ def time_in_states(
     confidence: float,
     correction: str,
 ) -> StateTimes:
-    """Shares of time of each arm's senders at `vantage`; all connections of a trial count together.
+    """Return the shares of time of each arm's senders at `vantage`; all connections of a trial count together.
 
     A state that a round did not enter has a share of 0 in it. Rounds whose trial has no states do not count.
     """
@@ -78,7 +78,7 @@ def time_in_states(
 
 
 def _shares(rows: pd.DataFrame, states: Sequence[str]) -> pd.DataFrame:
-    """Percent of the time by round (rows) and state (columns)."""
+    """Return the percentage of time by round (rows) and state (columns)."""
     spent = rows.assign(state=rows["state"].astype(str)).pivot_table(
         index="round", columns="state", values="time_s", aggfunc="sum", fill_value=0.0
     )

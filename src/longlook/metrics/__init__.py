@@ -1,4 +1,7 @@
-"""What is measured. One file per metric, each defining METRIC: a pure function of a trial's timeline."""
+"""Metrics: a trial's timeline → one number. Each file defines one `METRIC`, a pure function; nothing lists them.
+
+`registry.get("metrics", name)` returns a `Metric`. `python -m longlook.metrics docs/metrics.md` documents all.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,15 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number per trial. `measure` returns None where the timeline lacks what it needs; missing is never zero."""
+    """A number per trial. `measure` returns None if the timeline lacks what it needs; a missing value is never zero."""
 
     name: str
     label: str
     unit: str
     better: Better
-    needs: tuple[str, ...]  # kinds of timeline rows that it reads, where there are any
+    needs: tuple[str, ...]  # kinds of timeline rows that it reads
     measure: Callable[[Timeline], float | None]
     summary: str
     compare: "Callable[[Points, Points], float | None] | None" = None
-    """Instead of `measure`: of this trial's points and those of the reference arm's trial in the same round."""
-    real_time: bool = False  # means something only where CPU costs time: refused in virtual time
+    """Used instead of `measure`: takes the points of this trial and of the reference arm's trial in the same round."""
+    real_time: bool = False  # has a meaning only if computing takes time: refused in virtual time

@@ -1,4 +1,4 @@
-"""How much of its max-min fair share a flow of the other groups got."""
+"""The part of its max-min fair share that a flow of the arm's other groups reached."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """% of the max-min fair share that the competitors' flows got on average; None without any."""
+    """Return the mean over the other groups' flows in % of the max-min fair share, or None without such flows."""
     competition = Competition.of(timeline)
     if competition is None or competition.rates_bps is None or not competition.competitors:
         return None
@@ -19,11 +19,11 @@ def measure(timeline: Timeline) -> float | None:
 
 METRIC = Metric(
     name="competitor_fair_share",
-    label="Fair share left to competitors",
+    label="Fair share of the competing flows",
     unit="%",
     better=Better.HIGHER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="Mean rate of the competing flows other than the arm's first group, in % of one flow's max-min fair "
-    "share of the link (Philip et al., Prudentia, SIGCOMM 2024). None where the link's rate is random.",
+    summary="Mean rate of the competing flows outside the arm's first group, in % of one flow's max-min fair "
+    "share of the link (Philip et al., Prudentia, SIGCOMM 2024). None if the link's rate is random.",
 )

@@ -1,4 +1,4 @@
-"""What each flow of the other groups got."""
+"""The goodput of a flow of the arm's other groups."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Mbit/s of new payload, the mean of the competitors' flows; None without any."""
+    """Return the mean goodput of the other groups' flows in Mbit/s, or None without such flows."""
     competition = Competition.of(timeline)
     if competition is None or competition.goodputs_bps is None or not competition.competitors:
         return None
@@ -18,12 +18,12 @@ def measure(timeline: Timeline) -> float | None:
 
 METRIC = Metric(
     name="competitor_goodput",
-    label="Goodput of the competitors",
+    label="Goodput of the competing flows",
     unit="Mbit/s",
     better=Better.HIGHER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="New payload that left the link towards the clients of all competing flows but the arm's first group, "
-    "mean of their flows, while all were at it. Between arms with different subjects, the effect is how "
-    "much more harm one does than the other (Ware et al., HotNets 2019).",
+    summary="New payload that left the link towards the clients of the competing flows outside the arm's "
+    "first group: mean over these flows, while all flows competed. Between arms with different first "
+    "groups, the effect is how much more harm one does than the other (Ware et al., HotNets 2019).",
 )

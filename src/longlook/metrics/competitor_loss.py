@@ -1,4 +1,4 @@
-"""What the link lost of the other groups."""
+"""The loss of the arm's other groups at the link."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """% of the competitors' packets that the link dropped; None without any."""
+    """Return the mean share of the other groups' packets that the link dropped, in %, or None without such flows."""
     competition = Competition.of(timeline)
     if competition is None or (shares := competition.lost_shares()) is None or not competition.competitors:
         return None
@@ -19,11 +19,11 @@ def measure(timeline: Timeline) -> float | None:
 
 METRIC = Metric(
     name="competitor_loss",
-    label="Loss of the competitors",
+    label="Loss of the competing flows",
     unit="%",
     better=Better.LOWER,
     needs=(Kind.PACKET_DROPPED,),
     measure=measure,
-    summary="Share of packets towards the clients of all competing flows but the arm's first group that the link "
-    "dropped, mean of their flows, while all were at it.",
+    summary="Share of the packets towards the clients of the competing flows outside the arm's first group "
+    "that the link dropped: mean over these flows, while all flows competed.",
 )

@@ -1,4 +1,4 @@
-"""What TCP flows of the other groups sent again."""
+"""The retransmissions of TCP flows of the arm's other groups."""
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
@@ -7,18 +7,19 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """% of the competitors' payload that reached the link a second time; None without a TCP flow."""
+    """Return the share of the other groups' payload that reached the link again, in %, or None without a TCP flow."""
     competition = Competition.of(timeline)
     return None if competition is None else competition.repeated_pct(competition.competitors)
 
 
 METRIC = Metric(
     name="competitor_retransmission",
-    label="Retransmission of the competitors",
+    label="Retransmission of the competing flows",
     unit="%",
     better=Better.LOWER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="Share of the payload of the arm's other groups that reached the link and had done so before, mean of its "
-    "TCP flows, while all flows competed. TCP alone: QUIC repeats data in packets with new numbers.",
+    summary="Share of the payload of the arm's other groups that reached the link and had done so before: "
+    "mean over their TCP flows, while all flows competed. Only TCP flows count, as QUIC repeats data "
+    "in packets with new numbers.",
 )

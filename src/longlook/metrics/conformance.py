@@ -1,4 +1,4 @@
-"""How far the arm's first group behaves as a reference arm's does."""
+"""How closely the arm's first group behaves as that of a reference arm."""
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
@@ -7,7 +7,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(_timeline: Timeline) -> float | None:
-    """Nothing: one trial conforms to no other."""
+    """Return None: conformance compares two trials, see `compare`."""
     return None
 
 
@@ -19,7 +19,8 @@ METRIC = Metric(
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
     compare=compare,
-    summary="Share of the points of throughput and delay, every ten round trips, that lie in the other's performance "
-    "envelope, of this arm's first group of flows and that of the arm `analysis.reference` in the same round (Mishra, "
-    "Lim and Leong, IMC 2022). Of the reference itself: against its own next round, which is as much as noise allows.",
+    summary="Share of the points of throughput and delay, one every ten round trips, that lie in the other's "
+    "performance envelope (Mishra, Lim and Leong, IMC 2022). Compared are the arm's first group of "
+    "flows and that of the arm `analysis.reference` in the same round. The reference itself is "
+    "compared with its own next round, which shows how much conformance noise allows.",
 )

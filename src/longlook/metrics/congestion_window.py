@@ -1,4 +1,4 @@
-"""The server's congestion window, on average over the load."""
+"""The server's congestion window, averaged over the load."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Mean over time in KB (1000 bytes), each value held until the next; of several connections their sum."""
+    """Return the mean over time in KB (1000 bytes), each value held until the next; several connections add up."""
     rows = timeline.events_in_load([EventKind.METRICS], "server")
     window = timeline.load_window_ns()
     if rows is None or window is None or timeline.events is None:
@@ -31,6 +31,6 @@ METRIC = Metric(
     better=Better.HIGHER,
     needs=(EventKind.METRICS,),
     measure=measure,
-    summary="Mean over the load of the server's congestion window, by its QUIC stack's log or the kernel's records "
-    "(as in IMC 2017, figs. 5 and 9). Needs `[capture]` of traces.",
+    summary="Mean over the load of the server's congestion window, from its QUIC stack's log or the kernel's "
+    "records (as in IMC 2017, figs. 5 and 9). Needs `[capture]` of traces.",
 )

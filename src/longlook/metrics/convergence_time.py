@@ -1,4 +1,4 @@
-"""How long it took until the competing flows had equal parts."""
+"""The time until the competing flows had equal parts."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from longlook.timeline.competition import Competition
 from longlook.timeline.timeline import Kind, Timeline
 
 DELTA = 0.2
-"""How far below an equal part a flow may be."""
+"""The share by which a flow may be below an equal part."""
 WINDOW_S, STEP_S = 5.0, 0.5
-"""Rates are means over windows of this length, which begin so often."""
+"""The length of the windows over which rates are averaged, and the time between the starts of two windows."""
 
 
 def measure(timeline: Timeline) -> float | None:
-    """s from the last start until every competing flow has at least (1-δ)/n of what all get; None if never."""
+    """Return seconds from the last flow's start until every flow has (1-δ)/n of the sum, or None if never."""
     competition = Competition.of(timeline)
     if competition is None or competition.window_ns is None or len(competition.competing) < 2:
         return None
@@ -37,7 +37,7 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="Time from the last competing flow's start to the first 5 s in which every competing flow got at least "
-    "(1-δ)/n of what all got, δ = 0.2: the δ-fair convergence time of Bansal et al. (SIGCOMM 2001), for n "
-    "flows. None where that never came.",
+    summary="Time from the last competing flow's start to the first 5 s in which each of n competing flows "
+    "got at least (1-δ)/n of what all got, with δ = 0.2. This is the δ-fair convergence time of "
+    "Bansal et al. (SIGCOMM 2001) for n flows. None if that never happened.",
 )

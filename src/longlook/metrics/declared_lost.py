@@ -1,4 +1,4 @@
-"""Packets that the server took for lost."""
+"""Packets that the server declared lost."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Share in % of the packets that the server sent in the load; None without its QUIC trace.
+    """Return the share in % of the packets that the server sent in the load, or None without its QUIC trace.
 
     A row without a packet number counts for as many as its value says.
     """
@@ -29,6 +29,6 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(EventKind.PACKET_SENT, EventKind.PACKET_LOST),
     measure=measure,
-    summary="Share of the packets that the server sent in the load which its QUIC stack declared lost (RFC 9002, 6.1), "
-    "by its own log. Needs `[capture]` of traces.",
+    summary="Share of the packets sent by the server during the load that its QUIC stack declared lost (RFC "
+    "9002, 6.1), from its own log. Needs `[capture]` of traces.",
 )

@@ -1,4 +1,4 @@
-"""How much of its max-min fair share a flow of the arm's first group got."""
+"""The part of its max-min fair share that a flow of the arm's first group reached."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """% of the max-min fair share that the subject's flows got on average."""
+    """Return the mean over the first group's flows in % of the max-min fair share."""
     competition = Competition.of(timeline)
     if competition is None or competition.rates_bps is None:
         return None
@@ -25,6 +25,6 @@ METRIC = Metric(
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
     summary="Mean rate of the flows of the arm's first group, in % of one flow's max-min fair share of the "
-    "link: 100 is fair, and below 100 somebody else had the rest, or nobody (Philip et al., Prudentia, "
-    "SIGCOMM 2024). None where the link's rate is random.",
+    "link (Philip et al., Prudentia, SIGCOMM 2024). A value of 100 is fair; below it, other flows had "
+    "the rest or it stayed unused. None if the link's rate is random.",
 )

@@ -7,7 +7,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Mbit/s of new payload that left the link towards the client during the load."""
+    """Return the new payload that left the link towards the client during the load, in Mbit/s."""
     window = timeline.load_window_ns()
     if window is None or window[1] <= window[0]:
         return None
@@ -24,6 +24,7 @@ METRIC = Metric(
     better=Better.HIGHER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="Payload that left the link towards the client during the load, divided by the load's time. TCP: each "
-    "byte once, by its sequence number. UDP: whole, since QUIC's retransmissions cannot be told apart in the packets.",
+    summary="Payload that left the link towards the client during the load, divided by the load's time. TCP "
+    "counts each byte once, by its sequence number. UDP counts whole, as QUIC's retransmissions look "
+    "like any other packet.",
 )

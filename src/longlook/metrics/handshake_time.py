@@ -8,7 +8,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Seconds from opening the first measured connection to its completed handshake, seen by the client."""
+    """Return seconds from opening the first measured connection to its completed handshake, seen by the client."""
     started = timeline.select(Kind.CONNECTION_STARTED, Vantage.CLIENT).slice(0, 1)
     if started.num_rows == 0:
         return None
@@ -27,6 +27,7 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(Kind.CONNECTION_STARTED, Kind.HANDSHAKE_DONE),
     measure=measure,
-    summary="Client: opening the measured connection to the completed handshake, TCP's and TLS's or QUIC's. With 0-RTT "
-    "still the handshake's completion, though requests leave before it.",
+    summary="Time at the client from opening the measured connection to its completed handshake: of TCP and "
+    "TLS, or of QUIC. With 0-RTT it still ends with the completed handshake, though requests leave "
+    "before.",
 )

@@ -1,4 +1,4 @@
-"""How equal the competing flows' rates are."""
+"""The equality of the competing flows' rates."""
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
@@ -7,7 +7,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Jain's index of the competing flows' mean rates, from 1/n to 1."""
+    """Return Jain's index of the competing flows' mean rates, from 1/n to 1."""
     competition = Competition.of(timeline)
     if competition is None or competition.rates_bps is None:
         return None
@@ -21,6 +21,6 @@ METRIC = Metric(
     better=Better.HIGHER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="(Σx)² / (n·Σx²) of the competing flows' mean rates while all were at it: 1 where all are equal, 1/n "
-    "where one has everything (Jain, Chiu and Hawe, DEC TR-301, 1984).",
+    summary="(Σx)² / (n·Σx²) of the competing flows' mean rates while all flows competed (Jain, Chiu and "
+    "Hawe, DEC TR-301, 1984). It is 1 if all rates are equal and 1/n if one flow has everything.",
 )

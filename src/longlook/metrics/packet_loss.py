@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Share in % of packets towards the client that were dropped, or None where none met its fate at the link."""
+    """Return the share in % of packets towards the client that were dropped, or None if the link saw none."""
     packets = timeline.packets_in_load([Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED], "down")
     if packets.num_rows == 0:
         return None
@@ -24,6 +24,6 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED),
     measure=measure,
-    summary="Share of the packets towards the client that the link dropped during the load, at random or because its "
-    "queue was full.",
+    summary="Share of the packets towards the client that the link dropped during the load, at random or "
+    "because its queue was full.",
 )

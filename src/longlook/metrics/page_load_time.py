@@ -6,7 +6,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Seconds of the load window; None where an object failed: a page that did not load has no load time."""
+    """Return the seconds of the load window, or None if an object failed: such a page did not load."""
     window = timeline.load_window_ns()
     if window is None or timeline.select(Kind.OBJECT_FAILED).num_rows:
         return None
@@ -20,6 +20,6 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(Kind.REQUEST_SENT, Kind.OBJECT_DONE, Kind.PAGE_STARTED, Kind.PAGE_LOADED),
     measure=measure,
-    summary="Browser: navigation start to load event. Plain client: first request, issued before the connection "
-    "opens, to the last object's last byte.",
+    summary="Browser: navigation start to load event. Plain client: first request, issued before the "
+    "connection opens, to the last object's last byte.",
 )

@@ -1,4 +1,4 @@
-"""Segments that the server's kernel sent again."""
+"""Segments that the server's kernel retransmitted."""
 
 import pyarrow.compute as pc
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Share in % of the segments with payload that reached the link in the load; None without the kernel's records."""
+    """Return the share in % of segments with payload at the link in the load, or None without the kernel's records."""
     again = timeline.events_in_load([EventKind.PACKET_RETRANSMITTED], "server")
     if again is None or timeline.events is None or not pc.any(among(timeline.events.table["source"], ["tcp"])).as_py():
         return None
@@ -20,11 +20,11 @@ def measure(timeline: Timeline) -> float | None:
 
 METRIC = Metric(
     name="retransmitted",
-    label="Segments sent again",
+    label="Segments retransmitted",
     unit="%",
     better=Better.LOWER,
     needs=(EventKind.PACKET_RETRANSMITTED,),
     measure=measure,
-    summary="Share of TCP's segments with payload that the server's kernel sent again in the load, by its own records "
-    "(tracepoint tcp_retransmit_skb). Needs `[capture]` of traces.",
+    summary="Share of TCP's segments with payload that the server's kernel sent again during the load, from "
+    "its own records (tracepoint tcp_retransmit_skb). Needs `[capture]` of traces.",
 )

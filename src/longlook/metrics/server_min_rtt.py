@@ -1,4 +1,4 @@
-"""The least round trip time that the server saw."""
+"""The minimum round trip time that the server saw."""
 
 import pyarrow.compute as pc
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Least value in ms of the server's own estimate in the load; None without its trace."""
+    """Return the minimum in ms of the server's own estimate in the load, or None without its trace."""
     rows = timeline.events_in_load([EventKind.METRICS], "server")
     if rows is None:
         return None
@@ -19,11 +19,11 @@ def measure(timeline: Timeline) -> float | None:
 
 METRIC = Metric(
     name="server_min_rtt",
-    label="Least round trip time at the server",
+    label="Minimum round trip time at the server",
     unit="ms",
     better=Better.LOWER,
     needs=(EventKind.METRICS,),
     measure=measure,
-    summary="The least round trip time in the load as the server's stack or kernel estimates it (RFC 9002, 5.2). Needs "
-    "`[capture]` of traces.",
+    summary="The minimum round trip time in the load as the server's stack or kernel estimates it (RFC 9002, "
+    "5.2). Needs `[capture]` of traces.",
 )

@@ -1,4 +1,4 @@
-"""The smoothed round trip time at the server, on average over the load."""
+"""The smoothed round trip time at the server, averaged over the load."""
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ from longlook.timeline.timeline import Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Mean over time in ms, each estimate held until the next; of several connections the mean of theirs."""
+    """Return the mean over time in ms, each estimate held until the next, then the mean over connections."""
     rows = timeline.events_in_load([EventKind.METRICS], "server")
     window = timeline.load_window_ns()
     if rows is None or window is None or timeline.events is None:
@@ -35,6 +35,6 @@ METRIC = Metric(
     needs=(EventKind.METRICS,),
     measure=measure,
     summary="Mean over the load of the smoothed round trip time as the server's stack or kernel estimates it "
-    "(RFC 9002, 5.3; RFC 6298): with the least one it tells the queue that the sender sees. Needs `[capture]` of "
-    "traces.",
+    "(RFC 9002, 5.3; RFC 6298). Its distance to the minimum is the queueing that the sender sees. "
+    "Needs `[capture]` of traces.",
 )

@@ -1,4 +1,4 @@
-"""Which part of the link the arm's first group got."""
+"""The part of the link's capacity that the arm's first group got."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Share in % of the link's capacity, of all flows of the subject together."""
+    """Return the sum over the first group's flows in % of the link's capacity."""
     competition = Competition.of(timeline)
     if competition is None or competition.rates_bps is None:
         return None
@@ -24,6 +24,6 @@ METRIC = Metric(
     better=Better.HIGHER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="IP bytes that left the link towards the clients of the arm's first group of flows, in % of what the "
-    "link could carry, while all flows competed. None where the link's rate is random.",
+    summary="IP bytes that left the link towards the clients of the arm's first group of flows, in % of what "
+    "the link could carry while all flows competed. None if the link's rate is random.",
 )

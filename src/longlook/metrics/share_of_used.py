@@ -1,4 +1,4 @@
-"""Which part of what the competing flows got together went to the arm's first group."""
+"""The part of the competing flows' bytes that went to the arm's first group."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Share in % of IP bytes, of all flows of the subject together."""
+    """Return the sum over the first group's flows in % of all competing flows' IP bytes."""
     competition = Competition.of(timeline)
     if competition is None or competition.rates_bps is None:
         return None
@@ -25,7 +25,7 @@ METRIC = Metric(
     better=Better.HIGHER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="IP bytes that left the link towards the clients of the arm's first group of flows, in % of all "
-    "competing flows', while all were at it (the paper's table 4 and Corbel et al. 2019 report such shares). "
-    "More is better for the subject alone.",
+    summary="IP bytes that left the link towards the clients of the arm's first group of flows, in % of those "
+    "of all competing flows, while all flows competed. Table 4 of IMC 2017 and Corbel et al. 2019 "
+    "report such shares. More is better for the first group alone.",
 )

@@ -17,10 +17,10 @@ _AFTER_SLOW_START = (
 
 
 def measure(timeline: Timeline) -> float | None:
-    """KB (1000 bytes) just before the first state after slow start; None where the load ended before.
+    """Return KB (1000 bytes) just before the first state after slow start, or None if the load ended before.
 
-    Of several connections the smallest. A recovery ends slow start too, and so does a limited application that is
-    followed by congestion avoidance.
+    The smallest of several connections counts. A recovery ends slow start too, and so does a limited application that
+    is followed by congestion avoidance.
     """
     states = timeline.events_in_load([EventKind.STATE], "server")
     metrics = timeline.events_in_load([EventKind.METRICS], "server")
@@ -47,6 +47,6 @@ METRIC = Metric(
     better=Better.HIGHER,
     needs=(EventKind.STATE, EventKind.METRICS),
     measure=measure,
-    summary="The server's congestion window just before it left slow start for good reason or bad: by a loss or by "
-    "HyStart (RFC 9406). None where the load ended first. Needs `[capture]` of traces.",
+    summary="The server's congestion window just before it left slow start, by a loss or by HyStart (RFC "
+    "9406). None if the load ended first. Needs `[capture]` of traces.",
 )

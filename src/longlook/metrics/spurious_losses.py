@@ -1,4 +1,4 @@
-"""Packets that the server took for lost although the link delivered them."""
+"""Packets that the server declared lost although the link delivered them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,10 +12,10 @@ from longlook.timeline.timeline import Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Share in % of the packets declared lost in the load; None without the server's trace, or where none was.
+    """Return the share in % of the packets declared lost in the load, or None without a trace or a declared loss.
 
-    The kernel's TCP does not say which segments it takes for lost. They were told by the link's log, for whole
-    connections (`losses` of the metadata), so of TCP the share is of those: segments that the link saw again.
+    The kernel's TCP does not record which segments it takes for lost. `normalise/spurious_tcp.py` counts them for whole
+    connections, as segments that the link saw again, and `losses` of the metadata holds the counts.
     """
     lost = timeline.events_in_load([EventKind.PACKET_LOST], "server")
     spurious = timeline.events_in_load([EventKind.PACKET_SPURIOUS], "server")
@@ -38,13 +38,13 @@ def _kernels_connections(events: Events) -> Sequence[Mapping[str, Any]]:
 
 METRIC = Metric(
     name="spurious_losses",
-    label="Losses that were none",
+    label="Spurious losses",
     unit="%",
     better=Better.LOWER,
     needs=(EventKind.PACKET_LOST, EventKind.PACKET_SPURIOUS),
     measure=measure,
-    summary="Share of the packets that the server declared lost in the load although they were delivered, by the "
-    "link's log; of the kernel's TCP of the segments that it sent again because it took them for lost, over the whole "
-    "connection (declared in RFC 9002, 6.1; what reordering does to it: IMC 2017, section 5.2, fig. 10). Needs "
-    "`[capture]` of traces.",
+    summary="Share of the packets declared lost by the server during the load (RFC 9002, 6.1) that were "
+    "delivered after all, by the link's log. For the kernel's TCP it is the share of the segments "
+    "sent again as lost, over the whole connection. Reordering raises it (IMC 2017, section 5.2, fig. "
+    "10). Needs `[capture]` of traces.",
 )

@@ -1,4 +1,4 @@
-"""What each flow of the arm's first group got."""
+"""The goodput of a flow of the arm's first group."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Mbit/s of new payload, the mean of the subject's flows."""
+    """Return the mean goodput of the first group's flows in Mbit/s."""
     competition = Competition.of(timeline)
     if competition is None or competition.goodputs_bps is None:
         return None
@@ -18,12 +18,12 @@ def measure(timeline: Timeline) -> float | None:
 
 METRIC = Metric(
     name="subject_goodput",
-    label="Goodput of the subject",
+    label="Goodput of the first group",
     unit="Mbit/s",
     better=Better.HIGHER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="New payload that left the link towards the clients of the arm's first group of flows, mean of its "
-    "flows, while all flows competed. Against an arm where it is alone, the effect is the harm "
-    "that the others do to it (Ware et al., HotNets 2019).",
+    summary="New payload that left the link towards the clients of the arm's first group of flows: mean over "
+    "these flows, while all flows competed. Against an arm in which that group is alone, the effect "
+    "is the harm that the others do to it (Ware et al., HotNets 2019).",
 )

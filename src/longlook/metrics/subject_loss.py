@@ -1,4 +1,4 @@
-"""What the link lost of the arm's first group."""
+"""The loss of the arm's first group at the link."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """% of the subject's packets that the link dropped."""
+    """Return the mean share of the first group's packets that the link dropped, in %."""
     competition = Competition.of(timeline)
     if competition is None or (shares := competition.lost_shares()) is None:
         return None
@@ -19,11 +19,11 @@ def measure(timeline: Timeline) -> float | None:
 
 METRIC = Metric(
     name="subject_loss",
-    label="Loss of the subject",
+    label="Loss of the first group",
     unit="%",
     better=Better.LOWER,
     needs=(Kind.PACKET_DROPPED,),
     measure=measure,
-    summary="Share of packets towards the clients of the arm's first group of flows that the link dropped, mean "
-    "of its flows, while all flows competed.",
+    summary="Share of the packets towards the clients of the arm's first group of flows that the link "
+    "dropped: mean over these flows, while all flows competed.",
 )

@@ -8,7 +8,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Mbit/s of body bytes between the first request and the last byte, waiting for the connection included."""
+    """Return body bytes between the first request and the last byte in Mbit/s, with the wait for the connection."""
     sent, done = timeline.select(Kind.REQUEST_SENT), timeline.select(Kind.OBJECT_DONE)
     if sent.num_rows == 0 or done.num_rows == 0 or done["size_bytes"].null_count:
         return None

@@ -1,4 +1,4 @@
-"""How much of the load the server spent limited by the application or the receiver."""
+"""The share of the load that the server spent limited by the application or the receiver."""
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Share in % of the load; None without the server's trace."""
+    """Return the share of the load in %, or None without the server's trace."""
     return state_share_pct(timeline, State.APPLICATION_LIMITED, "server")
 
 

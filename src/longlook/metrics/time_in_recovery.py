@@ -1,4 +1,4 @@
-"""How much of the load the server spent in recovery from a loss."""
+"""The share of the load that the server spent in recovery from a loss."""
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Share in % of the load; None without the server's trace."""
+    """Return the share of the load in %, or None without the server's trace."""
     return state_share_pct(timeline, State.RECOVERY, "server")
 
 
@@ -20,6 +20,6 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(EventKind.STATE,),
     measure=measure,
-    summary="Share of the load that the server's sender spent in recovery from a loss "
-    "(states-rules.md; time in state as in IMC 2017, fig. 13). Needs `[capture]` of traces.",
+    summary="Share of the load that the server's sender spent in recovery from a loss (states-rules.md; time "
+    "in state as in IMC 2017, fig. 13). Needs `[capture]` of traces.",
 )

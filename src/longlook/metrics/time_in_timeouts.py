@@ -1,4 +1,4 @@
-"""How much of the load the server waited for what timers had sent."""
+"""The share of the load that the server waited for what its timers had sent."""
 
 from longlook.core.model import Better
 from longlook.metrics import Metric
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Share in % of the load; None without the server's trace."""
+    """Return the share of the load in %, or None without the server's trace."""
     probes = state_share_pct(timeline, State.LOSS_PROBE, "server")
     timeouts = state_share_pct(timeline, State.TIMEOUT, "server")
     return None if probes is None or timeouts is None else probes + timeouts
@@ -22,7 +22,7 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(EventKind.STATE,),
     measure=measure,
-    summary="Share of the load that the server's sender spent in loss probe or timeout: from a timer that fired to the "
-    "next acknowledgement (states-rules.md; TailLossProbe and RetransmissionTimeout of IMC 2017, fig. 3a). Needs "
-    "`[capture]` of traces.",
+    summary="Share of the load that the server's sender spent in loss probe or timeout, from a timer that "
+    "fired to the next acknowledgement. See states-rules.md; IMC 2017, fig. 3a, has them as "
+    "TailLossProbe and RetransmissionTimeout. Needs `[capture]` of traces.",
 )

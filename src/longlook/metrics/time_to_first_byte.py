@@ -8,7 +8,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Seconds from the first request, or a browser's navigation start, to the first byte of its answer."""
+    """Return seconds from the first request, or a browser's navigation start, to the first byte of its answer."""
     started = timeline.select(Kind.PAGE_STARTED)
     answered = timeline.select(Kind.PAGE_FIRST_BYTE)
     if started.num_rows == 0:
@@ -31,6 +31,6 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(Kind.REQUEST_SENT, Kind.FIRST_BYTE, Kind.PAGE_STARTED, Kind.PAGE_FIRST_BYTE),
     measure=measure,
-    summary="Browser: navigation start to the document's first byte. Plain client: first request, issued before the "
-    "connection opens, to the first byte of its answer.",
+    summary="Browser: navigation start to the document's first byte. Plain client: first request, issued "
+    "before the connection opens, to the first byte of its answer.",
 )

@@ -1,4 +1,4 @@
-"""How much of the link all flows used together."""
+"""The part of the link's capacity that all flows used together."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """% of the link's capacity."""
+    """Return the sum over all flows in % of the link's capacity."""
     competition = Competition.of(timeline)
     if competition is None or competition.rates_bps is None:
         return None
@@ -24,6 +24,6 @@ METRIC = Metric(
     better=Better.HIGHER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="IP bytes of all flows, cross traffic too, that left the link towards the clients, in % of what it "
-    "could carry while all flows competed. None where the link's rate is random.",
+    summary="IP bytes of all flows, including cross traffic, that left the link towards the clients, in % of "
+    "what it could carry while all flows competed. None if the link's rate is random.",
 )

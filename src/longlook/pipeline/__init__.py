@@ -13,8 +13,8 @@ import pandas as pd
 
 from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.analysis.claims.judge import judge
-from longlook.analysis.fingerprint import Fingerprint, fingerprint
 from longlook.analysis.measure import Measured, measure_all
+from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import arm_levels, estimate, estimates_table
 from longlook.calibration.virtual import certificate
@@ -72,7 +72,7 @@ class Result:
     report: Path
     outcomes: Mapping[Outcome, int]  # of every attempt
     verification: Verification | None = None  # of this session or an earlier one
-    fingerprint: Fingerprint | None = None  # of the exact trials
+    fingerprint: ResultsDigest | None = None  # of the exact trials
     inside: tuple[Path, ...] = ()  # pages about the inside of cells
 
 
@@ -147,7 +147,7 @@ def analyse(folder: RunFolder, observer: Observer, inside: Wanted | None = None)
     measured = measure_all(folder, study, observer.measuring)
     if not measured:
         raise InputError(f"{folder.path} holds no finished trial", f"longlook run {study.id} --resume {folder.path}")
-    found = fingerprint((entry.run, entry.values) for entry in measured)
+    found = results_digest((entry.run, entry.values) for entry in measured)
     if found is not None:
         folder.write_manifest({**folder.manifest, "results": codec.encode(found)})
     samples = samples_table(study, [(entry.trial, entry.run, entry.values) for entry in measured])

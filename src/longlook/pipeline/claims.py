@@ -34,8 +34,8 @@ from longlook.core.run_folder import RunFolder, write_json
 from longlook.report import ReportContent
 from longlook.report.claims import write_claims_page
 from longlook.report.content import metric_facts
+from longlook.report.contrasts.section import contrast_anchors
 from longlook.report.layout import make_grid
-from longlook.report.page import contrast_anchors
 from longlook.report.wording import published, statement
 from longlook.study.files import list_studies
 

@@ -1,7 +1,10 @@
-"""A run's report: one HTML page that opens from disk, and every figure and table of it as files.
+"""Draw what the stages before computed; compute nothing.
 
-Nothing is computed here: the report draws samples, estimates, claims and manifest as the stages before left them, and
-the same inputs give the same bytes.
+A run's report is one HTML page that opens from disk, with every figure and table of it as files beside it. The same
+inputs give the same bytes. Entry points: `report.write_report` writes the report of a run, `report.metrics_by_arm`
+names the metrics for which it needs the level of each arm, `report.inside.write_inside` writes the page about one cell,
+`report.claims.write_claims_page` the page over several runs, `report.calibration.write_page` that of a calibration,
+`report.machines.drawing.draw` draws a state machine. `report.wording` and `report.text` are for terminals too.
 """
 
 import shutil
@@ -9,46 +12,30 @@ from pathlib import Path
 
 from longlook.report.charts.export import export_figure
 from longlook.report.content import MetricFacts, ReportContent
-from longlook.report.facts import slug
-from longlook.report.flows.medians import make_matrix
-from longlook.report.flows.section import make_flow_section
-from longlook.report.flows.shares import make_shares, metrics_by_arm
-from longlook.report.page import CompetingFlows, contrast_anchors, make_section, render
-from longlook.report.tables import write_tables
-from longlook.report.trend import make_trends
+from longlook.report.flows.shares import metrics_by_arm
+from longlook.report.page import render, sections
+from longlook.report.provenance.downloads import DownloadSection
 
 __all__ = ["MetricFacts", "ReportContent", "metrics_by_arm", "write_report"]
 
 
 def write_report(report_dir: Path, content: ReportContent) -> Path:
-    """Write `index.html`, `figures/` and `tables/` below `report_dir`, replacing what was there; returns the page."""
-    taken: set[str] = set()
-    anchors = contrast_anchors(content.study)
-    sections = [
-        make_section(content, contrast, anchors[contrast.name], slug(contrast.name, taken))
-        for contrast in content.study.contrasts
-    ]
-    trends, shares = make_trends(content), make_shares(content)
-    flows = make_flow_section(content, taken)
-    matrix = make_matrix(content, flows.by_cell)
-    matrices = matrix.matrices if matrix else ()
+    """Write `index.html`, `figures/` and `tables/` below `report_dir`, replacing what was there; return the page."""
     report_dir.mkdir(parents=True, exist_ok=True)
-    for folder in ("figures", "tables"):
-        shutil.rmtree(report_dir / folder, ignore_errors=True)
-    figures = [
-        path.relative_to(report_dir)
-        for name, chart in [
-            *((f"trend-{slug(trend.metric, taken)}", trend.figure) for trend in trends),
-            *((f"shares-{slug(share.metric, taken)}", share.figure) for share in shares),
-            *((f"matrix-{slug(each.name, taken)}", each.figure) for each in matrices),
-            *flows.figures.items(),
-            *(figure for section in sections for figure in section.figures.items()),
-        ]
-        for path in export_figure(report_dir / "figures", name, chart)
-    ]
-    tables = [path.relative_to(report_dir) for path in write_tables(report_dir / "tables", content)]
+    figures, tables = report_dir / "figures", report_dir / "tables"
+    shutil.rmtree(figures, ignore_errors=True)
+    shutil.rmtree(tables, ignore_errors=True)
+    tables.mkdir()
+    files: list[Path] = []
+    parts = sections(content)
+    for section in parts:
+        for name, chart in section.figures().items():
+            files += export_figure(figures, name, chart)
+        for name, table in section.tables().items():
+            path = tables / f"{name}.csv"
+            table.to_csv(path, index=False, lineterminator="\n")
+            files.append(path)
+    downloads = DownloadSection("downloads", "Downloads", [path.relative_to(report_dir) for path in files])
     index = report_dir / "index.html"
-    competition = CompetingFlows(shares, matrix, flows)
-    page = render(content, trends, competition, sections, {"figures": figures, "tables": tables})
-    index.write_text(page, encoding="utf-8")
+    index.write_text(render(content, [*parts, downloads]), encoding="utf-8")
     return index

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-from markupsafe import Markup
 
 from longlook.calibration.live import Curve, LiveCalibration
 from longlook.report.charts.colours import BASELINE, CONTENDER
-from longlook.report.charts.export import export_figure, javascript
+from longlook.report.charts.export import export_figure
 from longlook.report.charts.theme import PAGE_FONT, specification
-from longlook.report.page import embedded_json
-from longlook.report.templates import asset, template
+from longlook.report.templates import asset, embedded_json, template, vega
 
 PAGE = "index.html"
 _COLOURS = (CONTENDER, BASELINE, "#23764b", "#8a6d00")
@@ -32,9 +30,9 @@ def write_page(result: LiveCalibration, out: Path) -> Path:
         facts=facts(result),
         rows=[*_rows(result)],
         has_netem=any(row.netem is not None for row in result.rows),
-        css=asset("report.css"),
-        vega=Markup(javascript().replace("</script", "<\\/script")),  # noqa: S704 the bundled libraries
-        data=Markup(embedded_json(specs)),  # noqa: S704 escaped by embedded_json
+        css=asset("assets/report.css"),
+        vega=vega(),
+        data=embedded_json(specs),
     )
     path = out / PAGE
     path.write_text(page, encoding="utf-8")

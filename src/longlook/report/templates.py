@@ -1,15 +1,21 @@
-"""The templates of every page, and the look that they share."""
+"""Load templates, styles and scripts, each of which lies beside the code that uses it or in `assets/`."""
 
+import json
+import math
+from collections.abc import Mapping
 from importlib.resources import files
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
+from longlook.report.charts.export import javascript
+
 
 def template(name: str) -> jinja2.Template:
-    """A template of `assets/`; what it is not given is an error, and what it is given is escaped."""
+    """Return a template by its path below `report/`. It escapes what it is given; a variable it lacks is an error."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("longlook.report", "assets"),
+        loader=jinja2.PackageLoader("longlook.report", "."),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -19,5 +25,25 @@ def template(name: str) -> jinja2.Template:
 
 
 def asset(name: str) -> Markup:
-    """A file of `assets/` for a page to hold as it is."""
-    return Markup(files("longlook.report").joinpath("assets", name).read_text(encoding="utf-8"))  # noqa: S704 our own file
+    """Return a style or script, by its path below `report/`, to be put into a page as it is."""
+    return Markup(files("longlook.report").joinpath(name).read_text(encoding="utf-8"))  # noqa: S704 our own file
+
+
+def vega() -> Markup:
+    """Return Vega, Vega-Lite and Vega-Embed as the contents of one script element."""
+    return Markup(javascript().replace("</script", "<\\/script"))  # noqa: S704 the bundled libraries
+
+
+def embedded_json(data: Any) -> Markup:
+    """Return JSON that may stand inside a script element: without `<`, and with null for NaN and infinity."""
+    text = json.dumps(_finite(data), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return Markup(text)  # noqa: S704 escaped in the line above
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

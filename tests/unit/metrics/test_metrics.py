@@ -15,7 +15,6 @@ from longlook.timeline.timeline import Kind, Timeline
 from tests.data import trials
 from tests.data.trials import connection, failed, fetched, packet, page, records, server_connection
 
-DOCS = Path(__file__).parents[3] / "docs"
 METRICS: Mapping[str, Metric] = registry.load("metrics")
 
 
@@ -205,12 +204,3 @@ def test_every_metric_is_well_formed(name: str) -> None:
     assert metric.label and metric.unit and metric.summary.endswith(".")
     assert metric.better in Better
     assert metric.needs and set(metric.needs) <= {*Kind, *EventKind}
-
-
-def test_the_document_lists_every_metric_as_it_says_of_itself() -> None:
-    lines = []
-    for metric in METRICS.values():
-        needs = ", ".join(f"`{kind}`" for kind in metric.needs)
-        lines.append(f"| `{metric.name}` | {metric.unit} | {metric.better.value} | {needs} | {metric.summary} |")
-    document = (DOCS / "metrics.md").read_text()
-    assert "\n".join(lines) in document, "docs/metrics.md should hold:\n" + "\n".join(lines)

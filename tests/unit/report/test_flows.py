@@ -28,7 +28,7 @@ def rows_of(spec: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 def test_every_flow_of_the_median_round_is_drawn_with_its_name_and_mean() -> None:
     content = competing_content(FIVE)
-    section = make_flow_section(content, set())
+    section = make_flow_section(content)
     cell = section.cells[0]
     assert [arm.label for arm in cell.arms] == ["TCP", "QUIC"]
     assert cell.arms[1].who == "2 quic against 2 tcp; cross traffic: cross"
@@ -57,7 +57,7 @@ def test_every_flow_of_the_median_round_is_drawn_with_its_name_and_mean() -> Non
 
 def test_bands_are_quartiles_over_the_rounds_of_a_groups_mean() -> None:
     content = competing_content(FIVE, rounds=9)
-    (cell, *_) = make_flow_section(content, set()).cells
+    (cell, *_) = make_flow_section(content).cells
     flows = arm_flows(content)[cell.cell_id][0]
     band = next(band for band in flows.bands() if band.group == "tcp")
     table = np.array(
@@ -82,7 +82,7 @@ def test_bands_end_where_less_than_half_of_the_rounds_last() -> None:
 
 def test_a_single_round_has_no_band_and_one_bin_is_enough() -> None:
     content = competing_content(TWO, rounds=1, bins=1)
-    section = make_flow_section(content, set())
+    section = make_flow_section(content)
     assert all(arm.band_chart is None for cell in section.cells for arm in cell.arms)
     assert all(arm.round_chart in section.charts for cell in section.cells for arm in cell.arms)
 
@@ -96,13 +96,13 @@ def test_an_arm_without_the_shown_round_shows_its_own_first_and_says_so() -> Non
         rates=rates[(rates["arm"] == "tcp") | (rates["round"] == 2)],
         flows=flows[(flows["arm"] == "tcp") | (flows["round"] == 2)],
     )
-    notes = {arm.label: arm.note for cell in make_flow_section(kept, set()).cells for arm in cell.arms if arm.note}
+    notes = {arm.label: arm.note for cell in make_flow_section(kept).cells for arm in cell.arms if arm.note}
     assert set(notes) <= {"QUIC"}
     assert all(note.startswith("Round 3: ") for note in notes.values())
 
 
 def test_only_two_contestants_have_a_phase_plot_and_cross_traffic_does_not_count() -> None:
-    section = make_flow_section(competing_content({"tcp": {"a": 2, "cross": 1}, "quic": {"quic": 1, "tcp": 2}}), set())
+    section = make_flow_section(competing_content({"tcp": {"a": 2, "cross": 1}, "quic": {"quic": 1, "tcp": 2}}))
     tcp, quic = section.cells[0].arms
     assert tcp.phase_chart is not None
     assert quic.phase_chart is None
@@ -115,7 +115,7 @@ def test_only_two_contestants_have_a_phase_plot_and_cross_traffic_does_not_count
 
 
 def test_a_phase_plot_says_nothing_of_a_link_that_is_not_known() -> None:
-    section = make_flow_section(competing_content(TWO, link_mbps=None), set())
+    section = make_flow_section(competing_content(TWO, link_mbps=None))
     spec = section.charts[section.cells[0].arms[0].phase_chart or ""]
     assert {row["name"] for row in rows_of(spec, "name")} == {"start", "end", "equal parts"}
 
@@ -166,7 +166,7 @@ def test_the_subject_has_a_hue_of_its_own_and_cross_traffic_is_grey() -> None:
 def test_what_is_fair_follows_the_number_of_flows() -> None:
     content = competing_content(FIVE)
     fairness = Fairness(content)
-    cell = make_flow_section(content, set()).cells[0].cell_id
+    cell = make_flow_section(content).cells[0].cell_id
     assert fairness.of("share_of_used", cell, "tcp") == pytest.approx(20)
     assert fairness.of("share_of_used", cell, "quic") == pytest.approx(50)
     assert fairness.of("share_of_link", cell, "tcp") == pytest.approx(20)
@@ -179,7 +179,8 @@ def test_what_is_fair_follows_the_number_of_flows() -> None:
 
 def test_shares_are_drawn_against_the_columns_a_panel_for_each_row() -> None:
     content = competing_content(FIVE, competing_study(rows=("30KB", "120KB")), rounds=8)
-    (share,) = make_shares(content)
+    (section,) = make_shares(content)
+    (share,) = section.shares
     assert [title for title, _ in share.panels] == ["30KB", "120KB"]
     spec = share.specs[share.panels[0][1]]
     rows = [row for rows in spec["datasets"].values() for row in rows] if "datasets" in spec else []
@@ -196,7 +197,7 @@ def test_shares_are_drawn_against_the_columns_a_panel_for_each_row() -> None:
 def test_runs_without_flows_have_none_of_it() -> None:
     content = replace(competing_content(TWO), flows=None, rates=None)
     assert make_shares(content) == []
-    assert make_flow_section(content, set()).cells == []
+    assert make_flow_section(content).cells == []
 
 
 def test_levels_are_asked_for_where_a_figure_shows_them() -> None:
@@ -214,7 +215,7 @@ def test_levels_are_asked_for_where_a_figure_shows_them() -> None:
 def test_a_matrix_has_a_square_for_every_arm_and_level_with_value_interval_and_n() -> None:
     study = competing_study(rows=("30KB", "120KB"), figure=Figure("against", ("queue",), MATRIX))
     content = competing_content(FIVE, study, rounds=8)
-    matrix = make_matrix(content, make_flow_section(content, set()).by_cell)
+    matrix = make_matrix(content, make_flow_section(content).anchors)
     assert matrix is not None and matrix.fair
     assert [each.title for each in matrix.matrices] == ["30KB", "120KB"]
     first = matrix.matrices[0]

@@ -17,9 +17,10 @@ from longlook.core.model import Arm, Claim, Contrast, Factor, Figure, Level, Ver
 from longlook.report import ReportContent, text, wording, write_report
 from longlook.report.charts import colours
 from longlook.report.contrasts.samples import sample_chart
-from longlook.report.facts import validity
+from longlook.report.contrasts.section import make_contrasts
 from longlook.report.layout import abbreviated, make_grid
-from longlook.report.page import embedded_json
+from longlook.report.provenance.validity import make_validity
+from longlook.report.templates import embedded_json
 from tests.data.report import paper_content, small_content, small_study
 
 TEN = [0.5, 0.51, 0.49, 0.5, 0.52, 0.48, 0.5, 0.51, 0.49, 0.5]
@@ -196,6 +197,29 @@ def test_studies_without_factors_have_one_cell(tmp_path: Path) -> None:
     assert "in the one cell" in write_report(tmp_path / "report", content).read_text()
 
 
+def test_medians_are_shown_of_every_arm_also_of_one_that_no_contrast_names() -> None:
+    study = small_study(arms=(Arm("tcp", "TCP", {}), Arm("quic", "QUIC", {}), Arm("bbr", "BBR", {}), Arm("x", "X", {})))
+    content = small_content({("10Mbit",): {"tcp": TEN, "quic": FASTER, "bbr": [0.7, 0.9, None]}}, study)
+    (section,) = make_contrasts(content, {})
+    (detail,) = section.details.values()
+    assert detail.arms == ("TCP", "QUIC", "BBR", "X")
+    assert [(median.replace("\u00a0", " "), n) for median, n in detail.medians] == [
+        ("500 ms", "10"), ("400 ms", "10"), ("800 ms", "2"), ("–", ""),
+    ]  # fmt: skip
+
+
+def test_a_round_counts_in_a_median_with_its_last_attempt_as_in_the_estimate(paper: ReportContent) -> None:
+    (section,) = make_contrasts(paper, {})
+    unit = paper.facts("page_load_time").unit
+    details = {detail.place.cell_id: detail for detail in section.details.values()}
+    assert paper.samples["attempt"].max() == 2
+    for estimate in paper.estimates_of(section.contrast):
+        assert details[estimate.cell_id].medians == (
+            (wording.quantity(estimate.baseline_median, unit), str(estimate.n_baseline)),
+            (wording.quantity(estimate.contender_median, unit), str(estimate.n_contender)),
+        )
+
+
 def test_the_grid_tells_excluded_from_not_run_and_leaves_empty_rows_out() -> None:
     study = small_study(
         factors=(
@@ -237,7 +261,7 @@ def test_answer_counts_verdicts_and_claims(paper: ReportContent) -> None:
 
 
 def test_validity_counts_every_attempt(paper: ReportContent) -> None:
-    facts = validity(paper)
+    facts = make_validity(paper)
     assert facts.trials == 420
     assert facts.attempts == sum(facts.counts.values()) == facts.trials + facts.retried
     assert facts.counts["invalid"] == facts.retried > 0

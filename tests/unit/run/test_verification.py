@@ -14,7 +14,7 @@ from longlook.core.job import Job
 from longlook.core.model import Outcome, Run, Study
 from longlook.engines.fake import FakeEngine
 from longlook.lab.artefacts import digests, seal
-from longlook.report.repeats import plain_rows
+from longlook.report.provenance.repeats import plain_rows
 from longlook.run.diff import compare_trials
 from longlook.run.verification import Repeat, TrialDigest, Verification, check, differences, groups
 from longlook.study.files import find_study

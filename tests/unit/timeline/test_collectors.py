@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from longlook.report import write_report
-from longlook.report.costs import cost_rows
+from longlook.report.provenance.traces import cost_rows
 from longlook.timeline.collectors import RECORDER, Collected, CollectorCost, NotRecorded, collector_costs, not_recorded
 from longlook.timeline.normalise.trace_files import trace_sizes
 from tests.data.report import small_content

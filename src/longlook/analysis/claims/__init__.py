@@ -1,1 +1,5 @@
-"""TODO: one sentence, then the entry points."""
+"""Published claims and conflicting findings, judged by our values (docs/claims.md).
+
+`judge.judge` judges the claims of a study by its estimates. `dispute.list_disputes` reads disputes, `dispute_judge`
+judges them by values, and `survey.Survey` holds what several runs give for the claims page.
+"""

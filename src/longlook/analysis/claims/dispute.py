@@ -1,6 +1,7 @@
-"""Disputes: where published studies contradict each other, and which of our values can tell (docs/claims.md).
+"""Disputes: published studies that contradict each other, and which of our values can decide (docs/claims.md).
 
-One TOML file each, in `disputes/` of this package or of a root in LONGLOOK_PLUGINS; found, read and checked here.
+Each is a TOML file in `disputes/` of this package or of a root in LONGLOOK_PLUGINS. This module finds, reads and checks
+them.
 """
 
 from collections import Counter
@@ -21,9 +22,9 @@ RISES, FALLS, CONSTANT = "rises", "falls", "constant"
 
 @dataclass(frozen=True)
 class Holds:
-    """When a position holds: a value within bounds, or its trend over the levels, in the value's unit.
+    """The condition under which a position holds: bounds of a value, or its trend over the levels, in the value's unit.
 
-    Differences of up to `tolerance` are none.
+    Differences of up to `tolerance` count as none.
     """
 
     at_least: float | None = None
@@ -34,7 +35,7 @@ class Holds:
 
 @dataclass(frozen=True)
 class Position:
-    """What a source says, in its words and for a machine."""
+    """A source's finding, in words and as a condition that a program can check."""
 
     name: str
     source: str
@@ -44,7 +45,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Values over the levels of a factor: a contrast's effect in percent, or where one arm stands, in its unit."""
+    """Values over the levels of a factor: a contrast's effect in percent, or an arm's level in its metric's unit."""
 
     study: str
     metric: str
@@ -56,7 +57,7 @@ class Evidence:
 
     @property
     def sides(self) -> dict[str, str]:
-        """What tells one piece of evidence from another, by name."""
+        """The arm or contrast, the cell and the study by name, by which pieces of evidence differ."""
         return {
             "study": self.study, "metric": self.metric, "factor": self.factor, "contrast": self.contrast or "",
             "arm": self.arm or "", **self.cell,
@@ -75,12 +76,14 @@ class Dispute:
 
 
 def list_disputes(studies: Mapping[str, Study]) -> list[Dispute]:
-    """All disputes of this installation and of LONGLOOK_PLUGINS, by name; `studies` are those that they may name."""
+    """Return all disputes of this installation and of LONGLOOK_PLUGINS by name; `studies` are those that they may
+    name.
+    """
     return [read_dispute(path, studies) for path in registry.toml_files("disputes", "dispute").values()]
 
 
 def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
-    """The dispute of a file; its id is the file's stem. InputError with all that is wrong, one problem a line."""
+    """Return the dispute of a file; its id is the file's stem. Raise InputError with every problem, one a line."""
     problems = Problems(path.name, "docs/claims.md lists every key of a dispute")
     table = parse_table(DisputeTable, registry.toml_document(path), problems)
     dispute = None
@@ -100,7 +103,7 @@ def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
 
 
 def unit_of(evidence: Evidence) -> str:
-    """The unit of its values: effects are in percent."""
+    """Return the unit of the evidence's values; effects are in percent."""
     unit: str = "%" if evidence.contrast else registry.get("metrics", evidence.metric).unit
     return unit
 
@@ -152,7 +155,7 @@ def _evidence(entry: EvidenceTable, where: str, studies: Mapping[str, Study], pr
 
 
 def _metric(entry: EvidenceTable, where: str, study: Study, problems: Problems) -> str:
-    """The metric, which of a contrast is its own unless another is named."""
+    """Return the metric of a piece of evidence; for a contrast it is the contrast's own unless another is named."""
     if (entry.contrast is None) == (entry.arm is None):
         problems.add(where, "needs a contrast (an effect) or an arm (a level), and one of them alone")
     contrasts: dict[str, Contrast] = {contrast.name: contrast for contrast in study.contrasts}

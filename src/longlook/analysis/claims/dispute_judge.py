@@ -1,4 +1,6 @@
-"""Which position of a dispute holds where, and what follows. Pure: values in, answers out (docs/claims.md)."""
+"""Decide which position of a dispute holds at which level, and what follows. Pure: values in, answers out
+(docs/claims.md).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from longlook.analysis.claims.judge import lies_within
 
 
 class Held(StrEnum):
-    """What a value at a level says of a position."""
+    """The relation between a value at a level and a position."""
 
     WITHIN = "holds"
     OUTSIDE = "does not hold"
@@ -20,7 +22,7 @@ class Held(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a dispute comes to."""
+    """The kinds of conclusions about a dispute."""
 
     FLIPS = "flips"
     HOLDS = "one holds"
@@ -31,7 +33,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Point:
-    """Our value at one level with its interval; without one `missing` says why."""
+    """Our value at one level with its interval; without a value, `missing` gives the reason."""
 
     level: str
     value: float | None = None
@@ -42,13 +44,13 @@ class Point:
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """The interval, where there is one."""
+        """The interval, or None if there is none."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What the levels come to, in words. `positions` hold at all levels that tell: `decided` of `judged`."""
+    """The conclusion over all levels, in words. `positions` hold at every level that decides: `decided` of `judged`."""
 
     kind: Kind
     text: str
@@ -59,7 +61,7 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class JudgedEvidence:
-    """Our values, what each says of each position (in the order of the points), and what follows."""
+    """Our values, their relation to each position (in the order of the points), and the conclusion."""
 
     evidence: Evidence
     points: tuple[Point, ...]
@@ -67,21 +69,22 @@ class JudgedEvidence:
     conclusion: Conclusion
 
     def answer(self, number: int) -> frozenset[str] | None:
-        """Positions that hold at a level; None where that cannot be told."""
+        """Return the positions that hold at a level, or None if that is undecided."""
         return _answer([(name, held[number]) for name, held in self.held.items()])
 
 
 def judge_evidence(evidence: Evidence, positions: Sequence[Position], points: Sequence[Point]) -> JudgedEvidence:
-    """Every position at every level, and the conclusion."""
+    """Return a piece of evidence with every position judged at every level, and its conclusion."""
     held = {position.name: judge(position.holds, points) for position in positions}
     return JudgedEvidence(evidence, tuple(points), held, conclude(evidence.factor, points, held))
 
 
 def judge(holds: Holds, points: Sequence[Point]) -> tuple[Held, ...]:
-    """What each value says of a position.
+    """Return the relation of each value to a position.
 
-    Bounds: where the interval lies. `rises` and `falls`: against the last level before it from which the value surely
-    differed by more than the tolerance (the first, to begin with). `constant`: against all other levels.
+    Bounds are compared with the interval. `rises` and `falls` are compared with the last earlier level from which the
+    value certainly differed by more than the tolerance (at first, with the first level). `constant` is compared with
+    all other levels.
     """
     if holds.trend is None:
         return tuple(_bounded(point, holds) for point in points)
@@ -130,7 +133,7 @@ def _rises(points: Sequence[Point], tolerance: float, sign: int) -> tuple[Held, 
 
 
 def _step(before: tuple[float, float], after: tuple[float, float]) -> tuple[float, float]:
-    """The least and the greatest difference that two intervals allow."""
+    """Return the smallest and the largest difference that two intervals allow."""
     return after[0] - before[1], after[1] - before[0]
 
 
@@ -143,14 +146,16 @@ def _answer(held: Sequence[tuple[str, Held]]) -> frozenset[str] | None:
 
 
 def _is_judged(held: Sequence[tuple[str, Held]]) -> bool:
-    """Whether a level could tell at all: no position is silent there, or one that is not holds or may hold."""
+    """Return whether a level can decide at all: no position is silent there, or a position that speaks holds or may
+    hold.
+    """
     return any(kind in (Held.WITHIN, Held.ACROSS, Held.UNKNOWN) for _, kind in held) or all(
         kind is Held.OUTSIDE for _, kind in held
     )
 
 
 def conclude(factor: str, points: Sequence[Point], held: Mapping[str, Sequence[Held]]) -> Conclusion:
-    """What the levels come to: levels that cannot tell are passed over, and counted."""
+    """Return the conclusion over all levels; undecided levels are passed over, and counted."""
     columns = [[(name, kinds[number]) for name, kinds in held.items()] for number in range(len(points))]
     judged = sum(_is_judged(column) for column in columns)
     answers = [
@@ -178,7 +183,10 @@ def conclude(factor: str, points: Sequence[Point], held: Mapping[str, Sequence[H
 
 
 def conclude_all(judged: Sequence[JudgedEvidence]) -> Conclusion:
-    """What several pieces of evidence come to; a setting in which alone two of them differ may flip the answer."""
+    """Return the conclusion over several pieces of evidence.
+
+    If two of them differ in one setting alone and disagree, that setting flips the answer.
+    """
     told = [item for item in judged if item.conclusion.kind is not Kind.CANNOT_TELL]
     if len(judged) == 1:
         return judged[0].conclusion
@@ -191,7 +199,7 @@ def conclude_all(judged: Sequence[JudgedEvidence]) -> Conclusion:
 
 
 def _agreed(told: Sequence[JudgedEvidence]) -> Conclusion | None:
-    """What pieces of evidence say that all say the same; None where they do not."""
+    """Return the common conclusion of pieces of evidence, or None if they disagree."""
     texts = {item.conclusion.text for item in told if item.conclusion.kind is Kind.FLIPS}
     if len(texts) == 1 and all(item.conclusion.kind is Kind.FLIPS for item in told):
         return Conclusion(Kind.FLIPS, f"{texts.pop()}, in every piece of evidence that tells")
@@ -217,7 +225,7 @@ def _disagreed(told: Sequence[JudgedEvidence]) -> Conclusion:
 
 
 def _flips_between(whole: Sequence[JudgedEvidence]) -> list[str]:
-    """One sentence for each two neighbours with different answers that differ in one thing alone."""
+    """Return a sentence for each two adjacent pieces with different answers that differ in one thing alone."""
     found = []
     for number, one in enumerate(whole):
         for other in whole[number + 1 :]:
@@ -239,7 +247,7 @@ def _unlike(one: Evidence, other: Evidence) -> list[str]:
 
 
 def _where(item: JudgedEvidence, others: Sequence[JudgedEvidence]) -> str:
-    """What tells a piece of evidence from the others."""
+    """Return what distinguishes a piece of evidence from the others."""
     unlike = {name for other in others for name in _unlike(item.evidence, other.evidence)}
     return ", ".join(f"{name} {value}" for name, value in item.evidence.sides.items() if name in unlike and value)
 

@@ -1,4 +1,4 @@
-"""The shape of a dispute file (pydantic); what must hold between its parts is checked in dispute.py."""
+"""The schema of a dispute file (pydantic); dispute.py checks what must hold between its parts."""
 
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ class Part(Table):
 
 
 class HoldsTable(Part):
-    """`holds` of a position: bounds of a value, or how it goes over the levels of a factor."""
+    """`holds` of a position: bounds of a value, or its trend over the levels of a factor."""
 
     at_least: Number | None = None
     at_most: Number | None = None
@@ -23,7 +23,7 @@ class HoldsTable(Part):
 
 
 class PositionTable(Part):
-    """`[[positions]]`: what one source says."""
+    """`[[positions]]`: the finding of one source."""
 
     name: Text
     source: Text
@@ -32,7 +32,7 @@ class PositionTable(Part):
 
 
 class EvidenceTable(Part):
-    """`[[evidence]]`: values of one study that can tell, over the levels of one factor."""
+    """`[[evidence]]`: values of one study over the levels of one factor that can decide the dispute."""
 
     study: str
     contrast: str | None = None

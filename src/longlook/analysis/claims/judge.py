@@ -13,9 +13,10 @@ NOT_TESTABLE = "not testable"
 def judge(
     claims: Sequence[Claim], estimates: Sequence[Estimate], study: Study, levels: Sequence[ArmLevel] = ()
 ) -> list[ClaimResult]:
-    """One result per claim, in their order. Of an effect the direction is judged; whether its size agrees is said too.
+    """Return one result per claim, in their order.
 
-    `levels` are those of the arms and metrics that claims about levels speak of.
+    A claim about an effect is judged by its direction; the reason adds whether the size agrees. `levels` are those of
+    the arms and metrics that claims about levels name.
     """
     return [_judge_any(claim, estimates, study, levels) for claim in claims]
 
@@ -29,7 +30,7 @@ def _judge_any(claim: Claim, estimates: Sequence[Estimate], study: Study, levels
 
 
 def _judge_level(claim: Claim, expected: Expected, study: Study, levels: Sequence[ArmLevel]) -> ClaimResult:
-    """Where our interval of the arm's median lies: within the bounds, outside of them, or across one."""
+    """Return the result for a level: our interval of the median is within the bounds, outside, or across one."""
     found = [level for level in levels if (level.arm, level.metric) == (expected.arm, expected.metric)]
     found = [level for level in found if all(level.cell.get(name) == label for name, label in claim.cell.items())]
     if len(found) != 1:
@@ -51,7 +52,7 @@ def _judge_level(claim: Claim, expected: Expected, study: Study, levels: Sequenc
 
 
 def lies_within(low: float, high: float, at_least: float | None, at_most: float | None) -> bool | None:
-    """Whether an interval lies within bounds: True, False where it lies outside, None where a bound is inside it."""
+    """Return True if an interval lies within bounds, False if it lies outside, None if a bound is inside it."""
     least = float("-inf") if at_least is None else at_least
     most = float("inf") if at_most is None else at_most
     if low >= least and high <= most:
@@ -112,7 +113,7 @@ def _judge_no_difference(_claim: Claim, estimate: Estimate, study: Study) -> tup
 
 
 def _size(claim: Claim, estimate: Estimate) -> str | None:
-    """Whether the published value lies in our interval widened by its reading error; None without either."""
+    """Return whether the published value lies in our interval widened by its reading error; None without either."""
     low, high, published = estimate.ci_low_pct, estimate.ci_high_pct, claim.effect_pct
     if published is None or low is None or high is None:
         return None

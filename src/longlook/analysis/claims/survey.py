@@ -1,4 +1,4 @@
-"""What several runs together say of everything that was published: the contents of the claims page (docs/claims.md)."""
+"""Several runs beside everything that was published: the contents of the claims page (docs/claims.md)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from longlook.core import codec
 from longlook.core.model import Claim, Study
 
 SCHEMA_VERSION = 1
-"""Of the page's claims.json."""
+"""The version of the page's claims.json."""
 
 NOT_RUN = "not run"
 RESULTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, NOT_RUN)
@@ -20,7 +20,7 @@ RESULTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, NOT_RUN)
 
 @dataclass(frozen=True)
 class SurveyedRun:
-    """A run folder that was given. `report` is its page as seen from ours; None where it is absent."""
+    """A run folder that was given. `report` is the path of its page as seen from ours, or None if it has none."""
 
     study: str
     path: str
@@ -35,7 +35,7 @@ class SurveyedRun:
 
 @dataclass(frozen=True)
 class Ours:
-    """What we found: a contrast's effect, or the level of an arm, with its interval, over n rounds."""
+    """Our value: a contrast's effect, or the level of an arm, with its interval, over n rounds."""
 
     kind: str  # effect | level
     value: float | None
@@ -47,7 +47,7 @@ class Ours:
 
 @dataclass(frozen=True)
 class SurveyedClaim:
-    """A claim in words, what we found, and what follows. `link` leads to the cell in the run's report."""
+    """A claim in words, our value, and the result. `link` leads to the cell in the run's report."""
 
     study: str
     statement: str
@@ -61,7 +61,7 @@ class SurveyedClaim:
 
 @dataclass(frozen=True)
 class SurveyedStudy:
-    """A study with its claims; without a run all of them are not run. `command` runs it."""
+    """A study with its claims; without a run none of them has a value. `command` runs it."""
 
     study: Study
     run: SurveyedRun | None
@@ -70,13 +70,13 @@ class SurveyedStudy:
 
     @property
     def counts(self) -> Counter[str]:
-        """Claims by result."""
+        """The number of claims by result."""
         return Counter(item.result for item in self.claims)
 
 
 @dataclass(frozen=True)
 class SurveyedDispute:
-    """A dispute, what each piece of evidence says, and what follows. `commands` would run what is missing."""
+    """A dispute, each piece of evidence judged, and the conclusion. `commands` run what is missing."""
 
     dispute: Dispute
     evidence: tuple[JudgedEvidence, ...]
@@ -86,7 +86,7 @@ class SurveyedDispute:
 
 @dataclass(frozen=True)
 class Survey:
-    """Everything of the page. Studies that were run come first, in the order given; then those that were not."""
+    """All contents of the page. Studies that were run come first, in the order given; then those that were not."""
 
     runs: tuple[SurveyedRun, ...]
     studies: tuple[SurveyedStudy, ...]
@@ -99,28 +99,28 @@ class Survey:
 
     @property
     def covered(self) -> list[SurveyedStudy]:
-        """Studies that were run."""
+        """The studies that were run."""
         return [item for item in self.studies if item.run is not None]
 
     @property
     def not_run(self) -> list[SurveyedStudy]:
-        """Studies that no run covers."""
+        """The studies that no run covers."""
         return [item for item in self.studies if item.run is None]
 
 
 def command_for(study_id: str) -> str:
-    """The command that runs a study of this installation."""
+    """Return the command that runs a study of this installation."""
     return f"longlook run {study_id}"
 
 
 def result_counts(claims: Iterable[SurveyedClaim]) -> dict[str, int]:
-    """Claims by result, every result named."""
+    """Return the number of claims by result, for every result."""
     counts = Counter(item.result for item in claims)
     return {result: counts[result] for result in RESULTS}
 
 
 def changes(ran: Study, installed: Study) -> tuple[str, ...]:
-    """Settings in which a run departs from the study as it is installed: `network.rtt = 112ms instead of 36ms`."""
+    """Return the settings in which a run departs from the installed study: `network.rtt = 112ms instead of 36ms`."""
     arms = {arm.name: arm.settings for arm in installed.arms}
     found = _changed("", ran.settings, installed.settings)
     for arm in ran.arms:
@@ -139,7 +139,7 @@ def _changed(prefix: str, ran: Mapping[str, Any], installed: Mapping[str, Any]) 
 
 
 def survey_data(survey: Survey) -> dict[str, Any]:
-    """The content of claims.json."""
+    """Return the content of claims.json."""
     return {
         "schema_version": SCHEMA_VERSION,
         "summary": {
@@ -178,5 +178,7 @@ def _dispute_data(item: SurveyedDispute) -> dict[str, Any]:
 
 
 def newest(runs: Sequence[SurveyedRun]) -> SurveyedRun:
-    """Of runs of one study the one that counts; of two as old as each other the one given later."""
+    """Return the runs that count, one per study: the one that ended last, or the one given later if both ended at
+    once.
+    """
     return max(reversed(runs), key=lambda run: run.made_unix_s)

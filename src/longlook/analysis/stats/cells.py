@@ -1,4 +1,4 @@
-"""What a contrast compares in one cell: values by round, and what became of every attempt."""
+"""The data of a contrast in one cell: values by round, and the outcome of every attempt."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ NEEDED = ("cell", "arm", "round", "attempt", "metric", "value", "outcome")
 
 @dataclass(frozen=True)
 class ArmData:
-    """One arm of a cell. `values`: round → value of its last attempt, where that went well and was measured."""
+    """One arm of a cell. `values` maps a round to the value of its last attempt, if that went well and was measured."""
 
     name: str
     values: Mapping[int, float]
@@ -27,7 +27,7 @@ class ArmData:
 
     @property
     def array(self) -> Floats:
-        """All values in order of rounds, (N,)."""
+        """All values in order of rounds, shape (rounds,)."""
         return np.array([self.values[number] for number in sorted(self.values)], np.float64)
 
 
@@ -43,14 +43,14 @@ class CellData:
 
     @property
     def pairs(self) -> tuple[Floats, Floats]:
-        """Values of the rounds that have both, in order: (N,), (N,)."""
+        """The values of the rounds that both arms have, in order: shape (pairs,) each."""
         rounds = sorted(self.baseline.values.keys() & self.contender.values.keys())
         baseline = np.array([self.baseline.values[number] for number in rounds], np.float64)
         return baseline, np.array([self.contender.values[number] for number in rounds], np.float64)
 
 
 def cells_of(samples: pd.DataFrame, study: Study, contrast: Contrast) -> Iterator[CellData]:
-    """Every cell in which an arm of the contrast was tried, in the order of the study's levels."""
+    """Return every cell in which an arm of the contrast was tried, in the order of the study's levels."""
     factors = [factor.name for factor in study.factors]
     needed = [*NEEDED, *(FACTOR_PREFIX + name for name in factors)]
     if missing := [name for name in needed if name not in samples.columns]:

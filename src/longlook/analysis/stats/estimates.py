@@ -28,11 +28,11 @@ class _Tested:
 
 
 def estimate(samples: pd.DataFrame, study: Study) -> list[Estimate]:
-    """Every contrast of the study in every cell that was tried, contrasts first, cells in the order of their levels.
+    """Return an estimate for every contrast of the study in every cell that was tried, by contrast, then by level.
 
-    `samples` has the columns of `samples_table`; the order of its rows does not matter. Never raises for degenerate
-    values: each estimate then says so in `reason`. p values are adjusted over all cells of a contrast that have one, or
-    of all contrasts of its family.
+    `samples` has the columns of `samples_table`; the order of its rows does not matter. Degenerate values never raise
+    an error: the estimate's `reason` describes them. p values are adjusted over all cells of a contrast that have one,
+    or over all contrasts of its family.
     """
     tested = [item for contrast in study.contrasts for item in _test_contrast(samples, study, contrast)]
     families: dict[tuple[str, str], list[tuple[int, float]]] = {}

@@ -16,7 +16,9 @@ _NAMES = ["cell" if item.name == "cell_id" else item.name for item in fields(Est
 
 
 def estimates_table(estimates: Sequence[Estimate]) -> pd.DataFrame:
-    """One row per estimate: its fields, `cell` being the cell's id, `outcomes` as JSON, and `factor.<name>` columns."""
+    """Return one row per estimate: its fields, the cell's id as `cell`, `outcomes` as JSON, and `factor.<name>`
+    columns.
+    """
     factors = list(dict.fromkeys(FACTOR_PREFIX + name for item in estimates for name in item.cell))
     table = pd.DataFrame([_row(item) for item in estimates], columns=[*_NAMES, *factors])
     kinds = {name: "str" if name in _TEXTS else "int64" if name in _COUNTS else "float64" for name in _NAMES}
@@ -24,7 +26,7 @@ def estimates_table(estimates: Sequence[Estimate]) -> pd.DataFrame:
 
 
 def estimates_from_table(table: pd.DataFrame) -> list[Estimate]:
-    """The estimates that `estimates_table` wrote."""
+    """Return the estimates that `estimates_table` wrote."""
     return [_estimate({str(key): value for key, value in row.items()}) for row in table.to_dict("records")]
 
 

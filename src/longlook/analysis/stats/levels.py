@@ -1,4 +1,4 @@
-"""Samples → where each arm stands in each cell, by itself."""
+"""Samples → the level of each arm in each cell, by itself."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,10 @@ from longlook.core.model import ArmLevel, Contrast, Study
 
 
 def arm_levels(samples: pd.DataFrame, study: Study, metrics: Sequence[str] | None = None) -> list[ArmLevel]:
-    """Median over rounds and its interval, of every arm in every cell in which it was tried.
+    """Return the median over rounds and its interval for every arm in every cell in which it was tried.
 
-    Of these metrics; without any of those that contrasts and claims about levels speak of.
-
-    Like `estimate` it takes the columns of `samples_table`, and a round counts with its last attempt.
+    `metrics` defaults to those that contrasts and claims about levels name. As for `estimate`, `samples` has the
+    columns of `samples_table`, and a round counts with its last attempt.
     """
     return [
         _level(arm.name, metric, study, data.cell, data.cell_id, data.baseline.array)
@@ -41,11 +40,11 @@ def _level(arm: str, metric: str, study: Study, cell: Mapping[str, str], cell_id
 
 
 def median_interval(values: Floats, confidence: float) -> tuple[float | None, float | None, float | None]:
-    """The median, and an interval for the median of what the values were drawn from; no interval of too few values.
+    """Return the median, and an interval for the median of the distribution; the interval is None for too few values.
 
     The interval goes from one order statistic to another, by the binomial distribution (Conover 1999, 3.2; scipy's
-    quantile_test). It assumes no shape, and holds the median at least as often as `confidence` says: with 10 values
-    and 95 % it is from the second to the ninth; fewer than 6 values give none.
+    quantile_test). It assumes no shape, and holds the median at least with probability `confidence`: with 10 values and
+    95 % it goes from the second to the ninth. Fewer than 6 values give none.
     """
     if len(values) == 0:
         return None, None, None

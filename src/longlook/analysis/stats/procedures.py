@@ -1,4 +1,4 @@
-"""The statistical procedures on plain arrays: scipy's and statsmodels' own, guarded where data are degenerate."""
+"""The statistical procedures on plain arrays: those of scipy and statsmodels, guarded against degenerate data."""
 
 import math
 from dataclasses import dataclass
@@ -14,15 +14,17 @@ from longlook.core.model import Better
 Floats = npt.NDArray[np.float64]
 
 ROUNDING = 1e-12
-"""Relative spread below which values count as equal: well above rounding in double precision, far below any clock."""
+"""The relative spread below which values count as equal: well above rounding in double precision, far below any
+clock.
+"""
 
 
 @dataclass(frozen=True)
 class Paired:
-    """Analysis of one advantage per round (`advantages`): > 0 means that the contender is better.
+    """The analysis of one advantage per round (`advantages`); above 0 the contender is better.
 
-    `low`, `high` and both p values are None for a single round. Where the advantages are `constant` there is no
-    sampling error to estimate: the interval is a point and each p is 0 or 1.
+    `low`, `high` and both p values are None for a single round. If the advantages are `constant`, there is no sampling
+    error to estimate: the interval is a point and each p is 0 or 1.
     """
 
     mean: float
@@ -34,11 +36,11 @@ class Paired:
 
 
 def advantages(baseline: Floats, contender: Floats, better: Better) -> tuple[Floats, bool]:
-    """The contender's advantage in each round, and whether it is a log ratio.
+    """Return the contender's advantage in each round, shape (rounds,), and whether it is a log ratio.
 
-    ln(contender/baseline), its sign turned where lower is better. Where a value is not positive, logarithms do not
-    exist: then the difference divided by the mean magnitude of both arms. Both change only their sign when the arms
-    are swapped, and not at all when both are multiplied by one constant. (N,) → (N,).
+    It is ln(contender/baseline), with its sign turned if lower is better. If a value is not positive, logarithms do not
+    exist; then it is the difference divided by the mean magnitude of both arms. Swapping the arms changes only the
+    sign, and multiplying both by one constant changes nothing.
     """
     sign = 1.0 if better is Better.HIGHER else -1.0
     if np.all(baseline > 0) and np.all(contender > 0):
@@ -52,14 +54,17 @@ def advantages(baseline: Floats, contender: Floats, better: Better) -> tuple[Flo
 
 
 def margin(margin_pct: float, is_log: bool) -> float:
-    """The equivalence margin on the scale of `advantages`: a ratio between 1/(1+m) and 1+m, so that arms can swap."""
+    """Return the equivalence margin on the scale of `advantages`: a ratio between 1/(1+m) and 1+m, so that arms can
+    swap.
+    """
     return math.log1p(margin_pct / 100) if is_log else margin_pct / 100
 
 
 def paired(advantage: Floats, margin: float, confidence: float) -> Paired:
-    """One-sample t-test and interval of the mean advantage, and two one-sided t-tests against ±margin.
+    """Return a one-sample t-test and interval of the mean advantage, and two one-sided t-tests against ±margin.
 
-    Student (1908); TOST: Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987). `advantage`: (N,), N >= 1.
+    Student (1908); TOST: Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987). `advantage` has shape (rounds,) and at
+    least one round.
     """
     mean = float(np.mean(advantage))
     if len(advantage) < 2:
@@ -76,9 +81,9 @@ def paired(advantage: Floats, margin: float, confidence: float) -> Paired:
 
 
 def welch(baseline: Floats, contender: Floats) -> float | None:
-    """p of Welch's t-test (Biometrika 34, 1947) on the values themselves; None with fewer than two on a side.
+    """Return p of Welch's t-test (Biometrika 34, 1947) on the values themselves; None with fewer than two on a side.
 
-    Without variance on either side: 1 where the sides agree, else 0.
+    Without variance on either side p is 1 if the sides agree, else 0.
     """
     if min(len(baseline), len(contender)) < 2:
         return None
@@ -94,7 +99,9 @@ def welch(baseline: Floats, contender: Floats) -> float | None:
 
 
 def mann_whitney(baseline: Floats, contender: Floats) -> float | None:
-    """Two-sided p of the Mann-Whitney U test (Ann. Math. Stat. 18, 1947); None with fewer than two on a side."""
+    """Return the two-sided p of the Mann-Whitney U test (Ann. Math. Stat. 18, 1947); None with fewer than two on a
+    side.
+    """
     if min(len(baseline), len(contender)) < 2:
         return None
     if len(np.unique(np.concatenate([baseline, contender]))) == 1:
@@ -103,14 +110,14 @@ def mann_whitney(baseline: Floats, contender: Floats) -> float | None:
 
 
 def adjust(p: list[float], correction: str) -> list[float]:
-    """p values adjusted for testing them all: `holm`, `fdr_bh` (Benjamini and Hochberg) or `none`."""
+    """Return p values adjusted for testing them all: by `holm`, `fdr_bh` (Benjamini and Hochberg) or `none`."""
     if correction == "none" or not p:
         return list(p)
     return [float(value) for value in multipletests(p, method=correction)[1]]
 
 
 def effect_pct(advantage: float | None, better: Better, is_log: bool) -> float | None:
-    """An advantage in %, by the definition at `model.Estimate`; None where it is beyond what a number holds."""
+    """Return an advantage in %, as defined at `model.Estimate`; None if it is too large for a float."""
     if advantage is None:
         return None
     try:

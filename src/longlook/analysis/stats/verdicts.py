@@ -1,4 +1,4 @@
-"""From numbers to one of four words, and the sentence beside it."""
+"""Turn the numbers of an estimate into a verdict and the sentences beside it."""
 
 from collections.abc import Iterator
 
@@ -7,13 +7,15 @@ from longlook.analysis.stats.procedures import Paired
 from longlook.core.model import Analysis, Verdict
 
 SURVIVOR_SHARE = 0.2
-"""An arm that failed in more than this share of its rounds is judged by its survivors: a caveat says so."""
+"""An arm that failed in more than this share of its rounds gets a caveat, as only its surviving rounds are compared."""
 
 
 def decide(
     n_pairs: int, paired: Paired | None, p_adjusted: float | None, analysis: Analysis
 ) -> tuple[Verdict, str | None]:
-    """The verdict, and why where it is inconclusive or there is no variance. The order of the tests is the rule."""
+    """Return the verdict, and the reason if it is inconclusive or there is no variance. The order of the tests is
+    the rule.
+    """
     needed = max(2, analysis.min_rounds)
     if n_pairs < needed or paired is None or paired.p_equivalence is None or p_adjusted is None:
         rounds = "round" if n_pairs == 1 else "rounds"
@@ -40,7 +42,7 @@ def _without_variance(n_pairs: int, paired: Paired) -> tuple[Verdict, str]:
 
 
 def caveats(data: CellData, is_log: bool) -> Iterator[str]:
-    """What a reader must know about the data beside the verdict."""
+    """Return what a reader must know about the data beside the verdict."""
     for arm in (data.baseline, data.contender):
         yield from _arm_caveats(arm)
     if not is_log:

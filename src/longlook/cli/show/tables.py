@@ -6,8 +6,9 @@ from rich.table import Table
 from rich.text import Text
 
 from longlook.core.model import Estimate, Study, Verdict
-from longlook.report import repeats, text
+from longlook.report import text
 from longlook.report.layout import ordered
+from longlook.report.provenance import repeats
 from longlook.run.verification import Verification
 
 _STYLES = {

@@ -1,7 +1,8 @@
-"""Proof of a machine against its traces, from nothing but the two: no code and no data of the inference is used.
+"""Prove a machine against its traces, from nothing but the two: no code and no data of the inference is used.
 
-It is shown that the machine accepts every trace; that the invariants it names are all that hold in the traces, found by
-their definitions, and no more; that no path of it breaks one; and that its counts and times are those of the traces.
+The proof shows that the machine accepts every trace; that its invariants are exactly those that hold in the traces,
+found by their definitions; that no path of the machine breaks one; and that its counts and times are those of the
+traces.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,9 @@ _TOLERANCE = 1e-9
 
 
 def flaws(machine: Machine, table: pa.Table) -> list[str]:
-    """What is wrong with the machine of the traces in a table (`traces.SCHEMA`), in words; nothing if all is right."""
+    """Return the errors of a machine, given its traces as a table (`traces.SCHEMA`), in words; empty if there are
+    none.
+    """
     log = _read(table)
     return [
         *_rejected(machine, log),
@@ -31,7 +34,9 @@ def flaws(machine: Machine, table: pa.Table) -> list[str]:
 
 @dataclass(frozen=True)
 class _Log:
-    """Events trace by trace: per event its trace and kind by number, and how long it lasted; names of both."""
+    """Events trace by trace: trace and kind of each event by number, its duration, and the names of traces and
+    kinds.
+    """
 
     trace: Whole
     kind: Whole
@@ -59,7 +64,7 @@ def _read(table: pa.Table) -> _Log:
 
 
 def _rejected(machine: Machine, log: _Log) -> Iterator[str]:
-    """Traces that are no path from START to END; where a step may lead to several states, all are followed."""
+    """Return traces that are not a path from START to END; if a step may lead to several states, all are followed."""
     next_of = _successors(machine)
     numbers = {name: number for number, name in enumerate(log.kinds)}
     kind_of = [-1 if state.name is None else numbers.get(state.name, -1) for state in machine.states]
@@ -94,7 +99,9 @@ def _wrongly_mined(machine: Machine, log: _Log) -> Iterator[str]:
 
 
 def _mine(log: _Log) -> Iterator[Invariant]:
-    """By definition: of all events of a kind, how many have an event of another behind or before them."""
+    """Return the invariants by definition: for each kind, how many events have an event of another kind before or
+    after.
+    """
     many, places = len(log.kinds), np.arange(len(log.kind))
     events = np.bincount(log.kind, minlength=many)
     traces = len(np.unique(log.trace))
@@ -119,7 +126,7 @@ def _mine(log: _Log) -> Iterator[Invariant]:
 
 
 def _broken(machine: Machine) -> Iterator[str]:
-    """Invariants that some path of the machine breaks, by what can be reached without passing what."""
+    """Return invariants that some path of the machine breaks, from the states that can be reached without others."""
     next_of = _successors(machine)
     named: dict[str | None, set[int]] = {None: {START}}
     for state in machine.states[END + 1 :]:
@@ -140,7 +147,7 @@ def _broken(machine: Machine) -> Iterator[str]:
 
 
 def _reached(next_of: Sequence[Iterable[int]], begin: Iterable[int], without: set[int]) -> set[int]:
-    """States one step or more behind some, on paths that enter none of `without`."""
+    """Return the states that are one step or more after some states, on paths that enter none of `without`."""
     found: set[int] = set()
     open_states = list(begin)
     while open_states:
@@ -152,7 +159,7 @@ def _reached(next_of: Sequence[Iterable[int]], begin: Iterable[int], without: se
 
 
 def _miscounted(machine: Machine, log: _Log) -> Iterator[str]:
-    """Counts and times that are not those of the traces, or do not add up."""
+    """Return counts and times that differ from those of the traces, or do not add up."""
     many, stays, steps = len(machine.states), machine.stays, machine.steps
     for column, below in (
         (stays.state, many), (stays.trace, len(machine.traces)),
@@ -203,7 +210,7 @@ def _miscounted(machine: Machine, log: _Log) -> Iterator[str]:
 
 
 def _sums(places: Whole, amounts: Whole, length: int) -> Whole:
-    """Whole sums of amounts by place; exact, as floats of `bincount` would not be."""
+    """Return sums of integers by position; exact, unlike the floats of `bincount`."""
     sums = np.zeros(length, dtype=np.int64)
     np.add.at(sums, places, amounts)
     return sums

@@ -1,4 +1,4 @@
-"""Two machines compared: what only one of them has, and what differs by more than chance."""
+"""Compare two machines: what only one of them has, and what differs by more than chance."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -15,11 +15,11 @@ from longlook.explain.infer.significance import FEWEST_TRACES, Deals, Numbers, f
 
 SCHEMA_VERSION = 1
 LEVEL = 0.01
-"""Of significance, after Holm's correction."""
+"""The level of significance, after Holm's correction."""
 
 
 class Standing(StrEnum):
-    """How a state or a transition stands in two machines."""
+    """The relation of a state or a transition to two machines."""
 
     ONLY_A = "only_a"
     ONLY_B = "only_b"
@@ -29,7 +29,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Test:
-    """A p-value, the same after correction over its family, and what was tested how; None where nothing could be."""
+    """A p value, the same after correction over its family, and the kind of test; None if nothing could be tested."""
 
     p: float | None = None
     p_adjusted: float | None = None
@@ -38,7 +38,9 @@ class Test:
 
 @dataclass(frozen=True)
 class StatePair:
-    """A state of A, of B or of both: ids there; shares are means over traces of the share of each trace's time."""
+    """A state of A, of B or of both with its ids there; shares are means over traces of the share of each trace's
+    time.
+    """
 
     id: int
     role: str
@@ -80,7 +82,7 @@ class Difference:
     transitions: tuple[TransitionPair, ...]
 
     def to_json(self) -> str:
-        """As a document (docs/infer.md)."""
+        """Return the difference as a JSON document (docs/infer.md)."""
         document: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **asdict(self)}
         return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
@@ -89,7 +91,7 @@ def diff(a: Machine, b: Machine, title_a: str = "A", title_b: str = "B", level: 
     """Compare two machines.
 
     Shares of time, and the probability of each transition out of a state that both have, are tested by permutation of
-    whole traces, or for fewer than FEWEST_TRACES on a side by Fisher's exact test of the counts (transitions only).
+    whole traces. With fewer than FEWEST_TRACES on a side, transitions are tested by Fisher's exact test of the counts.
     Holm's correction covers all shares as one family, and all transitions as another.
     """
     pairs = matched(a, b)
@@ -122,7 +124,7 @@ class _Side:
             self.leaving[source] += count
 
     def per_trace(self, wanted: list[tuple[int, int]]) -> tuple[Numbers, Numbers]:
-        """How often each trace took each transition, and how often it left that transition's source."""
+        """Return how often each trace took each transition, and how often it left that transition's source."""
         steps = self.machine.steps
         column = {ends: number for number, ends in enumerate(wanted)}
         taken = np.zeros((len(self.machine.traces), len(wanted)))

@@ -10,12 +10,12 @@ from longlook.explain.infer.traces import Traces, as_table
 
 
 class MachineInference:
-    """Infers the smallest state machine that keeps every temporal invariant of a set of traces.
+    """Infer the smallest state machine that keeps every temporal invariant of a set of traces.
 
-    `relations` are those whose invariants are mined and kept: all three by default; of none, each name is one state.
+    `relations` are those whose invariants are mined and kept: all three by default; with none, each name is one state.
     `check` proves each machine by code that shares nothing with the program that inferred it
-    (`longlook.explain.infer.check`); LonglookError where the proof fails. After `fit`, `machine_` is the machine and
-    `invariants_` are those that were mined, all of which it keeps.
+    (`longlook.explain.infer.check`), and raises LonglookError if the proof fails. After `fit`, `machine_` is the
+    machine and `invariants_` are those that were mined, all of which it keeps.
     """
 
     machine_: Machine
@@ -26,7 +26,7 @@ class MachineInference:
         self.check = check
 
     def fit(self, traces: Traces) -> Self:
-        """Infer from traces: sequences of (name, time in ns), or a table; InputError where they are none."""
+        """Infer from traces: sequences of (name, time in ns), or a table. Raise InputError for anything else."""
         table = as_table(traces)
         machine = program.infer(table, [Relation(name) for name in self.relations])
         if self.check and (flaws := check.flaws(machine, table)):

@@ -16,7 +16,7 @@ _HINT = "write lines of trace,time_ns,event; an empty event is the end of its tr
 
 
 def is_log(path: Path) -> bool:
-    """Whether the file's first line is that of such a log."""
+    """Return whether the file's first line is that of such a log."""
     with path.open("rb") as file:
         first = file.readline(65_536)
     if path.suffix == ".csv":
@@ -29,7 +29,7 @@ def is_log(path: Path) -> bool:
 
 
 def read_log(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
-    """The traces (`infer.traces.SCHEMA`), each in order of time, and what was wrong with single lines."""
+    """Return the traces (`infer.traces.SCHEMA`), each in order of time, and the problems of single lines."""
     skipped: list[int] = []
     try:
         if path.suffix == ".csv":
@@ -74,7 +74,9 @@ def _read_csv(path: Path, skipped: list[int]) -> pa.Table:
 
 
 def _ordered(table: pa.Table) -> tuple[pa.Table, int | None]:
-    """The rows of each trace in order of time, equals as they stood; and the first row that was not, if any."""
+    """Return the rows of each trace in order of time, equal times as they stood, and the first row out of order, if
+    any.
+    """
     trace = table["trace"].combine_chunks().indices.to_numpy()
     time_ns = table["time_ns"].to_numpy()
     by_trace = np.argsort(trace, kind="stable")

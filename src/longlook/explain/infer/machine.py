@@ -13,13 +13,13 @@ from longlook.core.errors import InputError
 
 SCHEMA_VERSION = 1
 START, END = 0, 1
-"""Ids of the states in which every trace begins and ends; they stand for no event."""
+"""The ids of the states in which every trace begins and ends; they stand for no event."""
 
 Whole: TypeAlias = npt.NDArray[np.int64]
 
 
 class Relation(StrEnum):
-    """How two kinds of events stand to each other in every trace."""
+    """The relation of two kinds of events in every trace."""
 
     ALWAYS_FOLLOWED_BY = "always_followed_by"
     NEVER_FOLLOWED_BY = "never_followed_by"
@@ -28,7 +28,7 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Invariant:
-    """`a` relation `b`; `a` is None for the beginning of a trace: what always follows that occurs in every trace."""
+    """`a` relation `b`; `a` is None for the beginning of a trace: whatever always follows it occurs in every trace."""
 
     relation: Relation
     a: str | None
@@ -40,7 +40,9 @@ class Invariant:
 
 @dataclass(frozen=True)
 class State:
-    """A state: `name` of its events (None for START and END), how often entered, and how long held over all traces."""
+    """A state: `name` of its events (None for START and END), the number of its visits, and its time over all
+    traces.
+    """
 
     id: int
     role: str
@@ -51,7 +53,7 @@ class State:
 
 @dataclass(frozen=True)
 class Transition:
-    """A step that some trace took, between ids of states; probability is its share of all that leave `source`."""
+    """A step that some trace took, between ids of states; probability is its share of all steps out of `source`."""
 
     source: int
     target: int
@@ -61,7 +63,7 @@ class Transition:
 
 @dataclass(frozen=True, eq=False)
 class Stays:
-    """What each trace spent in each state: columns of equal length, traces by number, states by id."""
+    """The time of each trace in each state: columns of equal length, traces by number, states by id."""
 
     trace: Whole
     state: Whole
@@ -80,7 +82,7 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """A machine and all that it was inferred from but the order of events."""
+    """A machine with the data that it was inferred from, except for the order of events."""
 
     events: int
     traces: tuple[str, ...]
@@ -90,21 +92,21 @@ class Machine:
     stays: Stays
     steps: Steps
     relations: tuple[Relation, ...]
-    """Those whose invariants were mined."""
+    """The relations whose invariants were mined."""
     smallest: bool
-    """Whether it is proven that no other merging of what was split has fewer states (docs/infer.md)."""
+    """Whether it is proven that no other merging of the split states has fewer states (docs/infer.md)."""
 
     @property
     def time_ns(self) -> int:
-        """Over all states and traces."""
+        """The time over all states and traces."""
         return sum(state.time_ns for state in self.states)
 
     def share(self, state: State) -> float:
-        """Of all time, what was spent in a state; 0 where traces have no length."""
+        """Return the share of all time that was spent in a state; 0 if traces have no length."""
         return state.time_ns / self.time_ns if self.time_ns else 0.0
 
     def to_document(self) -> dict[str, Any]:
-        """As JSON data (docs/infer.md)."""
+        """Return the machine as JSON data (docs/infer.md)."""
         return {
             "schema_version": SCHEMA_VERSION,
             "events": self.events,
@@ -123,7 +125,7 @@ class Machine:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "Machine":
-        """From JSON data; InputError where it is no machine of this version."""
+        """Return the machine of JSON data. Raise InputError if it is not a machine of this version."""
         if document.get("schema_version") != SCHEMA_VERSION:
             raise InputError(
                 f"a machine of schema version {document.get('schema_version')}; this Longlook reads {SCHEMA_VERSION}",
@@ -152,12 +154,12 @@ class Machine:
         return machine
 
     def to_json(self) -> str:
-        """The document as text, the same for the same machine."""
+        """Return the document as text, the same for the same machine."""
         return json.dumps(self.to_document(), ensure_ascii=False, separators=(",", ":")) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Machine":
-        """From the document as text; InputError where it is none."""
+        """Return the machine of a document as text. Raise InputError if it is not one."""
         try:
             document = json.loads(text)
         except (ValueError, RecursionError) as error:

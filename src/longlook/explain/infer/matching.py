@@ -1,4 +1,4 @@
-"""Which states of two machines are the same: those of one name, and where several carry it, those of like context."""
+"""Match the states of two machines: those of one name, and if several carry it, those of similar context."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,14 +8,14 @@ from scipy.optimize import linear_sum_assignment
 from longlook.explain.infer.machine import END, START, Machine, State
 
 Context = frozenset[tuple[str, str]]
-"""What the machine says of a state: (`follows` or `precedes`, and `always` or `sometimes`, joined; name)."""
+"""The context of a state: (`follows` or `precedes`, joined with `always` or `sometimes`; name)."""
 
 
 def matched(a: Machine, b: Machine) -> list[tuple[State | None, State | None]]:
-    """Pairs of states, the beginning and the end first; a state that has no counterpart stands with None.
+    """Return pairs of states, the beginning and the end first; a state without a counterpart is paired with None.
 
-    Of the states of one name, those are paired whose contexts agree most in sum: which names come before and behind
-    the state on all of its paths, on some, or on none. Equals are told apart by their shares of all visits.
+    Among the states of one name, those are paired whose contexts agree most in sum: the names that come before and
+    after the state on all of its paths, on some, or on none. Equal contexts are paired by their shares of all visits.
     """
     pairs: list[tuple[State | None, State | None]] = [(a.states[end], b.states[end]) for end in (START, END)]
     contexts = [(machine, contexts_of(machine)) for machine in (a, b)]
@@ -34,7 +34,7 @@ def matched(a: Machine, b: Machine) -> list[tuple[State | None, State | None]]:
 def _likeness(
     ours: tuple[Machine, Mapping[int, Context]], one: State, theirs: tuple[Machine, Mapping[int, Context]], other: State
 ) -> float:
-    """From 0 to 1 by contexts; visits only decide between equals."""
+    """Return the likeness from 0 to 1 by contexts; visits only decide between equals."""
     mine, its = ours[1][one.id], theirs[1][other.id]
     shares = [state.visits / max(1, machine.events) for machine, state in ((ours[0], one), (theirs[0], other))]
     agreeing = len(mine & its) / len(mine | its) if mine | its else 1.0
@@ -42,7 +42,7 @@ def _likeness(
 
 
 def contexts_of(machine: Machine) -> dict[int, Context]:
-    """Per state, which names can and which must come before it and behind it."""
+    """Return, for each state, the names that can and the names that must come before it and after it."""
     behind = _around(machine, [(t.source, t.target) for t in machine.transitions], START, "follows")
     before = _around(machine, [(t.target, t.source) for t in machine.transitions], END, "precedes")
     return {state.id: behind[state.id] | before[state.id] for state in machine.states}

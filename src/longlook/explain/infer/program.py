@@ -1,4 +1,4 @@
-"""Runs `longlook-trace infer`: the one module here with an effect."""
+"""Run `longlook-trace infer`: the one module of this package with an effect."""
 
 import json
 import subprocess
@@ -12,9 +12,9 @@ from longlook.explain.infer.machine import Machine, Relation
 
 
 def infer(table: pa.Table, relations: Sequence[Relation]) -> Machine:
-    """The machine of the traces in a table (`traces.SCHEMA`) that keeps the invariants of some relations.
+    """Return the machine of the traces in a table (`traces.SCHEMA`) that keeps the invariants of some relations.
 
-    InputError where they are no traces.
+    Raise InputError if the table does not hold traces.
     """
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:

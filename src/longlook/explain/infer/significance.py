@@ -1,4 +1,4 @@
-"""Whether what traces do differs between two sets of them: tests in which the trace is the unit, not the step."""
+"""Test whether two sets of traces differ: the unit of the tests is the trace, not the step."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -11,19 +11,21 @@ from scipy.stats import fisher_exact
 Numbers = npt.NDArray[np.float64]
 
 FEWEST_TRACES = 4
-"""Of each set, for a test over traces to be able to say anything at the usual levels."""
+"""The smallest number of traces in each set with which a test over traces can be significant at the usual levels."""
 
 _MOST_EXACT = 20_000
-"""Up to so many ways to deal the traces into two sets, all are tried; else as many at random."""
+"""The number of ways to deal the traces into two sets up to which all are tried; beyond, as many are drawn at
+random.
+"""
 _CELLS_AT_ONCE = 4_000_000
 _SEED = 2017
 
 
 class Deals:
-    """Ways to deal traces into two sets of the sizes that they have; the first `many_a` traces are those of A.
+    """The ways to deal traces into two sets of their actual sizes; the first `many_a` traces are those of A.
 
-    Permutation tests (Fisher, The Design of Experiments, 1935): were the sets alike, every deal would be as likely as
-    the real one. Random deals come from a fixed seed, so a result repeats; of them the real one counts as one more.
+    Permutation tests (Fisher, The Design of Experiments, 1935): if the sets were alike, every deal would be as likely
+    as the real one. Random deals come from a fixed seed, so a result repeats; the real deal counts as one more of them.
     """
 
     def __init__(self, many_a: int, many_b: int) -> None:
@@ -31,10 +33,11 @@ class Deals:
         self.exact = comb(self._size, many_a) <= _MOST_EXACT
 
     def p_values(self, parts: Numbers, wholes: Numbers) -> Numbers:
-        """Per column: how often a deal sets the two ratios of sums, parts of wholes, as far apart as they are.
+        """Return, per column, the share of deals that set the two ratios of sums (parts of wholes) as far apart as they
+        are.
 
-        A row per trace, those of A first. Two-sided. A deal that leaves a set without any whole tells nothing, and
-        counts against a difference; where the real one does, p is 1.
+        There is a row per trace, those of A first; the test is two-sided. A deal that leaves a set without any whole
+        counts against a difference; if the real one does, p is 1.
         """
         real = np.arange(self._size) < self._many_a
         observed = _distance(real[np.newaxis], parts, wholes)[0]
@@ -46,7 +49,7 @@ class Deals:
         return np.where(np.isfinite(observed), p, 1.0)
 
     def _dealt(self) -> Iterator[npt.NDArray[np.bool_]]:
-        """Deals in portions: a row each, true for the traces in A."""
+        """Yield deals in portions: a row each, true for the traces in A."""
         if self.exact:
             chosen = np.array(list(combinations(range(self._size), self._many_a)))
             dealt = np.zeros((len(chosen), self._size), dtype=bool)
@@ -62,7 +65,7 @@ class Deals:
 
 
 def _distance(dealt: npt.NDArray[np.bool_], parts: Numbers, wholes: Numbers) -> Numbers:
-    """Per deal and column, how far apart the ratios are; infinite where a set has no whole."""
+    """Return the distance of the ratios per deal and column; infinite if a set has no whole."""
     chosen = dealt.astype(np.float64)
     part_a, whole_a = chosen @ parts, chosen @ wholes
     part_b, whole_b = parts.sum(axis=0) - part_a, wholes.sum(axis=0) - whole_a
@@ -72,5 +75,8 @@ def _distance(dealt: npt.NDArray[np.bool_], parts: Numbers, wholes: Numbers) -> 
 
 
 def fisher_p(taken_a: int, left_a: int, taken_b: int, left_b: int) -> float:
-    """Fisher's exact test of counts, two-sided: it takes every step for independent, which those of a trace are not."""
+    """Return the p value of Fisher's exact test of counts, two-sided.
+
+    It takes steps for independent, which the steps of one trace are not.
+    """
     return float(fisher_exact(np.array([[taken_a, left_a - taken_a], [taken_b, left_b - taken_b]])).pvalue)

@@ -1,4 +1,4 @@
-"""What people name as traces → sets of traces, one machine each (docs/infer.md)."""
+"""Paths and names that users give as traces → sets of traces, one machine each (docs/infer.md)."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -29,21 +29,21 @@ Named = dict[str, list[tuple[str | None, int]]]
 
 @dataclass(frozen=True)
 class TraceSet:
-    """Traces that belong together, as rows of `infer.traces.SCHEMA`; or a machine that was inferred before."""
+    """Traces that belong together, as rows of `infer.traces.SCHEMA`, or a machine that was inferred before."""
 
     title: str
     traces: pa.Table | None
     machine: Machine | None = None
     warnings: tuple[str, ...] = ()
     separate: bool = False
-    """Whether it is a machine's own: an arm of a run, or a machine already."""
+    """Whether the set gets a machine of its own: an arm of a run, or a machine already."""
 
 
 def read_sets(names: Sequence[str], vantage: str | None = None, *, together: bool = False) -> list[TraceSet]:
-    """The sets that some paths name: one for each arm of a run folder, and one for all other traces.
+    """Return the sets that some paths name: one for each arm of a run folder, and one for all other traces.
 
     `names` are run folders, or one arm of one as RUN:ARM; trials' folders; events.parquet; traces as programs wrote
-    them; CSV and JSON-lines logs; machines. `vantage`: the end whose traces count, in folders of runs and trials.
+    them; CSV and JSON-lines logs; machines. `vantage` is the end whose traces count, in folders of runs and trials.
     """
     sets = [found for name in names for found in _sets(name, vantage)]
     if together:
@@ -53,12 +53,12 @@ def read_sets(names: Sequence[str], vantage: str | None = None, *, together: boo
 
 
 def read_one(name: str, vantage: str | None = None) -> TraceSet:
-    """Everything that one path names, as one set."""
+    """Return everything that one path names, as one set."""
     return joined(list(_sets(name, vantage)))
 
 
 def joined(sets: Sequence[TraceSet]) -> TraceSet:
-    """Several sets as one."""
+    """Return several sets as one."""
     if len(sets) == 1:
         return sets[0]
     if any(one.traces is None for one in sets):
@@ -114,7 +114,7 @@ def _of_file(path: Path, vantage: str | None) -> TraceSet:
 
 
 def _machine(path: Path) -> Machine | None:
-    """A machine that was written before; None where the file is something else."""
+    """Return a machine that was written before, or None if the file is something else."""
     if path.suffix != ".json":
         return None
     try:
@@ -135,7 +135,7 @@ def _of_events(path: Path, title: str, vantage: str | None) -> TraceSet:
 
 
 def _traces(path: Path, prefix: str, vantage: str) -> Named:
-    """Per connection of one vantage, the states that it entered; it ends with its last event of any kind."""
+    """Return, per connection of one vantage, the states that it entered; it ends with its last event of any kind."""
     table = Events.read(path, _COLUMNS).table
     chosen = pc.and_(among(table["vantage"], [vantage]), pc.invert(table["priming"]))
     table = table.filter(chosen)
@@ -158,7 +158,7 @@ def _traces(path: Path, prefix: str, vantage: str) -> Named:
 
 
 def _of_trace(path: Path) -> TraceSet:
-    """A trace as a program wrote it: decoded, and its states found."""
+    """Return a trace as a program wrote it, decoded and with its states found."""
     from longlook.timeline.decode import decode_trace
 
     table, account = decode_trace(path, "server")

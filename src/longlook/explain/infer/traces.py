@@ -1,4 +1,4 @@
-"""What people hand over as traces, as the one table that the program reads."""
+"""The forms in which callers pass traces, converted to the one table that the program reads."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 from longlook.core.errors import InputError
 
 Trace: TypeAlias = Iterable[tuple[str | None, int]]
-"""Name and time in ns of each event, in order of time; None as the name is the trace's end, where that is known."""
+"""Name and time in ns of each event, in order of time. None as the name is the trace's end, if that is known."""
 
 Traces: TypeAlias = pa.Table | Mapping[str, Trace] | Sequence[Trace] | Any
-"""Traces, by name or in order; or a table (Arrow, pandas) with the columns trace, time_ns and name."""
+"""Traces by name or in order, or a table (Arrow, pandas) with the columns trace, time_ns and name."""
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema([pa.field("trace", _TEXT), pa.field("time_ns", pa.int64()), pa.field("name", _TEXT)])
@@ -22,7 +22,9 @@ _HINT = "hand over sequences of (name, time in ns), or a table with the columns 
 
 
 def as_table(traces: Traces) -> pa.Table:
-    """Rows of SCHEMA, in one chunk. A row without a name is the end of its trace. InputError for anything else."""
+    """Return rows of SCHEMA in one chunk. A row without a name is the end of its trace. Raise InputError for other
+    data.
+    """
     if isinstance(traces, pa.Table):
         return _from_table(traces)
     if hasattr(traces, "columns"):  # a pandas data frame, without importing pandas
@@ -53,7 +55,7 @@ def as_table(traces: Traces) -> pa.Table:
 
 
 def _runs(labels: Sequence[str], lengths: Sequence[int]) -> pa.DictionaryArray:
-    """Each label as often as its trace is long."""
+    """Return each label as often as its trace is long."""
     numbers = np.repeat(np.arange(len(labels), dtype=np.int32), lengths)
     return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(labels, pa.string()))
 

@@ -7,7 +7,7 @@
     renderer: "svg",
     actions: { export: true, source: false, compiled: false, editor: false },
   };
-  const drawn = []; // views of the selected cells, by contrast
+  const drawn = []; // views of the selected cells, by section
 
   document.documentElement.classList.add("js");
 
@@ -37,8 +37,8 @@
   }
 
   async function drawCell(article) {
-    const contrast = article.dataset.contrast;
-    const source = data[contrast];
+    const section = article.dataset.section;
+    const source = data[section];
     const rows = { ...source.cells[article.id] };
     if (rows.goodput) rows.goodput = goodputRows(rows.goodput);
     const results = await Promise.all(
@@ -50,11 +50,11 @@
   }
 
   function select(article) {
-    const contrast = article.dataset.contrast;
-    document.querySelectorAll(`.cell.is-selected[data-contrast="${contrast}"]`).forEach((old) => {
+    const section = article.dataset.section;
+    document.querySelectorAll(`.cell.is-selected[data-section="${section}"]`).forEach((old) => {
       if (old !== article) old.classList.remove("is-selected");
     });
-    document.querySelectorAll(`:is(.contrast .heatmap, .choices) a[href^="#${contrast}-"]`).forEach((link) => {
+    document.querySelectorAll(`:is(.contrast .heatmap, .choices) a[href^="#${section}-"]`).forEach((link) => {
       if (link.hash === `#${article.id}`) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     });
@@ -65,10 +65,10 @@
   }
 
   function release(selected) {
-    const contrast = selected.dataset.contrast;
+    const section = selected.dataset.section;
     for (let index = drawn.length - 1; index >= 0; index -= 1) {
       const { article, results } = drawn[index];
-      if (article === selected || article.dataset.contrast !== contrast) continue;
+      if (article === selected || article.dataset.section !== section) continue;
       results.forEach((result) => result.finalize());
       article.querySelectorAll("[data-chart]").forEach((element) => {
         element.replaceChildren();
@@ -112,7 +112,7 @@
     await fromAddress();
     await Promise.all(
       [...document.querySelectorAll("[data-overview]")].map((element) =>
-        draw(element, data[element.dataset.contrast].specs[element.dataset.overview]),
+        draw(element, data[element.dataset.section].specs[element.dataset.overview]),
       ),
     );
     document.documentElement.dataset.ready = "true";

@@ -74,6 +74,15 @@ def effect_colour(effect_pct: float) -> str:
     return mix(stops[index], stops[index + 1], position - index)
 
 
+def gradient() -> str:
+    """Return the palette of effects from −100 to 100 % as a CSS gradient from left to right."""
+    worse = [effect_colour(value) for value in (-100, -67, -34, -0.001)]
+    better = [effect_colour(value) for value in (0, 34, 67, 100)]
+    places = (0, 17, 33, 49, 51, 67, 83, 100)
+    stops = [f"{colour} {place}%" for colour, place in zip(worse + better, places, strict=True)]
+    return f"linear-gradient(to right, {', '.join(stops)})"
+
+
 def text_colour(background: str) -> str:
     """The more legible of ink and paper on a background; black where neither is legible enough (WCAG 2, AA)."""
     best = max((INK, PAPER), key=lambda colour: contrast_ratio(colour, background))

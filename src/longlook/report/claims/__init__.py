@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from longlook.analysis.claims.dispute import Evidence, unit_of
 from longlook.analysis.claims.dispute_judge import Held, JudgedEvidence
 from longlook.analysis.claims.survey import RESULTS, Ours, Survey, SurveyedDispute, SurveyedRun, result_counts
 from longlook.core.model import Study
 from longlook.report import wording
-from longlook.report.charts.export import export_figure, javascript
+from longlook.report.charts.export import export_figure
 from longlook.report.charts.theme import page_specification
 from longlook.report.claims import disputes
 from longlook.report.content import short_labels
-from longlook.report.page import embedded_json
-from longlook.report.templates import asset, template
+from longlook.report.templates import asset, embedded_json, template, vega
 
 PAGE = "index.html"
 HELD_SYMBOLS = {Held.WITHIN: "✓", Held.OUTSIDE: "✗", Held.ACROSS: "?", Held.SILENT: "·", Held.UNKNOWN: "–"}
@@ -56,7 +53,7 @@ def write_claims_page(survey: Survey, out: Path) -> Path:
         figure = disputes.dispute_figure(item, [piece.title for piece in pieces[item.dispute.id]])
         if figure is not None:
             export_figure(out / "figures", f"dispute-{item.dispute.id}", figure)
-    page = template("claims.html.j2").render(
+    page = template("claims/page.html.j2").render(
         survey=survey,
         headline=headline(survey),
         total=result_counts(survey.claims),
@@ -69,11 +66,11 @@ def write_claims_page(survey: Survey, out: Path) -> Path:
         made=made,
         wording=wording,
         symbols=HELD_SYMBOLS,
-        css=asset("report.css"),
-        own_css=asset("claims.css"),
-        js=asset("claims.js"),
-        vega=Markup(javascript().replace("</script", "<\\/script")),  # noqa: S704 the bundled libraries
-        data=Markup(embedded_json(_specifications(survey, pieces))),  # noqa: S704 escaped by embedded_json
+        css=asset("assets/report.css"),
+        own_css=asset("claims/claims.css"),
+        js=asset("claims/claims.js"),
+        vega=vega(),
+        data=embedded_json(_specifications(survey, pieces)),
     )
     path = out / PAGE
     path.write_text(page, encoding="utf-8")

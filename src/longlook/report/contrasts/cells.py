@@ -13,6 +13,7 @@ from longlook.report.charts import colours
 from longlook.report.content import ReportContent, records
 from longlook.report.contrasts.cell_charts import SPREAD
 from longlook.report.contrasts.overview import VERDICT_COLOURS
+from longlook.report.contrasts.squares import PublishedValue, published_value
 from longlook.report.layout import Grid, Place
 
 MAX_GOODPUT_POINTS = 300
@@ -37,22 +38,32 @@ class CellDetail:
     headline: str
     verdict: str
     facts: tuple[tuple[str, str], ...]
-    arms: tuple[tuple[str, str, str], ...]  # arm's name, n, median
+    arms: tuple[str, ...]  # short labels, in the order of the study
     outcomes: tuple[OutcomeRow, ...]
-    other_metrics: tuple[tuple[str, tuple[str, ...]], ...]  # metric, then one median per arm beside the contrast
-    claim: ClaimResult | None
+    medians: tuple[
+        tuple[str, str], ...
+    ]  # of the contrast's metric: median and n of each arm; n is empty if never tried
+    other_metrics: tuple[tuple[str, tuple[str, ...]], ...]  # metric, then the median of each arm
+    published: PublishedValue | None
     data: Mapping[str, Any]
+    has_inside: bool  # whether a page about the inside of this cell lies beside the report
+    rates: str | None  # the anchor of its rates over time, where flows competed
 
 
 class CellDetails:
     """Makes the details of a contrast's cells; groups the tables once."""
 
     def __init__(
-        self, content: ReportContent, contrast: Contrast, claims: Mapping[tuple[str, ...], ClaimResult]
+        self,
+        content: ReportContent,
+        contrast: Contrast,
+        claims: Mapping[tuple[str, ...], ClaimResult],
+        rates: Mapping[str, str],
     ) -> None:
         self._content = content
         self._contrast = contrast
         self._claims = claims
+        self._rates = rates
         self._arms = content.arms_beside(contrast)
         samples = content.samples[content.samples["arm"].isin(self._arms)]
         self._samples = {str(cell): rows for cell, rows in samples.groupby("cell", sort=False)}
@@ -74,12 +85,29 @@ class CellDetails:
             headline=wording.conclusion(estimate, content) if estimate else "No estimate was made for this cell.",
             verdict=str(estimate.verdict) if estimate else "",
             facts=_facts(content, estimate) if estimate else (),
-            arms=_arms(estimate) if estimate else (),
+            arms=tuple(content.short_label(arm) for arm in self._arms),
             outcomes=tuple(outcome_rows(self._arms, samples)),
+            medians=tuple(self._median(samples, arm) for arm in self._arms),
             other_metrics=tuple(self._other_metrics(samples)),
-            claim=claim,
+            published=published_value(claim) if claim else None,
             data=self._data(samples, place.cell_id, estimate, claim),
+            has_inside=place.cell_id in content.inside,
+            rates=self._rates.get(place.cell_id or ""),
         )
+
+    def _median(self, samples: pd.DataFrame, arm: str) -> tuple[str, str]:
+        """The median of an arm on the contrast's metric, whether the contrast names the arm or not.
+
+        As in an estimate, a round counts with its last attempt, if that went well.
+        """
+        own = samples[(samples["arm"] == arm) & (samples["metric"] == self._contrast.metric)]
+        if own.empty:
+            return wording.DASH, ""
+        final = own.sort_values(["round", "attempt"], kind="stable").drop_duplicates("round", keep="last")
+        values = final[final["outcome"] == str(Outcome.OK)]["value"]
+        finite = values[values.abs() < float("inf")]
+        median = float(finite.median()) if len(finite) else None
+        return wording.quantity(median, self._content.facts(self._contrast.metric).unit), str(len(finite))
 
     def _other_metrics(self, samples: pd.DataFrame) -> list[tuple[str, tuple[str, ...]]]:
         good = samples[samples["outcome"] == str(Outcome.OK)]
@@ -205,13 +233,6 @@ def _facts(content: ReportContent, item: Estimate) -> tuple[tuple[str, str], ...
         ("p, equivalence", wording.p_value(item.p_equivalence)),
         ("p, adjusted", wording.p_value(item.p_adjusted)),
         ("Verdict", f"{wording.SYMBOLS[item.verdict]} {item.verdict}"),
-    )
-
-
-def _arms(item: Estimate) -> tuple[tuple[str, str, str], ...]:
-    return (
-        (item.baseline, str(item.n_baseline), wording.quantity(item.baseline_median, item.unit)),
-        (item.contender, str(item.n_contender), wording.quantity(item.contender_median, item.unit)),
     )
 
 

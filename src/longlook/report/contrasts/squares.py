@@ -27,6 +27,23 @@ class Square:
     tip: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class PublishedValue:
+    """A published value in words, and what our run says about it: the result, its symbol and the reason."""
+
+    text: str
+    source: str
+    result: str
+    mark: str
+    reason: str
+
+
+def published_value(item: ClaimResult) -> PublishedValue:
+    """Return a claim and its result in words."""
+    mark = wording.RESULT_SYMBOLS.get(item.result, "")
+    return PublishedValue(wording.published(item.claim), item.claim.source, item.result, mark, item.reason)
+
+
 def measured_squares(content: ReportContent, grid: Grid) -> dict[tuple[str, str], Square]:
     """Our estimates, by row and column."""
     return {(place.row, place.column): _measured(content, place) for place in grid.in_order()}

@@ -2,21 +2,30 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from longlook.core.model import MATRIX, ArmLevel
 from longlook.report import wording
 from longlook.report.charts import colours
+from longlook.report.charts.colours import gradient
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.heatmap import heatmap, scale_legend
 from longlook.report.contrasts.squares import STATE_NOTES, Square
 from longlook.report.flows.shares import LIMITS, Fairness, levels_of, matrix_metric
 from longlook.report.layout import Grid, Place, make_grid
+from longlook.report.section import Section, slug
 
 _ENDS = ("blue: less than fair", "red: more than fair")
 _PLAIN_STOPS = ("#ffffff", "#8fb5ad")
 """Least and greatest value where nothing says what is fair."""
 _RAMP = "The darker, the greater."
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The place on the page to which a square of a matrix leads."""
+
+    anchor: str
 
 
 @dataclass(frozen=True)
@@ -27,24 +36,36 @@ class Medians:
     title: str
     grid: Grid  # whose rows are arms
     squares: Mapping[tuple[str, str], Square]
-    details: Mapping[tuple[str, str], Any]  # what a square leads to
+    details: Mapping[tuple[str, str], Lead]
     figure: Any
 
 
 @dataclass(frozen=True)
-class MatrixSection:
-    """All matrices of the study's figure, on one metric."""
+class MatrixSection(Section):
+    """All matrices of the study's figure, on one metric, whose label is `label`."""
 
-    metric: str
+    template: ClassVar[str] = "flows/medians.html.j2"
+
     label: str
-    unit: str
     about: str
     fair: bool  # whether colours are about what is fair
     matrices: Sequence[Medians]
 
+    def context(self) -> Mapping[str, Any]:
+        """Return the section, and the gradient of its legend."""
+        return {"section": self, "gradient": gradient()}
 
-def make_matrix(content: ReportContent, details: Mapping[str, Any]) -> MatrixSection | None:
-    """The matrices, where the study's figure is one. `details`, by cell, are what squares lead to."""
+    def figures(self) -> Mapping[str, Any]:
+        """Return each matrix."""
+        taken: set[str] = set()
+        return {f"matrix-{slug(each.name, taken)}": each.figure for each in self.matrices}
+
+
+def make_matrix(content: ReportContent, rates: Mapping[str, str]) -> MatrixSection | None:
+    """Return the matrices, or None if the study's figure is none.
+
+    `rates` are the anchors of the cells' rates over time, by cell; squares lead there.
+    """
     study = content.study
     if study.figure.kind != MATRIX:
         return None
@@ -56,12 +77,12 @@ def make_matrix(content: ReportContent, details: Mapping[str, Any]) -> MatrixSec
     cells = make_grid(content, study.contrasts[0])
     fairness = Fairness(content)
     fair = any(fairness.of(metric, item.cell_id, item.arm) is not None for item in levels.values())
-    told = "White: fair, or fair lies in the interval. Red: more than fair, blue: less." if fair else _RAMP
-    about = ("Median over rounds; below it its interval, and n, the number of rounds.", told)
+    meaning = "White: fair, or fair lies in the interval. Red: more than fair, blue: less." if fair else _RAMP
+    about = ("Median over rounds; below it its interval, and n, the number of rounds.", meaning)
     matrices = []
     for row in cells.rows:
         squares: dict[tuple[str, str], Square] = {}
-        leads: dict[tuple[str, str], Any] = {}
+        leads: dict[tuple[str, str], Lead] = {}
         for arm in study.arms:
             for column in cells.columns:
                 place = cells.places[row, column]
@@ -69,8 +90,8 @@ def make_matrix(content: ReportContent, details: Mapping[str, Any]) -> MatrixSec
                 key = (content.short_label(arm.name), column)
                 wanted = fairness.of(metric, place.cell_id or "", arm.name)
                 squares[key] = _square(content, key, place, level, wanted, span)
-                if level is not None and place.cell_id is not None and place.cell_id in details:
-                    leads[key] = details[place.cell_id]
+                if level is not None and (lead := rates.get(place.cell_id or "")):
+                    leads[key] = Lead(lead)
         grid = Grid(
             column_title=cells.column_title,
             row_title="arm",
@@ -84,7 +105,7 @@ def make_matrix(content: ReportContent, details: Mapping[str, Any]) -> MatrixSec
         legend = scale_legend(" · ".join(_ENDS), ("nothing", "fair", "all")) if fair else None
         figure = heatmap(grid, squares, heading, about, legend)
         matrices.append(Medians(f"{metric} {title}".strip(), title, grid, squares, leads, figure))
-    return MatrixSection(metric, facts.label, facts.unit, " ".join(about), fair, matrices)
+    return MatrixSection("matrix", "Matrix", facts.label, " ".join(about), fair, matrices)
 
 
 def departure_pct(value: float, fair: float, limit: float | None) -> float:

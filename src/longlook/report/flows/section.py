@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import altair as alt
 
@@ -13,11 +13,11 @@ from longlook.report import wording
 from longlook.report.charts.drawn import Drawn
 from longlook.report.charts.theme import PAGE_FONT, page_specification, specification
 from longlook.report.content import ReportContent
-from longlook.report.facts import slug
 from longlook.report.flows.charts import band_chart, height_px, highest_mbps, round_chart
 from longlook.report.flows.phase import phase_chart
 from longlook.report.flows.rates import ArmFlows, Scale, arm_flows
 from longlook.report.layout import cell_label, make_grid
+from longlook.report.section import Section, slug
 from longlook.study.resolve import cell_settings
 
 ANCHOR = "flows"
@@ -53,22 +53,32 @@ class FlowCell:
 
 
 @dataclass(frozen=True)
-class FlowSection:
-    """All cells with flows, in the order of the heatmaps. `charts` are Vega-Lite by name, `figures` are to export."""
+class FlowSection(Section):
+    """All cells with flows, in the order of the heatmaps. `charts` are Vega-Lite by name, `exported` are Altair's."""
 
-    anchor: str
+    template: ClassVar[str] = "flows/section.html.j2"
+
     cells: Sequence[FlowCell]
     charts: Mapping[str, Any]
-    figures: Mapping[str, Any]
+    exported: Mapping[str, Any]
 
     @property
-    def by_cell(self) -> dict[str, FlowCell]:
-        """Cells by their ids."""
-        return {cell.cell_id: cell for cell in self.cells}
+    def anchors(self) -> dict[str, str]:
+        """The anchors of the cells on the page, by the cells' ids."""
+        return {cell.cell_id: cell.anchor for cell in self.cells}
+
+    def data(self) -> Mapping[str, Any]:
+        """Return the charts, which hold their rows, and no further rows for any cell."""
+        return {"charts": self.charts, "cells": {cell.anchor: {} for cell in self.cells}}
+
+    def figures(self) -> Mapping[str, Any]:
+        """Return the rates over time of each cell, and the phase plots of arms with two flows."""
+        return self.exported
 
 
-def make_flow_section(content: ReportContent, taken: set[str]) -> FlowSection:
-    """The figures of every cell in which flows competed; no cells where none did."""
+def make_flow_section(content: ReportContent) -> FlowSection:
+    """Return the figures of every cell in which flows competed; the section has no cells if there is none."""
+    taken: set[str] = set()
     cells: list[FlowCell] = []
     charts: dict[str, Any] = {}
     figures: dict[str, Any] = {}
@@ -95,7 +105,7 @@ def make_flow_section(content: ReportContent, taken: set[str]) -> FlowSection:
             )
         )
         figures |= _exported(content, arms, chosen, scale, title, slug(arms[0].cell_id, taken))
-    return FlowSection(ANCHOR, cells, charts, figures)
+    return FlowSection(ANCHOR, "Rates over time", cells, charts, figures)
 
 
 def _rtt_s(study: Study, cell: Mapping[str, str]) -> float:

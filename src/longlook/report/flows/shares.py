@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import altair as alt
 
@@ -13,6 +13,7 @@ from longlook.report.charts.labels import LABEL_PX, apart
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
 from longlook.report.layout import Grid, abbreviated, make_grid
+from longlook.report.section import Section, slug
 
 PART = "part"
 FAIR: Mapping[str, float | str] = {
@@ -52,6 +53,28 @@ class Share:
     figure: Any
 
 
+@dataclass(frozen=True)
+class ShareSection(Section):
+    """All metrics of shares."""
+
+    template: ClassVar[str] = "flows/shares.html.j2"
+
+    shares: Sequence[Share]
+
+    def context(self) -> Mapping[str, Any]:
+        """Return the section, and the sentences that explain its charts."""
+        return {"section": self, "about": " ".join(ABOUT)}
+
+    def data(self) -> Mapping[str, Any]:
+        """Return the panels of all metrics, by their names."""
+        return {"specs": {name: spec for each in self.shares for name, spec in each.specs.items()}}
+
+    def figures(self) -> Mapping[str, Any]:
+        """Return one figure for each metric."""
+        taken: set[str] = set()
+        return {f"shares-{slug(each.metric, taken)}": each.figure for each in self.shares}
+
+
 def metrics_by_arm(study: Study) -> list[str]:
     """Metrics of which the report shows where each arm stands, beside what contrasts say."""
     wanted = [contrast.metric for contrast in study.contrasts] if study.figure.kind == TREND else []
@@ -86,8 +109,13 @@ class Fairness:
         return None if crossed and metric == "share_of_link" else part
 
 
-def make_shares(content: ReportContent) -> list[Share]:
-    """A chart for each metric of shares that the study has; none where nobody competes."""
+def make_shares(content: ReportContent) -> list[ShareSection]:
+    """Return the section, or nothing if no flows competed or the study has no metric of shares."""
+    shares = _shares(content)
+    return [ShareSection("shares", "Shares", shares)] if shares else []
+
+
+def _shares(content: ReportContent) -> list[Share]:
     if content.flows is None or not content.study.contrasts:
         return []
     grid = make_grid(content, content.study.contrasts[0])

@@ -5,15 +5,15 @@ from typing import Any
 
 from markupsafe import Markup
 
-from longlook.report import costs, wording
+from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.inside.content import InsideContent
 from longlook.report.inside.data import Packed, pack
 from longlook.report.inside.panels import LANES, PANELS, Panel
 from longlook.report.inside.states import difference_rows, time_rows
 from longlook.report.layout import SEPARATOR
-from longlook.report.page import embedded_json
-from longlook.report.templates import asset, template
+from longlook.report.provenance.traces import cost_rows
+from longlook.report.templates import asset, embedded_json, template
 
 SHORTEST_BIN_PACKETS = 10
 """Throughput is never averaged over fewer packets than this takes at the load's mean rate."""
@@ -27,7 +27,7 @@ def render_inside(inside: InsideContent) -> str:
     panels = [panel for panel in PANELS if any(_lines(inside, panel))]
     data = _data(inside, packed, panels)
     states = () if inside.states is None else inside.states.times
-    return template("inside.html.j2").render(
+    return template("inside/page.html.j2").render(
         inside=inside,
         content=inside.content,
         study=inside.content.study,
@@ -43,11 +43,11 @@ def render_inside(inside: InsideContent) -> str:
         difference_rows=difference_rows(inside),
         has_states=bool(states),
         stacks=_stacks(inside),
-        costs=costs.cost_rows(inside.content, inside.costs),
+        costs=cost_rows(inside.content, inside.costs),
         wording=wording,
-        css=asset("report.css") + asset("inside.css"),
-        js=Markup().join(asset(f"{name}.js") for name in ("insidedata", "insideplot", "inside")),
-        data=Markup(embedded_json(data)),  # noqa: S704 escaped by embedded_json
+        css=asset("assets/report.css") + asset("inside/inside.css"),
+        js=Markup().join(asset(f"inside/{name}.js") for name in ("insidedata", "insideplot", "inside")),
+        data=embedded_json(data),
     )
 
 

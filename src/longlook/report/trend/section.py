@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import altair as alt
 
@@ -12,6 +12,7 @@ from longlook.report.charts import colours
 from longlook.report.charts.theme import page_specification, unit_axis
 from longlook.report.content import ReportContent
 from longlook.report.layout import cell_label, make_grid, ordered
+from longlook.report.section import Section, slug
 
 PANEL_PX, PANEL_HEIGHT_PX = 250, 130
 LEAST_SPAN = 0.2
@@ -23,13 +24,15 @@ _PLAIN = "#77736d"
 
 
 @dataclass(frozen=True)
-class Trend:
+class TrendSection(Section):
     """One metric over the releases: a small chart for each cell, and the same as one figure to export.
 
     `changes` are the rows of the table of neighbours that differ; `header` are its columns.
     """
 
-    title: str
+    template: ClassVar[str] = "trend/section.html.j2"
+
+    file_name: str
     metric: str
     direction: str
     panels: Sequence[tuple[str, str]]  # title of the cell, name of its chart
@@ -39,15 +42,25 @@ class Trend:
     changes: Sequence[Sequence[str]]
     compared: int
 
+    def data(self) -> Mapping[str, Any]:
+        """Return the panels, by their names."""
+        return {"specs": self.specs}
 
-def make_trends(content: ReportContent) -> list[Trend]:
-    """A trend for each metric of the study's contrasts; none where its figure is not a trend."""
+    def figures(self) -> Mapping[str, Any]:
+        """Return all panels as one figure."""
+        return {f"trend-{self.file_name}": self.figure}
+
+
+def make_trends(content: ReportContent) -> list[TrendSection]:
+    """Return a trend for each metric of the study's contrasts; nothing if the study's figure is not a trend."""
     known = {item.metric for item in content.levels}
     metrics = dict.fromkeys(contrast.metric for contrast in content.study.contrasts if contrast.metric in known)
-    return [_trend(content, metric) for metric in metrics if content.releases]
+    taken: set[str] = set()
+    shown = enumerate(metrics) if content.releases else ()
+    return [_trend(content, metric, f"trend{number}", slug(metric, taken)) for number, metric in shown]
 
 
-def _trend(content: ReportContent, metric: str) -> Trend:
+def _trend(content: ReportContent, metric: str, anchor: str, file_name: str) -> TrendSection:
     facts = content.facts(metric)
     contrasts = [contrast for contrast in content.study.contrasts if contrast.metric == metric]
     changes = _changes(content, metric)
@@ -79,8 +92,10 @@ def _trend(content: ReportContent, metric: str) -> Trend:
         "Each panel has a scale of its own, which spans at least a fifth of its middle.",
     ]
     figure = alt.vconcat(*lines, spacing=22, title=alt.TitleParams(title, subtitle=about))
-    return Trend(
+    return TrendSection(
+        anchor=anchor,
         title=title,
+        file_name=file_name,
         metric=facts.label,
         direction=wording.direction(facts.better),
         panels=panels,
@@ -115,10 +130,10 @@ def _differs(item: Estimate) -> bool:
 def _row(content: ReportContent, item: ArmLevel, change: Estimate | None) -> dict[str, Any]:
     release = content.releases[item.arm]
     verdict = change.verdict if change is not None and _differs(change) else None
-    told = wording.DASH
+    shown = wording.DASH
     if change is not None:
         span = wording.interval_pct(change.ci_low_pct, change.ci_high_pct)
-        told = f"{wording.SYMBOLS[change.verdict]} {wording.effect(change.effect_pct)} ({span})"
+        shown = f"{wording.SYMBOLS[change.verdict]} {wording.effect(change.effect_pct)} ({span})"
     return {
         "release": release.program,
         "date": release.released,
@@ -126,7 +141,7 @@ def _row(content: ReportContent, item: ArmLevel, change: Estimate | None) -> dic
         "low": item.median if item.low is None else item.low,
         "high": item.median if item.high is None else item.high,
         "shown": wording.quantity(item.median, item.unit),
-        "change": told,
+        "change": shown,
         "mark": release.program.partition("@")[2] if verdict else "",
         "colour": _COLOURS[verdict] if verdict else _PLAIN,
         "shape": _SHAPES[verdict] if verdict else "circle",

@@ -1,16 +1,41 @@
-"""Whether trials repeated exactly, as rows by cell and arm for the page and the terminal."""
+"""The section on repeats: whether trials repeated exactly, by cell and arm; the terminal shows the same rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from longlook.core.model import Study
 from longlook.report import wording
-from longlook.report.content import short_labels
+from longlook.report.content import ReportContent, short_labels
 from longlook.report.layout import key_of
+from longlook.report.section import Section
 from longlook.run.verification import LINK_LOG, SAMPLES, TIMELINE, Group, Verification, groups
 
 
+@dataclass(frozen=True)
+class RepeatSection(Section):
+    """The verification of a run; its title is empty, as the head of the page does not link to it."""
+
+    template: ClassVar[str] = "provenance/repeats.html.j2"
+
+    study: Study
+    verification: Verification
+
+    def context(self) -> Mapping[str, Any]:
+        """Return how often each trial was repeated, and the table."""
+        header, *rows = plain_rows(self.study, self.verification)
+        return {"section": self, "repeats": self.verification.repeats, "header": header, "rows": rows}
+
+
+def make_repeats(content: ReportContent) -> list[RepeatSection]:
+    """Return the section, or nothing if the trials were not run again."""
+    if content.verification is None:
+        return []
+    return [RepeatSection("repeats", "", content.study, content.verification)]
+
+
 def plain_rows(study: Study, verification: Verification) -> list[tuple[str, ...]]:
-    """Header and one row per cell and arm: factors, arm, same of all repeats, and what people conclude from it."""
+    """Return a header and a row for each cell and arm: factors, arm, numbers of equal repeats, and the result."""
     arms = short_labels(study)
     header = (
         *(factor.name for factor in study.factors),
@@ -29,7 +54,7 @@ def plain_rows(study: Study, verification: Verification) -> list[tuple[str, ...]
 
 
 def ordered_groups(study: Study, verification: Verification) -> Sequence[Group]:
-    """By cell, then arm, both in the order of the study."""
+    """Return the groups of equal repeats by cell, then arm, both in the order of the study."""
     levels = [{level.label: number for number, level in enumerate(factor.levels)} for factor in study.factors]
     arms = {arm.name: number for number, arm in enumerate(study.arms)}
 

@@ -1,0 +1,130 @@
+"""The sections of contrasts: two arms on one metric, as a heatmap over the cells with the details of each cell."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from longlook.core.model import ClaimResult, Contrast, Study, Verdict
+from longlook.report import wording
+from longlook.report.charts.colours import gradient
+from longlook.report.content import ReportContent
+from longlook.report.contrasts.cell_charts import cell_charts
+from longlook.report.contrasts.cells import CellDetail, CellDetails
+from longlook.report.contrasts.heatmap import EFFECT_LABELS, heatmap, scale_legend
+from longlook.report.contrasts.samples import sample_chart
+from longlook.report.contrasts.squares import Square, claims_of, measured_squares
+from longlook.report.layout import Grid, make_grid
+from longlook.report.section import Section, slug
+
+
+@dataclass(frozen=True)
+class ContrastSection(Section):
+    """One contrast; `title` is the text of its link, `heading` who is compared with whom on what."""
+
+    template: ClassVar[str] = "contrasts/section.html.j2"
+
+    content: ReportContent
+    contrast: Contrast
+    heading: str
+    file_name: str
+    grid: Grid
+    squares: Mapping[tuple[str, str], Square]
+    details: Mapping[tuple[str, str], CellDetail]
+    claims: Sequence[ClaimResult]  # about this contrast's cells, in reading order
+
+    @property
+    def baseline(self) -> str:
+        """The short label of the baseline arm."""
+        return self.content.short_label(self.contrast.baseline)
+
+    @property
+    def contender(self) -> str:
+        """The short label of the contender arm."""
+        return self.content.short_label(self.contrast.contender)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of cells by verdict, for every verdict."""
+        counts = Counter(str(item.verdict) for item in self.content.estimates_of(self.contrast))
+        return {str(verdict): counts[str(verdict)] for verdict in Verdict}
+
+    def context(self) -> Mapping[str, Any]:
+        """Return what the template shows beside the squares and details of the section itself."""
+        metric = self.content.facts(self.contrast.metric)
+        return {
+            "section": self,
+            "metric": metric.label,
+            "direction": wording.direction(metric.better),
+            "baseline_in_full": self.content.arm_label(self.contrast.baseline),
+            "contender_in_full": self.content.arm_label(self.contrast.contender),
+            "gradient": gradient(),
+        }
+
+    def data(self) -> Mapping[str, Any]:
+        """Return the charts of a cell, and the rows of each cell for them."""
+        return {
+            "charts": cell_charts(self.content, self.contrast),
+            "cells": {detail.anchor: detail.data for detail in self.details.values()},
+        }
+
+    def figures(self) -> Mapping[str, Any]:
+        """Return the heatmap, and every sample in its places."""
+        legend = scale_legend(f"▼ blue: {self.baseline} better · ▲ red: {self.contender} better", EFFECT_LABELS)
+        label = wording.inner(self.content.facts(self.contrast.metric).label)
+        about = f"Effect on {label}; below it the interval. White: ≈ equivalent, ? inconclusive."
+        found = {f"heatmap-{self.file_name}": heatmap(self.grid, self.squares, self.heading, [about], legend)}
+        if self.content.estimates_of(self.contrast):
+            found[f"samples-{self.file_name}"] = sample_chart(self.content, self.contrast, self.grid, self.heading)
+        return found
+
+
+def contrast_anchors(study: Study) -> dict[str, str]:
+    """Return the anchor of each contrast's section by the contrast's name; those of its cells begin with it."""
+    return {contrast.name: f"c{number}" for number, contrast in enumerate(study.contrasts, start=1)}
+
+
+def make_contrasts(content: ReportContent, rates: Mapping[str, str]) -> list[ContrastSection]:
+    """Return a section for each contrast of the study. `rates` are anchors of cells' rates over time, by cell."""
+    taken: set[str] = set()
+    contrasts = content.study.contrasts
+    titles = _titles(contrasts)
+    anchors = contrast_anchors(content.study)
+    return [
+        _make(content, contrast, anchors[contrast.name], title, slug(contrast.name, taken), rates)
+        for contrast, title in zip(contrasts, titles, strict=True)
+    ]
+
+
+def _titles(contrasts: Sequence[Contrast]) -> list[str]:
+    """A link for each contrast, but one for each family."""
+    if len(contrasts) == 1:
+        return [contrasts[0].family or "Results"]
+    first = {contrast.family: contrast for contrast in reversed(contrasts) if contrast.family}
+    return [
+        contrast.name if not contrast.family else contrast.family if contrast is first[contrast.family] else ""
+        for contrast in contrasts
+    ]
+
+
+def _make(
+    content: ReportContent, contrast: Contrast, anchor: str, title: str, file_name: str, rates: Mapping[str, str]
+) -> ContrastSection:
+    grid = make_grid(content, contrast)
+    here = {place.key for place in grid.in_order()}  # --only may have left out the cells that claims are about
+    claims = {key: item for key, item in claims_of(content, contrast).items() if key in here}
+    details = CellDetails(content, contrast, claims, rates).all(grid, anchor)
+    metric = content.facts(contrast.metric)
+    arms = f"{content.short_label(contrast.contender)} against {content.short_label(contrast.baseline)}"
+    return ContrastSection(
+        anchor=anchor,
+        title=title,
+        content=content,
+        contrast=contrast,
+        heading=f"{arms}: {wording.inner(metric.label)}",
+        file_name=file_name,
+        grid=grid,
+        squares=measured_squares(content, grid),
+        details={(detail.place.row, detail.place.column): detail for detail in details},
+        claims=[claims[place.key] for place in grid.in_order() if place.key in claims],
+    )

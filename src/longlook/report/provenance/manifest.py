@@ -1,0 +1,62 @@
+"""The section on the manifest: what was run, where, with which programs, and the command that runs it again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from longlook.report import wording
+from longlook.report.content import ReportContent
+from longlook.report.section import Section
+
+
+@dataclass(frozen=True)
+class ManifestSection(Section):
+    """The manifest of the run."""
+
+    template: ClassVar[str] = "provenance/manifest.html.j2"
+
+    content: ReportContent
+
+    def context(self) -> Mapping[str, Any]:
+        """Return the command, the facts and the programs of the manifest."""
+        manifest = self.content.manifest
+        return {
+            "section": self,
+            "command": str(manifest.get("command") or f"longlook run {self.content.study.id}"),
+            "facts": manifest_facts(manifest),
+            "programs": programs(manifest),
+        }
+
+
+def manifest_facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return every plain value of the manifest; nested keys are joined by a dot; without programs and releases."""
+    facts = []
+    for key, value in manifest.items():
+        if key in ("programs", "command", "releases"):
+            continue
+        facts.extend(_flat(key, value))
+    return facts
+
+
+def _flat(key: str, value: Any) -> list[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        return [fact for name, item in value.items() for fact in _flat(f"{key}.{name}", item)]
+    if isinstance(value, list | tuple):
+        return [(_term(key), ", ".join(map(str, value)))]
+    if key.endswith("_unix_s") and isinstance(value, int | float):
+        moment = datetime.fromtimestamp(value, UTC)
+        return [(_term(key.removesuffix("_unix_s")), f"{moment:%Y-%m-%d %H:%M:%S} UTC")]
+    if key.endswith("_kib") and isinstance(value, int | float):
+        return [(_term(key.removesuffix("_kib")), f"{value / 1024**2:.1f}{wording.NBSP}GiB")]
+    return [(_term(key), wording.DASH if value is None else str(value))]
+
+
+def _term(key: str) -> str:
+    return key.removeprefix("host.").replace("_", " ")
+
+
+def programs(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the programs of a manifest with their digests."""
+    found = manifest.get("programs")
+    return [(str(name), str(digest)) for name, digest in found.items()] if isinstance(found, Mapping) else []

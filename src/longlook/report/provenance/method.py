@@ -1,0 +1,73 @@
+"""The section on method: how verdicts are reached, from the study's settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from longlook.core.model import Study
+from longlook.report import wording
+from longlook.report.section import Section
+
+CORRECTIONS = {
+    "holm": "Holm, which bounds the chance of any false verdict",
+    "fdr_bh": "Benjamini-Hochberg, which bounds the share of false verdicts",
+    "none": "none",
+}
+
+
+@dataclass(frozen=True)
+class MethodSection(Section):
+    """The statistics behind the verdicts, and what the study notes about itself."""
+
+    template: ClassVar[str] = "provenance/method.html.j2"
+
+    study: Study
+
+    def context(self) -> Mapping[str, Any]:
+        """Return the study and the terms of its method."""
+        return {"section": self, "study": self.study, "terms": method(self.study)}
+
+
+def method(study: Study) -> list[tuple[str, str]]:
+    """Return the terms of the method, each with its explanation under the study's settings."""
+    analysis = study.analysis
+    margin = f"±{analysis.equivalence_margin_pct:g}{wording.NBSP}%"
+    confidence = wording.percent(analysis.confidence)
+    return [
+        (
+            "Round",
+            "Every arm once, back to back, in random order, over a link with the same random numbers. The round is the "
+            f"unit of comparison; this study has {study.rounds} per cell.",
+        ),
+        (
+            "Effect",
+            "The mean over rounds of the log ratio of contender to baseline, shown as a percentage; where lower is "
+            "better, the share by which the contender is smaller. + % always means that the contender is better.",
+        ),
+        ("Interval", f"{confidence} Student interval of that mean, from the rounds in which both arms have a value."),
+        (
+            "Significance",
+            f"The paired t-test of the log ratios, at {analysis.alpha:g} after correction. Welch’s test, which the IMC "
+            "2017 paper used, and Mann-Whitney’s stand beside it as checks.",
+        ),
+        (
+            "Correction",
+            f"Across the cells of a contrast, or of all contrasts of its family: "
+            f"{CORRECTIONS.get(analysis.correction, analysis.correction)}.",
+        ),
+        (
+            "Equivalence",
+            f"Two one-sided t-tests against a margin of {margin}. Equivalent is evidence of no difference that "
+            "matters; inconclusive is a lack of evidence.",
+        ),
+        (
+            "Verdict",
+            f"The first that holds: fewer than {analysis.min_rounds} complete rounds are ? inconclusive; ≈ equivalent; "
+            "▲ better or ▼ worse where significant; else ? inconclusive.",
+        ),
+        (
+            "Outcomes",
+            "A trial that failed, timed out or was not supported is counted and shown, never dropped. Invalid attempts "
+            f"are repeated up to {study.retries_when_invalid} times and stay on record.",
+        ),
+    ]
