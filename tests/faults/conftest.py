@@ -6,7 +6,7 @@ import pytest
 from longlook.core import registry
 from longlook.engines.live import LiveEngine
 from tests.faults.guest_harness import GuestHome
-from tests.faults.harness import Home, host_state, wait_until
+from tests.faults.harness import Home, changes, host_state, wait_until
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     registry.load.cache_clear()
     assert home.processes() == []
     assert home.scratch() == []
-    assert host_state() == before
+    assert changes(before, host_state()) == {}
 
 
 @pytest.fixture
