@@ -3,7 +3,8 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
-export PYTHONDONTWRITEBYTECODE ?= 1
+# Compiled modules are kept whatever the caller's shell exports: every test starts several interpreters.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help build ready demo test test-stacks lint bench fuzz clean
 help:
@@ -18,7 +19,7 @@ help:
 	@PYTHON=$(PYTHON) scripts/bootstrap
 	@touch $@
 
-.venv/built: .venv/packages pyproject.toml $(RUST)
+.venv/built: .venv/packages pyproject.toml longlook.data/scripts/longlook $(RUST)
 	@echo "building the link emulator and installing longlook into .venv …"
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --reinstall --editable .
 	@touch $@
@@ -63,3 +64,4 @@ fuzz:
 
 clean:
 	rm -rf .venv target
+	find src tests adapters benches scripts -name __pycache__ -prune -exec rm -rf {} +

@@ -6,8 +6,15 @@ import pytest
 
 from longlook.core.model import Study
 from longlook.study.files import find_study
+from tests.support.surroundings import clear_environment, restore_default_signals
 
 TINY = Path(__file__).parent / "data" / "tiny.toml"
+
+
+def pytest_configure() -> None:
+    """Make the tests independent of the shell that started them: their programs inherit what is set here."""
+    clear_environment()
+    restore_default_signals()
 
 
 @pytest.fixture(scope="session")

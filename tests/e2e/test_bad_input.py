@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from .test_run import TINY, longlook
+from tests.conftest import TINY
+from tests.support.command_line import call_longlook, longlook
 
 STUDY = TINY.read_text()
 
@@ -38,9 +39,15 @@ STUDY = TINY.read_text()
     ],
 )
 def test_arguments(arguments: list[str], code: int, messages: list[str]) -> None:
-    answer = longlook(*arguments)
+    answer = call_longlook(*arguments)
     assert answer.returncode == code, answer.stderr
     assert all(message in answer.stderr for message in messages), answer.stderr
+
+
+def test_a_process_ends_with_the_same_message_and_code() -> None:
+    answer = longlook("study", "show", "demoo")
+    assert answer.returncode == 2
+    assert answer.stderr == call_longlook("study", "show", "demoo").stderr
     assert "Traceback" not in answer.stderr
 
 
@@ -58,7 +65,7 @@ def test_study_files(tmp_path: Path, old: str, new: str, messages: list[str]) ->
     assert old in STUDY
     path = tmp_path / "wrong.toml"
     path.write_text(STUDY.replace(old, new))
-    answer = longlook("run", str(path), "--out", str(tmp_path / "run"))
+    answer = call_longlook("run", str(path), "--out", str(tmp_path / "run"))
     assert answer.returncode == 2
     assert all(message in answer.stderr for message in ["wrong.toml", *messages]), answer.stderr
     assert not (tmp_path / "run").exists()
@@ -66,7 +73,7 @@ def test_study_files(tmp_path: Path, old: str, new: str, messages: list[str]) ->
 
 def test_an_occupied_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("do not touch")
-    answer = longlook("run", str(TINY), "--engine", "live", "--out", str(tmp_path))
+    answer = call_longlook("run", str(TINY), "--engine", "live", "--out", str(tmp_path))
     assert answer.returncode == 2
     assert "not empty" in answer.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from longlook.core.run_folder import RunFolder
-
-from .test_run import longlook
+from tests.support.command_line import call_longlook, longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -67,7 +66,7 @@ def test_a_bad_end_that_is_not_worse_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input(tmp_path: Path, arguments: list[str], messages: list[str]) -> None:
-    answer = longlook(*arguments, "--on", "20mbit,30ms", cwd=tmp_path, env=PLUGINS)
+    answer = call_longlook(*arguments, "--on", "20mbit,30ms", cwd=tmp_path, env=PLUGINS)
     assert answer.returncode == 2, answer.stderr
     assert all(message in answer.stderr for message in messages), answer.stderr
     assert "Traceback" not in answer.stderr

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from longlook.core.run_folder import RunFolder
-
-from .test_run import longlook
+from tests.support.command_line import longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -11,8 +11,7 @@ from longlook.core.run_folder import EVENTS, STATES, RunFolder
 from longlook.timeline.decode import decode_trace
 from longlook.timeline.events import EVENT_SCHEMA, Events
 from longlook.timeline.states import State
-
-from .test_run import longlook
+from tests.support.command_line import call_longlook, longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -68,7 +67,7 @@ def test_times_in_states_fill_each_connection(run: RunFolder) -> None:
 
 
 def test_the_page_of_the_cell_shows_both_arms(run: RunFolder) -> None:
-    answer = longlook("report", str(run.path), "--inside", "all")
+    answer = call_longlook("report", str(run.path), "--inside", "all")
     assert answer.returncode == 0, answer.stderr
     (page,) = (run.path / "report" / "inside").glob("*.html")
     text = page.read_text()
@@ -76,7 +75,7 @@ def test_the_page_of_the_cell_shows_both_arms(run: RunFolder) -> None:
 
 
 def test_each_arm_has_a_machine(run: RunFolder, tmp_path: Path) -> None:
-    answer = longlook("infer", str(run.path), "--out", str(tmp_path), "--format", "json")
+    answer = call_longlook("infer", str(run.path), "--out", str(tmp_path), "--format", "json")
     assert answer.returncode == 0, answer.stderr
     machines = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("*.json")}
     assert set(machines) == {"run-tcp", "run-quic"}
@@ -87,7 +86,7 @@ def test_each_arm_has_a_machine(run: RunFolder, tmp_path: Path) -> None:
 def test_the_kernels_record_as_qlog_decodes_to_the_same_rows(run: RunFolder, tmp_path: Path) -> None:
     trace = run.trials / trial_of(run, "tcp").id / "tcp" / "server.tcptrace"
     out = tmp_path / "server.sqlog"
-    answer = longlook("trace", "convert", str(trace), "--to", "qlog", "--out", str(out))
+    answer = call_longlook("trace", "convert", str(trace), "--to", "qlog", "--out", str(out))
     assert answer.returncode == 0, answer.stderr
     own, _ = decode_trace(trace, "server")
     read, account = decode_trace(out, None)

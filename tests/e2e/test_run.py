@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,16 +10,12 @@ import pandas as pd
 import pytest
 
 from longlook.core.run_folder import RunFolder
+from tests.conftest import TINY
+from tests.support.command_line import LONGLOOK, call_longlook, longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
-TINY = Path(__file__).parents[1] / "data" / "tiny.toml"
 LIVE = [str(TINY), "--engine", "live"]  # it measures CPU time, which virtual time has not
-LONGLOOK = [sys.executable, "-m", "longlook"]
-
-
-def longlook(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*LONGLOOK, *arguments], capture_output=True, text=True, timeout=170, check=False, **options)  # type: ignore[call-overload,no-any-return]
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +72,13 @@ def test_arms_of_a_round_share_the_links_seed(finished: Path) -> None:
 
 def test_the_report_is_made_again_to_the_byte(finished: Path) -> None:
     before = (finished / "report" / "index.html").read_bytes()
-    answer = longlook("report", str(finished))
+    answer = call_longlook("report", str(finished))
     assert answer.returncode == 0, answer.stderr
     assert (finished / "report" / "index.html").read_bytes() == before
 
 
 def test_machines_get_json_lines(finished: Path) -> None:
-    answer = longlook("report", str(finished), "--json")
+    answer = call_longlook("report", str(finished), "--json")
     lines = [json.loads(line) for line in answer.stdout.splitlines()]
     assert lines[-1]["event"] == "result"
     assert len(lines[-1]["estimates"]) == 2

@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-from .test_run import longlook
+from tests.support.command_line import call_longlook, longlook
 
 
 def test_list_says_what_is_there() -> None:
-    answer = longlook("stacks", "list", "quic-go", "--json")
+    answer = call_longlook("stacks", "list", "quic-go", "--json")
     assert answer.returncode == 0, answer.stderr
     newest = json.loads(answer.stdout)[-1]
     assert (newest["stack"], newest["protocols"], newest["default"]) == ("quic-go", ["h3", "h2"], True)

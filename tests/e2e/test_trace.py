@@ -1,11 +1,10 @@
 """`longlook trace` on a real packet log: what reaches Wireshark, with the secrets that were kept."""
 
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 from tests.data.trials import packet, records, write_link_log
+from tests.support.command_line import Answer, call_longlook
 
 
 def blocks(capture: bytes) -> list[int]:
@@ -19,9 +18,8 @@ def blocks(capture: bytes) -> list[int]:
     return found
 
 
-def convert(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "longlook", "trace", "convert", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def convert(*arguments: str) -> Answer:
+    return call_longlook("trace", "convert", *arguments)
 
 
 def test_a_capture_has_the_secrets_before_its_packets(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from longlook.core.run_folder import RunFolder
-
-from .test_run import TINY, longlook
+from tests.conftest import TINY
+from tests.support.command_line import call_longlook, longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -62,7 +62,7 @@ def test_the_cache_gives_the_same_bytes(study: Path, first: Path) -> None:
         answer = longlook("run", str(study), "--out", str(out), "--json", env=env)
         assert [trial["cached"] for trial in events(answer, "trial")] == [expected] * 8
     for other in (filled, cached):
-        answer = longlook("diff-runs", str(first), str(other))
+        answer = call_longlook("diff-runs", str(first), str(other))
         assert (answer.returncode, answer.stdout) == (0, "identical: 8 trials\n")
     assert len({(run / "samples.parquet").read_bytes() for run in (first, filled, cached)}) == 1
 
@@ -75,18 +75,18 @@ def test_how_long_a_guest_takes_to_start_does_not_matter(study: Path, first: Pat
     env = {**os.environ, "PATH": ":".join([*map(str, folders), os.environ["PATH"]])}
     out = study.parent / "slower"
     assert longlook("run", str(study), "--no-cache", "--out", str(out), env=env).returncode == 0
-    answer = longlook("diff-runs", str(first), str(out))
+    answer = call_longlook("diff-runs", str(first), str(out))
     assert (answer.returncode, answer.stdout) == (0, "identical: 8 trials\n")
 
 
 def test_trials_with_other_seeds_part_at_a_packet(first: Path) -> None:
     folder = RunFolder.open(first)
     one, other = [trial for trial in folder.plan.trials if trial.arm == "tcp" and trial.cell["size"] == "100KB"]
-    answer = longlook("diff-runs", str(folder.trials / one.id), str(folder.trials / other.id))
+    answer = call_longlook("diff-runs", str(folder.trials / one.id), str(folder.trials / other.id))
     assert answer.returncode == 1
     assert "the links were set differently: seed" in answer.stdout
     assert "packets that differs: packet 0" in answer.stdout
-    answer = longlook("diff-runs", str(folder.trials / one.id), str(folder.trials / other.id), "--json")
+    answer = call_longlook("diff-runs", str(folder.trials / one.id), str(folder.trials / other.id), "--json")
     (trial,) = json.loads(answer.stdout)["trials"]
     assert trial["first"]["index"] == 0
     assert trial["files"][0] == "link.bin"

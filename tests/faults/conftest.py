@@ -6,7 +6,7 @@ import pytest
 from longlook.core import registry
 from longlook.engines.live import LiveEngine
 from tests.faults.guest_harness import GuestHome
-from tests.faults.harness import Home, host_state, wait_until
+from tests.faults.harness import Home, changes, host_state, wait_until
 
 
 @pytest.fixture
@@ -16,13 +16,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     (tmp_path / "tmp").mkdir()
     for key in ("LONGLOOK_CACHE", "TMPDIR", "LONGLOOK_PLUGINS"):
         monkeypatch.setenv(key, home.environment()[key])
-    registry.load.cache_clear()
+    registry.forget()
     before = host_state()
     yield home
-    registry.load.cache_clear()
+    registry.forget()
     assert home.processes() == []
     assert home.scratch() == []
-    assert host_state() == before
+    assert changes(before, host_state()) == {}
 
 
 @pytest.fixture
@@ -40,9 +40,9 @@ def guest_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gues
     for key in ("LONGLOOK_CACHE", "TMPDIR", "LONGLOOK_PLUGINS", "LONGLOOK_KERNEL", "LONGLOOK_PATIENCE_S"):
         monkeypatch.setenv(key, settings[key])
     monkeypatch.setattr("tempfile.tempdir", None)  # it is remembered, and TMPDIR has changed
-    registry.load.cache_clear()
+    registry.forget()
     yield home
-    registry.load.cache_clear()
+    registry.forget()
     home.end_runs()
     wait_until(lambda: home.guests() == [], "every guest is gone")
     assert home.litter() == []

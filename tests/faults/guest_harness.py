@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -13,9 +12,8 @@ from longlook.core.model import Run
 from longlook.engines.virtual import VirtualEngine
 from longlook.provision import guest_kernel
 from tests.faults.harness import Home
+from tests.support.command_line import LONGLOOK
 from tests.support.processes import all_pids
-
-LONGLOOK = (sys.executable, "-m", "longlook")
 
 STUDY = """
 schema = 1

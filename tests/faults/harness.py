@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from longlook.core import codec
 from longlook.core.job import Content, Expected, Identity, Job, Program
 from longlook.core.model import ConnectionState, Endpoint, Link, Stage, Trial, Workload
 from longlook.core.programs import link_program
+from longlook.lab.topology import CLIENT, SERVER
 from tests.support.processes import all_pids
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
@@ -23,6 +25,9 @@ DRIVER = Path(__file__).with_name("driver.py")
 MS = 1_000_000
 BODY_BYTES = 20_000
 SYSCTLS = ("net/ipv4", "net/core")
+OUR_DEVICES = tuple(
+    f"device {name}" for name in (CLIENT.device, CLIENT.router_device, SERVER.device, SERVER.router_device, "ll-")
+)
 
 FAST = Link(
     (Stage("rate", {"rate_bps": 50_000_000, "queue_bytes": 100_000}), Stage("delay", {"delay_ns": MS})),
@@ -137,32 +142,49 @@ def measuring(job: Job) -> bool:
     return log.exists() and '"connection"' in log.read_text()
 
 
-def network_namespaces(pids: list[int]) -> set[int]:
-    """Inodes of the network namespaces that processes are in."""
-    found = set()
-    for pid in pids:
-        try:
+@contextmanager
+def held_network_namespaces(pids: list[int]) -> Iterator[set[int]]:
+    """Hold the network namespaces that processes are in, this process's own excepted, and yield their inodes.
+
+    A held namespace keeps its inode, which another run's namespace could otherwise get as soon as it is free.
+    """
+    own = Path("/proc/self/ns/net").stat().st_ino
+    with ExitStack() as held:
+        found = set()
+        for pid in pids:
+            with suppress(OSError):
+                descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+                held.callback(os.close, descriptor)
+                found.add(os.fstat(descriptor).st_ino)
+        yield found - {own}
+
+
+def in_use(namespaces: set[int]) -> set[int]:
+    """Return those of these network namespaces that a process is in or that are mounted somewhere."""
+    mounts = Path("/proc/self/mountinfo").read_text().split()
+    found = {int(word[5:-1]) for word in mounts if word.startswith("net:[")}
+    for pid in all_pids():
+        with suppress(OSError):
             found.add(Path(f"/proc/{pid}/ns/net").stat().st_ino)
-        except OSError:
-            continue
-    return found
-
-
-def all_network_namespaces() -> set[int]:
-    """Inodes of every network namespace that any process is in, and of every one that is mounted."""
-    mounts = Path("/proc/self/mountinfo").read_text()
-    named = {int(word[5:-1]) for word in mounts.split() if word.startswith("net:[")}
-    return network_namespaces(all_pids()) | named
+    return found & namespaces
 
 
 def host_state() -> dict[str, str]:
-    """What a laboratory must not change: the host's devices and its network settings."""
+    """Return what a laboratory must not change: the host's devices and its network settings."""
     state = {f"device {entry.name}": "" for entry in Path("/sys/class/net").iterdir()}
     state["routes"] = Path("/proc/net/route").read_text()
     for folder in SYSCTLS:
         for path in sorted((Path("/proc/sys") / folder).rglob("*")):
-            try:
+            with suppress(OSError):  # some are write-only
                 state[str(path)] = path.read_text() if path.is_file() else ""
-            except OSError:
-                continue  # write-only
     return state
+
+
+def changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str | None]:
+    """Return what is gone or has another value, and the laboratory's own devices that are new.
+
+    A new device of another name, and the settings that belong to it, are another program's.
+    """
+    changed = {key: after.get(key) for key, value in before.items() if after.get(key) != value}
+    new = {key: value for key, value in after.items() if key not in before and key.startswith(OUR_DEVICES)}
+    return {**changed, **new}

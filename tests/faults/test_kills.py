@@ -13,14 +13,7 @@ from longlook.core.job import Job
 from longlook.core.model import Outcome
 from longlook.engines.live import LiveEngine
 from longlook.lab.stale_state import clear_stale_state
-from tests.faults.harness import (
-    Home,
-    all_network_namespaces,
-    measuring,
-    network_namespaces,
-    results,
-    wait_until,
-)
+from tests.faults.harness import Home, held_network_namespaces, in_use, measuring, results, wait_until
 from tests.support.processes import command_line, has_ended, parent_of
 
 pytestmark = pytest.mark.lab
@@ -40,15 +33,15 @@ def test_an_engine_that_is_ended_in_the_middle_leaves_nothing(home: Home, kill: 
     finished, hanging = home.job("finished", client_stack=stack), _hanging(home, client_stack=stack)
     driver = home.drive(finished, hanging, start_new_session=True, stderr=subprocess.DEVNULL)
     wait_until(lambda: measuring(hanging), "the second trial runs")
-    inside = network_namespaces(home.processes()) - network_namespaces([os.getpid()])
-    assert len(inside) >= 3
-    KILLS[kill](driver)
-    assert driver.wait(20) != 0
-    assert driver.stdout is not None
-    driver.stdout.close()
-    wait_until(lambda: home.processes() == [], "every process is gone")
-    wait_until(lambda: home.scratch() == [], "the scratch folder is gone")
-    wait_until(lambda: not inside & all_network_namespaces(), "its network namespaces are gone")
+    with held_network_namespaces(home.processes()) as inside:
+        assert len(inside) >= 3
+        KILLS[kill](driver)
+        assert driver.wait(20) != 0
+        assert driver.stdout is not None
+        driver.stdout.close()
+        wait_until(lambda: home.processes() == [], "every process is gone")
+        wait_until(lambda: home.scratch() == [], "the scratch folder is gone")
+        assert in_use(inside) == set()
     assert json.loads((Path(finished.folder) / "run.json").read_text())["outcome"] == "ok"
     assert not (Path(hanging.folder) / "run.json").exists()
 

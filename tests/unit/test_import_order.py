@@ -63,7 +63,8 @@ def imports_of(file: Path) -> Iterator[tuple[str, ...]]:
 
 
 def test_every_folder_has_its_place() -> None:
-    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    folders = {path.relative_to(PACKAGE).parts[0] for kind in ("*.py", "*.toml") for path in PACKAGE.rglob(kind)}
+    folders -= {"__init__.py", "__main__.py"}
     assert folders == {*ORDER, *DATA}
     assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py"}
 

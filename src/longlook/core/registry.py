@@ -30,6 +30,12 @@ def load(folder: str) -> Mapping[str, Any]:
     return {name: plugin for name, (_, _, plugin) in _found(folder).items()}
 
 
+def forget() -> None:
+    """Scan again at the next call, because LONGLOOK_PLUGINS has changed in this process."""
+    load.cache_clear()
+    _found.cache_clear()
+
+
 def source(folder: str, name: str) -> Path:
     """Return the file that defines a plug-in; InputError where there is no such plug-in."""
     get(folder, name)
