@@ -6,12 +6,13 @@ RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo
 # Compiled modules are kept whatever the caller's shell exports: every test starts several interpreters.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build ready demo test test-stacks lint bench fuzz clean
+.PHONY: help build ready demo test test-stacks lint architecture bench fuzz clean
 help:
 	@echo "make demo    install what is missing, run the study 'demo', print its verdicts and the report's path"
 	@echo "make test    install what is missing, run every test"
 	@echo "make test-stacks  install every version of every stack, check all, draw the matrix"
 	@echo "make lint    formatting, lint and strict types of Python, Rust and Go"
+	@echo "make architecture  draw the packages and their imports: docs/architecture.svg"
 	@echo "make fuzz    run the fuzzers of the decoder and of inference, FUZZ_SECONDS (60) each"
 	@echo "make bench   measure speed and accuracy, write benches/results.json"
 
@@ -48,13 +49,17 @@ test-stacks: ready
 	exit $$status
 
 lint: build
-	$(BIN)/ruff format --check src tests adapters benches
-	$(BIN)/ruff check src tests adapters benches
+	$(BIN)/ruff format --check src tests adapters benches scripts
+	$(BIN)/ruff check src tests adapters benches scripts
+	$(BIN)/python scripts/architecture.py --check
 	$(BIN)/mypy
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	cd adapters/quic-go && test -z "$$(gofmt -l .)" && go vet ./...
 	cd adapters/traffic && test -z "$$(gofmt -l .)" && go vet ./...
+
+architecture: build
+	$(BIN)/python scripts/architecture.py
 
 bench: ready
 	$(BIN)/python -m benches
