@@ -2,8 +2,7 @@
 //! The contract is adapters/CONTRACT.md.
 
 mod client;
-mod fetching;
-mod link;
+mod connection;
 mod server;
 mod serving;
 mod settings;
@@ -12,8 +11,6 @@ use std::process::ExitCode;
 
 /// quiche's version: each manifest below versions/ has the one that it builds.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// H3_NO_ERROR
-const NO_ERROR: u64 = 0x100;
 
 fn main() -> ExitCode {
     longlook_adapter::program::main(server::run, client::run)

@@ -9,9 +9,10 @@ use longlook_adapter::failure::Failure;
 use longlook_adapter::files::Folder;
 use longlook_adapter::lines::{ConnectionLine, ReadyLine, emit};
 use longlook_adapter::options::ServerOptions;
+use longlook_adapter::socket::LARGEST_DATAGRAM;
 use longlook_adapter::wait;
 
-use crate::link::{LARGEST_DATAGRAM, Link, new_id};
+use crate::connection::{Connection, new_id};
 use crate::serving::Responses;
 use crate::{VERSION, settings};
 
@@ -19,7 +20,7 @@ use crate::{VERSION, settings};
 const DATAGRAMS_AT_ONCE: usize = 64;
 
 struct Served {
-    link: Link,
+    connection: Connection,
     responses: Responses,
     peer: SocketAddr,
 }
@@ -55,7 +56,7 @@ pub fn run(mut options: ServerOptions) -> std::result::Result<(), Failure> {
     let mut server = Server { socket, local, config, http, files, ids, connections, accepted: 0 };
     server.serve(&stop).map_err(failed)?;
     for served in server.connections.values_mut() {
-        served.link.close(&server.socket); // a client that is not done has been given up on
+        served.connection.close(&server.socket); // a client that is not done has been given up on
     }
     Ok(())
 }
@@ -66,13 +67,13 @@ impl Server {
         while !stop.asked() {
             self.receive(&mut buffer)?;
             for served in self.connections.values_mut() {
-                served.link.tick();
+                served.connection.tick();
                 served.progress(self.local, &self.http, &self.files);
-                served.link.flush(&self.socket)?;
+                served.connection.flush(&self.socket)?;
             }
             self.forget_closed();
-            let until = self.connections.values().filter_map(|served| served.link.next_time()).min();
-            let blocked = self.connections.values().any(|served| served.link.is_blocked());
+            let until = self.connections.values().filter_map(|served| served.connection.next_time()).min();
+            let blocked = self.connections.values().any(|served| served.connection.is_blocked());
             let sockets: [(&dyn AsRawFd, bool); 2] = [(&self.socket, blocked), (stop, false)];
             wait::ready(&sockets, until)?;
         }
@@ -103,7 +104,7 @@ impl Server {
             },
         };
         if let Some(served) = self.connections.get_mut(&number) {
-            served.link.receive(packet, from, self.local);
+            served.connection.receive(packet, from, self.local);
         }
         Ok(())
     }
@@ -128,8 +129,8 @@ impl Server {
         };
         let number = self.accepted;
         self.accepted += 1;
-        let link = Link::new(quic, &format!("{}-{}", peer.ip(), peer.port()), "server");
-        self.connections.insert(number, Served { link, responses: Responses::default(), peer });
+        let connection = Connection::new(quic, peer, "server");
+        self.connections.insert(number, Served { connection, responses: Responses::default(), peer });
         self.ids.insert(header.dcid.to_vec(), number); // until the client has learned ours
         self.ids.insert(id, number);
         Ok(Some(number))
@@ -137,7 +138,7 @@ impl Server {
 
     fn forget_closed(&mut self) {
         let before = self.connections.len();
-        self.connections.retain(|_, served| !served.link.quic.is_closed());
+        self.connections.retain(|_, served| !served.connection.quic.is_closed());
         if self.connections.len() < before {
             self.ids.retain(|_, number| self.connections.contains_key(number));
         }
@@ -146,14 +147,14 @@ impl Server {
 
 impl Served {
     fn progress(&mut self, local: SocketAddr, config: &quiche::h3::Config, files: &Folder) {
-        if self.link.just_established() {
+        if self.connection.just_established() {
             let mut line = ConnectionLine::now("h3", local, self.peer);
-            line.resumed = self.link.quic.is_resumed();
-            line.used_0rtt = self.link.used_early_data();
+            line.resumed = self.connection.quic.is_resumed();
+            line.used_0rtt = self.connection.used_early_data();
             line.gso = Some(false);
             emit(&line);
         }
-        self.link.begin_http(config);
-        self.responses.progress(&mut self.link, files);
+        self.connection.begin_http(config);
+        self.responses.progress(&mut self.connection, files);
     }
 }

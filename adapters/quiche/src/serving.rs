@@ -1,40 +1,31 @@
 //! The answers of one connection, as far as its streams take them.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 
-use longlook_adapter::files::{Answer, Folder};
-use quiche::h3::{Error, Event, Header, NameValue};
+use longlook_adapter::files::Folder;
+use longlook_adapter::{head, response};
+use quiche::h3::{self, Error, Event, Header, NameValue};
 
-use crate::link::Link;
+use crate::connection::Connection;
 
-const PART_BYTES: usize = 64 << 10;
-/// Of HTTP/3: type and length; at most.
+/// At most as large as the header of an HTTP/3 frame, type and length.
 const FRAME_HEADER_BYTES: usize = 9;
+
+type Response = response::Response<Vec<u8>>;
 
 /// Answers that are not complete, by stream.
 #[derive(Default)]
 pub struct Responses(BTreeMap<u64, Response>);
 
-struct Response {
-    answer: Answer,
-    headers_sent: bool,
-    /// Of the file, not read yet; bytes.
-    left: u64,
-    part: Vec<u8>,
-    taken: usize,
-}
-
 impl Responses {
     /// Take the requests that have come, and write what the streams take.
-    pub fn progress(&mut self, link: &mut Link, files: &Folder) {
-        let Some(http) = &mut link.http else { return };
+    pub fn progress(&mut self, connection: &mut Connection, files: &Folder) {
+        let Some(http) = &mut connection.http else { return };
         loop {
-            match http.poll(&mut link.quic) {
+            match http.poll(&mut connection.quic) {
                 Ok((stream, Event::Headers { list, .. })) => {
-                    let response = Response::new(files.answer(&value(&list, b":method"), &value(&list, b":path")));
-                    self.0.insert(stream, response);
+                    let field = |name| head::value(list.iter().map(|field| (field.name(), field.value())), name);
+                    self.0.insert(stream, Response::new(files.answer(&field(":method"), &field(":path"))));
                 }
                 Ok((stream, Event::Reset(_))) => {
                     self.0.remove(&stream);
@@ -47,72 +38,44 @@ impl Responses {
                 }
             }
         }
-        self.0.retain(|stream, response| match response.write(*stream, http, &mut link.quic) {
+        self.0.retain(|stream, response| match write(response, *stream, http, &mut connection.quic) {
             Ok(complete) => !complete,
             Err(reason) => {
                 eprintln!("stream {stream}: {reason}");
-                let _ = link.quic.stream_shutdown(*stream, quiche::Shutdown::Write, 0x102); // H3_INTERNAL_ERROR
+                let _ = connection.quic.stream_shutdown(*stream, quiche::Shutdown::Write, 0x102); // H3_INTERNAL_ERROR
                 false
             }
         });
     }
 }
 
-impl Response {
-    fn new(answer: Answer) -> Self {
-        let left = if answer.body.is_some() { answer.length } else { 0 };
-        Self { answer, headers_sent: false, left, part: Vec::new(), taken: 0 }
-    }
-
-    /// True when all is written.
-    fn write(
-        &mut self,
-        stream: u64,
-        http: &mut quiche::h3::Connection,
-        quic: &mut quiche::Connection,
-    ) -> Result<bool, String> {
-        if !self.headers_sent {
-            match http.send_response(quic, stream, &self.headers(), self.left == 0) {
-                Ok(()) => self.headers_sent = true,
-                Err(Error::StreamBlocked | Error::Done) => return Ok(false),
-                Err(error) => return Err(error.to_string()),
-            }
+/// Write what the stream takes. Return whether all is written.
+fn write(
+    response: &mut Response,
+    stream: u64,
+    http: &mut h3::Connection,
+    quic: &mut quiche::Connection,
+) -> Result<bool, String> {
+    if !response.head_sent {
+        let fields = response.head().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
+        match http.send_response(quic, stream, &fields, response.is_last()) {
+            Ok(()) => response.head_sent = true,
+            Err(Error::StreamBlocked | Error::Done) => return Ok(false),
+            Err(error) => return Err(error.to_string()),
         }
-        while self.taken < self.part.len() || self.left > 0 {
-            if self.taken == self.part.len() {
-                self.read().map_err(|error| error.to_string())?;
-            }
-            // Each attempt that finds the connection blocked would put another DATA_BLOCKED into a packet of its own, whose
-            // acknowledgement would bring the next attempt.
-            if quic.stream_capacity(stream).is_ok_and(|bytes| bytes <= FRAME_HEADER_BYTES) {
-                return Ok(false);
-            }
-            match http.send_body(quic, stream, &self.part[self.taken..], self.left == 0) {
-                Ok(written) => self.taken += written,
-                Err(Error::Done | Error::StreamBlocked) => return Ok(false),
-                Err(error) => return Err(error.to_string()),
-            }
+    }
+    while response.read().map_err(|error| error.to_string())? {
+        // Each attempt that finds the connection blocked would put another DATA_BLOCKED into a packet of its own, whose
+        // acknowledgement would bring the next attempt.
+        if quic.stream_capacity(stream).is_ok_and(|bytes| bytes <= FRAME_HEADER_BYTES) {
+            return Ok(false);
         }
-        Ok(true)
+        let (part, taken) = response.part();
+        match http.send_body(quic, stream, &part[taken..], response.is_last()) {
+            Ok(written) => response.sent(written),
+            Err(Error::Done | Error::StreamBlocked) => return Ok(false),
+            Err(error) => return Err(error.to_string()),
+        }
     }
-
-    fn headers(&self) -> Vec<Header> {
-        let status = Header::new(b":status", self.answer.status.to_string().as_bytes());
-        let rest = self.answer.headers().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
-        std::iter::once(status).chain(rest).collect()
-    }
-
-    fn read(&mut self) -> std::io::Result<()> {
-        let file: &mut File = self.answer.body.as_mut().expect("bytes are left only where there is a body");
-        self.part.resize(PART_BYTES.min(self.left as usize), 0);
-        file.read_exact(&mut self.part)?;
-        self.left -= self.part.len() as u64;
-        self.taken = 0;
-        Ok(())
-    }
-}
-
-fn value(headers: &[Header], name: &[u8]) -> String {
-    let found = headers.iter().find(|header| header.name() == name);
-    found.map(|header| String::from_utf8_lossy(header.value()).into_owned()).unwrap_or_default()
+    Ok(true)
 }

@@ -1,50 +1,25 @@
 //! A job: priming where a ticket is wanted, then all connections at once, each for itself.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use longlook_adapter::clock::now_ns;
 use longlook_adapter::failure::Failure;
 use longlook_adapter::job::{Job, PRIME_PATH, State};
-use longlook_adapter::objects::{Object, fail_all};
+use longlook_adapter::objects::{Object, fail_all, fail_connections};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
+use crate::session::{Opening, Shared};
 use crate::settings::Settings;
 use crate::tls::ClientSide;
 use crate::{h2, h3};
 
-/// For CONNECTION_CLOSE or the like to leave.
-pub const CLOSE_LIMIT: Duration = Duration::from_millis(200);
-
-/// What all connections of a job share.
-pub struct Shared {
-    /// The job.
-    pub job: Job,
-    /// Its knobs, applied.
-    pub settings: Settings,
-    /// Trust and tickets.
-    pub tls: ClientSide,
-    deadline: Instant,
-}
-
-/// What is asked of one connection.
-#[derive(Clone, Copy)]
-pub struct Opening {
-    /// It only earns a ticket.
-    pub primes: bool,
-    /// Its first requests are early data, where the ticket allows that.
-    pub early: bool,
-    /// When it was asked for, nanoseconds since 1970.
-    pub t_start_ns: u64,
-}
-
 enum Connection {
-    H3(h3::Connection),
-    H2(h2::Connection),
+    H3(h3::client::Connection),
+    H2(h2::client::Connection),
 }
 
-/// Do a job; its failure says only that something did not arrive, the lines say what.
+/// Do a job. Lines report each object; the failure says only that one did not arrive.
 pub async fn run(mut job: Job) -> Result<(), Failure> {
     let h2 = match job.protocol.as_str() {
         "h3" => false,
@@ -63,10 +38,7 @@ pub async fn run(mut job: Job) -> Result<(), Failure> {
         State::Resumed | State::ZeroRtt => shared.in_time(prime_for_all(&shared)).await,
     };
     if let Err(reason) = primed {
-        let reason = format!("priming connection: {reason}");
-        for _ in 0..shared.job.connections {
-            fail_all(&shared.job.site(), &shared.job.phases, now_ns(), &reason);
-        }
+        fail_connections(&shared.job, &format!("priming connection: {reason}"));
         return Err(Failure::Reported);
     }
     let all = (0..shared.job.connections).map(|_| fetch_all(shared.clone()));
@@ -77,21 +49,15 @@ pub async fn run(mut job: Job) -> Result<(), Failure> {
     }
 }
 
-impl Shared {
-    async fn open(&self, opening: Opening) -> Result<Connection, String> {
-        if self.job.protocol == "h3" {
-            h3::Connection::open(self, opening).await.map(Connection::H3)
+impl Connection {
+    async fn open(shared: &Shared, opening: Opening) -> Result<Self, String> {
+        if shared.job.protocol == "h3" {
+            h3::client::Connection::open(shared, opening).await.map(Self::H3)
         } else {
-            h2::Connection::open(self, opening).await.map(Connection::H2)
+            h2::client::Connection::open(shared, opening).await.map(Self::H2)
         }
     }
 
-    async fn in_time<T>(&self, work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-        timeout_at(self.deadline, work).await.unwrap_or_else(|_| Err(self.job.too_late()))
-    }
-}
-
-impl Connection {
     async fn fetch(&self, url: &str, object: &mut Object) -> Result<(), String> {
         match self {
             Self::H3(connection) => connection.fetch(url, object).await,
@@ -115,7 +81,7 @@ impl Connection {
     }
 }
 
-/// Earn a ticket for each connection: once suffices for one, and for two where the server gives two tickets.
+/// Obtain a ticket for each connection: once suffices for one, and for two where the server gives two tickets.
 async fn prime_for_all(shared: &Shared) -> Result<(), String> {
     while shared.tls.tickets.count() < shared.job.connections {
         prime(shared).await?;
@@ -123,10 +89,10 @@ async fn prime_for_all(shared: &Shared) -> Result<(), String> {
     Ok(())
 }
 
-/// Earn tickets on a connection of its own, and close it properly.
+/// Obtain tickets on a connection of its own, and close it properly.
 async fn prime(shared: &Shared) -> Result<(), String> {
     let before = shared.tls.tickets.count();
-    let connection = shared.open(Opening { primes: true, early: false, t_start_ns: now_ns() }).await?;
+    let connection = Connection::open(shared, Opening { primes: true, early: false, t_start_ns: now_ns() }).await?;
     let site = shared.job.site();
     let mut object = connection.object(&site, PRIME_PATH, now_ns());
     connection.fetch(&format!("{site}{PRIME_PATH}"), &mut object).await?;
@@ -140,7 +106,7 @@ async fn fetch_all(shared: Arc<Shared>) -> bool {
     let site = shared.job.site();
     let mut t_start_ns = now_ns();
     let opening = Opening { primes: false, early: shared.job.state == State::ZeroRtt, t_start_ns };
-    let connection = match shared.in_time(shared.open(opening)).await {
+    let connection = match shared.in_time(Connection::open(&shared, opening)).await {
         Ok(connection) => Arc::new(connection),
         Err(reason) => {
             fail_all(&site, &shared.job.phases, t_start_ns, &reason);

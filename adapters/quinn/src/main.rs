@@ -1,12 +1,12 @@
 //! Drives quinn for Longlook: HTTP/3 (h3 over quinn) and HTTP/2 (hyper over rustls and TCP) from one program, so that
 //! both sides of a comparison share files, HTTP types and TLS library. The contract is adapters/CONTRACT.md.
 
+mod body;
 mod client;
 mod h2;
 mod h3;
 mod server;
-mod server_h2;
-mod server_h3;
+mod session;
 mod settings;
 mod state;
 mod tls;

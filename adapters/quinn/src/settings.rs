@@ -1,11 +1,13 @@
 //! The knobs of one run, applied over quinn's own defaults.
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
 use longlook_adapter::failure::Failure;
 use longlook_adapter::knobs::Knobs;
+#[cfg(feature = "qlog")]
+use longlook_adapter::logs;
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::udp::UdpSocketState;
 use quinn::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
@@ -78,8 +80,8 @@ impl Settings {
         Ok(())
     }
 
-    /// A transport for the connection with the client at `name`, with its trace where QLOGDIR asks for one.
-    pub fn transport(&self, name: &str, role: &str) -> TransportConfig {
+    /// Make a transport for one connection, with its trace where QLOGDIR asks for one; `client` is the client's end.
+    pub fn transport(&self, client: SocketAddr, role: &str) -> TransportConfig {
         let mut transport = TransportConfig::default();
         let mtu = self.initial_payload();
         transport.initial_mtu(mtu as u16);
@@ -118,7 +120,7 @@ impl Settings {
             }
             transport.ack_frequency_config(Some(asked));
         }
-        trace(&mut transport, name, role);
+        trace(&mut transport, client, role);
         transport
     }
 
@@ -160,8 +162,8 @@ fn whole(value: u64) -> VarInt {
 }
 
 #[cfg(feature = "qlog")]
-fn trace(transport: &mut TransportConfig, name: &str, role: &str) {
-    if let Some(file) = longlook_adapter::qlog::create(name, role) {
+fn trace(transport: &mut TransportConfig, client: SocketAddr, role: &str) {
+    if let Some(file) = logs::qlog(&logs::name_of(client), role) {
         let mut config = quinn::QlogConfig::default();
         config.writer(Box::new(file)).title(Some(format!("quinn {role}")));
         transport.qlog_stream(config.into_stream());
@@ -169,7 +171,7 @@ fn trace(transport: &mut TransportConfig, name: &str, role: &str) {
 }
 
 #[cfg(not(feature = "qlog"))]
-fn trace(_transport: &mut TransportConfig, _name: &str, _role: &str) {}
+fn trace(_transport: &mut TransportConfig, _client: SocketAddr, _role: &str) {}
 
 #[cfg(test)]
 mod tests {

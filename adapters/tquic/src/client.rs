@@ -1,143 +1,148 @@
-//! A job: priming where a ticket is wanted, then all connections at once, each for itself.
+//! tquic as the client loop of all adapters drives it: an endpoint for each connection.
 
 use std::cell::RefCell;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
 use std::time::Instant;
 
-use longlook_adapter::clock::now_ns;
+use longlook_adapter::client;
 use longlook_adapter::failure::Failure;
-use longlook_adapter::job::{Job, PRIME_PATH, State};
-use longlook_adapter::load::Load;
-use longlook_adapter::objects::fail_all;
-use longlook_adapter::{socket, wait};
-use tquic::{Config, Endpoint, TlsConfig};
+use longlook_adapter::job::Job;
+use longlook_adapter::transport::{self, Connector, Established, SharedLoad, Transport};
+use tquic::{Config, Connection, Endpoint, TlsConfig};
 
-use crate::fetching::{Fetching, Handler};
-use crate::sending::{LARGEST_DATAGRAM, Socket, next_time};
-use crate::settings;
+use crate::fetching::{Fetching, Handler, why_closed};
+use crate::socket::{Socket, next_time};
+use crate::{NO_ERROR, settings};
+
+/// Do a job.
+pub fn run(mut job: Job) -> Result<(), Failure> {
+    let (config, _) = settings::config(&job.protocol, false, std::mem::take(&mut job.knobs))?;
+    let mut configuration = Configuration { quic: config, ca: job.ca.clone() };
+    configuration.set_tls(false)?;
+    client::run(&job, &mut configuration)
+}
+
+struct Configuration {
+    quic: Config,
+    ca: String,
+}
 
 /// A connection with an endpoint and a socket of its own.
-struct Flow {
+struct Fetcher {
     endpoint: Endpoint,
     index: u64,
     socket: Rc<Socket>,
     fetching: Rc<RefCell<Fetching>>,
+    ticket: Option<Vec<u8>>,
 }
 
-/// Do a job; its failure says only that something did not arrive, the lines say what.
-pub fn run(mut job: Job) -> Result<(), Failure> {
-    let (mut config, _) = settings::config(&job.protocol, false, std::mem::take(&mut job.knobs))?;
-    config.set_tls_config(trust(&job.ca, false)?);
-    wait::be_punctual();
-    let deadline = Instant::now() + job.timeout;
-    let mut ticket = None;
-    if job.state != State::Cold {
-        match prime(&job, &config, deadline) {
-            Ok(earned) => ticket = Some(earned),
-            Err(reason) => {
-                let reason = format!("priming connection: {reason}");
-                for _ in 0..job.connections {
-                    fail_all(&job.site(), &job.phases, now_ns(), &reason);
-                }
-                return Err(Failure::Reported);
-            }
-        }
+impl Configuration {
+    fn set_tls(&mut self, early_data: bool) -> Result<(), Failure> {
+        let failed = |error| Failure::of(&self.ca, error);
+        let mut tls = TlsConfig::new_client_config(vec![b"h3".to_vec()], early_data).map_err(failed)?;
+        tls.set_verify(true);
+        tls.set_ca_certs(&self.ca).map_err(failed)?;
+        self.quic.set_tls_config(tls);
+        Ok(())
     }
-    if job.state == State::ZeroRtt {
-        config.set_tls_config(trust(&job.ca, true)?);
+}
+
+impl Connector for Configuration {
+    type Transport = Fetcher;
+
+    fn enable_early_data(&mut self) -> Result<(), Failure> {
+        self.set_tls(true)
     }
-    let mut complete = true;
-    let mut all = Vec::new();
-    for _ in 0..job.connections {
-        let t_start_ns = now_ns();
-        match Flow::open(&job, job.phases.clone(), false, ticket.as_deref(), &config) {
-            Ok(flow) => all.push(flow),
-            Err(reason) => {
-                fail_all(&job.site(), &job.phases, t_start_ns, &reason);
-                complete = false;
-            }
-        }
-    }
-    drive(&mut all, deadline, &job.too_late())?;
-    complete &= all.iter().all(|flow| flow.fetching.borrow().load.failure().is_none());
-    if complete { Ok(()) } else { Err(Failure::Reported) }
-}
 
-fn trust(ca: &str, early_data: bool) -> Result<TlsConfig, Failure> {
-    let failed = |error| Failure::of(ca, error);
-    let mut tls = TlsConfig::new_client_config(vec![b"h3".to_vec()], early_data).map_err(failed)?;
-    tls.set_verify(true);
-    tls.set_ca_certs(ca).map_err(failed)?;
-    Ok(tls)
-}
-
-/// Earn a ticket on a connection of its own, and close it properly.
-fn prime(job: &Job, config: &Config, deadline: Instant) -> Result<Vec<u8>, String> {
-    let mut one = [Flow::open(job, vec![vec![PRIME_PATH.into()]], true, None, config)?];
-    drive(&mut one, deadline, &job.too_late()).map_err(|failure| format!("{failure:?}"))?;
-    one[0].fetching.borrow_mut().ticket()
-}
-
-impl Flow {
-    /// Nothing is sent yet.
     fn open(
+        &mut self,
         job: &Job,
-        phases: Vec<Vec<String>>,
-        primes: bool,
+        socket: transport::Socket,
         ticket: Option<&[u8]>,
-        config: &Config,
-    ) -> Result<Self, String> {
-        let t_start_ns = now_ns();
-        let socket = socket::towards(job.remote).and_then(Socket::new).map_err(|error| error.to_string())?;
-        let load = Load::new(job, phases, socket.local, primes, t_start_ns);
-        let fetching = Fetching::new(load, (socket.local, job.remote), primes, t_start_ns);
-        let fetching = Rc::new(RefCell::new(fetching));
+        load: SharedLoad,
+    ) -> Result<Self::Transport, String> {
+        let socket = Socket::new(socket.udp).map_err(|error| error.to_string())?;
+        let fetching = Rc::new(RefCell::new(Fetching::new(load, socket.local)));
         let handler = Box::new(Handler(fetching.clone()));
-        let mut endpoint = Endpoint::new(Box::new(config.clone()), false, handler, socket.clone());
+        let mut endpoint = Endpoint::new(Box::new(self.quic.clone()), false, handler, socket.clone());
         let index = endpoint.connect(socket.local, job.remote, Some(&job.host), ticket, None, None);
         let index = index.map_err(|error| error.to_string())?;
-        Ok(Self { endpoint, index, socket, fetching })
+        Ok(Fetcher { endpoint, index, socket, fetching, ticket: None })
     }
+}
 
-    fn is_done(&self) -> bool {
-        self.fetching.borrow().is_done()
+impl Fetcher {
+    /// None where tquic has forgotten the connection.
+    fn quic(&mut self) -> Option<&mut Connection> {
+        self.endpoint.conn_get_mut(self.index)
     }
+}
 
-    /// Requests come before packets: with early data they leave with the first.
-    fn step(&mut self, buffer: &mut [u8], deadline: Instant, too_late: &str) -> Result<(), Failure> {
-        let (address, sent) = (self.socket.local, |error| Failure::of("sending", error));
+impl Transport for Fetcher {
+    const CALLS_BACK: bool = true;
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<(), Failure> {
         let received = self.socket.receive(&mut self.endpoint, buffer, usize::MAX);
-        let received = received.map_err(|error| Failure::of(address, error))?;
+        let received = received.map_err(|error| Failure::of(self.socket.local, error))?;
         if received.any {
             self.fetching.borrow_mut().heard(received.error);
         }
         self.endpoint.on_timeout(Instant::now());
-        self.fetching.borrow_mut().progress(self.endpoint.conn_get_mut(self.index));
-        self.endpoint.process_connections().map_err(sent)?;
-        self.fetching.borrow_mut().progress(self.endpoint.conn_get_mut(self.index));
-        if Instant::now() >= deadline {
-            self.fetching.borrow_mut().give_up(self.endpoint.conn_get_mut(self.index), too_late);
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<(), Failure> {
+        self.endpoint.process_connections().map_err(|error| Failure::of("sending", error))
+    }
+
+    fn established(&mut self) -> Option<Established> {
+        self.fetching.borrow_mut().established.take()
+    }
+
+    fn open_request(&mut self, authority: &str, path: &str) -> Option<u64> {
+        let quic = self.endpoint.conn_get_mut(self.index)?;
+        self.fetching.borrow_mut().open_request(quic, authority, path)
+    }
+
+    fn take_answers(&mut self) {}
+
+    /// Return the first one that came: tquic may have forgotten the connection when it is wanted.
+    fn ticket(&mut self) -> Option<Vec<u8>> {
+        if self.ticket.is_none() {
+            self.ticket = self.quic().and_then(|quic| quic.session().map(<[u8]>::to_vec));
         }
-        self.endpoint.process_connections().map_err(sent)
+        self.ticket.clone()
+    }
+
+    fn close_reason(&mut self) -> Option<String> {
+        let mut fetching = self.fetching.borrow_mut();
+        match self.endpoint.conn_get_mut(self.index) {
+            Some(quic) if quic.is_closed() || quic.is_draining() || quic.local_error().is_some() => {
+                Some(why_closed(quic, fetching.tls_failure.as_deref()))
+            }
+            Some(_) => None,
+            None => Some(fetching.ended.take().unwrap_or_else(|| "the connection ended".into())),
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(quic) = self.quic() {
+            let _ = quic.close(true, NO_ERROR, b""); // an error: closed already
+        }
+    }
+
+    fn next_time(&self) -> Option<Instant> {
+        next_time(&self.endpoint)
+    }
+
+    fn is_blocked(&self) -> bool {
+        self.socket.is_blocked()
     }
 }
 
-/// Until all are done, or it is too late.
-fn drive(all: &mut [Flow], deadline: Instant, too_late: &str) -> Result<(), Failure> {
-    let mut buffer = vec![0; LARGEST_DATAGRAM];
-    loop {
-        for flow in all.iter_mut().filter(|flow| !flow.is_done()) {
-            flow.step(&mut buffer, deadline, too_late)?;
-        }
-        let open: Vec<&Flow> = all.iter().filter(|flow| !flow.is_done()).collect();
-        if open.is_empty() {
-            return Ok(());
-        }
-        let until = open.iter().filter_map(|flow| next_time(&flow.endpoint)).min();
-        let sockets: Vec<(&dyn AsRawFd, bool)> =
-            open.iter().map(|flow| (&*flow.socket as &dyn AsRawFd, flow.socket.is_blocked())).collect();
-        let waited = wait::ready(&sockets, Some(until.map_or(deadline, |due| due.min(deadline))));
-        waited.map_err(|error| Failure::of("UDP sockets", error))?;
+impl AsRawFd for Fetcher {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
     }
 }

@@ -2,10 +2,10 @@
 
 mod client;
 mod fetching;
-mod sending;
 mod server;
 mod serving;
 mod settings;
+mod socket;
 
 use std::process::ExitCode;
 

@@ -10,11 +10,12 @@ use longlook_adapter::failure::Failure;
 use longlook_adapter::files::Folder;
 use longlook_adapter::lines::{ReadyLine, emit};
 use longlook_adapter::options::ServerOptions;
+use longlook_adapter::socket::LARGEST_DATAGRAM;
 use longlook_adapter::wait;
 use tquic::{Endpoint, TlsConfig};
 
-use crate::sending::{LARGEST_DATAGRAM, Socket, next_time};
 use crate::serving::{Handler, Serving};
+use crate::socket::{Socket, next_time};
 use crate::{NO_ERROR, VERSION, settings};
 
 /// Read at most so many before answering, so that acknowledgements are not late.

@@ -2,22 +2,21 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use longlook_adapter::failure::Failure;
-use longlook_adapter::files::{Answer, Folder};
+use longlook_adapter::files::Folder;
 use longlook_adapter::lines::{ConnectionLine, emit};
+use longlook_adapter::{head, response};
 use tquic::h3::connection::Http3Connection;
 use tquic::h3::{Header, Http3Config, Http3Error, Http3Event, NameValue};
 use tquic::{Connection, Shutdown, TransportHandler};
 
-use crate::sending;
+use crate::socket;
 
-const PART_BYTES: usize = 64 << 10;
+type Response = response::Response<Bytes>;
 
 /// What the handler knows, and the server's loop with it.
 pub struct Serving {
@@ -35,15 +34,6 @@ struct Served {
 
 /// What tquic calls.
 pub struct Handler(pub Rc<RefCell<Serving>>);
-
-struct Response {
-    answer: Answer,
-    /// False while HTTP/3 holds them back, because the stream takes no more.
-    headers_sent: bool,
-    /// Of the file, not read yet; bytes.
-    left: u64,
-    part: Bytes,
-}
 
 impl Serving {
     /// Nobody is connected yet.
@@ -63,7 +53,7 @@ impl Serving {
 
     fn created(&mut self, quic: &mut Connection) {
         let (Some(index), Some(path)) = (quic.index(), quic.paths_iter().next()) else { return };
-        sending::log(quic, path.remote, "server");
+        socket::log(quic, path.remote, "server");
         let served = Served { peer: path.remote, http: None, responses: BTreeMap::new() };
         self.connections.insert(index, served);
     }
@@ -73,7 +63,7 @@ impl Serving {
         let Some(served) = self.served(quic) else { return };
         let mut line = ConnectionLine::now("h3", local, served.peer);
         line.resumed = quic.is_resumed();
-        line.used_0rtt = sending::used_early_data(quic);
+        line.used_0rtt = socket::used_early_data(quic);
         line.gso = Some(false);
         emit(&line);
         self.begin_http(quic);
@@ -97,7 +87,8 @@ impl Serving {
         while let Some(http) = &mut served.http {
             match http.poll(quic) {
                 Ok((stream, Http3Event::Headers { headers, .. })) => {
-                    let answer = self.files.answer(&value(&headers, b":method"), &value(&headers, b":path"));
+                    let field = |name| head::value(headers.iter().map(|field| (field.name(), field.value())), name);
+                    let answer = self.files.answer(&field(":method"), &field(":path"));
                     served.responses.insert(stream, Response::new(answer));
                     served.write(quic, stream);
                 }
@@ -116,7 +107,7 @@ impl Served {
     /// Write what the stream takes; a stream with nothing to write is not to be asked again.
     fn write(&mut self, quic: &mut Connection, stream: u64) {
         let waits = match (&mut self.http, self.responses.get_mut(&stream)) {
-            (Some(http), Some(response)) => match response.write(stream, http, quic) {
+            (Some(http), Some(response)) => match write(response, stream, http, quic) {
                 Ok(complete) => !complete,
                 Err(reason) => {
                     eprintln!("stream {stream}: {reason}");
@@ -133,50 +124,32 @@ impl Served {
     }
 }
 
-impl Response {
-    fn new(answer: Answer) -> Self {
-        let left = if answer.body.is_some() { answer.length } else { 0 };
-        Self { answer, headers_sent: false, left, part: Bytes::new() }
-    }
-
-    /// True when all is written; else tquic will say when the stream takes more.
-    fn write(&mut self, stream: u64, http: &mut Http3Connection, quic: &mut Connection) -> Result<bool, String> {
-        if !self.headers_sent {
-            self.headers_sent = true;
-            match http.send_headers(quic, stream, &self.headers(), self.left == 0) {
-                Ok(()) => {}
-                Err(Http3Error::StreamBlocked) => return Ok(false), // kept by HTTP/3, and sent before the body
-                Err(error) => return Err(error.to_string()),
-            }
+/// Write what the stream takes. Return whether all is written; if not, tquic calls when the stream takes more.
+fn write(
+    response: &mut Response,
+    stream: u64,
+    http: &mut Http3Connection,
+    quic: &mut Connection,
+) -> Result<bool, String> {
+    if !response.head_sent {
+        response.head_sent = true;
+        let fields = response.head().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
+        match http.send_headers(quic, stream, &fields, response.is_last()) {
+            Ok(()) => {}
+            Err(Http3Error::StreamBlocked) => return Ok(false), // kept by HTTP/3, and sent before the body
+            Err(error) => return Err(error.to_string()),
         }
-        while self.part.has_remaining() || self.left > 0 {
-            if !self.part.has_remaining() {
-                self.read().map_err(|error| error.to_string())?;
-            }
-            match http.send_body(quic, stream, self.part.clone(), self.left == 0) {
-                Ok(written) => self.part.advance(written),
-                Err(Http3Error::NoError) => {} // the headers that were kept
-                Err(Http3Error::Done | Http3Error::StreamBlocked) => return Ok(false),
-                Err(error) => return Err(error.to_string()),
-            }
+    }
+    while response.read().map_err(|error| error.to_string())? {
+        let (part, taken) = response.part();
+        match http.send_body(quic, stream, part.slice(taken..), response.is_last()) {
+            Ok(written) => response.sent(written),
+            Err(Http3Error::NoError) => {} // the head that was kept
+            Err(Http3Error::Done | Http3Error::StreamBlocked) => return Ok(false),
+            Err(error) => return Err(error.to_string()),
         }
-        Ok(true)
     }
-
-    fn headers(&self) -> Vec<Header> {
-        let status = Header::new(b":status", self.answer.status.to_string().as_bytes());
-        let rest = self.answer.headers().map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()));
-        std::iter::once(status).chain(rest).collect()
-    }
-
-    fn read(&mut self) -> std::io::Result<()> {
-        let file: &mut File = self.answer.body.as_mut().expect("bytes are left only where there is a body");
-        let mut part = vec![0; PART_BYTES.min(self.left as usize)];
-        file.read_exact(&mut part)?;
-        self.left -= part.len() as u64;
-        self.part = part.into();
-        Ok(())
-    }
+    Ok(true)
 }
 
 impl TransportHandler for Handler {
@@ -216,9 +189,4 @@ impl TransportHandler for Handler {
     }
 
     fn on_new_token(&mut self, _: &mut Connection, _: Vec<u8>) {}
-}
-
-fn value(headers: &[Header], name: &[u8]) -> String {
-    let found = headers.iter().find(|header| header.name() == name);
-    found.map(|header| String::from_utf8_lossy(header.value()).into_owned()).unwrap_or_default()
 }

@@ -25,7 +25,7 @@ def filled(folder: Path, is_intact: Callable[[Path], bool], fill: Callable[[Path
     """
     if folder.is_dir() and is_intact(folder):
         return folder
-    with _explained(folder), _locked(folder):
+    with _explained(folder), locked(folder):
         if folder.is_dir() and is_intact(folder):  # another process has just made it
             return folder
         _remove_leftovers(folder)
@@ -52,8 +52,11 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Exclusive between processes; the kernel drops the lock of a process that dies."""
+def locked(folder: Path) -> Iterator[None]:
+    """Hold an exclusive lock on `folder` between processes; the kernel drops the lock of a process that dies.
+
+    Creates the folder's parent; the folder itself need not exist.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (folder.parent / f".{folder.name}.lock").open("w") as lock:
         try:

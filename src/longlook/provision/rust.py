@@ -1,40 +1,85 @@
 """Stacks in Rust: one program per version, from the lock file that the version has, with what all of them share."""
 
-import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.job import Program
+from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
-from longlook.provision.build_cache import build, compile_with, is_built, sources_digest, toolchain_version
+from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.provision import cargo
+from longlook.provision.build_cache import build, is_built, sources_digest
 
-_HINT = "install Rust with rustup, or sudo apt-get install cargo (1.85 or newer)"
-_SHARED = "lib/rust"
-_BINARY = "adapter"
-_RECIPE = "release, two jobs"  # part of the key: another way to build makes another program
+_CMAKE_HINT = "sudo apt-get install cmake g++ (for BoringSSL, which the crate brings along)"
+_REPEATABLE_BORINGSSL = {"OPENSSL_ia32cap": "~0x4000000000000000"}
+"""BoringSSL mixes the processor's RDRAND into its random numbers, which no seed repeats: hide it."""
 
 
-def cargo_build(name: str, version: str, needs: tuple[str, str] | None = None) -> Program:
-    """The program of adapters/`name` with the manifest and lock in its versions/`version`, or from the cache.
+def cargo_stack(
+    name: str,
+    summary: str,
+    versions: tuple[Version, ...],
+    knobs: Mapping[str, Knob],
+    *,
+    protocols: tuple[str, ...] = ("h3",),
+    boringssl: bool = False,
+) -> Stack:
+    """Return the stack of a Rust program in adapters/`name` that is both server and client.
 
-    `needs` is a tool that the build starts beside cargo, and how to install it.
+    `boringssl` says that the program contains BoringSSL: its build needs cmake, and it runs in an environment in which
+    its random numbers can be repeated.
+    """
+    env = _REPEATABLE_BORINGSSL if boringssl else {}
+
+    def install(version: str) -> Program:
+        return cargo_build(name, stack.version(version).name, needs_cmake=boringssl)
+
+    def server_command(program: Program, job: ServerJob) -> Command:
+        return Command((program.path, *server_arguments(job)), env)
+
+    def client_command(program: Program, job_file: str) -> Command:
+        return Command((program.path, "client", job_file), env)
+
+    stack = Stack(
+        name=name,
+        summary=summary,
+        roles=("server", "client"),
+        protocols=protocols,
+        connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
+        versions=versions,
+        knobs=knobs,
+        log_formats=("qlog",),
+        install=install,
+        server_command=server_command,
+        client_command=client_command,
+        installed=lambda version: is_cargo_built(name, version),
+        several_connections=True,
+    )
+    return stack
+
+
+def cargo_build(name: str, version: str, *, needs_cmake: bool) -> Program:
+    """Return the program of adapters/`name` with the manifest and lock in its versions/`version`.
+
+    It is compiled if the cache does not hold it. Raises MachineError when a tool for that is missing.
     """
 
-    def compile_in(work: Path, out: Path) -> None:
-        if needs is not None and shutil.which(needs[0]) is None:
-            raise MachineError(f"{needs[0]} is not installed, which {name} {version} is built with", needs[1])
-        _compile(name, version, work, out)
+    def compile_in(_work: Path, out: Path) -> None:
+        if needs_cmake and shutil.which("cmake") is None:
+            raise MachineError(f"cmake is not installed, which {name} {version} is built with", _CMAKE_HINT)
+        cargo.compile_program(name, version, out)
 
-    return build(name, version, _sources(name), _toolchain(name), compile_in, _recipe(name, version))
+    return build(name, version, _sources(name), cargo.toolchain(name), compile_in, _recipe(name, version))
 
 
 def is_cargo_built(name: str, version: str) -> bool:
-    """Whether `cargo_build` has nothing to do."""
+    """Return whether `cargo_build` has nothing to do; False where no Rust is installed."""
     try:
-        return is_built(name, version, _sources(name), _toolchain(name), _recipe(name, version))
-    except MachineError:  # no Rust here: the version cannot be told
+        return is_built(name, version, _sources(name), cargo.toolchain(name), _recipe(name, version))
+    except MachineError:
         return False
 
 
@@ -42,35 +87,10 @@ def _sources(name: str) -> Path:
     return adapters_dir() / name / "src"
 
 
-def _toolchain(name: str) -> str:
-    return toolchain_version(("cargo", "--version"), _HINT, _sources(name))
-
-
 def _recipe(name: str, version: str) -> str:
+    """Return the digest of what determines the program beside its own sources and the compilers."""
     own = adapters_dir() / name / "versions" / version
-    shared = adapters_dir() / _SHARED
-    parts = [sources_digest(own), sources_digest(shared / "src"), (shared / "Cargo.toml").read_text(), _RECIPE]
-    return content_hash(parts)
-
-
-def _compile(name: str, version: str, work: Path, out: Path) -> None:
-    """Builds in `work` the tree that the checkout has, because the manifests name each other by relative paths."""
-    tree = work / "tree"
-    here = tree / name
-    shutil.copytree(_sources(name), here / "src")
-    shutil.copytree(adapters_dir() / name / "versions" / version, here / "versions" / version)
-    shutil.copytree(adapters_dir() / _SHARED, tree / _SHARED, ignore=shutil.ignore_patterns("target"))
-    target = work / "target"
-    env = {**os.environ, "CARGO_TARGET_DIR": str(target), **_without_places(work)}
-    manifest = here / "versions" / version / "Cargo.toml"
-    compile_with(("cargo", "build", "--release", "--locked", "-j2", "--manifest-path", str(manifest)), work, env)
-    (target / "release" / _BINARY).rename(out)
-
-
-def _without_places(work: Path) -> dict[str, str]:
-    """No folder of this machine gets into the program, so that the same sources give the same bytes anywhere."""
-    cargo_home = os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo")
-    places = {str(work): "/build", cargo_home: "/cargo"}
-    c_flags = " ".join(f"-ffile-prefix-map={place}={name}" for place, name in places.items())
-    rust_flags = " ".join(f"--remap-path-prefix={place}={name}" for place, name in places.items())
-    return {"CFLAGS": c_flags, "CXXFLAGS": c_flags, "RUSTFLAGS": rust_flags}
+    shared = adapters_dir() / cargo.SHARED
+    return content_hash(
+        [sources_digest(own), sources_digest(shared / "src"), (shared / "Cargo.toml").read_text(), cargo.settings()]
+    )

@@ -3,7 +3,7 @@
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
-from longlook.provision.rust import cargo_build, is_cargo_built
+from longlook.provision.rust import cargo_stack
 
 _NAME = "quinn"
 _VERSIONS = (
@@ -64,38 +64,4 @@ _KNOBS = {
 }  # fmt: skip
 
 
-def install(version: str) -> Program:
-    """Build the adapter with one version of quinn, or take it from the cache."""
-    return cargo_build(_NAME, STACK.version(version).name)
-
-
-def installed(version: str) -> bool:
-    """Whether `install` has nothing to do."""
-    return is_cargo_built(_NAME, version)
-
-
-def server_command(program: Program, job: ServerJob) -> Command:
-    """The program as a server."""
-    return Command((program.path, *server_arguments(job)))
-
-
-def client_command(program: Program, job_file: str) -> Command:
-    """The program as a client."""
-    return Command((program.path, "client", job_file))
-
-
-STACK = Stack(
-    name=_NAME,
-    summary="quinn: HTTP/3, and HTTP/2 of hyper, from one program",
-    roles=("server", "client"),
-    protocols=("h3", "h2"),
-    connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
-    versions=_VERSIONS,
-    knobs=_KNOBS,
-    log_formats=("qlog",),
-    install=install,
-    server_command=server_command,
-    client_command=client_command,
-    installed=installed,
-    several_connections=True,
-)
+STACK = cargo_stack(_NAME, "quinn: HTTP/3, and HTTP/2 of hyper, from one program", _VERSIONS, _KNOBS, protocols=("h3", "h2"))

@@ -1,6 +1,6 @@
 //! Why a program ends, and the exit code for it.
 
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 
 /// What ended a program before its time.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,6 +13,15 @@ pub enum Failure {
     Failed(String),
     /// Some objects did not arrive; their lines say which.
     Reported,
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(reason) | Self::Unsupported(reason) | Self::Failed(reason) => f.write_str(reason),
+            Self::Reported => f.write_str("some objects did not arrive"),
+        }
+    }
 }
 
 impl Failure {

@@ -1,9 +1,13 @@
 //! The files of a folder, byte for byte: no redirects, no listings, no compression, no caching.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use crate::failure::Failure;
+
+/// Bytes of a file that are read at once.
+const PART_BYTES: u64 = 64 << 10;
 
 /// Fixed here, so that no machine's own tables decide.
 const CONTENT_TYPES: [(&str, &str); 12] = [
@@ -37,6 +41,11 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// How many bytes are to be sent after the head.
+    pub fn body_bytes(&self) -> u64 {
+        if self.body.is_some() { self.length } else { 0 }
+    }
+
     /// The headers, names in lower case.
     pub fn headers(&self) -> [(&'static str, String); 3] {
         [
@@ -78,6 +87,14 @@ impl Folder {
         let facts = file.metadata().ok()?;
         facts.is_file().then_some((found, file, facts.len()))
     }
+}
+
+/// Read the next part of a file of which `left` bytes remain; blocks, which is short for files in the page cache.
+pub fn read_part(file: &mut File, left: &mut u64) -> std::io::Result<Vec<u8>> {
+    let mut part = vec![0; PART_BYTES.min(*left) as usize];
+    file.read_exact(&mut part)?;
+    *left -= part.len() as u64;
+    Ok(part)
 }
 
 fn empty(status: u16) -> Answer {

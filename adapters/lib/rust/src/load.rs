@@ -100,17 +100,6 @@ impl Load {
     }
 }
 
-/// A connection's error as words: an application's code, a TLS alert or one of QUIC's own (RFC 9000, 20.1).
-pub fn told(is_app: bool, code: u64, reason: &[u8]) -> String {
-    let reason = String::from_utf8_lossy(reason);
-    match code {
-        code if is_app => format!("HTTP/3 code {code:#x} {reason}"),
-        code @ 0x12a..=0x131 => format!("TLS alert {}: the certificate is not accepted {reason}", code - 0x100),
-        code @ 0x100..=0x1ff => format!("TLS alert {} {reason}", code - 0x100),
-        code => format!("QUIC code {code:#x} {reason}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,12 +137,5 @@ mod tests {
         load.give_up("too late");
         assert!(load.is_idle() && !load.begin_phase(now_ns()));
         assert_eq!(load.failure(), Some("too late"));
-    }
-
-    #[test]
-    fn errors_are_told() {
-        assert_eq!(told(true, 0x100, b""), "HTTP/3 code 0x100 ");
-        assert_eq!(told(false, 0x128, b"x"), "TLS alert 40 x");
-        assert_eq!(told(false, 0x1, b"x"), "QUIC code 0x1 x");
     }
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use sha2::{Digest, Sha256};
 
 use crate::clock::now_ns;
+use crate::job::Job;
 use crate::lines::{ObjectLine, emit};
 
 /// An object being fetched.
@@ -73,6 +74,13 @@ impl Object {
     pub fn fail(mut self, reason: impl Into<String>) {
         self.line.error = Some(reason.into());
         emit(&self.line);
+    }
+}
+
+/// Print a failed object for every path of every connection of a job: none could be opened.
+pub fn fail_connections(job: &Job, reason: &str) {
+    for _ in 0..job.connections {
+        fail_all(&job.site(), &job.phases, now_ns(), reason);
     }
 }
 

@@ -4,6 +4,9 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+/// Larger than any datagram.
+pub const LARGEST_DATAGRAM: usize = 65_536;
+
 /// A UDP socket on the address that the kernel would send from, not connected.
 pub fn towards(remote: SocketAddr) -> io::Result<UdpSocket> {
     let any: SocketAddr = if remote.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };

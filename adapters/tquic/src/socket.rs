@@ -7,18 +7,15 @@ use std::os::fd::AsRawFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use longlook_adapter::qlog;
+use longlook_adapter::logs;
 use tquic::{Connection, Endpoint, PacketInfo, PacketSendHandler};
 
-/// Larger than any packet that is received.
-pub const LARGEST_DATAGRAM: usize = 65_536;
-
-/// What came of one look at a socket.
+/// The result of reading a socket until it is empty.
 #[derive(Default)]
 pub struct Received {
-    /// There was a datagram.
+    /// At least one datagram has come.
     pub any: bool,
-    /// The last one that tquic did not like.
+    /// Why tquic refused the last datagram that it refused.
     pub error: Option<tquic::Error>,
 }
 
@@ -31,19 +28,19 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// `udp` as it is bound.
+    /// Make `udp` a socket that never blocks.
     pub fn new(udp: UdpSocket) -> Result<Rc<Self>> {
         udp.set_nonblocking(true)?;
         let local = udp.local_addr()?;
         Ok(Rc::new(Self { udp, local, blocked: Cell::new(false) }))
     }
 
-    /// Whether it would not take more.
+    /// Return whether it took no more datagrams.
     pub fn is_blocked(&self) -> bool {
         self.blocked.get()
     }
 
-    /// Give up to `most` datagrams to the endpoint.
+    /// Pass up to `most` datagrams to the endpoint.
     pub fn receive(&self, endpoint: &mut Endpoint, buffer: &mut [u8], most: usize) -> Result<Received> {
         let mut received = Received::default();
         for _ in 0..most {
@@ -89,27 +86,23 @@ impl AsRawFd for Socket {
     }
 }
 
-/// When the endpoint has something to do, if nothing comes.
+/// Return when the endpoint has something to do if nothing comes.
 pub fn next_time(endpoint: &Endpoint) -> Option<Instant> {
     endpoint.timeout().map(|wait| Instant::now() + wait.min(Duration::from_secs(3600)))
 }
 
-/// Write the traces where QLOGDIR asks for them, and the keys where SSLKEYLOGFILE says; `client` is its end.
+/// Log a connection where the environment asks for it; `client` is the client's end.
 pub fn log(connection: &mut Connection, client: SocketAddr, role: &str) {
-    let name = format!("{}-{}", client.ip(), client.port());
-    if let Some(file) = qlog::create(&name, role) {
+    if let Some(file) = logs::qlog(&logs::name_of(client), role) {
         let id = format!("id={}", connection.trace_id()); // as tquic's own programs do, which readers know it by
         connection.set_qlog(Box::new(file), format!("tquic {role}"), id);
     }
-    if let Some(path) = std::env::var_os("SSLKEYLOGFILE").filter(|path| !path.is_empty()) {
-        match std::fs::OpenOptions::new().create(true).append(true).open(path) {
-            Ok(file) => connection.set_keylog(Box::new(file)),
-            Err(error) => eprintln!("SSLKEYLOGFILE: {error}"),
-        }
+    if let Some(file) = logs::keys() {
+        connection.set_keylog(Box::new(file));
     }
 }
 
-/// Early data was sent and taken, as BoringSSL says.
+/// Return whether early data was sent and taken, by the reason that BoringSSL gives.
 pub fn used_early_data(connection: &Connection) -> bool {
     connection.early_data_reason().is_ok_and(|reason| reason == Some("accepted"))
 }

@@ -4,15 +4,14 @@ use std::io::{ErrorKind, Read, Result};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Instant;
 
-use longlook_adapter::qlog;
+use longlook_adapter::logs;
+use longlook_adapter::socket::LARGEST_DATAGRAM;
 
-use crate::NO_ERROR;
-
-/// Larger than any packet that is sent or received.
-pub const LARGEST_DATAGRAM: usize = 65_536;
+/// H3_NO_ERROR
+const NO_ERROR: u64 = 0x100;
 const ID_BYTES: usize = 16;
 
-/// A new connection id, from the kernel's random numbers.
+/// Make a new connection id, from the kernel's random numbers.
 pub fn new_id() -> Result<Vec<u8>> {
     let mut id = vec![0; ID_BYTES];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut id)?;
@@ -20,8 +19,8 @@ pub fn new_id() -> Result<Vec<u8>> {
 }
 
 /// A connection with the one packet that waits for its time.
-pub struct Link {
-    /// The connection.
+pub struct Connection {
+    /// quiche's connection.
     pub quic: quiche::Connection,
     /// HTTP/3 on it, as soon as requests are possible.
     pub http: Option<quiche::h3::Connection>,
@@ -31,22 +30,20 @@ pub struct Link {
     early: bool,
 }
 
-impl Link {
-    /// `name` is the trace's, which is written where QLOGDIR asks for one; keys go where SSLKEYLOGFILE says.
-    pub fn new(mut quic: quiche::Connection, name: &str, role: &str) -> Self {
-        if let Some(file) = qlog::create(name, role) {
-            quic.set_qlog(Box::new(file), format!("quiche {role}"), name.into());
+impl Connection {
+    /// Log where the environment asks for it; `client` is the client's end.
+    pub fn new(mut quic: quiche::Connection, client: SocketAddr, role: &str) -> Self {
+        let name = logs::name_of(client);
+        if let Some(file) = logs::qlog(&name, role) {
+            quic.set_qlog(Box::new(file), format!("quiche {role}"), name);
         }
-        if let Some(path) = std::env::var_os("SSLKEYLOGFILE").filter(|path| !path.is_empty()) {
-            match std::fs::OpenOptions::new().create(true).append(true).open(path) {
-                Ok(file) => quic.set_keylog(Box::new(file)),
-                Err(error) => eprintln!("SSLKEYLOGFILE: {error}"),
-            }
+        if let Some(file) = logs::keys() {
+            quic.set_keylog(Box::new(file));
         }
         Self { quic, http: None, waiting: None, blocked: false, reported: false, early: false }
     }
 
-    /// A packet has come.
+    /// Take in a packet that has come.
     pub fn receive(&mut self, packet: &mut [u8], from: SocketAddr, to: SocketAddr) {
         match self.quic.recv(packet, quiche::RecvInfo { from, to }) {
             Ok(_) | Err(quiche::Error::Done) => {}
@@ -55,7 +52,7 @@ impl Link {
         self.note_early_data();
     }
 
-    /// Send what may be sent now; what quiche wants to be sent later waits here, and all after it.
+    /// Send what may be sent now. A packet that quiche wants to be sent later waits here, and all after it.
     pub fn flush(&mut self, socket: &UdpSocket) -> Result<()> {
         self.blocked = false;
         loop {
@@ -94,25 +91,25 @@ impl Link {
         }
     }
 
-    /// Whether the socket would not take more.
+    /// Return whether the socket took no more datagrams.
     pub fn is_blocked(&self) -> bool {
         self.blocked
     }
 
-    /// When something has to be done here, if nothing comes.
+    /// Return when something has to be done here if nothing comes.
     pub fn next_time(&self) -> Option<Instant> {
         let paced = self.waiting.as_ref().filter(|_| !self.blocked).map(|(_, info)| info.at);
         [self.quic.timeout_instant(), paced].into_iter().flatten().min()
     }
 
-    /// Let the connection's timers run that are due.
+    /// Run the connection's timers that are due.
     pub fn tick(&mut self) {
         if self.quic.timeout_instant().is_some_and(|due| due <= Instant::now()) {
             self.quic.on_timeout();
         }
     }
 
-    /// HTTP/3 can begin: the handshake is complete, or early data is possible.
+    /// Begin HTTP/3 if that is possible: the handshake is complete, or early data can be sent.
     pub fn begin_http(&mut self, config: &quiche::h3::Config) {
         if self.http.is_none() && (self.quic.is_established() || self.quic.is_in_early_data()) {
             match quiche::h3::Connection::with_transport(&mut self.quic, config) {
@@ -122,14 +119,14 @@ impl Link {
         }
     }
 
-    /// True once, when the handshake is complete.
+    /// Return true once, when the handshake is complete.
     pub fn just_established(&mut self) -> bool {
         let now = self.quic.is_established() && !self.quic.is_in_early_data() && !self.reported;
         self.reported |= now;
         now
     }
 
-    /// Whether early data went through: a server takes it or not, a client is told by an error that it was refused.
+    /// Return whether early data went through: a server takes it or not, a client learns of a refusal by an error.
     pub fn used_early_data(&self) -> bool {
         self.early
     }
@@ -138,7 +135,7 @@ impl Link {
         self.early |= self.quic.is_in_early_data();
     }
 
-    /// Tell the peer, at once.
+    /// Close the connection without an error, and send that at once.
     pub fn close(&mut self, socket: &UdpSocket) {
         self.waiting = None; // its time may be far
         let _ = self.quic.close(true, NO_ERROR, b""); // an error: closed already

@@ -29,12 +29,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::VERSION;
-use crate::server::{head, next_part};
+use crate::body::{head, next_part};
+use crate::session::CLOSE_LIMIT;
 use crate::settings::Settings;
 use crate::tls;
 
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
-const CLOSE_LIMIT: Duration = Duration::from_millis(200);
 
 struct Server {
     acceptor: TlsAcceptor,
@@ -122,7 +122,7 @@ impl Server {
     fn answer(&self, method: &str, path: &str) -> Response<FileBody> {
         let answer = self.files.answer(method, path);
         let head = head(&answer);
-        let left = if answer.body.is_some() { answer.length } else { 0 };
+        let left = answer.body_bytes();
         head.body(FileBody { file: answer.body, left }).expect("the headers are constants and numbers")
     }
 }

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
-use crate::client::{CLOSE_LIMIT, Opening, Shared};
+use crate::session::{CLOSE_LIMIT, Opening, Shared};
 
 /// Sends requests; and the task that carries them.
 type Open = (SendRequest<Empty<Bytes>>, JoinHandle<()>);
@@ -64,11 +64,11 @@ impl Connection {
         let requests = self.open.lock().expect("nobody panics with it").as_ref().map(|(requests, _)| requests.clone());
         let mut requests = requests.ok_or("the connection is closed")?;
         let request = Request::get(url).body(Empty::new()).map_err(|error| error.to_string())?;
-        let response = requests.send_request(request).await.map_err(|error| told(&error))?;
+        let response = requests.send_request(request).await.map_err(|error| with_cause(&error))?;
         object.headers("h2", response.status().as_u16());
         let mut body = response.into_body();
         while let Some(frame) = body.frame().await {
-            if let Some(part) = frame.map_err(|error| told(&error))?.data_ref() {
+            if let Some(part) = frame.map_err(|error| with_cause(&error))?.data_ref() {
                 object.body(part);
             }
         }
@@ -85,8 +85,8 @@ impl Connection {
     }
 }
 
-/// hyper's errors keep their causes to themselves.
-fn told(error: &hyper::Error) -> String {
+/// An error and its cause, which hyper's own text leaves out.
+fn with_cause(error: &hyper::Error) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),

@@ -2,7 +2,6 @@
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use h3::server::RequestResolver;
@@ -12,17 +11,16 @@ use longlook_adapter::files::Folder;
 use longlook_adapter::lines::{ConnectionLine, ReadyLine, emit};
 use longlook_adapter::options::ServerOptions;
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Connecting, Endpoint, EndpointConfig, Incoming, ServerConfig, TokioRuntime, VarInt};
+use quinn::{Connecting, Endpoint, EndpointConfig, Incoming, ServerConfig, TokioRuntime};
 
 use crate::VERSION;
-use crate::server::{head, next_part};
+use crate::body::{head, next_part};
+use crate::session::CLOSE_LIMIT;
 use crate::settings::Settings;
 use crate::state::{State, Watched};
 use crate::tls;
 
-const CLOSE_LIMIT: Duration = Duration::from_millis(200);
-/// H3_NO_ERROR
-pub const NO_ERROR: VarInt = VarInt::from_u32(0x100);
+use super::NO_ERROR;
 
 struct Server {
     settings: Settings,
@@ -70,8 +68,7 @@ impl Server {
     fn accept(self: Arc<Self>, incoming: Incoming) {
         let client = incoming.remote_address();
         let mut config = self.shared.clone();
-        let name = format!("{}-{}", client.ip(), client.port());
-        config.transport_config(Arc::new(self.settings.transport(&name, "server")));
+        config.transport_config(Arc::new(self.settings.transport(client, "server")));
         match incoming.accept_with(Arc::new(config)) {
             Ok(connecting) => {
                 tokio::spawn(self.converse(connecting));
@@ -124,8 +121,8 @@ impl Server {
 /// The connection's line, unless its handshake failed.
 fn report(connection: &quinn::Connection, listening: SocketAddr, offloads: bool) {
     let handshake = now_ns();
-    let told = connection.handshake_data().and_then(|data| data.downcast::<State>().ok());
-    let (None, Some(state)) = (connection.close_reason(), told) else { return };
+    let data = connection.handshake_data().and_then(|data| data.downcast::<State>().ok());
+    let (None, Some(state)) = (connection.close_reason(), data) else { return };
     let local = connection.local_ip().map_or(listening, |ip| SocketAddr::new(ip, listening.port()));
     let mut line = ConnectionLine::now("h3", local, connection.remote_address());
     line.t_handshake_ns = handshake;

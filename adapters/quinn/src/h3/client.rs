@@ -13,9 +13,10 @@ use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Endpoint, EndpointConfig, TokioRuntime};
 use tokio::task::JoinHandle;
 
-use crate::client::{CLOSE_LIMIT, Opening, Shared};
-use crate::server_h3::NO_ERROR;
+use crate::session::{CLOSE_LIMIT, Opening, Shared};
 use crate::state::{State, Watched};
+
+use super::NO_ERROR;
 
 /// An open connection.
 pub struct Connection {
@@ -44,8 +45,7 @@ impl Connection {
             .map_err(|error| error.to_string())?;
         let tls = QuicClientConfig::try_from(shared.tls.config(opening.early)).map_err(|error| error.to_string())?;
         let mut config = ClientConfig::new(Arc::new(Watched::new(tls, shared.tls.verifications.clone())));
-        let name = format!("{}-{}", local.ip(), local.port());
-        config.transport_config(Arc::new(shared.settings.transport(&name, "client")));
+        config.transport_config(Arc::new(shared.settings.transport(local, "client")));
         let connecting = endpoint.connect_with(config, shared.job.remote, &shared.job.host);
         let connecting = connecting.map_err(|error| error.to_string())?;
         let quic = match if opening.early { connecting.into_0rtt() } else { Err(connecting) } {
@@ -97,8 +97,8 @@ impl Connection {
 
 /// The connection's line, unless its handshake failed.
 fn report(quic: &quinn::Connection, sending: Sending, opening: Opening, used_0rtt: bool) {
-    let told = quic.handshake_data().and_then(|data| data.downcast::<State>().ok());
-    let (None, Some(state)) = (quic.close_reason(), told) else { return };
+    let data = quic.handshake_data().and_then(|data| data.downcast::<State>().ok());
+    let (None, Some(state)) = (quic.close_reason(), data) else { return };
     let mut line = ConnectionLine::now("h3", sending.local, quic.remote_address());
     line.primes = Some(opening.primes);
     line.t_start_ns = Some(opening.t_start_ns);

@@ -1,0 +1,9 @@
+//! HTTP/3 over QUIC.
+
+use quinn::VarInt;
+
+pub mod client;
+pub mod server;
+
+/// H3_NO_ERROR
+const NO_ERROR: VarInt = VarInt::from_u32(0x100);

@@ -1,0 +1,100 @@
+"""Compile one Rust program with cargo in a fixed environment; what it depends on is compiled once and kept."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from longlook.core.codec import content_hash
+from longlook.core.paths import adapters_dir, cache_dir
+from longlook.provision.build_cache import compile_with, toolchain_version
+from longlook.provision.cache_folder import locked
+
+COMMAND = ("cargo", "build", "--release", "--locked", "-j2")
+
+SHARED = Path("lib", "rust")
+"""The crate that all adapters depend on, relative to adapters/."""
+
+_BINARY = Path("release", "adapter")
+_KEY_FILE = "dependencies"
+_FIXED = {"LC_ALL": "C", "CARGO_INCREMENTAL": "0"}
+_PASSED = frozenset(
+    ("PATH", "HOME", "TMPDIR", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "RUSTUP_AUTO_INSTALL")
+    + ("SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+)
+_PASSED_PREFIXES = ("CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTRIES_")
+_RUST_HINT = "install Rust with rustup, or sudo apt-get install cargo (1.85 or newer)"
+_C_HINT = "sudo apt-get install gcc g++"
+
+
+def toolchain(name: str) -> str:
+    """Return the versions of rustc, cargo and the C compiler that adapters/`name` is compiled with.
+
+    Raises MachineError when one of them is missing. rustup may choose another Rust for the folder of an adapter.
+    """
+    folder = adapters_dir() / name / "src"
+    rust = [toolchain_version((tool, "--version", "--verbose"), _RUST_HINT, folder) for tool in ("rustc", "cargo")]
+    c_compiler = toolchain_version(("cc", "--version"), _C_HINT, folder).partition("\n")[0]
+    return "\n".join((*rust, c_compiler))
+
+
+def settings() -> str:
+    """Return the digest of the settings that decide how a program is compiled: the command and the environment."""
+    return content_hash([COMMAND, _FIXED, sorted(_path_maps("FOLDER", "CARGO").items())])
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the whole environment of a build in `folder`.
+
+    The user's variables that could change the program (RUSTFLAGS, CC, CFLAGS, CARGO_PROFILE_…, …) do not pass. Paths of
+    this machine are replaced by fixed names, so that the same sources give the same program on any machine.
+    """
+    passed = {name: value for name, value in os.environ.items() if name in _PASSED or name.startswith(_PASSED_PREFIXES)}
+    cargo_home = os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo")
+    maps = _path_maps(str(folder), cargo_home)
+    return {**passed, **_FIXED, **maps, "CARGO_TARGET_DIR": str(folder / "target")}
+
+
+def compile_program(name: str, version: str, out: Path) -> None:
+    """Compile adapters/`name` with the manifest and lock file in its versions/`version` into the file `out`.
+
+    The cache keeps one folder per version with the compiled dependencies. It is used again as long as the manifests,
+    the lock file, the compilers and the settings are the same; after any change of these, and after a build that did
+    not succeed, everything is compiled from scratch. The adapter and the shared crate are always compiled. Builds of
+    the same version wait for each other.
+    """
+    folder = cache_dir() / "cargo" / f"{name}-{version}"
+    with locked(folder):
+        key_file, key = folder / _KEY_FILE, _dependencies_key(name, version)
+        if not key_file.is_file() or key_file.read_text() != key:
+            shutil.rmtree(folder, ignore_errors=True)
+        key_file.unlink(missing_ok=True)  # until cargo has succeeded
+        manifest = _copy_sources(name, version, folder / "tree")
+        compile_with((*COMMAND, "--manifest-path", str(manifest)), folder, environment(folder))
+        shutil.copyfile(folder / "target" / _BINARY, out)
+        key_file.write_text(key)
+
+
+def _dependencies_key(name: str, version: str) -> str:
+    own = adapters_dir() / name / "versions" / version
+    manifests = (own / "Cargo.toml", own / "Cargo.lock", adapters_dir() / SHARED / "Cargo.toml")
+    return content_hash([*(path.read_text() for path in manifests), toolchain(name), settings()])
+
+
+def _copy_sources(name: str, version: str, tree: Path) -> Path:
+    """Copy the sources into `tree` as they lie in adapters/, because the manifests name each other by relative paths.
+
+    Files get new times: cargo takes a file that is older than the last build for one that has not changed.
+    """
+    shutil.rmtree(tree, ignore_errors=True)
+    for folder in (Path(name, "src"), Path(name, "versions", version), SHARED):
+        ignored = shutil.ignore_patterns("target")
+        shutil.copytree(adapters_dir() / folder, tree / folder, ignore=ignored, copy_function=shutil.copyfile)
+    return tree / name / "versions" / version / "Cargo.toml"
+
+
+def _path_maps(folder: str, cargo_home: str) -> Mapping[str, str]:
+    maps = {folder: "/build", cargo_home: "/cargo"}
+    c_flags = " ".join(f"-ffile-prefix-map={path}={name}" for path, name in maps.items())
+    rust_flags = " ".join(f"--remap-path-prefix={path}={name}" for path, name in maps.items())
+    return {"CFLAGS": c_flags, "CXXFLAGS": c_flags, "RUSTFLAGS": rust_flags}
