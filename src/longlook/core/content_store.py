@@ -50,6 +50,10 @@ class ContentStore:
             shutil.rmtree(folder, ignore_errors=True)
         return value
 
+    def has(self, key: str) -> bool:
+        """Whether there is an entry; its files are not read."""
+        return (self._folder(key) / ENTRY).is_file()
+
     def lay(self, key: str, names: Iterable[str] | None, into: Path) -> bool:
         """Put files of an entry (None: all) into a folder; False, and nothing done, where it has just been removed."""
         folder = self._folder(key)

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -42,10 +43,8 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, study: Study, plan: Plan, manifest: Mapping[str, Any]) -> "RunFolder":
-        """A new run folder holding the study, the plan and the manifest; `path` must not exist or be empty."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            hint = f"continue it with --resume {path}" if (path / "manifest.json").exists() else "choose another --out"
-            raise InputError(f"{path} exists and is not empty", hint)
+        """Make a run folder with the study, the plan and the manifest; InputError where `path` is taken."""
+        cls.refuse_taken(path)
         folder = cls(path)
         try:
             (path / "trials").mkdir(parents=True)
@@ -56,9 +55,16 @@ class RunFolder:
         folder.write_manifest({"schema_version": SCHEMA_VERSION, **manifest})
         return folder
 
+    @staticmethod
+    def refuse_taken(path: Path) -> None:
+        """Raise InputError unless `path` does not exist or is an empty folder."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            hint = f"continue it with --resume {path}" if (path / "manifest.json").exists() else "choose another --out"
+            raise InputError(f"{path} exists and is not empty", hint)
+
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """An existing run folder; InputError when it is none or was written by another schema."""
+        """Return an existing run folder; InputError where it is none, or of a schema that is not read."""
         try:
             manifest = json.loads((path / "manifest.json").read_text())
         except FileNotFoundError as error:
@@ -103,12 +109,16 @@ class RunFolder:
         """The folder of traces that the trials' links name by their digests."""
         return self.path / "traces"
 
-    @property
+    def trace_files(self) -> dict[str, str]:
+        """Return the absolute path of each trace in the folder, by digest."""
+        return {f"sha256:{path.stem}": str(path.resolve()) for path in self.traces.glob("[!.]*.json")}
+
+    @cached_property
     def study(self) -> Study:
         """The study as it was planned."""
         return codec.decode(Study, json.loads((self.path / "study.json").read_text()))
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         """The plan as it was made, also by a Longlook of schema version 1."""
         data = json.loads((self.path / "plan.json").read_text())
@@ -119,13 +129,17 @@ class RunFolder:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What the run says of itself."""
+        """The manifest as it is on disk now."""
         manifest: dict[str, Any] = json.loads((self.path / "manifest.json").read_text())
         return manifest
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest."""
         write_json(self.path / "manifest.json", manifest)
+
+    def note(self, **facts: Any) -> None:
+        """Add facts to the manifest, or replace them."""
+        self.write_manifest({**self.manifest, **facts})
 
     def begin(self, trial: Trial, attempt: int) -> Path:
         """An empty folder for an attempt, not yet part of the run."""

@@ -1,4 +1,4 @@
-"""What this machine has and lacks; every unmet need names the one command that mends it."""
+"""What this machine has and lacks; every unmet need names the one command that fixes it."""
 
 import shutil
 import subprocess
@@ -22,12 +22,12 @@ class Need:
     name: str
     met: bool
     detail: str
-    mend: str | None
+    fix: str | None
     required: bool = True
 
 
 def examine() -> list[Need]:
-    """Every need of this machine, in the order in which one would mend them."""
+    """Every need of this machine, in the order in which one would fix them."""
     return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), *_space()]
 
 
@@ -38,11 +38,11 @@ def _tools() -> Iterator[Need]:
     yield _tool("cargo", ["cargo", "--version"], "install Rust 1.85 or newer with rustup", required=False)
 
 
-def _tool(name: str, command: list[str], mend: str, *, required: bool) -> Need:
+def _tool(name: str, command: list[str], fix: str, *, required: bool) -> Need:
     if shutil.which(name) is None:
-        return Need(name, met=False, detail="not in PATH", mend=mend, required=required)
+        return Need(name, met=False, detail="not in PATH", fix=fix, required=required)
     answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    return Need(name, met=answer.returncode == 0, detail=answer.stdout.strip(), mend=mend, required=required)
+    return Need(name, met=answer.returncode == 0, detail=answer.stdout.strip(), fix=fix, required=required)
 
 
 def _built(stack_name: str) -> bool:
@@ -54,9 +54,9 @@ def _link() -> Iterator[Need]:
     try:
         program = link_program()
     except LonglookError as error:
-        yield Need("link emulator", met=False, detail=error.message, mend=error.hint or "make build")
+        yield Need("link emulator", met=False, detail=error.message, fix=error.hint or "make build")
     else:
-        yield Need("link emulator", met=True, detail=f"sha256 {program.digest[:12]}", mend=None)
+        yield Need("link emulator", met=True, detail=f"sha256 {program.digest[:12]}", fix=None)
 
 
 def _laboratory() -> Iterator[Need]:
@@ -72,10 +72,10 @@ def _guest_kernel() -> Iterator[Need]:
     try:
         guest = find_guest()
     except LonglookError as error:
-        yield Need("virtual time", met=False, detail=error.message, mend=error.hint)
+        yield Need("virtual time", met=False, detail=error.message, fix=error.hint)
     else:
         detail = f"a guest boots and runs its programs by {guest.userspace}"
-        yield Need("virtual time", met=True, detail=note_on(guest) or detail, mend=None)
+        yield Need("virtual time", met=True, detail=note_on(guest) or detail, fix=None)
 
 
 def _stacks() -> Iterator[Need]:
@@ -88,7 +88,7 @@ def _stacks() -> Iterator[Need]:
             f"stack {name}",
             met=ready,
             detail=f"{version} is {'installed' if ready else 'not installed'}{older}",
-            mend=f"longlook setup {name}",
+            fix=f"longlook setup {name}",
             required=False,
         )
 
@@ -101,10 +101,10 @@ def _space() -> Iterator[Need]:
         "free space for the cache",
         met=free_gib >= 2,
         detail=f"{free_gib:.1f} GiB",
-        mend="make room or set LONGLOOK_CACHE to a larger disk",
+        fix="make room or set LONGLOOK_CACHE to a larger disk",
     )
     writable = _writable(place)
-    yield Need("cache writable", met=writable, detail="yes" if writable else "no", mend="set LONGLOOK_CACHE")
+    yield Need("cache writable", met=writable, detail="yes" if writable else "no", fix="set LONGLOOK_CACHE")
 
 
 def _writable(folder: Path) -> bool:

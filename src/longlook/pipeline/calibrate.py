@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longlook import pipeline
 from longlook.calibration.live import LiveCalibration, calibrate_live, keep
 from longlook.calibration.virtual import Calibration, calibrate
 from longlook.calibration.virtual import keep as keep_virtual
 from longlook.core.errors import InputError
 from longlook.engines.choice import make_engine
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.run import run_study
 from longlook.study.files import find_study
 
 _ROUNDS = 12
@@ -113,7 +114,7 @@ def same_arm_twice(engine: str, say: Callable[[str], None], rounds: int = _ROUND
     with tempfile.TemporaryDirectory() as place:
         text = Path(place) / "same-arm-twice.toml"
         text.write_text(_STUDY.format(rounds=rounds))
-        pipeline.run_study(find_study(str(text)), make_engine(engine), Path(place) / "run", pipeline.Observer())
+        run_study(find_study(str(text)), Path(place) / "run", RunOptions(make_engine(engine)), Observer())
         samples = pd.read_parquet(Path(place) / "run" / "samples.parquet")
     samples = samples[(samples["metric"] == _METRIC) & (samples["outcome"] == "ok")]
     by_round = samples.pivot_table(index="round", columns="arm", values="value")

@@ -30,7 +30,6 @@ class Provisions:
     identity: Identity
     link: Program
     trace: Program | None = None  # records the kernel's TCP where that is wanted
-    traces: Mapping[str, str] = field(default_factory=dict)  # digest → file in the run folder
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,8 @@ class Executor:
 
     def _job(self, trial: Trial, attempt: int) -> Job:
         partial = self._folder.begin(trial, attempt)
-        return make_job(trial, attempt, str(partial.resolve()), self._provisions)  # an agent has its own cwd
+        # Absolute, because an agent has its own working directory.
+        return make_job(trial, attempt, str(partial.resolve()), self._provisions, self._folder.trace_files())
 
 
 def in_parallel(work: Iterable[T], run: Callable[[T], None], jobs: int, interrupt: Callable[[], None]) -> None:
@@ -164,8 +164,10 @@ def records_tcp(trial: Trial) -> bool:
     return trial.capture.tcp and runs_tcp(trial)
 
 
-def make_job(trial: Trial, attempt: int, folder: str, provisions: Provisions) -> Job:
-    """The order to run a trial once."""
+def make_job(
+    trial: Trial, attempt: int, folder: str, provisions: Provisions, traces: Mapping[str, str] | None = None
+) -> Job:
+    """Return the job of one attempt at a trial; `traces` maps digests to files, at least those that its link names."""
     roles = {"server": trial.server, "client": trial.client}
     if trial.flows:
         roles = {program_role(end): end for end in endpoints_of(trial)}
@@ -180,5 +182,5 @@ def make_job(trial: Trial, attempt: int, folder: str, provisions: Provisions) ->
         },
         content=provisions.contents[content_key(trial)],
         identity=provisions.identity,
-        traces={digest: provisions.traces[digest] for digest in sorted(set(traces_of(trial.link)))},
+        traces={digest: (traces or {})[digest] for digest in sorted(set(traces_of(trial.link)))},
     )

@@ -43,6 +43,10 @@ class TrialCache:
         run = self._store.read(key, _run_in)
         return run if run is not None and self._store.lay(key, None, Path(job.folder)) else None
 
+    def holds(self, job: Job) -> bool:
+        """Whether there is an entry for the job. Its files are not checked, so `fetch` may still refuse it."""
+        return self._store.has(self.key(job))
+
     def keep(self, job: Job, run: Run) -> None:
         """Store a finished trial whose end its programs decided; a measurement that cannot be trusted is not kept."""
         if run.outcome is Outcome.INVALID:

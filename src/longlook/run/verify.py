@@ -86,8 +86,9 @@ class Verifier:
     def _repeat(self, number: int, batch: Sequence[Trial]) -> Iterator[tuple[Trial, Repeat]]:
         kept = [self._keep(trial) for trial in batch]
         with self._scratch(number, batch) as folders:
+            traces = self._folder.trace_files()
             jobs = [
-                make_job(each.trial, each.run.attempt, str(path.resolve()), self._provisions)
+                make_job(each.trial, each.run.attempt, str(path.resolve()), self._provisions, traces)
                 for each, path in zip(kept, folders, strict=True)
             ]
             for before, run, path in zip(kept, self._engine.run_together(jobs), folders, strict=True):

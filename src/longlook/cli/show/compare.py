@@ -47,8 +47,8 @@ class BisectionDisplay:
         self._as_json = as_json
         self._steps = 0
 
-    def tell(self, step: Step) -> None:
-        """One version was tried."""
+    def show(self, step: Step) -> None:
+        """Show a version that was tried."""
         self._steps += 1
         if self._as_json:
             _emit(event="step", version=step.version, finding=str(step.finding), reason=step.reason)

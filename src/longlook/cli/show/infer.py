@@ -1,4 +1,4 @@
-"""What `longlook infer` prints."""
+"""Inferred machines, and their difference, on a terminal and as JSON."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,8 +49,13 @@ def show_comparison(compared: Compared, *, as_json: bool) -> None:
 
 def _unlike(difference: Difference) -> list[dict[str, Any]]:
     def row(what: str, share_a: float, share_b: float, one: StatePair | TransitionPair) -> dict[str, Any]:
-        return {"what": what, "share_a": share_a, "share_b": share_b, "p_adjusted": one.test.p_adjusted,
-                "standing": str(one.standing)}  # fmt: skip
+        return {
+            "what": what,
+            "share_a": share_a,
+            "share_b": share_b,
+            "p_adjusted": one.test.p_adjusted,
+            "standing": str(one.standing),
+        }
 
     names = [spoken(state.name) if state.name else state.role for state in difference.states]
     states = [row(f"time in {names[one.id]}", one.share_a, one.share_b, one) for one in difference.states]
