@@ -3,7 +3,7 @@
 import functools
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
@@ -47,7 +47,7 @@ def expand_options(command: Callable[..., Made]) -> Callable[..., Made]:
 
     call.__signature__ = signature  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    del call.__wrapped__  # type: ignore[attr-defined]  # its annotations are not those that typer is to read
+    del call.__wrapped__  # its annotations are not those that typer is to read
     return call
 
 
@@ -82,7 +82,7 @@ class StudyChanges:
     only: Annotated[list[str] | None, typer.Option(help="FACTOR=LEVEL; repeat for more.")] = None
     change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None
 
-    def find(self, study: str, traces: dict[str, str] | None = None) -> "Study":
+    def find(self, study: str, traces: Mapping[str, str] | None = None) -> "Study":
         """Return the study of this name or path, changed; `traces` are digests of an earlier reading."""
         from longlook.study.files import find_study
 

@@ -44,7 +44,7 @@ def _released(program: str) -> str:
     name, at, version = program.partition("@")
     if not at:
         return ""
-    stack: Stack = registry.get("stacks", name)
+    stack = registry.stack(name)
     return stack.version(version).released
 
 
@@ -67,7 +67,7 @@ def run_bisection(
     after each step. Raises InputError where the two cannot be the ends of a search, LonglookError where the bad version
     is not worse.
     """
-    stack: Stack = registry.get("stacks", spec.contender.stack)
+    stack = registry.stack(spec.contender.stack)
     versions = _between(stack, spec.baseline, spec.contender)
     make_study(spec)  # a mistake in the comparison itself is no version's fault
     steps: dict[str, Step] = {}

@@ -10,7 +10,6 @@ from longlook.core.errors import InputError
 from longlook.core.model import Scalar, Study
 from longlook.core.problems import Problems
 from longlook.core.registry import nearest
-from longlook.core.stack import Stack
 from longlook.network.presets import PRESET, PRESETS
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.files import parse_study, toml_value
@@ -73,7 +72,7 @@ def parse_side(text: str, protocol: str) -> Side:
     """Return one side of a comparison from text such as `quic-go`, `quic-go@0.65.0` or `quic-go:h2`."""
     name, colon, own = text.partition(":")
     stack_name, _, version = name.partition("@")
-    stack: Stack = registry.get("stacks", stack_name)
+    stack = registry.stack(stack_name)
     if colon and not own:
         raise InputError(f"{text}: no protocol behind the colon", f"write for example {name}:h2")
     chosen = stack.version(version).name if version else stack.default_version

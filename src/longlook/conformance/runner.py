@@ -46,7 +46,7 @@ def check_subject(
     suite = checks(subject)
     found = run_wants([want for check in suite for want in check.wants.values()], engine, out, say, jobs, use_cache)
     results += [judged(check, found) for check in suite]
-    results += lone_server(subject, program, registry.get("workloads", SMALL.kind).prepare(SMALL.parameters))
+    results += lone_server(subject, program, registry.workload(SMALL.kind).prepare(SMALL.parameters))
     setting = engine.setting() or {}
     return Report(
         subject.stack.name,

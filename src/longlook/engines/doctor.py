@@ -9,7 +9,6 @@ from pathlib import Path
 from longlook.core import paths, registry
 from longlook.core.errors import LonglookError
 from longlook.core.programs import link_program
-from longlook.core.stack import Stack
 from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.lab import capability
 from longlook.provision import guest_kernel
@@ -46,7 +45,7 @@ def _tool(name: str, command: list[str], fix: str, *, required: bool) -> Need:
 
 
 def _built(stack_name: str) -> bool:
-    stack: Stack = registry.get("stacks", stack_name)
+    stack = registry.stack(stack_name)
     return stack.installed(stack.default_version)
 
 
@@ -79,8 +78,7 @@ def _guest_kernel() -> Iterator[Need]:
 
 
 def _stacks() -> Iterator[Need]:
-    stacks: dict[str, Stack] = dict(registry.load("stacks"))
-    for name, stack in stacks.items():
+    for name, stack in registry.stacks().items():
         version, others = stack.default_version, len(stack.versions) - 1
         ready = stack.installed(version)
         older = f"; {others} older to be had: longlook setup {name}@VERSION" if others else ""

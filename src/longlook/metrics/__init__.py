@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from longlook.core import registry
 from longlook.core.model import Better
 from longlook.timeline.timeline import Timeline
 
@@ -25,3 +26,9 @@ class Metric:
     compare: "Callable[[Points, Points], float | None] | None" = None
     """Instead of `measure`: of this trial's points and those of the reference arm's trial in the same round."""
     real_time: bool = False  # means something only where CPU costs time: refused in virtual time
+
+
+def find_metric(name: str) -> Metric:
+    """Return the metric of this name; InputError with the nearest name where there is none."""
+    found: Metric = registry.get("metrics", name)
+    return found

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.core import registry
 from longlook.core.errors import InputError, LonglookError
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, STATES, TIMELINE, RunFolder
@@ -17,6 +16,7 @@ from longlook.explain.inside import Inside, look_inside, look_into_flows
 from longlook.explain.rounds import Round, Wanted, choose_round, find_cells
 from longlook.explain.state_traces import COLUMNS, state_traces
 from longlook.explain.states import StateTimes, time_in_states
+from longlook.metrics import find_metric
 from longlook.report.content import ReportContent
 from longlook.report.flows.colours import flow_colours
 from longlook.report.inside import InsideContent, Machine, write_inside
@@ -33,7 +33,7 @@ def write_inside_pages(
 ) -> list[Path]:
     """The pages of the cells that were asked for, in the order of the plan."""
     trials = folder.plan.trials
-    better = {name: registry.get("metrics", name).better for name in content.study.metrics}
+    better = {name: find_metric(name).better for name in content.study.metrics}
     pages = []
     for cell_id in find_cells(trials, wanted.cells):
         chosen = (

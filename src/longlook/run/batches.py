@@ -4,14 +4,13 @@ from collections.abc import Iterable
 
 from longlook.core import registry
 from longlook.core.model import Trial
-from longlook.core.stack import Stack
 
 
 def batches(trials: Iterable[Trial], *, gathers: bool) -> list[tuple[Trial, ...]]:
     """Trials in the order of the plan; where the engine gathers, those of a round that share a warm client together."""
     gathered: dict[object, list[Trial]] = {}
     for trial in trials:
-        client: Stack = registry.get("stacks", trial.client.stack)
+        client = registry.stack(trial.client.stack)
         shares = gathers and client.session_command is not None
         key = (trial.round, trial.client.stack, trial.client.version, trial.capture) if shares else trial.id
         gathered.setdefault(key, []).append(trial)

@@ -12,7 +12,6 @@ from longlook.core.flows import content_parameters, endpoints_of, program_role, 
 from longlook.core.job import Content, Identity, Job, Program
 from longlook.core.model import Endpoint, Outcome, Plan, Run, Study, Trial
 from longlook.core.run_folder import RunFolder
-from longlook.core.workload import WorkloadKind
 from longlook.engines import Engine
 from longlook.network.varying import traces_of
 from longlook.run.batches import batches
@@ -72,7 +71,7 @@ def prepare_contents(plan: Plan) -> dict[str, Content]:
     for trial in plan.trials:
         key = content_key(trial)
         if key not in contents:
-            kind: WorkloadKind = registry.get("workloads", trial.workload.kind)
+            kind = registry.workload(trial.workload.kind)
             contents[key] = kind.prepare(content_parameters(trial))
     return contents
 

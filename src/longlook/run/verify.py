@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import codec, registry
+from longlook.core import codec
 from longlook.core.digests import file_digest
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder, write_json
 from longlook.engines import Engine
+from longlook.metrics import find_metric
 from longlook.run.batches import batches
 from longlook.run.execute import Provisions, in_parallel, make_job
 from longlook.run.verification import Checked, Repeat, TrialDigest, Verification, check, differences
@@ -42,7 +43,7 @@ def trial_digest(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -
     if run.outcome is not Outcome.OK:
         return TrialDigest(run.outcome, files, None, {}, None)
     timeline = full_timeline(folder, trial, run, metrics)
-    values = {name: registry.get("metrics", name).measure(timeline) for name in {*metrics, _LOAD}}
+    values = {name: find_metric(name).measure(timeline) for name in {*metrics, _LOAD}}
     samples = {name: values[name] for name in metrics}
     return TrialDigest(run.outcome, files, timeline.digest(), samples, values[_LOAD])
 

@@ -1,9 +1,8 @@
 """What virtual time cannot measure, said before anything runs. Pure."""
 
-from longlook.core import registry
 from longlook.core.errors import InputError
 from longlook.core.model import Plan, Study, Trial
-from longlook.metrics import Metric
+from longlook.metrics import find_metric
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
 
 FASTEST_BPS = 200e6
@@ -18,7 +17,7 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
     virtual = [trial for trial in plan.trials if (trial.engine or engine) == VIRTUAL]
     if not virtual:
         return
-    metrics: list[Metric] = [registry.get("metrics", name) for name in study.metrics]
+    metrics = [find_metric(name) for name in study.metrics]
     if real := [metric.name for metric in metrics if metric.real_time]:
         raise InputError(
             f"study {study.id} asks for {', '.join(real)}, which virtual time does not have: CPU costs no time there",

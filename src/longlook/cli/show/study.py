@@ -1,6 +1,7 @@
 """A study, and what a run of it would do, on a terminal."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,7 +12,9 @@ from longlook.core import codec
 from longlook.core.model import Plan, Scalar, Study
 from longlook.core.problems import shown
 from longlook.network import settings
-from longlook.pipeline.preview import Preview
+
+if TYPE_CHECKING:
+    from longlook.pipeline.preview import Preview
 
 
 def study_summary(study: Study, plan: Plan, differences: Mapping[str, Mapping[str, Scalar]]) -> RenderableType:
@@ -48,7 +51,7 @@ def _size(cells: int, study: Study, trials: int) -> str:
     return f"{cells} cells × {len(study.arms)} arms × {study.rounds} rounds = {trials} trials"
 
 
-def show_preview(found: Preview, *, as_json: bool) -> None:
+def show_preview(found: "Preview", *, as_json: bool) -> None:
     """Print what a run would do."""
     if as_json:
         print_json(codec.encode(found))
@@ -63,7 +66,7 @@ def show_preview(found: Preview, *, as_json: bool) -> None:
         out.print(line, soft_wrap=True, markup=False)
 
 
-def _lines(found: Preview) -> list[str]:
+def _lines(found: "Preview") -> list[str]:
     engines = ", ".join(f"{count} {name}" for name, count in found.engines.items())
     lines = [
         f"{found.study}: {len(found.cells)} cells × {found.arms} arms × {found.rounds} rounds = {found.trials} trials "
