@@ -27,7 +27,7 @@ def stacks_list(
     names: Annotated[list[str] | None, typer.Argument(help="NAME or NAME@VERSION; default: all.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Every stack and version: when it was published, what it speaks, its knobs, whether it is installed."""
+    """List every stack and version: its publication, protocols and knobs, and whether it is installed."""
     from longlook.cli.show.stacks import stacks_list as shown
     from longlook.provision.catalogue import catalogue
 
@@ -123,7 +123,7 @@ def stacks_docs(
 
 @contextmanager
 def _place(out: Path | None) -> Iterator[Path]:
-    """Where trials lie: kept in `out`, or gone at the end."""
+    """Yield the folder of the trials: `out`, which is kept, or one that is removed at the end."""
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         yield out

@@ -3,10 +3,10 @@
 A study goes in, and a run folder with its report comes out; a finished run folder goes in, and its analysis or another
 page comes out. Only `compare`, `conformance` and `cli` use this package. Others import:
 
-- `run.run_study` runs a study from its plan to its report. `options.RunOptions` says how, and an `options.Observer` is
+- `run.run_study` runs a study from its plan to its report. `options.RunOptions` is how, and an `options.Observer` is
   called with what happens.
 - `analyse.analyse` repeats every stage after the engine, from files alone, and returns an `analyse.Result`.
-- `preview.preview` says what `run_study` would do, and does none of it.
+- `preview.preview` returns what `run_study` would do, and does none of it.
 - `provide.provide` installs and generates what the trials of a plan need.
 - `calibrate.run_calibration`, `claims.survey_runs` and `infer.infer_machines` are the other commands' pipelines.
 """

@@ -1,4 +1,4 @@
-"""Which engine runs which trials of a plan."""
+"""The trials of a plan by the engine that runs them."""
 
 from collections.abc import Iterator
 

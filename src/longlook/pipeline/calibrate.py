@@ -1,4 +1,4 @@
-"""A calibration from its measurement to its page, and a whole page load with the same arm twice."""
+"""`longlook calibrate`: a calibration from its measurement to its page, and page loads with the same arm twice."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -88,7 +88,7 @@ rows = []
 def run_calibration(
     engine: str, say: Callable[[str], None], out: Path | None, *, aa: bool = False
 ) -> Calibration | LiveCalibration:
-    """Calibrate by an engine; with `out`, table, raw times and, of real time, the page `index.html`."""
+    """Calibrate by an engine; with `out`, write table, raw times and, for real time, the page `index.html`."""
     if engine == "virtual":
         made = calibrate(say, out)
         if aa:
@@ -109,7 +109,7 @@ def run_calibration(
 
 
 def same_arm_twice(engine: str, say: Callable[[str], None], rounds: int = _ROUNDS) -> Mapping[str, Any]:
-    """Differences between two arms that are one, in per cent of the page load time, for each protocol."""
+    """Measure the difference between two arms that are the same, in % of the page load time, for each protocol."""
     say(f"loading a page {4 * rounds} times, each protocol twice in a round …")
     with tempfile.TemporaryDirectory() as place:
         text = Path(place) / "same-arm-twice.toml"

@@ -1,4 +1,4 @@
-"""How a study is run, and who follows it."""
+"""How a study is run, and functions that follow it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

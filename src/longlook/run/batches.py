@@ -1,4 +1,4 @@
-"""Which trials go into one call of an engine. Pure."""
+"""The grouping of trials into calls of an engine. Pure."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,10 @@ from longlook.core.model import Trial
 
 
 def batches(trials: Iterable[Trial], *, gathers: bool) -> list[tuple[Trial, ...]]:
-    """Trials in the order of the plan; where the engine gathers, those of a round that share a warm client together."""
+    """Return trials in the order of the plan, in batches of one.
+
+    Where the engine gathers, the trials of a round that share a warm client are one batch.
+    """
     gathered: dict[object, list[Trial]] = {}
     for trial in trials:
         client = registry.stack(trial.client.stack)

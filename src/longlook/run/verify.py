@@ -25,7 +25,7 @@ _LOAD = "page_load_time"
 
 
 def refuse_unrepeatable(engine: Engine, trials: Sequence[Trial]) -> None:
-    """InputError where an engine's trials cannot be expected to repeat; the engine is entered."""
+    """Raise InputError where an engine's trials cannot be expected to repeat; the engine is entered."""
     if engine.setting() is None:
         raise InputError(
             f"--verify: engine {engine.name} measures in real time: none of its {len(trials)} trials repeats exactly",
@@ -34,7 +34,7 @@ def refuse_unrepeatable(engine: Engine, trials: Sequence[Trial]) -> None:
 
 
 def trial_digest(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> TrialDigest:
-    """A finished trial in digests and values."""
+    """Return a finished trial as digests and values."""
     files = {
         str(path.relative_to(folder)): file_digest(path)
         for path in sorted(folder.rglob("*"))
@@ -56,7 +56,7 @@ class _Kept:
 
 
 class Verifier:
-    """Runs what one engine ran `repeats` times more, `jobs` calls at once, and never by the cache."""
+    """Runs the trials of one engine `repeats` times more, `jobs` calls at once, and never from the cache."""
 
     def __init__(
         self, folder: RunFolder, engine: Engine, provisions: Provisions, metrics: Sequence[str], repeats: int, jobs: int
@@ -131,14 +131,14 @@ class Verifier:
         return replace(checked, divergent=str(target.relative_to(self._folder.path)))
 
     def _divergent(self, trial: Trial, number: int) -> Path:
-        """Where a diverging repeat waits until all are done; repeats end in any order, and the first is kept."""
+        """Return where a diverging repeat is until all are done; repeats end in any order, and the first is kept."""
         place = self._folder.path / DIVERGENT
         place.mkdir(exist_ok=True)
         return place / f".{trial.id}-{number}"
 
 
 def forget(folder: RunFolder) -> None:
-    """Remove what an earlier verification left."""
+    """Remove the files of an earlier verification."""
     shutil.rmtree(folder.path / DIVERGENT, ignore_errors=True)
     (folder.path / RESULT).unlink(missing_ok=True)
 
@@ -149,7 +149,7 @@ def save(folder: RunFolder, verification: Verification) -> None:
 
 
 def load(folder: RunFolder) -> Verification | None:
-    """The verification of a run; None where it has none."""
+    """Return the verification of a run; None where it has none."""
     path = folder.path / RESULT
     try:
         return codec.decode(Verification, json.loads(path.read_text()))

@@ -1,4 +1,4 @@
-"""An arm in a cell, whole: its one setup, or the flows that compete in it. Pure."""
+"""A whole arm in a cell: its one setup, or the flows that compete in it; and what tells arms apart. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from longlook.study.settings import ENDPOINT_KEYS, QUIC_PROTOCOLS, WORKLOAD_PREF
 
 @dataclass(frozen=True)
 class ResolvedArm:
-    """What an arm enters a cell with; of several groups of flows `setup` is the first one's."""
+    """An arm as it enters a cell. Of several groups of flows, `setup` is the first one's."""
 
     setup: FlowSetup
     circumstances: Circumstances
@@ -23,7 +23,7 @@ class ResolvedArm:
 
 
 def resolve_arm(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> ResolvedArm:
-    """The arm in a cell with these settings; SettingError where it cannot be."""
+    """Return the arm in a cell with these settings; SettingError where it cannot be."""
     how = resolve_circumstances(arm, settings)
     if not catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
         setup = resolve_flow_setup(arm, settings, catalogue)

@@ -86,7 +86,7 @@ def _workload_kind(table: StudyTable, catalogue: Catalogue, problems: Problems) 
 
 
 def _settings(table: StudyTable, kind: WorkloadKind | None, problems: Problems) -> dict[str, Scalar]:
-    settings: dict[str, Scalar] = {}  # of the network only what the file says: a preset comes below that
+    settings: dict[str, Scalar] = {}  # of the network only the file's own settings: a preset comes below them
     if kind is not None:
         settings.update({f"{WORKLOAD_PREFIX}kind": kind.name, **workload_defaults(kind)})
     given = {

@@ -1,4 +1,4 @@
-"""What must hold between the parts of a study: names that exist, levels that differ, combinations that can run."""
+"""Checks between the parts of a study: names exist, levels differ, combinations can run."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -73,7 +73,7 @@ def _check_exclude(study: Study, problems: Problems) -> None:
 
 
 def _check_labels(study: Study, rule: Mapping[str, Iterable[str]], where: str, problems: Problems) -> None:
-    """Factors and levels that a rule or a claim names must exist."""
+    """Check that the factors and levels that a rule or a claim names exist."""
     known = {factor.name: [level.label for level in factor.levels] for factor in study.factors}
     for name, labels in rule.items():
         if name not in known:
@@ -201,7 +201,7 @@ def _report(
 
 
 def _origin(key: str, arm: Arm | None, cell: Mapping[str, Level]) -> str:
-    """The place in the file that sets a key for this arm in this cell."""
+    """Return the place in the file that sets a key for this arm in this cell."""
     if arm is not None and key in arm.settings:
         return f"arms.{arm.name}.{key}"
     for factor, level in cell.items():

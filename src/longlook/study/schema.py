@@ -194,7 +194,7 @@ def parse_table(kind: type[Parsed], document: Mapping[str, Any], problems: Probl
 
 
 def _without(locs: list[tuple[int | str, ...]], document: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of the document without the values at some places; those that are not there are passed over."""
+    """Return a copy of the document without the values at some places; places without a value are passed over."""
     remainder = deepcopy(dict(document))
     for *parents, last in sorted(locs, key=str, reverse=True):  # of a list, the last first
         here: Any = remainder
@@ -249,7 +249,7 @@ def _explain(details: ErrorDetails, root: type[Table], document: Mapping[str, An
 
 
 def dotted(loc: tuple[int | str, ...], document: Mapping[str, Any]) -> str:
-    """`analysis.alpha`, `factors.rate.levels`, `metrics[2]`; pydantic's tags of union members are left out."""
+    """Return a place as `analysis.alpha`, `factors.rate.levels` or `metrics[2]`, without pydantic's tags of unions."""
     text = ""
     here: Any = document
     for part in loc:
@@ -271,7 +271,7 @@ def _document_keys(document: Mapping[str, Any], loc: tuple[int | str, ...]) -> l
 
 
 def _keys_at(root: type[Table], loc: tuple[int | str, ...]) -> list[str]:
-    """Keys of the table at a place in the schema."""
+    """Return the keys of the table at a place in the schema."""
     here: Any = root
     for part in loc:
         if isinstance(here, type) and issubclass(here, BaseModel):
@@ -283,7 +283,7 @@ def _keys_at(root: type[Table], loc: tuple[int | str, ...]) -> list[str]:
 
 
 def _bare(annotation: Any) -> Any:
-    """The annotation without Optional and Annotated."""
+    """Return the annotation without Optional and Annotated."""
     while get_origin(annotation) in (Union, types.UnionType, Annotated):
         annotation = next(member for member in get_args(annotation) if member is not type(None))
     return annotation

@@ -1,4 +1,4 @@
-"""What virtual time cannot measure, said before anything runs. Pure."""
+"""Refuse what virtual time cannot measure, before anything runs. Pure."""
 
 from longlook.core.errors import InputError
 from longlook.core.model import Plan, Study, Trial
@@ -13,7 +13,7 @@ VIRTUAL = "virtual"
 
 
 def check_virtual(study: Study, plan: Plan, engine: str) -> None:
-    """InputError where a trial in virtual time is asked for what only real time has; `engine` is the run's default."""
+    """Raise InputError where a trial in virtual time needs what only real time has; `engine` is the run's default."""
     virtual = [trial for trial in plan.trials if (trial.engine or engine) == VIRTUAL]
     if not virtual:
         return
@@ -39,6 +39,6 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
 
 
 def _fastest_bps(trial: Trial) -> float:
-    """The slower of the two directions may still be fast, so the faster one counts."""
+    """Return the rate of the faster direction, in bit/s."""
     stages = (*trial.link.up, *trial.link.down)
     return max((largest_rate_bps(stage) for stage in stages if stage.kind in BOTTLENECKS), default=0.0)

@@ -243,6 +243,6 @@ def test_the_command_fails_and_names_what_shows_why(
     trials = json.loads((out / "verification.json").read_text())["trials"]
     diverged = [trial["trial_id"] for trial in trials if trial["divergent"]]
     assert len(diverged) == 2
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for name in diverged:
-        assert f"server.jsonl differs; longlook diff-runs {out}/trials/{name} {out}/divergent/{name}" in said
+        assert f"server.jsonl differs; longlook diff-runs {out}/trials/{name} {out}/divergent/{name}" in printed

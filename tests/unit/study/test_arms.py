@@ -1,4 +1,4 @@
-"""What tells the arms of a study apart."""
+"""The settings in which the arms of a study differ."""
 
 from pathlib import Path
 

@@ -46,7 +46,7 @@ def test_changes_replace_settings_wherever_they_live(tmp_path: Path) -> None:
         ("factors.rate", "y", ["factors is not a table"]),
     ],
 )
-def test_a_change_that_cannot_be_is_told(tmp_path: Path, key: str, value: str, parts: list[str]) -> None:
+def test_a_change_that_cannot_be_is_reported(tmp_path: Path, key: str, value: str, parts: list[str]) -> None:
     lines = problems(study_file(tmp_path), changes={key: value})
     assert any(all(part in line for part in parts) for line in lines), lines
 

@@ -103,7 +103,7 @@ def test_all_problems_of_a_file_come_in_one_message(tmp_path: Path) -> None:
     ]
 
 
-def test_names_and_combinations_are_told_together(tmp_path: Path) -> None:
+def test_names_and_combinations_are_reported_together(tmp_path: Path) -> None:
     path = study_file(tmp_path, ('baseline = "tcp"', 'baseline = "tpc"'), ('congestion_control = "cubic"', ""))
     assert [line.split(" ")[1] for line in problems(path)] == ["contrasts.quic", "arms.tcp.congestion_control:"]
 
@@ -152,13 +152,13 @@ def test_one_arm_is_no_comparison(tmp_path: Path) -> None:
     assert any("arms: a comparison needs two arms or more, here: tcp" in line for line in problems(path))
 
 
-def test_text_that_is_not_toml_is_told_with_line_and_column(tmp_path: Path) -> None:
+def test_text_that_is_not_toml_is_reported_with_line_and_column(tmp_path: Path) -> None:
     (line,) = problems(study_file(tmp_path, ("rounds = 3", "rounds 3")))
     assert "tiny.toml: not TOML" in line
     assert "(at line 5, column 8)" in line
 
 
-def test_a_file_that_is_not_text_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "bytes.toml"
     path.write_bytes(b"\xff\xfe\x00")
     assert "not TOML" in problems(path)[0]
@@ -176,7 +176,7 @@ def test_an_arm_and_a_factor_must_not_set_one_key(tmp_path: Path) -> None:
     assert any("arms.tcp: sets connection, which factors.state sets too" in line for line in lines)
 
 
-def test_what_a_level_makes_impossible_is_told_at_the_level(tmp_path: Path) -> None:
+def test_what_a_level_makes_impossible_is_reported_at_the_level(tmp_path: Path) -> None:
     more = '[[factors]]\nname = "client"\nsets = "client"\nlevels = ["go", "h3only"]\n'
     path = study_file(tmp_path, ('client = "go"\n', ""), ("[[claims]]", "[[ignored]]"), more=more)
     path.write_text(path.read_text().split("[[ignored]]")[0] + more)
@@ -188,7 +188,7 @@ def test_what_a_level_makes_impossible_is_told_at_the_level(tmp_path: Path) -> N
 FETCH = ('kind = "page"\nobjects = 1', 'kind = "fetch"\nconnections = 4')
 
 
-def test_a_client_that_opens_one_connection_is_told(tmp_path: Path) -> None:
+def test_a_client_that_opens_one_connection_is_reported(tmp_path: Path) -> None:
     path = study_file(tmp_path, FETCH, ('client = "go"', 'client = "browser"'))
     assert problems(path) == [
         "tiny.toml: workload.connections = 4: client browser opens one connection only; clients that open several: go"
@@ -196,10 +196,12 @@ def test_a_client_that_opens_one_connection_is_told(tmp_path: Path) -> None:
     assert read(study_file(tmp_path, FETCH)).settings["workload.connections"] == 4
 
 
-@pytest.mark.parametrize(("connections", "said"), [("0", "at least 1"), ("65", "at most 64"), ('"2"', "whole number")])
-def test_a_number_of_connections_that_cannot_be_is_told(tmp_path: Path, connections: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("connections", "message"), [("0", "at least 1"), ("65", "at most 64"), ('"2"', "whole number")]
+)
+def test_a_number_of_connections_that_cannot_be_is_reported(tmp_path: Path, connections: str, message: str) -> None:
     path = study_file(tmp_path, (FETCH[0], FETCH[1].replace("4", connections)))
-    assert any("workload.connections" in line and said in line for line in problems(path))
+    assert any("workload.connections" in line and message in line for line in problems(path))
 
 
 def test_excluding_everything_is_an_error(tmp_path: Path) -> None:

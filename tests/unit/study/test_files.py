@@ -226,7 +226,7 @@ def test_a_claim_may_speak_of_the_level_of_one_arm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('arm = "quic"', 'arm = "quick"', "no such arm"),
         ("metrics.handshake_time", "metrics.handshake", "not among this study's metrics"),
@@ -237,9 +237,9 @@ def test_a_claim_may_speak_of_the_level_of_one_arm(tmp_path: Path) -> None:
         (', size = "small"', "", "names no level of size"),
     ],
 )
-def test_what_a_claim_about_a_level_lacks_is_told(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_what_a_claim_about_a_level_lacks_is_reported(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in LEVELS
-    assert any(said in line for line in problems(study_file(tmp_path, more=LEVELS.replace(old, new, 1))))
+    assert any(message in line for line in problems(study_file(tmp_path, more=LEVELS.replace(old, new, 1))))
 
 
 def test_a_direction_needs_no_number(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from longlook.report.machines.wording import p_value, percent, spoken
 
 
 def show_machines(machines: Sequence[Inferred], *, as_json: bool) -> None:
-    """A row for each machine, and where it was written."""
+    """Print a row for each machine, and the files that it was written to."""
     if as_json:
         print_json({"machines": [_machine(one) for one in machines]})
         return
@@ -30,7 +30,7 @@ def show_machines(machines: Sequence[Inferred], *, as_json: bool) -> None:
 
 
 def show_comparison(compared: Compared, *, as_json: bool) -> None:
-    """A row for each state and transition that is not alike, and where all was written."""
+    """Print a row for each state and transition that is not alike, and the files that were written."""
     files = [*compared.a.files, *compared.b.files, *compared.files]
     found = _unlike(compared.difference)
     if as_json:

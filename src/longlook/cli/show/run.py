@@ -1,4 +1,4 @@
-"""What a run looks like on a terminal, in a pipe, and to a machine."""
+"""A run on a terminal, in a pipe, and as JSON lines."""
 
 import json
 import sys
@@ -51,11 +51,11 @@ class RunDisplay:
         self._bars.stop()
 
     def observer(self) -> Observer:
-        """The functions that the pipeline calls."""
+        """Return the functions that the pipeline calls."""
         return Observer(self._say, self._planned, self._progress, self._measured, self._verified)
 
     def conclude(self, result: Result) -> None:
-        """The verdicts and where the report is."""
+        """Print the verdicts and where the report is."""
         if self._as_json:
             self._emit(
                 event="result",
