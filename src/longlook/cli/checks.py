@@ -32,7 +32,9 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def calibrate(
-    engine: Annotated[str, typer.Option(help="Whose time: virtual (in a guest) or live (this host's).")] = "virtual",
+    engine: Annotated[
+        str, typer.Option(help="Where time comes from: virtual (in a guest) or live (this host).")
+    ] = "virtual",
     aa: Annotated[bool, typer.Option("--aa", help="Also load a page with the same arm twice, and compare.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the table and the packets' times here.")] = None,
     as_json: AsJson = False,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """How two sides are compared, whichever they are."""
+    """Options of a comparison, whichever the two sides are."""
 
     on: Annotated[
         list[str],

@@ -22,19 +22,23 @@ _RELATIONS = {"followed": "always_followed_by", "never": "never_followed_by", "p
 
 @dataclass(frozen=True)
 class MachineOptions:
-    """How machines are inferred, from which events, and in which formats they are written."""
+    """Options of inference, and the formats that machines are written in."""
 
-    formats: Annotated[str, typer.Option("--format", metavar="svg,dot,json", help="What to write.")] = "svg,dot,json"
+    formats: Annotated[str, typer.Option("--format", metavar="svg,dot,json", help="Formats to write.")] = "svg,dot,json"
     diff: Annotated[bool, typer.Option("--diff", help="Draw two as one: longlook infer --diff A B.")] = False
     together: Annotated[bool, typer.Option("--together", help="One machine of all traces, whatever the arm.")] = False
-    vantage: Annotated[str | None, typer.Option(help="Whose states: server (default) or client.")] = None
+    vantage: Annotated[str | None, typer.Option(help="The end whose states they are: server (default) or client.")] = (
+        None
+    )
     relations: Annotated[
         str,
         typer.Option(
             metavar="NAMES", help="Invariants that are mined and kept, of: followed, never, precedes; or none."
         ),
     ] = "followed,never,precedes"
-    level: Annotated[float, typer.Option(min=0, max=1, help="Of significance, after correction, for --diff.")] = 0.01
+    level: Annotated[float, typer.Option(min=0, max=1, help="Level of significance, after correction, for --diff.")] = (
+        0.01
+    )
 
 
 @expand_options

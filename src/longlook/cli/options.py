@@ -62,7 +62,7 @@ def _parameters_of(kind: type) -> list[inspect.Parameter]:
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Where trials run, and how many at once."""
+    """The engine, its use of the CPUs and of the cache."""
 
     engine: Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")] = "virtual"
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None

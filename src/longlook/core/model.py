@@ -22,7 +22,7 @@ SCHEMA_VERSION = 2
 
 
 class Outcome(StrEnum):
-    """How a trial ended. Everything but `ok` carries a reason, and none is ever dropped from the samples."""
+    """The end of a trial. Everything but `ok` carries a reason, and none is ever dropped from the samples."""
 
     OK = "ok"
     FAILED = "failed"  # a program under test failed: died, refused, wrong body

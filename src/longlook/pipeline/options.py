@@ -1,4 +1,4 @@
-"""How a study is run, and functions that follow it."""
+"""Options of a run, and functions that follow it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from longlook.run.execute import Progress
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a study is run.
+    """Options of a run.
 
     `engine` has not been entered. It runs the trials that name no other engine, up to `jobs` of them at once where it
     can. `only` are filters FACTOR=LEVEL. With `resume` the run folder holds the same plan already, and only what is

@@ -1,4 +1,4 @@
-"""What a run would do: nothing is installed, no trial runs and no run folder is made."""
+"""A preview of a run: nothing is installed, no trial runs and no run folder is made."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class CellPreview:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a run would do. Repeats by `--verify` come on top of `trials`."""
+    """The work that a run would do. Repeats by `--verify` come on top of `trials`."""
 
     study: str
     plan_hash: str

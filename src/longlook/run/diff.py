@@ -180,7 +180,7 @@ def _dated_events(folder: Path, started_unix_ns: int) -> Iterator[DatedEvent]:
             try:
                 line = json.loads(raw)
             except ValueError:
-                continue  # what a crashing program left; the comparison of files shows it
+                continue  # half a line of a crashed program; the comparison of files shows it
             if not isinstance(line, dict):
                 continue
             about = line.get("path") or line.get("url") or line.get("remote" if vantage == "server" else "local") or ""

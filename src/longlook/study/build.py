@@ -28,7 +28,7 @@ from longlook.study.settings import (
 def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems: Problems) -> Study:
     """Return the study of a well-formed file; a value that does not fit is left out and added to `problems`."""
     kind = _workload_kind(table, catalogue, problems)
-    contrasts = [] if "contrasts" in problems.dropped else table.contrasts  # what was dropped would be missing there
+    contrasts = [] if "contrasts" in problems.dropped else table.contrasts  # dropped keys would be reported as missing
     published = [] if "claims" in problems.dropped else table.claims
     factors = tuple(_factor(entry, kind, problems) for entry in table.factors)
     figure = table.figure

@@ -97,6 +97,25 @@ def test_what_was_finished_survives_and_is_not_run_again(study: Study, tmp_path:
     assert again.ran == []
 
 
+def test_a_failed_installation_leaves_no_folder(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MachineError("the build failed", "see its log")
+
+    monkeypatch.setattr("longlook.pipeline.run.provide", fail)
+    with pytest.raises(MachineError, match="build failed"):
+        run(study, FakeEngine(), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_taken_folder_is_refused_before_anything_is_installed(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("longlook.pipeline.run.provide", lambda *_: pytest.fail("something was installed"))
+    (tmp_path / "thesis.tex").write_text("do not touch")
+    with pytest.raises(InputError, match="not empty"):
+        run(study, FakeEngine(), tmp_path)
+
+
 def test_nothing_finished_is_no_report(study: Study, tmp_path: Path) -> None:
     class Broken(FakeEngine):
         def run(self, job: Job) -> Run:
