@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longlook import pipeline
 from longlook.core.model import Capture, Outcome
 from longlook.core.run_folder import RunFolder
 from longlook.engines.live import LiveEngine
 from longlook.metrics.page_load_time import METRIC
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.run import run_study
 from longlook.study.files import find_study
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.normalise.trace_files import trace_sizes
@@ -29,7 +30,7 @@ def measure() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         for name, capture in CAPTURES.items():
             path = Path(place) / name
-            pipeline.run_study(replace(study, capture=capture), LiveEngine(), path, pipeline.Observer())
+            run_study(replace(study, capture=capture), path, RunOptions(LiveEngine()), Observer())
             folder = RunFolder.open(path)
             for arm, measured in found.items():
                 measured[name] = _medians(folder, arm)

@@ -7,11 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from longlook import pipeline
 from longlook.core.model import Outcome
 from longlook.core.run_folder import RunFolder
 from longlook.engines.live import LiveEngine
 from longlook.metrics.page_load_time import METRIC
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.run import run_study
 from longlook.run.execute import Progress
 from longlook.study.files import find_study
 from longlook.timeline.normalise import normalise_trial
@@ -30,7 +31,7 @@ def measure(client: str, rounds: int) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "run"
-        pipeline.run_study(study, LiveEngine(), path, pipeline.Observer(progress=note))
+        run_study(study, path, RunOptions(LiveEngine()), Observer(progress=note))
         folder = RunFolder.open(path)
         trials = {trial.id: trial for trial in folder.plan.trials}
         overheads: list[float] = []

@@ -17,7 +17,7 @@ from longlook.engines import Engine
 from longlook.engines.live import LiveEngine
 from longlook.engines.virtual import VirtualEngine
 from longlook.metrics.page_load_time import METRIC
-from longlook.pipeline import provide
+from longlook.pipeline.provide import provide
 from longlook.run.execute import make_job
 from longlook.study.files import find_study
 from longlook.study.plan import make_plan
@@ -98,7 +98,7 @@ def _costs(engine: Engine, protocol: str, rate: str, size: str, repeats: int = 5
 
 
 def _run(engine: Engine, plan: Plan, wanted: Callable[[Trial], bool]) -> list[Cost]:
-    provisions = provide(plan, lambda _text: None)
+    provisions = provide(plan, engine, lambda _text: None)
     costs = []
     with tempfile.TemporaryDirectory() as place:
         for trial in filter(wanted, plan.trials):

@@ -251,7 +251,7 @@ def job_text(
     return json.dumps(job.data())
 
 
-def fetch(
+def fetch(  # noqa: PLR0913 - a job has as many fields as it has
     name: str,
     folder: Path,
     *,

@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from longlook.core.errors import InputError
 from longlook.core.job import Content, Program
-from longlook.core.model import Better, ConnectionState
+from longlook.core.model import Better, ConnectionState, Study
 from longlook.core.stack import Knob, Stack, Version
 from longlook.core.workload import Parameter, WorkloadKind
 from longlook.metrics import Metric
 from longlook.study.catalogue import Catalogue
+from longlook.study.files import read_study
 
 ALL_STATES = tuple(ConnectionState)
 
@@ -146,3 +150,16 @@ def study_file(folder: Path, *replacements: tuple[str, str], more: str = "", nam
     path = folder / f"{name}.toml"
     path.write_text(text + more, encoding="utf-8")
     return path
+
+
+def read(path: Path, **options: object) -> Study:
+    """The study of a file, by the small catalogue."""
+    return read_study(path, CATALOGUE, **options)  # type: ignore[arg-type]
+
+
+def problems(path: Path, **options: object) -> list[str]:
+    """The lines of the error that reading a file gives."""
+    with pytest.raises(InputError) as caught:
+        read(path, **options)
+    assert caught.value.exit_code == 2
+    return caught.value.message.splitlines()

@@ -14,7 +14,8 @@ import pandas as pd
 
 from longlook.core.run_folder import RunFolder
 from longlook.engines.virtual import VirtualEngine
-from longlook.pipeline import Observer, run_study
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.run import run_study
 from longlook.study.files import find_study
 
 SNAPSHOT = Path(__file__).with_name("demo.json")
@@ -24,7 +25,7 @@ ONLY = ("client=quic-go",)  # a browser's results are not exact
 def take(out: Path, *, jobs: int) -> dict[str, Any]:
     """Run the demo's exact part and return its snapshot. `moved` is what a difference is looked for in."""
     study = find_study("demo")
-    result = run_study(study, VirtualEngine(), out, Observer(), only=ONLY, jobs=jobs)
+    result = run_study(study, out, RunOptions(VirtualEngine(), jobs=jobs, only=ONLY), Observer())
     manifest = RunFolder.open(out).manifest
     samples = pd.read_parquet(out / "samples.parquet")
     assert result.fingerprint is not None

@@ -16,7 +16,6 @@ import pyarrow as pa
 from longlook.core import registry
 from longlook.core.flows import view_of
 from longlook.core.model import Trial, Vantage
-from longlook.core.stack import Stack
 from longlook.timeline.competition import server_of
 from longlook.timeline.events import EventKind, Events, among
 from longlook.timeline.timeline import Timeline
@@ -122,7 +121,7 @@ def _expected(controller: str, trial: Trial) -> float | None:
     if trial.congestion_control is not None:
         return AFTER_LOSS.get(controller)
     knobs: Mapping[str, Any] = trial.server.knobs
-    stack: Stack = registry.get("stacks", trial.server.stack)
+    stack = registry.stack(trial.server.stack)
     own = stack.knobs["congestion_control"].window_after_loss.get(controller)
     left = own if own is not None else AFTER_LOSS.get(controller)
     if left is None or controller != "cubic":

@@ -12,10 +12,9 @@ import pandas as pd
 
 from longlook.analysis.congestion_check import COLUMNS, contradictions
 from longlook.analysis.measure_cache import MeasureCache
-from longlook.core import registry
 from longlook.core.model import Outcome, Run, Study, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
-from longlook.metrics import Metric
+from longlook.metrics import Metric, find_metric
 from longlook.timeline.competition import Competition
 from longlook.timeline.envelope import points_of
 from longlook.timeline.events import Events
@@ -186,4 +185,4 @@ def _frame(trial: Trial, columns: Mapping[str, list[Any]] | None) -> pd.DataFram
 
 def _metrics(names: Iterable[str]) -> Iterator[tuple[str, Metric]]:
     for name in names:
-        yield name, registry.get("metrics", name)
+        yield name, find_metric(name)

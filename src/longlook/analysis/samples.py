@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from longlook.core import registry
 from longlook.core.model import Outcome, Run, Study, Trial
-from longlook.metrics import Metric
+from longlook.metrics import Metric, find_metric
 
 FACTOR_PREFIX = "factor."
 """The prefix of columns that hold the level of a factor: `factor.<name>`."""
@@ -34,7 +33,7 @@ def samples_table(study: Study, entries: Iterable[tuple[Trial, Run, Mapping[str,
     `entries` are (trial, run of one attempt, values by metric). Values are null unless the attempt went well; a value
     that is missing or not finite all the same gets a reason. The columns are those of COLUMNS and one for each factor.
     """
-    metrics: list[Metric] = [registry.get("metrics", name) for name in study.metrics]
+    metrics = [find_metric(name) for name in study.metrics]
     rows = [_row(study, trial, run, metric, values) for trial, run, values in entries for metric in metrics]
     factors = [FACTOR_PREFIX + factor.name for factor in study.factors]
     table = pd.DataFrame(rows, columns=[*_DTYPES, *factors])

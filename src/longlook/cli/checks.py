@@ -1,17 +1,55 @@
-"""Commands about exactness and the cache of trials; no logic of their own."""
+"""Commands about this machine, exactness and the cache of trials; no logic of their own."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
+from longlook.cli.options import AsJson
 from longlook.cli.terminal import console, print_json
 from longlook.core import codec
 from longlook.core.errors import InputError
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-
 cache_app = typer.Typer(help="Finished trials that no run has to repeat.", no_args_is_help=True)
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Check every need of Longlook on this machine, and print the command that fixes what is missing."""
+    from longlook.engines.doctor import examine
+
+    needs = examine()
+    if as_json:
+        print_json([codec.encode(need) for need in needs])
+    else:
+        table = Table("", "need", "found", "fix", box=None)
+        for need in needs:
+            mark = "[green]ok[/]" if need.met else ("[red]missing[/]" if need.required else "[yellow]absent[/]")
+            table.add_row(mark, need.name, need.detail, "" if need.met else need.fix)
+        console().print(table)
+    if any(need.required and not need.met for need in needs):
+        raise typer.Exit(3)
+
+
+def calibrate(
+    engine: Annotated[
+        str, typer.Option(help="Where time comes from: virtual (in a guest) or live (this host).")
+    ] = "virtual",
+    aa: Annotated[bool, typer.Option("--aa", help="Also load a page with the same arm twice, and compare.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write the table and the packets' times here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the link emulator with theory and with the kernel's netem; exit 1 where it is out of tolerance."""
+    from longlook.cli.show.calibration import calibration_summary
+    from longlook.pipeline.calibrate import run_calibration
+
+    result = run_calibration(engine, (lambda _text: None) if as_json else console().print, out, aa=aa)
+    if as_json:
+        print_json(codec.encode(result))
+    else:
+        console().print(calibration_summary(result))
+    if not result.passed:
+        raise typer.Exit(1)
 
 
 def diff_runs(
@@ -20,7 +58,7 @@ def diff_runs(
     context: Annotated[int, typer.Option(min=0, help="Packets and lines to show on both sides.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Show the first packet in which two trials part, or else the first file. Exit 0: identical, 1: different."""
+    """Show the first packet in which two trials differ, or else the first file. Exit 0: identical, 1: different."""
     from longlook.cli.show.diff import difference_lines
     from longlook.run.diff import compare
 
@@ -37,7 +75,7 @@ def diff_runs(
 
 @cache_app.command("show")
 def cache_show(as_json: AsJson = False) -> None:
-    """Say where the cache of trials is, and how much is in it."""
+    """Print where the cache of trials is, and how much is in it."""
     from longlook.core.content_store import ContentStore
     from longlook.core.paths import cache_root
     from longlook.core.units import print_bytes

@@ -9,9 +9,9 @@ import typer
 def claims(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, of different studies.")],
     out: Annotated[Path, typer.Option(help="Folder for index.html, claims.json and figures/.")] = Path("claims"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print what claims.json holds.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the content of claims.json.")] = False,
 ) -> None:
-    """Set everything published beside what the runs found: each claim, and where sources contradict each other."""
+    """Compare everything published with what the runs found: each claim, and sources that contradict each other."""
     from longlook.cli.show.claims import show_claims
     from longlook.pipeline.claims import survey_runs
 

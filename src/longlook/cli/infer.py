@@ -1,10 +1,12 @@
 """`longlook infer`: arguments to calls; no logic of its own."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from longlook.cli.options import AsJson, expand_options
 from longlook.core.errors import InputError
 
 Traces = Annotated[
@@ -15,41 +17,58 @@ Traces = Annotated[
         "wrote them, logs as CSV or JSON lines (trace, time_ns, event), or machines as JSON.",
     ),
 ]
-Formats = Annotated[str, typer.Option("--format", metavar="svg,dot,json", help="What to write.")]
-Relations = Annotated[
-    str,
-    typer.Option(metavar="NAMES", help="Invariants that are mined and kept, of: followed, never, precedes; or none."),
-]
 _RELATIONS = {"followed": "always_followed_by", "never": "never_followed_by", "precedes": "always_precedes"}
 
 
+@dataclass(frozen=True)
+class MachineOptions:
+    """Options of inference, and the formats that machines are written in."""
+
+    formats: Annotated[str, typer.Option("--format", metavar="svg,dot,json", help="Formats to write.")] = "svg,dot,json"
+    diff: Annotated[bool, typer.Option("--diff", help="Draw two as one: longlook infer --diff A B.")] = False
+    together: Annotated[bool, typer.Option("--together", help="One machine of all traces, whatever the arm.")] = False
+    vantage: Annotated[str | None, typer.Option(help="The end whose states they are: server (default) or client.")] = (
+        None
+    )
+    relations: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES", help="Invariants that are mined and kept, of: followed, never, precedes; or none."
+        ),
+    ] = "followed,never,precedes"
+    level: Annotated[float, typer.Option(min=0, max=1, help="Level of significance, after correction, for --diff.")] = (
+        0.01
+    )
+
+
+@expand_options
 def infer(
     traces: Traces,
+    options: MachineOptions,
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("machines"),
-    formats: Formats = "svg,dot,json",
-    diff: Annotated[bool, typer.Option("--diff", help="Draw two as one: longlook infer --diff A B.")] = False,
-    together: Annotated[bool, typer.Option("--together", help="One machine of all traces, whatever the arm.")] = False,
-    vantage: Annotated[str | None, typer.Option(help="Whose states: server (default) or client.")] = None,
-    relations: Relations = "followed,never,precedes",
-    level: Annotated[float, typer.Option(min=0, max=1, help="Of significance, after correction, for --diff.")] = 0.01,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Infer state machines from traces, prove that they keep every invariant, and draw them (docs/infer.md)."""
-    from longlook.cli.show import infer as present_infer
+    from longlook.cli.show import infer as show
     from longlook.explain.infer.sources import VANTAGES
     from longlook.pipeline.infer import FORMATS, InferOptions, compare_machines, infer_machines
 
-    wish = InferOptions(
-        tuple(traces), out, _chosen("--format", formats, FORMATS),
-        tuple(_RELATIONS[name] for name in _chosen("--relations", relations, (*_RELATIONS, "none")) if name != "none"),
-        _chosen("--vantage", vantage, VANTAGES)[0] if vantage else None, together, level,
-    )  # fmt: skip
-    if diff and together:
+    if options.diff and options.together:
         raise InputError("--diff and --together exclude each other", "name two sets of traces for --diff")
-    if diff:
-        present_infer.show_comparison(compare_machines(wish), as_json=as_json)
+    relations = _chosen("--relations", options.relations, (*_RELATIONS, "none"))
+    chosen = InferOptions(
+        names=tuple(traces),
+        out=out,
+        formats=_chosen("--format", options.formats, FORMATS),
+        relations=tuple(_RELATIONS[name] for name in relations if name != "none"),
+        vantage=_chosen("--vantage", options.vantage, VANTAGES)[0] if options.vantage else None,
+        together=options.together,
+        level=options.level,
+    )
+    if options.diff:
+        show.show_comparison(compare_machines(chosen), as_json=as_json)
     else:
-        present_infer.show_machines(infer_machines(wish), as_json=as_json)
+        show.show_machines(infer_machines(chosen), as_json=as_json)
 
 
 def _chosen(option: str, given: str, known: tuple[str, ...]) -> tuple[str, ...]:

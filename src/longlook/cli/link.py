@@ -59,7 +59,7 @@ Text = str | None
 
 
 @link_app.callback()
-def link(
+def link(  # noqa: PLR0913 - an option each: options after `--` belong to the command that it runs
     ctx: typer.Context,
     rate: Annotated[Text, typer.Option(metavar="RATE", help="Both directions, e.g. 5mbit; default: unlimited.")] = None,
     rtt: Annotated[Text, typer.Option(metavar="TIME", help="Round-trip delay, half of it each way, e.g. 36ms.")] = None,

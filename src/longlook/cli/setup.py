@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
+from longlook.cli.options import AsJsonLines
 from longlook.core.errors import InterruptedByUserError
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON lines for machines.")]
 
 
 def setup(
@@ -16,9 +15,9 @@ def setup(
         typer.Argument(help="NAME, NAME@VERSION or NAME@all; kernel is the guest's. Default: what studies use."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Parts at once; default: one for each CPU.")] = None,
-    as_json: AsJson = False,
+    as_json: AsJsonLines = False,
 ) -> None:
-    """Install stacks side by side: build or fetch what is missing into the cache. Exit 3 where some could not be."""
+    """Install stacks side by side: build or fetch what is missing into the cache. Exit 3 where one fails."""
     from longlook.cli.show.setup import SetupDisplay
     from longlook.provision.parallel import install_all
     from longlook.provision.setup import DEFAULT_PARTS, spelt_out
@@ -27,10 +26,11 @@ def setup(
     display = SetupDisplay(wanted, as_json=as_json)
     try:
         with display:
-            results = install_all(wanted, jobs or len(os.sched_getaffinity(0)), display.watcher(),
-                                  here=as_json and len(wanted) == 1)  # fmt: skip
+            at_once = jobs or len(os.sched_getaffinity(0))
+            here = as_json and len(wanted) == 1
+            results = install_all(wanted, at_once, display.watcher(), here=here)
     except KeyboardInterrupt as error:
-        raise InterruptedByUserError("stopped", "what is installed stays; the same command goes on") from error
+        raise InterruptedByUserError("stopped", "what is installed stays; the same command continues") from error
     display.conclude(results)
     if any(result.digest is None for result in results):
         raise typer.Exit(3)

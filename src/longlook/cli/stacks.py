@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
+from longlook.cli.options import AsJson
 from longlook.cli.terminal import console, print_json
 from longlook.core import codec
 from longlook.core.errors import InputError
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Engine = Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")]
 
@@ -27,7 +27,7 @@ def stacks_list(
     names: Annotated[list[str] | None, typer.Argument(help="NAME or NAME@VERSION; default: all.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Every stack and version: when it was published, what it speaks, its knobs, whether it is installed."""
+    """List every stack and version: its publication, protocols and knobs, and whether it is installed."""
     from longlook.cli.show.stacks import stacks_list as shown
     from longlook.provision.catalogue import catalogue
 
@@ -123,7 +123,7 @@ def stacks_docs(
 
 @contextmanager
 def _place(out: Path | None) -> Iterator[Path]:
-    """Where trials lie: kept in `out`, or gone at the end."""
+    """Yield the folder of the trials: `out`, which is kept, or one that is removed at the end."""
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         yield out

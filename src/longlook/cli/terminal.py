@@ -1,4 +1,4 @@
-"""Standard output as people and pipes want it."""
+"""Standard output for people, for pipes and for machines."""
 
 import json
 import sys
@@ -11,10 +11,10 @@ PIPE_COLUMNS = 200
 
 
 def console() -> Console:
-    """Colour and the terminal's width, or plain wide text in a pipe."""
+    """Return a console with colour and the terminal's width, or plain and wide in a pipe."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_COLUMNS)
 
 
 def print_json(data: Any) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document on standard output."""
     sys.stdout.write(json.dumps(data, indent=1, allow_nan=False) + "\n")

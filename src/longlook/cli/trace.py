@@ -6,21 +6,21 @@ from typing import Annotated
 
 import typer
 
+from longlook.cli.options import AsJson
 from longlook.cli.terminal import console, print_json
 
 trace_app = typer.Typer(
     help="Traces of endpoints and of the link: look at them, or give them to other tools.", no_args_is_help=True
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Source = Annotated[
     Path, typer.Argument(metavar="TRACE", help="A trace (qlog, netlog, kernel TCP), or the folder of a run's trial.")
 ]
-End = Annotated[str | None, typer.Option(metavar="END", help="client or server, where the trace does not say which.")]
+End = Annotated[str | None, typer.Option(metavar="END", help="client or server, where the trace does not name it.")]
 
 
 class Format(StrEnum):
-    """What a trace can be turned into."""
+    """A format that a trace can be written in."""
 
     QLOG = "qlog"
     PCAPNG = "pcapng"
@@ -31,7 +31,7 @@ class Format(StrEnum):
 @trace_app.command()
 def convert(
     source: Source,
-    to: Annotated[Format, typer.Option("--to", help="docs/exports.md says what each holds.")],
+    to: Annotated[Format, typer.Option("--to", help="docs/exports.md lists what each holds.")],
     out: Annotated[Path, typer.Option("--out", help="A file; of qlog with several connections a folder.")],
     vantage: End = None,
     as_json: AsJson = False,
@@ -49,7 +49,7 @@ def convert(
 
 @trace_app.command()
 def show(source: Source, vantage: End = None, as_json: AsJson = False) -> None:
-    """Say what a trace is: who wrote it, in which schema, what was read of it, and what was not and why."""
+    """Print who wrote a trace, in which schema, what was read of it, and what was not and why."""
     from longlook.cli.show.trace import trace_summary
     from longlook.timeline.export import look
 

@@ -1,1 +1,6 @@
-"""TODO: one sentence, then the entry points."""
+"""`longlook compare` and `longlook bisect`: two stacks or versions against a gate, without a study file.
+
+Two sides and some networks go in; a study is made of them and run, and the answer of the gate comes out, also as JUnit
+XML, Markdown and JSON. Only `cli` uses this package: `spec.ComparisonSpec` is what is compared, `run.run_comparison`
+and `run.run_bisection` do it, and `output` writes the answer for other programs.
+"""

@@ -1,4 +1,4 @@
-"""The search for the first version that is worse, among versions in order of age. Pure but for what it calls."""
+"""The search for the first version that is worse, among versions in order of age. Pure, but for the test it calls."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Finding(StrEnum):
-    """What a version was found to be."""
+    """The finding about a version."""
 
     GOOD = "good"
     BAD = "bad"
@@ -26,8 +26,8 @@ class Found:
 def first_bad(versions: Sequence[str], test: Callable[[str], Finding]) -> Found:
     """Halve `versions`, whose first is good and whose last is bad, until no version that can be tested is between.
 
-    Assumes that every version after the first bad one is bad too. Of an untestable version the nearest neighbour to
-    the middle is tried in its place.
+    Assumes that every version after the first bad one is bad too. Where a version is untestable, the candidate that is
+    nearest to the middle is tried in its place.
     """
     low, high = 0, len(versions) - 1
     untestable: set[int] = set()

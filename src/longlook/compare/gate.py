@@ -1,4 +1,4 @@
-"""From estimates to the answer of a gate: is the contender worse by more than was allowed? Pure."""
+"""The answer of a gate: is the contender worse by more than was allowed? Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from longlook.report import wording
 
 
 class Answer(StrEnum):
-    """What a gate says of one network and metric."""
+    """The answer of a gate for one network and metric."""
 
     PASSED = "passed"
     WORSE = "worse"
@@ -27,18 +27,18 @@ class Case:
 
     @property
     def network(self) -> str:
-        """The network as it was asked for."""
+        """Return the network as it was written."""
         return self.estimate.cell.get("network", "")
 
     @property
     def name(self) -> str:
-        """`10mbit,36ms: page_load_time`."""
+        """Return `10mbit,36ms: page_load_time`."""
         return f"{self.network}: {self.estimate.metric}"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a gate says of a comparison."""
+    """The answer of a gate for a comparison."""
 
     gate_pct: float
     cases: tuple[Case, ...]
@@ -50,10 +50,10 @@ class Verdict:
 
 
 def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysis) -> Verdict:
-    """Worse is what has a corrected p below alpha and an effect beyond −`gate_pct`.
+    """Judge a network and metric as worse where the corrected p is below alpha and the effect beyond −`gate_pct`.
 
     The effect is that of docs/method.md: + % means that the contender is better, so a load time that is 6 % longer is
-    an effect of −6 %. The corrected p speaks of a difference, the gate of its size as estimated.
+    an effect of −6 %. The corrected p is about a difference, the gate about its estimated size.
     """
     return Verdict(gate_pct, tuple(_case(item, gate_pct, analysis) for item in estimates))
 
@@ -70,14 +70,14 @@ def _case(item: Estimate, gate_pct: float, analysis: Analysis) -> Case:
     caveat = f"; {item.reason}" if item.reason else ""
     if effect >= -gate_pct:
         possible = item.ci_low_pct is not None and item.ci_low_pct < -gate_pct
-        open_end = "; the interval allows for more than the gate: more rounds would tell" if possible else ""
+        open_end = "; the interval allows for more than the gate: more rounds would decide" if possible else ""
         return Case(item, Answer.PASSED, firm, f"{size}; the gate is {gate_pct:g} %{open_end}{caveat}")
-    why = f"beyond the gate of {gate_pct:g} %, but not significant at {analysis.alpha:g}: more rounds would tell"
+    why = f"beyond the gate of {gate_pct:g} %, but not significant at {analysis.alpha:g}: more rounds would decide"
     return Case(item, Answer.PASSED, firm, f"{size}, {why}{caveat}")
 
 
 def _size(item: Estimate, analysis: Analysis) -> str:
-    """`−6 % (95 % interval −7 to −5 %, adjusted p 0.0012)`, with plain spaces."""
+    """Return `−6 % (95 % interval −7 to −5 %, adjusted p 0.0012)`, with plain spaces."""
     span = wording.interval_pct(item.ci_low_pct, item.ci_high_pct)
     p = wording.p_value(item.p_adjusted)
     confidence = wording.percent(analysis.confidence)

@@ -1,4 +1,4 @@
-"""A judged comparison as files for other programs: JUnit XML and Markdown."""
+"""A judged comparison for other programs: JUnit XML, Markdown and JSON."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -31,7 +31,7 @@ class Judged:
 
 
 def junit_xml(judged: Judged) -> str:
-    """One suite with a case for each network and metric: a failure is worse, an error was not measured."""
+    """Return one suite with a case for each network and metric: a failure is worse, an error was not measured."""
     answers = [case.answer for case in judged.verdict.cases]
     counts = {
         "tests": len(answers),
@@ -58,15 +58,15 @@ def _test_case(suite: ET.Element, case: Case, judged: Judged) -> None:
         ET.SubElement(element, "system-out").text = _xml(case.reason)
         return
     kind = "failure" if case.answer is Answer.WORSE else "error"
-    said = ET.SubElement(element, kind, {"type": str(case.answer), "message": _xml(case.reason)})
-    said.text = _xml(
+    problem = ET.SubElement(element, kind, {"type": str(case.answer), "message": _xml(case.reason)})
+    problem.text = _xml(
         f"{judged.title}\n{case.name}\n{case.reason}\n"
         f"medians: {_median(case, baseline=True)} → {_median(case, baseline=False)}\nreport: {judged.report}\n"
     )
 
 
 def markdown(judged: Judged) -> str:
-    """A summary fit for a pull request."""
+    """Return a summary that fits a pull request."""
     verdict = judged.verdict
     bad = sum(case.answer is not Answer.PASSED for case in verdict.cases)
     outcome = "✓ passes" if verdict.passed else "✗ does not pass"
@@ -120,7 +120,7 @@ def _facts(judged: Judged) -> list[tuple[str, str]]:
 
 
 def answer_data(judged: Judged) -> dict[str, Any]:
-    """The answer for machines."""
+    """Return the answer as plain JSON data."""
     return {
         "passed": judged.verdict.passed,
         "gate_pct": judged.verdict.gate_pct,
@@ -144,7 +144,7 @@ def answer_data(judged: Judged) -> dict[str, Any]:
 
 
 def _xml(text: str) -> str:
-    """Text without what XML 1.0 cannot hold."""
+    """Return text without characters that XML 1.0 cannot hold."""
     return _NOT_XML.sub("\ufffd", text).replace(wording.NBSP, " ")
 
 

@@ -1,11 +1,10 @@
-"""Comparisons from order to answer: `longlook compare`, and `longlook bisect`, which makes several."""
+"""Run comparisons and judge them: one for `longlook compare`, several for `longlook bisect`."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook import pipeline
 from longlook.compare.bisection import Finding, Found, first_bad
 from longlook.compare.gate import Answer, Verdict, judge_gate
 from longlook.compare.output import Judged
@@ -14,35 +13,17 @@ from longlook.core import registry
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.run_folder import RunFolder
 from longlook.core.stack import Stack
-from longlook.engines.choice import make_engine
+from longlook.pipeline.analyse import Result
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.run import run_study
 from longlook.provision.setup import install
 
 
-@dataclass(frozen=True)
-class Means:
-    """How comparisons are run."""
-
-    engine: str
-    jobs: int
-    use_cache: bool
-    command: Sequence[str]
-
-
-def run_comparison(
-    spec: ComparisonSpec, out: Path, means: Means, observer: pipeline.Observer
-) -> tuple[pipeline.Result, Judged]:
+def run_comparison(spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observer) -> tuple[Result, Judged]:
     """Run the comparison in the folder `out`, judge it and report it."""
     study = make_study(spec)
     began_s = time.monotonic()
-    result = pipeline.run_study(
-        study,
-        make_engine(means.engine),
-        out,
-        observer,
-        command=means.command,
-        jobs=means.jobs,
-        use_cache=means.use_cache,
-    )
+    result = run_study(study, out, options, observer)
     manifest = RunFolder.open(out).manifest
     programs: Mapping[str, str] = manifest["programs"]
     judged = Judged(
@@ -51,7 +32,7 @@ def run_comparison(
         judge_gate(result.estimates, spec.gate_pct, study.analysis),
         programs,
         {name: _released(name) for name in programs},
-        means.engine,
+        options.engine.name,
         manifest["command"],
         str(result.report),
         time.monotonic() - began_s,
@@ -63,13 +44,13 @@ def _released(program: str) -> str:
     name, at, version = program.partition("@")
     if not at:
         return ""
-    stack: Stack = registry.get("stacks", name)
+    stack = registry.stack(name)
     return stack.version(version).released
 
 
 @dataclass(frozen=True)
 class Step:
-    """One version tried by a bisection: `verdict` is None where it could not be tested, which `reason` then says."""
+    """A version that a bisection tried. `verdict` is None where it could not be tested; `reason` says why."""
 
     version: str
     finding: Finding
@@ -78,22 +59,23 @@ class Step:
 
 
 def run_bisection(
-    spec: ComparisonSpec, out: Path, means: Means, observer: pipeline.Observer, tell: Callable[[Step], None]
+    spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observer, report: Callable[[Step], None]
 ) -> tuple[Found, Step]:
-    """The first version after the baseline's, up to the contender's, that is worse than the baseline's; and its step.
+    """Return the first version after the baseline's, up to the contender's, that is worse; and its step.
 
-    Every version is compared with the good one, so that the baseline's trials come from the cache. Raises InputError
-    where the ends are no ends, LonglookError where the bad one is not worse.
+    Every version is compared with the good one, so that the baseline's trials come from the cache. `report` is called
+    after each step. Raises InputError where the two cannot be the ends of a search, LonglookError where the bad version
+    is not worse.
     """
-    stack: Stack = registry.get("stacks", spec.contender.stack)
+    stack = registry.stack(spec.contender.stack)
     versions = _between(stack, spec.baseline, spec.contender)
-    make_study(spec)  # what is wrong with the order itself is no version's fault
+    make_study(spec)  # a mistake in the comparison itself is no version's fault
     steps: dict[str, Step] = {}
 
     def test(version: str) -> Finding:
         side = replace(spec.contender, version=version)
-        step = steps[version] = _try(replace(spec, contender=side), out / version, means, observer)
-        tell(step)
+        step = steps[version] = _try(replace(spec, contender=side), out / version, options, observer)
+        report(step)
         return step.finding
 
     bad = spec.contender.version
@@ -119,19 +101,19 @@ def _between(stack: Stack, good: Side, bad: Side) -> list[str]:
     return [name for name in names[first : last + 1] if "+" not in name or name in (good.version, bad.version)]
 
 
-def _try(spec: ComparisonSpec, out: Path, means: Means, observer: pipeline.Observer) -> Step:
+def _try(spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observer) -> Step:
     version = spec.contender.version
     try:
         install(spec.contender.name, observer.say)
         make_study(spec)
     except (InputError, MachineError) as error:
         return Step(version, Finding.UNTESTABLE, None, error.message)
-    _, judged = run_comparison(spec, out, means, observer)
+    _, judged = run_comparison(spec, out, options, observer)
     cases = judged.verdict.cases
     worse = [case for case in cases if case.answer is Answer.WORSE]
     unmeasured = [case for case in cases if case.answer is Answer.UNMEASURED]
-    told = worse or unmeasured or cases
-    reason = "; ".join(f"{case.name}: {case.reason}" for case in told)
+    decisive = worse or unmeasured or cases
+    reason = "; ".join(f"{case.name}: {case.reason}" for case in decisive)
     if worse:
         return Step(version, Finding.BAD, judged.verdict, reason)
     return Step(version, Finding.UNTESTABLE if unmeasured else Finding.GOOD, judged.verdict, reason)

@@ -10,7 +10,6 @@ from longlook.core.errors import InputError
 from longlook.core.model import Scalar, Study
 from longlook.core.problems import Problems
 from longlook.core.registry import nearest
-from longlook.core.stack import Stack
 from longlook.network.presets import PRESET, PRESETS
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.files import parse_study, toml_value
@@ -34,7 +33,7 @@ class Side:
 
     @property
     def name(self) -> str:
-        """`quic-go@0.65.0`."""
+        """Return `quic-go@0.65.0`."""
         return f"{self.stack}@{self.version}"
 
 
@@ -50,7 +49,7 @@ class Knob:
 
 @dataclass(frozen=True)
 class ComparisonSpec:
-    """What is asked of a comparison. `gate_pct`: how much worse the contender may be."""
+    """The whole description of a comparison. `gate_pct` is how much worse the contender may be."""
 
     baseline: Side
     contender: Side
@@ -73,7 +72,7 @@ def parse_side(text: str, protocol: str) -> Side:
     """Return one side of a comparison from text such as `quic-go`, `quic-go@0.65.0` or `quic-go:h2`."""
     name, colon, own = text.partition(":")
     stack_name, _, version = name.partition("@")
-    stack: Stack = registry.get("stacks", stack_name)
+    stack = registry.stack(stack_name)
     if colon and not own:
         raise InputError(f"{text}: no protocol behind the colon", f"write for example {name}:h2")
     chosen = stack.version(version).name if version else stack.default_version
@@ -81,7 +80,7 @@ def parse_side(text: str, protocol: str) -> Side:
 
 
 def parse_gate(text: str) -> float:
-    """`5%` as percentage points."""
+    """Return `5%` as percentage points; InputError where it is no share."""
     try:
         return float(units.parse_share(text) * 100)
     except units.UnitError as error:
@@ -89,7 +88,7 @@ def parse_gate(text: str) -> float:
 
 
 def parse_knob(text: str) -> Knob:
-    """`[baseline:|contender:][server.|client.]NAME=VALUE`."""
+    """Return a knob from `[baseline:|contender:][server.|client.]NAME=VALUE`."""
     key, equals, value = text.partition("=")
     side, colon, name = key.partition(":")
     if not colon:
@@ -108,7 +107,7 @@ def parse_knob(text: str) -> Knob:
 
 
 def parse_networks(texts: Iterable[str]) -> dict[str, dict[str, Scalar]]:
-    """Every `--on` as settings by dotted key; the text is the label."""
+    """Return every `--on` as settings by dotted key; the text is the label."""
     found: dict[str, dict[str, Scalar]] = {}
     for text in texts:
         if text.strip() in found:
@@ -118,7 +117,8 @@ def parse_networks(texts: Iterable[str]) -> dict[str, dict[str, Scalar]]:
 
 
 def parse_network(text: str) -> dict[str, Scalar]:
-    """A preset's name, settings such as `rate=10mbit,rtt=36ms`, or bare values `10mbit,36ms,1bdp,1%`; or of each."""
+    """Return settings by dotted key from a preset's name, settings such as `rate=10mbit,rtt=36ms`, bare values such as
+    `10mbit,36ms,1bdp,1%`, or a mixture of these."""
     settings: dict[str, Scalar] = {}
     for part in (part.strip() for part in _COMMA.split(text)):
         name, equals, value = part.partition("=")
@@ -130,7 +130,7 @@ def parse_network(text: str) -> dict[str, Scalar]:
 
 
 def _kind_of(value: str, text: str) -> str:
-    """What a value without a name sets: its unit says that."""
+    """Return the setting that a value without a name makes, by its unit."""
     if value in PRESETS:
         return PRESET
     for key, parse in _UNITS.items():
@@ -151,11 +151,11 @@ _UNITS: Mapping[str, Callable[[str], object]] = {
     "network.queue": units.parse_queue,
     "network.loss": lambda value: units.parse_share(value if value.endswith("%") else ""),
 }
-"""Settings that a bare value may make, in the order in which its unit is tried; a bare number is none."""
+"""Settings that a bare value may make, in the order in which its unit is tried; a bare number makes none."""
 
 
 def make_study(spec: ComparisonSpec, catalogue: Catalogue | None = None) -> Study:
-    """The study that answers an order; InputError with all that is wrong with it."""
+    """Return the study that answers a comparison; InputError with all that is wrong with it."""
     known = catalogue or installed()
     family = {"family": "gate"} if len(spec.metrics) > 1 else {}  # alone it is a family of its own
     document: dict[str, Any] = {
@@ -193,8 +193,8 @@ def _label(spec: ComparisonSpec, which: str) -> str:
         if knob.side == which
     ]
     differs = [side.protocol] if same_program or spec.baseline.protocol != spec.contender.protocol else []
-    said = " ".join([side.name, *differs, *knobs])
-    return f"{said}, {which}" if spec.baseline == spec.contender and not knobs else said
+    label = " ".join([side.name, *differs, *knobs])
+    return f"{label}, {which}" if spec.baseline == spec.contender and not knobs else label
 
 
 def _arm(spec: ComparisonSpec, which: str, catalogue: Catalogue) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _arm(spec: ComparisonSpec, which: str, catalogue: Catalogue) -> dict[str, An
 def _knob_tables(
     side: Side, knobs: Sequence[Knob], compared: Sequence[str], catalogue: Catalogue
 ) -> dict[str, dict[str, Scalar]]:
-    """Each knob in the table of every role that has it; where none has, the reading of the study says what there is."""
+    """Put each knob in the table of every role that has it; where none has, reading the study names those there are."""
     stack = catalogue.stacks[side.stack]
     tables: dict[str, dict[str, Scalar]] = {}
     for knob in knobs:

@@ -15,7 +15,7 @@ from longlook.core.errors import LonglookError
 from longlook.core.model import Analysis, Capture, Figure, Plan, Study, Trial
 from longlook.core.run_folder import RunFolder
 from longlook.engines import Engine
-from longlook.pipeline import provide
+from longlook.pipeline.provide import provide
 from longlook.provision.setup import install
 from longlook.run.execute import Executor, Progress, Tally
 from longlook.run.trial_cache import TrialCache
@@ -46,7 +46,7 @@ def check_subject(
     suite = checks(subject)
     found = run_wants([want for check in suite for want in check.wants.values()], engine, out, say, jobs, use_cache)
     results += [judged(check, found) for check in suite]
-    results += lone_server(subject, program, registry.get("workloads", SMALL.kind).prepare(SMALL.parameters))
+    results += lone_server(subject, program, registry.workload(SMALL.kind).prepare(SMALL.parameters))
     setting = engine.setting() or {}
     return Report(
         subject.stack.name,
@@ -80,7 +80,7 @@ def run_wants(
     if not trials:
         return {}
     plan = Plan("conformance", codec.content_hash(sorted(trials)), tuple(trials.values()))
-    provisions = provide(plan, say)
+    provisions = provide(plan, engine, say)
     study = _study(plan.trials, 0 if engine.setting() is not None else _LIVE_RETRIES)
     setting = engine.setting()
     cache = TrialCache(setting) if use_cache and setting is not None else None

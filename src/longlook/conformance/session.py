@@ -104,7 +104,7 @@ def _ready(names: Sequence[str], say: Say, *, every: bool) -> Iterator[tuple[Sta
     whole = [name for name in names if "@" not in name]
     there = [each for each in selected(whole) if is_installed(*each)] if whole or not exact else []
     absent = [name for name in whole if name not in {stack.name for stack, _ in there}]
-    exact += [f"{name}@{registry.get('stacks', name).default_version}" for name in absent]
+    exact += [f"{name}@{registry.stack(name).default_version}" for name in absent]
     newest = {stack.name: version for stack, version in there}
     newest |= {stack.name: version for stack, version in there if version == stack.default_version}
     chosen = [each for each in there if every or newest[each[0].name] == each[1]]

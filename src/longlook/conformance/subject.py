@@ -66,8 +66,7 @@ class Subject:
 
 def stack_of(end: Endpoint) -> Stack:
     """The stack of an endpoint."""
-    stack: Stack = registry.get("stacks", end.stack)
-    return stack
+    return registry.stack(end.stack)
 
 
 def protocols_of(end: Endpoint) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def encode(value: Any) -> Any:
-    """Plain JSON data of a model object."""
+    """Return the plain JSON data of a model object."""
     if is_dataclass(value) and not isinstance(value, type):
         return encode(asdict(value))
     if isinstance(value, Mapping):
@@ -25,7 +25,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(kind: type[T], data: Any) -> T:
-    """A model object of type `kind` from plain JSON data; raises ValueError where the data does not fit."""
+    """Return a model object of type `kind` from plain JSON data; ValueError where the data does not fit."""
     result: T = _decode(kind, data, kind.__name__)
     return result
 
@@ -49,7 +49,7 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
 
 
 def _frozen(data: Any) -> Any:
-    """JSON data of any shape, with tuples for lists, as model objects have them."""
+    """Return JSON data of any shape with tuples for lists, as model objects have them."""
     if isinstance(data, dict):
         return {key: _frozen(item) for key, item in data.items()}
     return tuple(_frozen(item) for item in data) if isinstance(data, list) else data
@@ -94,10 +94,10 @@ def _expect(data: Any, kind: Any, where: str) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """The one JSON text of a value: sorted keys, no spaces, no NaN."""
+    """Return the one JSON text of a value: sorted keys, no spaces, no NaN."""
     return json.dumps(encode(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def content_hash(value: Any, length: int = 16) -> str:
-    """First `length` hex digits of the SHA-256 of the canonical JSON."""
+    """Return the first `length` hex digits of the SHA-256 of the canonical JSON."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:length]

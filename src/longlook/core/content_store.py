@@ -1,4 +1,4 @@
-"""Folders of a cache under the keys of what they were made from: whole or not there, and checked before they are used.
+"""Cached folders by a key of everything they were made from: whole or absent, and checked before they are used.
 
 An entry holds the digests of all its files; one that does not match them is thrown away.
 """
@@ -16,14 +16,14 @@ from typing import TypeVar
 from longlook.core.digests import file_digest
 
 ENTRY = "entry.json"
-_ABANDONED_S = 3600.0  # an unfinished entry is left to who may be writing it for so long
+_ABANDONED_S = 3600.0  # an unfinished entry is left for so long to the process that may be writing it
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Pruned:
-    """What a prune removed and left."""
+    """The counts and bytes that a prune removed and left."""
 
     removed: int
     removed_bytes: int
@@ -38,7 +38,10 @@ class ContentStore:
         self._root = root
 
     def read(self, key: str, read: Callable[[Path], T]) -> T | None:
-        """What `read` makes of the entry's folder (ValueError: damaged); None where there is no sound entry."""
+        """Return what `read` makes of an entry's folder; None where there is no sound entry.
+
+        `read` raises ValueError where the entry is damaged, which removes it.
+        """
         folder = self._folder(key)
         try:
             files: dict[str, str] = json.loads((folder / ENTRY).read_text())["files"]
@@ -50,8 +53,12 @@ class ContentStore:
             shutil.rmtree(folder, ignore_errors=True)
         return value
 
+    def has(self, key: str) -> bool:
+        """Whether there is an entry; its files are not read."""
+        return (self._folder(key) / ENTRY).is_file()
+
     def lay(self, key: str, names: Iterable[str] | None, into: Path) -> bool:
-        """Put files of an entry (None: all) into a folder; False, and nothing done, where it has just been removed."""
+        """Link files of an entry (None: all) into a folder; return False, with nothing done, if it was just removed."""
         folder = self._folder(key)
         chosen = sorted(_names(folder)) if names is None else list(names)
         try:
@@ -65,7 +72,7 @@ class ContentStore:
         return True
 
     def keep(self, key: str, source: Path, names: Iterable[str], texts: Mapping[str, str] | None = None) -> None:
-        """Make an entry of files of a folder, and of texts by their names. Nothing where there is no room for it."""
+        """Make an entry of files of a folder, and of texts by their names; do nothing where there is no room for it."""
         folder = self._folder(key)
         folder.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=self._root))
@@ -83,7 +90,7 @@ class ContentStore:
                 raise
 
     def prune(self, unused_for_s: float, now_s: float | None = None) -> Pruned:
-        """Remove entries that nothing used for that long, and what interrupted processes left."""
+        """Remove entries that nothing has used for that long, and the partial entries of interrupted processes."""
         now_s = time.time() if now_s is None else now_s
         removed = removed_bytes = kept = kept_bytes = 0
         for folder in [*self._root.glob("??/*"), *self._root.glob(".partial-*")]:
@@ -101,7 +108,7 @@ class ContentStore:
         return Pruned(removed, removed_bytes, kept, kept_bytes)
 
     def held(self) -> tuple[int, int]:
-        """ContentStore and their bytes."""
+        """Return the number of entries and their bytes."""
         sizes = [_size_bytes(folder) for folder in self._root.glob("??/*")]
         return len(sizes), sum(sizes)
 
@@ -110,7 +117,10 @@ class ContentStore:
 
 
 def share(source: Path, target: Path) -> None:
-    """One file under two names where the file system can; a change of either then shows in the digest."""
+    """Give a file a second name where the file system can, else copy it.
+
+    A change under either name then shows in the digest.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, target)

@@ -1,13 +1,13 @@
-"""Errors a user can act on; each carries the exit code of the command line and what to do next."""
+"""Errors that a user can act on; each carries the exit code of the command line and what to do next."""
 
 
 class LonglookError(Exception):
-    """An expected failure. `hint` says what to do next; it is printed below the message."""
+    """An expected failure. `hint` is what to do next; it is printed below the message."""
 
     exit_code = 1
 
     def __init__(self, message: str, hint: str | None = None) -> None:
-        """Say what is wrong and, as `hint`, what to do next."""
+        """Take what is wrong and, as `hint`, what to do next."""
         super().__init__(message)
         self.message = message
         self.hint = hint

@@ -5,7 +5,7 @@ from dataclasses import replace
 from longlook.core.model import Endpoint, Flow, Scalar, Trial, Workload
 
 DATAGRAM_PROTOCOLS = ("udp",)
-"""Bare datagrams: cross traffic that fetches nothing. What is neither these nor QUIC runs over the kernel's TCP."""
+"""Bare datagrams: cross traffic that fetches nothing. Other protocols that are not QUIC run over the kernel's TCP."""
 MOST_ADDRESS_SLOTS = 100
 """Pairs of addresses in the laboratory's subnet of 254."""
 DURATION = "duration_s"
@@ -13,11 +13,11 @@ DURATION = "duration_s"
 WARM_UP = "warm_up_s"
 """Parameter of a workload: after the last start, not measured."""
 OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
-"""What the content of competing flows depends on: sizes of whole objects, and of the one that never ends."""
+"""Parameters of the content of competing flows: sizes of whole objects, and of the one that never ends."""
 
 
 def endpoints_of(trial: Trial) -> list[Endpoint]:
-    """Every program of a trial's flows, servers and clients; one may stand there more than once."""
+    """Return every program of a trial's flows, servers and clients; one may be there more than once."""
     flows = trial.flows or (trial,)
     return [end for flow in flows for end in (flow.server, flow.client)]
 
@@ -28,13 +28,13 @@ def runs_tcp(trial: Trial) -> bool:
 
 
 def stop_after_s(workload: Workload) -> float | None:
-    """When all flows stop together, in s after the start; None: each stops when it has everything."""
+    """Return when all flows stop together, in s after the start; None where each stops when it has everything."""
     duration_s = workload.parameters.get(DURATION)
     return None if duration_s is None else float(duration_s)
 
 
 def view_of(trial: Trial, flow: Flow) -> Trial:
-    """The trial as if this flow were its only one."""
+    """Return the trial as if this flow were its only one."""
     return replace(
         trial,
         protocol=flow.protocol,
@@ -47,12 +47,12 @@ def view_of(trial: Trial, flow: Flow) -> Trial:
 
 
 def program_role(end: Endpoint) -> str:
-    """How a job names the program of a flow's end (one program may serve several flows)."""
+    """Return the name that a job has for the program of a flow's end; one program may serve several flows."""
     return f"{end.stack}@{end.version}"
 
 
 def content_parameters(trial: Trial) -> dict[str, Scalar]:
-    """What of a trial decides which files are served."""
+    """Return the parameters of a trial that decide which files are served."""
     if not trial.flows:
         return dict(trial.workload.parameters)
     paths = {path for flow in trial.flows for phase in phases_of(flow) for path in phase}
@@ -62,17 +62,17 @@ def content_parameters(trial: Trial) -> dict[str, Scalar]:
 
 
 def phases_of(flow: Flow) -> tuple[tuple[str, ...], ...]:
-    """What a flow's client asks for."""
+    """Return the paths that a flow's client requests, phase by phase."""
     if flow.protocol in DATAGRAM_PROTOCOLS:
         return ()
     return ((endless_path() if flow.object_bytes is None else whole_path(flow.object_bytes),),)
 
 
 def endless_path() -> str:
-    """Of the file that no flow gets to the end of."""
+    """Return the path of the file that no flow gets to the end of."""
     return "/endless.bin"
 
 
 def whole_path(size_bytes: int) -> str:
-    """Of a file that flows fetch whole."""
+    """Return the path of a file that flows fetch whole."""
     return f"/object-{size_bytes}.bin"

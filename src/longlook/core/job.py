@@ -1,4 +1,4 @@
-"""What an agent is told: one trial with everything it needs resolved to paths. Standard library only."""
+"""The order to run one trial, with everything that it needs resolved to paths. Standard library only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a correct answer to one request is."""
+    """A correct answer to one request."""
 
     bytes: int
     digest: str  # "sha256:" + 64 hex digits
@@ -28,10 +28,10 @@ class Content:
 
     `phases` are lists of paths; all paths of a phase are requested at once on one connection, the next phase when the
     last object of the phase before has arrived. Browsers load the first path and find the rest in it. `expected` holds
-    the paths of all phases; `prime` is served but asked for only to earn a ticket.
+    the paths of all phases; `prime` is served but requested only to obtain a session ticket.
     """
 
-    root: str  # folder that the server serves; it also holds `prime`, one byte, for connections that earn a ticket
+    root: str  # folder that the server serves; it also holds `prime`, one byte, for priming connections
     phases: tuple[tuple[str, ...], ...]  # absolute URL paths, e.g. ("/index.html",), ("/i/000.png", …)
     expected: Mapping[str, Expected]  # URL path → expected answer
     connections: int = 1  # opened at the same moment; each fetches all phases
@@ -50,7 +50,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Job:
-    """An order to the agent: run this trial once and leave its artefacts and `run.json` in `folder` (which exists)."""
+    """An order to run a trial once, and to leave its artefacts and `run.json` in `folder`, which exists."""
 
     trial: Trial
     attempt: int

@@ -22,7 +22,7 @@ SCHEMA_VERSION = 2
 
 
 class Outcome(StrEnum):
-    """How a trial ended. Everything but `ok` carries a reason, and none is ever dropped from the samples."""
+    """The end of a trial. Everything but `ok` carries a reason, and none is ever dropped from the samples."""
 
     OK = "ok"
     FAILED = "failed"  # a program under test failed: died, refused, wrong body
@@ -32,14 +32,14 @@ class Outcome(StrEnum):
 
 
 class Better(StrEnum):
-    """Which direction of a metric is better."""
+    """The direction in which a metric is better."""
 
     LOWER = "lower"
     HIGHER = "higher"
 
 
 class Verdict(StrEnum):
-    """What a contrast concludes about the contender."""
+    """The conclusion of a contrast about the contender."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -48,7 +48,7 @@ class Verdict(StrEnum):
 
 
 class Vantage(StrEnum):
-    """Where an event was seen."""
+    """The place where an event was seen."""
 
     CLIENT = "client"
     SERVER = "server"
@@ -56,7 +56,7 @@ class Vantage(StrEnum):
 
 
 class ConnectionState(StrEnum):
-    """What the client remembers from an earlier connection; declared by the arm and proven by the server."""
+    """The state that a client keeps from an earlier connection; declared by the arm and proven by the server."""
 
     COLD = "cold"  # no ticket: full TLS 1.3 handshake
     RESUMED = "resumed"  # TLS session ticket, no early data
@@ -68,7 +68,7 @@ class Stage:
     """One impairment of one direction, e.g. kind `rate` with `rate_bps` and `queue_bytes` (docs/link.md lists all).
 
     A parameter that varies with time is a mapping (docs/link-formats.md); a trace stands as `{"trace": "sha256:…"}`,
-    the digest of its JSON in the store (`traces_store.py`), so that no trial carries a copy.
+    the digest of its JSON in the store (`network.trace_store`), so that no trial carries a copy.
     """
 
     kind: str
@@ -94,7 +94,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is transferred, e.g. kind `page` with `objects` and `object_bytes`."""
+    """The transfer of a trial, e.g. kind `page` with `objects` and `object_bytes`."""
 
     kind: str
     parameters: Mapping[str, Scalar] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Factor:
-    """What is varied, and over which levels."""
+    """A condition that is varied, and its levels."""
 
     name: str
     levels: tuple[Level, ...]
@@ -149,11 +149,11 @@ class Expected:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a source published for one cell: an effect in our sign, + % means the contender is better; or a level.
+    """A published finding about one cell: an effect in our sign, + % means the contender is better; or a level.
 
-    `effect_pct` is None where the source says "not significant" without a number, and where it says only which arm is
-    better: then `direction` has that. A value at or beyond ±`clipped_at_pct` in the source is a bound, not a point.
-    `uncertainty_pct` is the reading error in points. Of a level, which speaks of one arm, `contrast` is empty.
+    `effect_pct` is None where the source states "not significant" without a number, and where it states only which arm
+    is better, which is then `direction`. A value at or beyond ±`clipped_at_pct` in the source is a bound, not a point.
+    `uncertainty_pct` is the reading error in points. `contrast` is empty for a level, which is about one arm.
     """
 
     id: str
@@ -171,7 +171,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Analysis:
-    """How verdicts are reached (docs/method.md)."""
+    """The method by which verdicts are reached (docs/method.md)."""
 
     alpha: float = 0.01
     confidence: float = 0.95
@@ -193,7 +193,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class Figure:
-    """How the cells are laid out: factor names on each axis. A `trend` draws the arms by date of release in each.
+    """The layout of the cells: factor names on each axis. A `trend` draws the arms by date of release in each.
 
     A `matrix` has the arms down and `columns` across, with the medians of `metric` (empty: the first contrast's).
     """
@@ -206,7 +206,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Study:
-    """A question, what is compared, over which cells, and what is concluded how."""
+    """A question, the arms that are compared, the cells, and the method of its conclusions."""
 
     id: str
     title: str
@@ -275,7 +275,7 @@ class Trial:
     engine: str | None = None  # None: the one that the run was started with
     tcp: Mapping[str, Scalar] = field(default_factory=dict)  # of the kernel's TCP, beside its congestion control
     client_cpu_share: float | None = None  # of one CPU; None: as much as it likes
-    flows: tuple[Flow, ...] = ()  # where several compete; what stands above is then the subject's
+    flows: tuple[Flow, ...] = ()  # where several compete; the fields above are then the subject's
 
 
 @dataclass(frozen=True)
@@ -289,7 +289,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Run:
-    """What became of one attempt at a trial (`run.json`). Paths in `artefacts` are relative to the trial's folder."""
+    """The outcome of one attempt at a trial (`run.json`). Paths in `artefacts` are relative to the trial's folder."""
 
     trial_id: str
     outcome: Outcome
@@ -345,7 +345,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ArmLevel:
-    """Where one arm stands in one cell: median over rounds, with an interval for it (docs/method.md); None: unknown."""
+    """The level of one arm in one cell: median over rounds, with an interval for it (docs/method.md); None: unknown."""
 
     arm: str
     cell: Mapping[str, str]
@@ -360,7 +360,7 @@ class ArmLevel:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A published claim beside our estimate, or beside our level of the arm that it speaks of."""
+    """A published claim with our estimate, or with our level of the arm that it is about."""
 
     claim: Claim
     estimate: Estimate | None

@@ -1,11 +1,14 @@
-"""Where things live outside a run folder; every place can be moved by an environment variable."""
+"""Places outside a run folder; every one can be moved by an environment variable."""
 
 import os
 from pathlib import Path
 
 
 def cache_dir() -> Path:
-    """Built programs, workload files and certificates, keyed by digest; safe to delete (LONGLOOK_CACHE moves it)."""
+    """Return the folder of built programs, workload files and certificates, keyed by digest.
+
+    It is safe to delete; LONGLOOK_CACHE moves it.
+    """
     if override := os.environ.get("LONGLOOK_CACHE"):
         return Path(override).absolute()
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -13,29 +16,29 @@ def cache_dir() -> Path:
 
 
 def state_dir() -> Path:
-    """Records of running laboratories, so that a later start can clear what a killed one left."""
+    """Return the folder of records of running laboratories, by which a later start cleans up after a killed one."""
     return cache_dir() / "state"
 
 
 def adapters_dir() -> Path:
-    """The adapters' sources: of the checkout, or LONGLOOK_ADAPTERS."""
+    """Return the folder of the adapters' sources: in the checkout, or LONGLOOK_ADAPTERS."""
     if override := os.environ.get("LONGLOOK_ADAPTERS"):
         return Path(override).absolute()
     return Path(__file__).resolve().parents[3] / "adapters"
 
 
 def kernel_dir() -> Path:
-    """The guest kernel's patch and configuration: of the checkout, or LONGLOOK_KERNEL_RECIPE."""
+    """Return the folder of the guest kernel's patch and configuration: in the checkout, or LONGLOOK_KERNEL_RECIPE."""
     if override := os.environ.get("LONGLOOK_KERNEL_RECIPE"):
         return Path(override).absolute()
     return Path(__file__).resolve().parents[3] / "kernel"
 
 
 def plugin_paths() -> list[Path]:
-    """Extra plug-in roots (LONGLOOK_PLUGINS, colon separated), each with stacks/, metrics/, … as in this package."""
+    """Return the extra plug-in roots of LONGLOOK_PLUGINS (colon separated), each with stacks/, metrics/, … as here."""
     return [Path(part).absolute() for part in os.environ.get("LONGLOOK_PLUGINS", "").split(":") if part]
 
 
 def cache_root() -> Path:
-    """The folder of all entries (LONGLOOK_TRIALS moves it)."""
+    """Return the folder of the cache of trials (LONGLOOK_TRIALS moves it)."""
     return Path(os.environ.get("LONGLOOK_TRIALS") or cache_dir() / "trials")

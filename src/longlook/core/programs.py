@@ -1,4 +1,4 @@
-"""Where the programs of the wheel are: beside this Python, or wherever LONGLOOK_LINK and its like point."""
+"""The programs of the wheel: beside this Python, or where LONGLOOK_LINK and LONGLOOK_TRACE point."""
 
 import hashlib
 import json
@@ -14,12 +14,12 @@ from longlook.core.job import Program
 
 @cache
 def link_program() -> Program:
-    """The `longlook-link` binary of this installation; MachineError when there is none."""
+    """Return the `longlook-link` binary of this installation; MachineError where there is none."""
     return wheel_program("longlook-link", "LONGLOOK_LINK", "the link emulator")
 
 
 def wheel_program(name: str, variable: str, what: str) -> Program:
-    """The binary `name`, or what the environment's `variable` names; MachineError about `what` when it is not there."""
+    """Return the binary `name`, or the one that an environment variable names; MachineError about `what` without it."""
     path = Path(os.environ.get(variable) or Path(sys.executable).parent / name).absolute()
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -29,17 +29,17 @@ def wheel_program(name: str, variable: str, what: str) -> Program:
 
 
 def ask_link(*arguments: str) -> str:
-    """What the router program prints; its own words as an error where it fails."""
+    """Return the output of `longlook-link`; raise its own reason and hint where it fails."""
     done = subprocess.run([link_program().path, *arguments], capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return done.stdout
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    said = json.loads(lines[-1]) if lines else {"reason": done.stderr.strip(), "hint": None}
+    report = json.loads(lines[-1]) if lines else {"reason": done.stderr.strip(), "hint": None}
     kind = InputError if done.returncode in (1, 2) else MachineError
-    raise kind(str(said.get("reason")), said.get("hint"))
+    raise kind(str(report.get("reason")), report.get("hint"))
 
 
 @cache
 def trace_program() -> Program:
-    """The `longlook-trace` binary of this installation; MachineError when there is none."""
+    """Return the `longlook-trace` binary of this installation; MachineError where there is none."""
     return wheel_program("longlook-trace", "LONGLOOK_TRACE", "the decoder of traces")

@@ -2,7 +2,10 @@
 
 Each plug-in folder (`stacks`, `workloads`, `metrics`) is scanned; so are the folders of the same name below every root
 in LONGLOOK_PLUGINS and the modules named by entry points of the group `longlook.<folder>`. A plug-in module defines one
-constant (STACK, WORKLOAD, METRIC) whose `name` is its key. `studies` and `disputes` hold TOML files, whose names are.
+constant (STACK, WORKLOAD, METRIC) whose `name` is its key. `studies` and `disputes` hold TOML files, and the name of a
+file is its key.
+
+Metrics are typed where they are declared: `longlook.metrics.find_metric`.
 """
 
 import importlib
@@ -20,6 +23,8 @@ from typing import Any
 
 from longlook.core.errors import InputError
 from longlook.core.paths import plugin_paths
+from longlook.core.stack import Stack
+from longlook.core.workload import WorkloadKind
 
 CONSTANTS: Mapping[str, str] = {"stacks": "STACK", "workloads": "WORKLOAD", "metrics": "METRIC"}
 
@@ -57,8 +62,25 @@ def _found(folder: str) -> Mapping[str, tuple[str, ModuleType, Any]]:
     return {name: found[name] for name in sorted(found)}
 
 
+def stack(name: str) -> Stack:
+    """Return the stack of this name; InputError with the nearest name where there is none."""
+    found: Stack = get("stacks", name)
+    return found
+
+
+def stacks() -> Mapping[str, Stack]:
+    """Return all stacks by name, in alphabetical order."""
+    return load("stacks")
+
+
+def workload(name: str) -> WorkloadKind:
+    """Return the kind of workload of this name; InputError with the nearest name where there is none."""
+    found: WorkloadKind = get("workloads", name)
+    return found
+
+
 def get(folder: str, name: str) -> Any:
-    """One plug-in, or an error that offers the nearest name."""
+    """Return one plug-in of a folder; InputError with the nearest name where there is none."""
     plugins = load(folder)
     if name not in plugins:
         kind = CONSTANTS[folder].lower()
@@ -67,9 +89,9 @@ def get(folder: str, name: str) -> Any:
 
 
 def toml_files(folder: str, kind: str) -> dict[str, Path]:
-    """TOML files of a plug-in folder by their names, of this installation and of LONGLOOK_PLUGINS, in order.
+    """Return the TOML files of a plug-in folder by name, of this installation and of LONGLOOK_PLUGINS, in order.
 
-    InputError where two have one name; `kind` is what one of them is called then.
+    Raises InputError where two have one name; `kind` is the noun for one of them in that message.
     """
     folders = [Path(__file__).parents[1] / folder, *(root / folder for root in plugin_paths())]
     found: dict[str, Path] = {}
@@ -83,7 +105,7 @@ def toml_files(folder: str, kind: str) -> dict[str, Path]:
 
 
 def toml_document(path: Path) -> dict[str, Any]:
-    """What a TOML file says; InputError where it cannot be read or is none."""
+    """Return the content of a TOML file; InputError where it cannot be read or is not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -93,7 +115,7 @@ def toml_document(path: Path) -> dict[str, Any]:
 
 
 def nearest(name: str, known: Mapping[str, Any] | list[str]) -> str:
-    """`; did you mean 'x'?` or nothing."""
+    """Return `; did you mean 'x'?`, or an empty text where no known name is near."""
     matches = get_close_matches(str(name), list(known), n=1, cutoff=0.5)
     return f"; did you mean {matches[0]!r}?" if matches else ""
 

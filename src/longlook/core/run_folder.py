@@ -1,4 +1,4 @@
-"""Run folders: what is saved where, when it counts as finished, and how a stopped run goes on.
+"""Run folders: which file is where, when a trial counts as finished, and how a stopped run continues.
 
 A trial is written to a folder whose name begins with a dot and renamed when it is complete, so every folder named by a
 trial's id is whole. Attempts that a validity guard rejected stay beside it as `ID.attempt1`, `ID.attempt2`, …
@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,11 +19,12 @@ from longlook.core.model import SCHEMA_VERSION, Plan, Run, Study, Trial
 
 TIMELINE = "timeline.parquet"
 EVENTS = "events.parquet"
-"""Of a trial's folder: made from the rest, and made again when they are missing. Events are of trials with traces."""
+"""Tables of a trial's folder: made from its other files, and made again when they are missing. Only trials with traces
+have events."""
 
 FLOWS, RATES, POINTS = "flows.parquet", "rates.parquet", "envelopes.parquet"
 STATES = "states.parquet"
-"""Of a run folder: times in states of every trial that captured traces; absent where none did."""
+"""Tables of a run folder about competing flows, and about times in states; absent where no trial has such rows."""
 
 READ_VERSIONS = (1, SCHEMA_VERSION)
 """Schema versions of run folders that can be read; only folders of the current one can be continued."""
@@ -42,10 +44,8 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, study: Study, plan: Plan, manifest: Mapping[str, Any]) -> "RunFolder":
-        """A new run folder holding the study, the plan and the manifest; `path` must not exist or be empty."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            hint = f"continue it with --resume {path}" if (path / "manifest.json").exists() else "choose another --out"
-            raise InputError(f"{path} exists and is not empty", hint)
+        """Make a run folder with the study, the plan and the manifest; InputError where `path` is taken."""
+        cls.refuse_taken(path)
         folder = cls(path)
         try:
             (path / "trials").mkdir(parents=True)
@@ -56,9 +56,16 @@ class RunFolder:
         folder.write_manifest({"schema_version": SCHEMA_VERSION, **manifest})
         return folder
 
+    @staticmethod
+    def refuse_taken(path: Path) -> None:
+        """Raise InputError unless `path` does not exist or is an empty folder."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            hint = f"continue it with --resume {path}" if (path / "manifest.json").exists() else "choose another --out"
+            raise InputError(f"{path} exists and is not empty", hint)
+
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """An existing run folder; InputError when it is none or was written by another schema."""
+        """Return an existing run folder; InputError where it is none, or of a schema that is not read."""
         try:
             manifest = json.loads((path / "manifest.json").read_text())
         except FileNotFoundError as error:
@@ -87,7 +94,7 @@ class RunFolder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the folder."""
+        """Release the folder."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -95,22 +102,26 @@ class RunFolder:
 
     @property
     def trials(self) -> Path:
-        """The folder of trial folders."""
+        """Return the folder of trial folders."""
         return self.path / "trials"
 
     @property
     def traces(self) -> Path:
-        """The folder of traces that the trials' links name by their digests."""
+        """Return the folder of traces that the trials' links name by their digests."""
         return self.path / "traces"
 
-    @property
+    def trace_files(self) -> dict[str, str]:
+        """Return the absolute path of each trace in the folder, by digest."""
+        return {f"sha256:{path.stem}": str(path.resolve()) for path in self.traces.glob("[!.]*.json")}
+
+    @cached_property
     def study(self) -> Study:
-        """The study as it was planned."""
+        """Return the study as it was planned."""
         return codec.decode(Study, json.loads((self.path / "study.json").read_text()))
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
-        """The plan as it was made, also by a Longlook of schema version 1."""
+        """Return the plan as it was made, also by a Longlook of schema version 1."""
         data = json.loads((self.path / "plan.json").read_text())
         for trial in data["trials"]:
             flows = trial.get("flows", [])
@@ -119,7 +130,7 @@ class RunFolder:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What the run says of itself."""
+        """Return the manifest as it is on disk now."""
         manifest: dict[str, Any] = json.loads((self.path / "manifest.json").read_text())
         return manifest
 
@@ -127,12 +138,16 @@ class RunFolder:
         """Replace the manifest."""
         write_json(self.path / "manifest.json", manifest)
 
+    def note(self, **facts: Any) -> None:
+        """Add facts to the manifest, or replace them."""
+        self.write_manifest({**self.manifest, **facts})
+
     def begin(self, trial: Trial, attempt: int) -> Path:
-        """An empty folder for an attempt, not yet part of the run."""
+        """Make an empty folder for an attempt, not yet part of the run."""
         return self.scratch(f"{trial.id}-{attempt}")
 
     def scratch(self, name: str) -> Path:
-        """An empty folder beside the trials that never counts as one; what is left in it the next session clears."""
+        """Make an empty folder beside the trials that never counts as one; the next session removes what is left."""
         free_bytes = shutil.disk_usage(self.trials).free
         if free_bytes < FREE_BYTES_NEEDED:
             raise MachineError(f"only {free_bytes // 1024**2} MiB are free below {self.path}", "make room")
@@ -141,20 +156,20 @@ class RunFolder:
         return folder
 
     def partial(self, trial: Trial, attempt: int) -> Path:
-        """Where an attempt lies until it is finished."""
+        """Return the folder of an attempt that is not finished."""
         return self.trials / f".partial-{trial.id}-{attempt}"
 
     def finish(self, partial: Path, run: Run, *, superseded: bool) -> None:
-        """Make a written attempt part of the run: as the trial's result, or as an attempt that was tried again."""
+        """Make a written attempt part of the run: the trial's result, or an attempt that was repeated."""
         name = f"{run.trial_id}.attempt{run.attempt}" if superseded else run.trial_id
         partial.rename(self.trials / name)
 
     def result(self, trial_id: str) -> Run | None:
-        """The trial's final attempt, or None while it has none."""
+        """Return the trial's final attempt; None while it has none."""
         return _read_run(self.trials / trial_id)
 
     def attempts(self, trial_id: str) -> Iterator[tuple[Path, Run]]:
-        """Every attempt in order with its folder, the final one last."""
+        """Yield every attempt in order with its folder, the final one last."""
         attempt = 1
         while (run := _read_run(folder := self.trials / f"{trial_id}.attempt{attempt}")) is not None:
             yield folder, run

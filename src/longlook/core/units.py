@@ -1,6 +1,6 @@
 """Rates, times, sizes and shares as people write them. Exact: no value passes through binary floating point.
 
-Each `parse_*` takes the text of a study file or argument and raises UnitError, whose message says what to write
+Each `parse_*` takes the text of a study file or argument and raises UnitError, whose message is what to write
 instead. Each `print_*` gives the form that people use, and `parse_*(print_*(x)) == x`.
 """
 
@@ -16,7 +16,7 @@ _MAX_DECIMALS = 3  # more are printed only where the smallest unit needs them
 
 
 class UnitError(ValueError):
-    """A text that is no quantity of the kind asked for."""
+    """A text that is not a quantity of the wanted kind."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ _QUEUE = _Kind(
 
 
 def parse_rate(value: object) -> int:
-    """Bits per second, above zero: 250kbit, 10Mbit, 1.5Gbit, also 10mbit, 10 Mbit/s, 10Mbps."""
+    """Return bits per second, above zero, from 250kbit, 10Mbit, 1.5Gbit, also 10mbit, 10 Mbit/s, 10Mbps."""
     rate_bps = _whole(_RATE, value, *_split(_RATE, value))
     if rate_bps == 0:
         raise UnitError("a rate must be above zero")
@@ -62,17 +62,17 @@ def parse_rate(value: object) -> int:
 
 
 def parse_rate_or_none(value: object) -> int:
-    """A rate, or 0bit: nothing passes."""
+    """Return a rate in bits per second, or 0 for 0bit: nothing passes."""
     return _whole(_RATE, value, *_split(_RATE, value))
 
 
 def parse_time(value: object) -> int:
-    """Nanoseconds: 36ms, 1.5s, 250us, 100ns."""
+    """Return nanoseconds from 36ms, 1.5s, 250us, 100ns."""
     return _whole(_TIME, value, *_split(_TIME, value))
 
 
 def parse_size(value: object) -> int:
-    """Bytes: 1500B, 30KB (30 000), 1MB (10^6), 64KiB (65 536)."""
+    """Return bytes from 1500B, 30KB (30 000), 1MB (10^6), 64KiB (65 536)."""
     return _whole(_SIZE, value, *_split(_SIZE, value))
 
 
@@ -86,7 +86,10 @@ class Queue:
 
 
 def parse_queue(value: object) -> Queue:
-    """A size, a number of packets, or a multiple of the bandwidth-delay product: 30KB, 100packets, 1bdp, 0.5bdp."""
+    """Return a queue from a size, a number of packets, or a multiple of the bandwidth-delay product.
+
+    Examples are 30KB, 100packets, 1bdp and 0.5bdp.
+    """
     number, unit = _split(_QUEUE, value)
     if unit == "bdp":
         return Queue(bdp=number)
@@ -98,12 +101,12 @@ def parse_queue(value: object) -> Queue:
 
 
 def parse_duration(value: str) -> int:
-    """Seconds, of a length of time that people wait: 90min, 12h, 30d, 2w."""
+    """Return seconds from a length of time that people wait: 90min, 12h, 30d, 2w."""
     return _whole(_DURATION, value, *_split(_DURATION, value))
 
 
 def parse_share(value: object) -> Fraction:
-    """A share from 0 to 1: 1%, 0.1%, or a number below one such as 0.01."""
+    """Return a share from 0 to 1, from 1%, 0.1%, or a number below one such as 0.01."""
     share = _share(value)
     if not 0 <= share <= 1:
         raise UnitError("a share lies between 0% and 100%")
@@ -111,24 +114,24 @@ def parse_share(value: object) -> Fraction:
 
 
 def print_rate(rate_bps: int) -> str:
-    """10Mbit."""
+    """Return a rate as 10Mbit."""
     return _print(rate_bps, _RATE.units)
 
 
 def print_time(time_ns: int) -> str:
-    """36ms."""
+    """Return a time as 36ms."""
     return _print(time_ns, _TIME.units)
 
 
 def print_size(size_bytes: int) -> str:
-    """30KB, or 64KiB where that is shorter."""
+    """Return a size as 30KB, or as 64KiB where that is shorter."""
     decimal = _print(size_bytes, {unit: scale for unit, scale in _SIZE.units.items() if "i" not in unit})
     binary = _print(size_bytes, {unit: scale for unit, scale in _SIZE.units.items() if "i" in unit or unit == "B"})
     return min(decimal, binary, key=len)
 
 
 def print_bytes(size_bytes: int) -> str:
-    """About how much space something takes, for people: 1.2 GB. Not exact, unlike `print_size`."""
+    """Return about how much space something takes, for people: 1.2 GB. Unlike `print_size` it is not exact."""
     unit, scale = next(
         (unit, scale)
         for unit, scale in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3), ("B", 1))
@@ -138,7 +141,7 @@ def print_bytes(size_bytes: int) -> str:
 
 
 def print_queue(queue: Queue) -> str:
-    """30KB, 100packets or 1bdp."""
+    """Return a queue as 30KB, 100packets or 1bdp."""
     if queue.size_bytes is not None:
         return print_size(queue.size_bytes)
     if queue.packets is not None:
@@ -149,7 +152,7 @@ def print_queue(queue: Queue) -> str:
 
 
 def print_share(share: Fraction) -> str:
-    """1%."""
+    """Return a share as 1%."""
     return f"{_decimal(share * 100)}%"
 
 
@@ -167,7 +170,7 @@ def _share(value: object) -> Fraction:
 
 
 def _split(kind: _Kind, value: object) -> tuple[Fraction, str]:
-    """Number and unit, the unit in its canonical spelling."""
+    """Return number and unit, the unit in its canonical spelling."""
     known = ", ".join(kind.units)
     allowed = f"write a number and one of {known}, for example {kind.example}"
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -218,7 +221,7 @@ def _whole(kind: _Kind, value: object, number: Fraction, unit: str) -> int:
 
 
 def _print(base: int, units: Mapping[str, int]) -> str:
-    """The largest unit that the value fills and that needs few decimals."""
+    """Return the value in the largest unit that it fills and that needs few decimals."""
     descending = sorted(units.items(), key=lambda item: -item[1])
     for unit, scale in descending[:-1]:
         value = Fraction(base, scale)
@@ -228,7 +231,7 @@ def _print(base: int, units: Mapping[str, int]) -> str:
 
 
 def _decimal(value: Fraction) -> str:
-    """Exact decimal text; the value comes from a decimal text, so its expansion ends."""
+    """Return exact decimal text; the value comes from a decimal text, so its expansion ends."""
     digits = 0
     while (value * 10**digits).denominator != 1:
         digits += 1

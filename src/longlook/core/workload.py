@@ -1,6 +1,6 @@
-"""What is transferred. One file per kind, each defining WORKLOAD.
+"""The type of workloads: kinds of transfer, one file per kind, each defining WORKLOAD.
 
-`prepare` makes the files once per content (cached by digest below the cache folder) and says what to ask for.
+`prepare` makes the files once per content (cached by digest below the cache folder) and returns what to request.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,4 +34,4 @@ class WorkloadKind:
     summary: str
     parameters: Mapping[str, Parameter]
     prepare: Callable[[Mapping[str, Scalar]], Content]
-    competes: bool = False  # its arms have `flows`, of which each asks for what is its own
+    competes: bool = False  # its arms have `flows`, each of which fetches its own objects

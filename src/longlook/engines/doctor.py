@@ -1,4 +1,4 @@
-"""What this machine has and lacks; every unmet need names the one command that mends it."""
+"""What this machine has and lacks; every unmet need names the one command that fixes it."""
 
 import shutil
 import subprocess
@@ -9,7 +9,6 @@ from pathlib import Path
 from longlook.core import paths, registry
 from longlook.core.errors import LonglookError
 from longlook.core.programs import link_program
-from longlook.core.stack import Stack
 from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.lab import capability
 from longlook.provision import guest_kernel
@@ -22,12 +21,12 @@ class Need:
     name: str
     met: bool
     detail: str
-    mend: str | None
+    fix: str | None
     required: bool = True
 
 
 def examine() -> list[Need]:
-    """Every need of this machine, in the order in which one would mend them."""
+    """Every need of this machine, in the order in which one would fix them."""
     return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), *_space()]
 
 
@@ -38,15 +37,15 @@ def _tools() -> Iterator[Need]:
     yield _tool("cargo", ["cargo", "--version"], "install Rust 1.85 or newer with rustup", required=False)
 
 
-def _tool(name: str, command: list[str], mend: str, *, required: bool) -> Need:
+def _tool(name: str, command: list[str], fix: str, *, required: bool) -> Need:
     if shutil.which(name) is None:
-        return Need(name, met=False, detail="not in PATH", mend=mend, required=required)
+        return Need(name, met=False, detail="not in PATH", fix=fix, required=required)
     answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    return Need(name, met=answer.returncode == 0, detail=answer.stdout.strip(), mend=mend, required=required)
+    return Need(name, met=answer.returncode == 0, detail=answer.stdout.strip(), fix=fix, required=required)
 
 
 def _built(stack_name: str) -> bool:
-    stack: Stack = registry.get("stacks", stack_name)
+    stack = registry.stack(stack_name)
     return stack.installed(stack.default_version)
 
 
@@ -54,9 +53,9 @@ def _link() -> Iterator[Need]:
     try:
         program = link_program()
     except LonglookError as error:
-        yield Need("link emulator", met=False, detail=error.message, mend=error.hint or "make build")
+        yield Need("link emulator", met=False, detail=error.message, fix=error.hint or "make build")
     else:
-        yield Need("link emulator", met=True, detail=f"sha256 {program.digest[:12]}", mend=None)
+        yield Need("link emulator", met=True, detail=f"sha256 {program.digest[:12]}", fix=None)
 
 
 def _laboratory() -> Iterator[Need]:
@@ -72,15 +71,14 @@ def _guest_kernel() -> Iterator[Need]:
     try:
         guest = find_guest()
     except LonglookError as error:
-        yield Need("virtual time", met=False, detail=error.message, mend=error.hint)
+        yield Need("virtual time", met=False, detail=error.message, fix=error.hint)
     else:
         detail = f"a guest boots and runs its programs by {guest.userspace}"
-        yield Need("virtual time", met=True, detail=note_on(guest) or detail, mend=None)
+        yield Need("virtual time", met=True, detail=note_on(guest) or detail, fix=None)
 
 
 def _stacks() -> Iterator[Need]:
-    stacks: dict[str, Stack] = dict(registry.load("stacks"))
-    for name, stack in stacks.items():
+    for name, stack in registry.stacks().items():
         version, others = stack.default_version, len(stack.versions) - 1
         ready = stack.installed(version)
         older = f"; {others} older to be had: longlook setup {name}@VERSION" if others else ""
@@ -88,7 +86,7 @@ def _stacks() -> Iterator[Need]:
             f"stack {name}",
             met=ready,
             detail=f"{version} is {'installed' if ready else 'not installed'}{older}",
-            mend=f"longlook setup {name}",
+            fix=f"longlook setup {name}",
             required=False,
         )
 
@@ -101,10 +99,10 @@ def _space() -> Iterator[Need]:
         "free space for the cache",
         met=free_gib >= 2,
         detail=f"{free_gib:.1f} GiB",
-        mend="make room or set LONGLOOK_CACHE to a larger disk",
+        fix="make room or set LONGLOOK_CACHE to a larger disk",
     )
     writable = _writable(place)
-    yield Need("cache writable", met=writable, detail="yes" if writable else "no", mend="set LONGLOOK_CACHE")
+    yield Need("cache writable", met=writable, detail="yes" if writable else "no", fix="set LONGLOOK_CACHE")
 
 
 def _writable(folder: Path) -> bool:

@@ -17,8 +17,7 @@ from longlook.lab.topology import SERVER_PORT, Side
 
 def stack_of(end: Endpoint) -> Stack:
     """The declaration of a program's stack."""
-    stack: Stack = registry.get("stacks", end.stack)
-    return stack
+    return registry.stack(end.stack)
 
 
 def start_server(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from longlook.core import registry
 from longlook.core.model import Better
 from longlook.timeline.timeline import Timeline
 
@@ -28,3 +29,9 @@ class Metric:
     compare: "Callable[[Points, Points], float | None] | None" = None
     """Used instead of `measure`: takes the points of this trial and of the reference arm's trial in the same round."""
     real_time: bool = False  # has a meaning only if computing takes time: refused in virtual time
+
+
+def find_metric(name: str) -> Metric:
+    """Return the metric of this name; InputError with the nearest name where there is none."""
+    found: Metric = registry.get("metrics", name)
+    return found

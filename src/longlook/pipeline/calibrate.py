@@ -1,4 +1,4 @@
-"""A calibration from its measurement to its page, and a whole page load with the same arm twice."""
+"""`longlook calibrate`: a calibration from its measurement to its page, and page loads with the same arm twice."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longlook import pipeline
 from longlook.calibration.live import LiveCalibration, calibrate_live, keep
 from longlook.calibration.virtual import Calibration, calibrate
 from longlook.calibration.virtual import keep as keep_virtual
 from longlook.core.errors import InputError
 from longlook.engines.choice import make_engine
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.run import run_study
 from longlook.study.files import find_study
 
 _ROUNDS = 12
@@ -87,7 +88,7 @@ rows = []
 def run_calibration(
     engine: str, say: Callable[[str], None], out: Path | None, *, aa: bool = False
 ) -> Calibration | LiveCalibration:
-    """Calibrate by an engine; with `out`, table, raw times and, of real time, the page `index.html`."""
+    """Calibrate by an engine; with `out`, write table, raw times and, for real time, the page `index.html`."""
     if engine == "virtual":
         made = calibrate(say, out)
         if aa:
@@ -108,12 +109,12 @@ def run_calibration(
 
 
 def same_arm_twice(engine: str, say: Callable[[str], None], rounds: int = _ROUNDS) -> Mapping[str, Any]:
-    """Differences between two arms that are one, in per cent of the page load time, for each protocol."""
+    """Measure the difference between two arms that are the same, in % of the page load time, for each protocol."""
     say(f"loading a page {4 * rounds} times, each protocol twice in a round …")
     with tempfile.TemporaryDirectory() as place:
         text = Path(place) / "same-arm-twice.toml"
         text.write_text(_STUDY.format(rounds=rounds))
-        pipeline.run_study(find_study(str(text)), make_engine(engine), Path(place) / "run", pipeline.Observer())
+        run_study(find_study(str(text)), Path(place) / "run", RunOptions(make_engine(engine)), Observer())
         samples = pd.read_parquet(Path(place) / "run" / "samples.parquet")
     samples = samples[(samples["metric"] == _METRIC) & (samples["outcome"] == "ok")]
     by_round = samples.pivot_table(index="round", columns="arm", values="value")

@@ -1,4 +1,4 @@
-"""`longlook claims`: runs that were analysed → everything published beside what they found, as a page and as JSON."""
+"""`longlook claims`: published claims beside the findings of analysed runs, as a page and as JSON."""
 
 import json
 import os
@@ -44,7 +44,7 @@ DATA = "claims.json"
 
 @dataclass(frozen=True)
 class Analysed:
-    """A run folder as the analysis left it."""
+    """A run folder after its analysis."""
 
     path: Path
     study: Study
@@ -53,12 +53,12 @@ class Analysed:
 
     @cached_property
     def samples(self) -> pd.DataFrame:
-        """Its samples."""
+        """Return the run's samples."""
         return _table(self.path, "samples.parquet")
 
     @cached_property
     def anchors(self) -> dict[tuple[str, str], str]:
-        """Contrast and cell's id → anchor in its report."""
+        """Return the anchors in the run's report by contrast and cell id."""
         estimates = estimates_from_table(_table(self.path, "estimates.parquet"))
         content = ReportContent(
             self.study, self.samples, estimates, list(self.claims), self.manifest, metric_facts(self.study)
@@ -72,7 +72,7 @@ class Analysed:
 
 
 def survey_runs(paths: Sequence[Path], out: Path) -> tuple[Survey, Path]:
-    """Read the runs, judge the disputes, write the page and its JSON into a folder; the survey and the page's path."""
+    """Read the runs, judge the disputes, write the page and its JSON into a folder; return the survey and the page."""
     survey = make_survey(paths, out)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def survey_runs(paths: Sequence[Path], out: Path) -> tuple[Survey, Path]:
 
 
 def make_survey(paths: Sequence[Path], out: Path) -> Survey:
-    """What the runs say of every claim and dispute of this installation; links are as seen from `out`."""
+    """Return the findings of the runs on every claim and dispute of this installation; links are as seen from `out`."""
     folders = {path.resolve(): path for path in paths}
     if any((place / "manifest.json").is_file() for place in (out.resolve(), out.resolve().parent)):
         raise InputError(f"--out {out} is a run folder, or in one, whose files are others", "choose another --out")
@@ -109,7 +109,7 @@ def _read(path: Path) -> Analysed:
     except FileNotFoundError as error:
         raise InputError(f"{path} has not been analysed: no {Path(error.filename).name}", f"first {again}") from error
     except (ValueError, OSError) as error:
-        raise InputError(f"{path} cannot be read: {error}", f"{again} writes what it can again") from error
+        raise InputError(f"{path} cannot be read: {error}", f"{again} writes its tables again") from error
 
 
 def _table(path: Path, name: str) -> pd.DataFrame:
@@ -136,7 +136,7 @@ def _surveyed(run: Analysed, installed: Mapping[str, Study], out: Path) -> Surve
 
 
 def _ranked(runs: Sequence[SurveyedRun]) -> list[SurveyedRun]:
-    """The runs in the order given, those that count less than another of their study marked."""
+    """Return the runs in the order given, with those marked that a newer run of their study replaces."""
     first = {study: newest([run for run in runs if run.study == study]) for study in {r.study for r in runs}}
     return [run if run is first[run.study] else replace(run, replaced_by=first[run.study].path) for run in runs]
 
@@ -171,8 +171,8 @@ def _not_covered(study: Study) -> SurveyedStudy:
 
 
 def _open(claim: Claim, study: Study, reason: str) -> SurveyedClaim:
-    said = statement(claim, study, metric_facts(study))
-    return SurveyedClaim(study.id, said, published(claim), claim, None, NOT_RUN, reason, None)
+    text = statement(claim, study, metric_facts(study))
+    return SurveyedClaim(study.id, text, published(claim), claim, None, NOT_RUN, reason, None)
 
 
 def _ours(found: ClaimResult) -> Ours | None:
@@ -186,7 +186,7 @@ def _ours(found: ClaimResult) -> Ours | None:
 
 
 def _link(run: Analysed, surveyed: SurveyedRun, found: ClaimResult) -> str | None:
-    """The cell in the run's report: of a claim about one arm in the first contrast that shows the arm."""
+    """Return the link of a claim's cell in the run's report; for one arm, in the first contrast that shows the arm."""
     place = found.estimate or found.level
     if surveyed.report is None or place is None:
         return None
@@ -219,7 +219,7 @@ def _judged_evidence(evidence: Evidence, dispute: Dispute, run: Analysed | None)
 
 
 def _effects(evidence: Evidence, run: Analysed) -> list[Estimate]:
-    """The contrast on the metric that the evidence names, which may be another than its own."""
+    """Return estimates of the contrast on the metric that the evidence names, which may differ from its own."""
     wanted = [replace(item, metric=evidence.metric) for item in run.study.contrasts if item.name == evidence.contrast]
     if evidence.metric not in run.study.metrics:
         return []

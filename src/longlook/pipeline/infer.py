@@ -19,7 +19,7 @@ FORMATS = ("svg", "dot", "json")
 
 @dataclass(frozen=True)
 class InferOptions:
-    """What is to be inferred how, and written where."""
+    """The traces, how machines are inferred from them, and where they are written."""
 
     names: tuple[str, ...]
     out: Path
@@ -32,7 +32,7 @@ class InferOptions:
 
 @dataclass(frozen=True)
 class Inferred:
-    """A machine, what it is called, and where it was written."""
+    """A machine with its title, and the files that it was written to."""
 
     title: str
     machine: Machine
@@ -42,7 +42,7 @@ class Inferred:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two machines, their difference, and where all that was written."""
+    """Two machines and their difference, with the files that they were written to."""
 
     a: Inferred
     b: Inferred
@@ -50,53 +50,53 @@ class Compared:
     files: tuple[Path, ...]
 
 
-def infer_machines(wish: InferOptions) -> list[Inferred]:
-    """One machine for each set of traces, proven and written."""
-    return [_inferred(one, wish) for one in read_sets(wish.names, wish.vantage, together=wish.together)]
+def infer_machines(options: InferOptions) -> list[Inferred]:
+    """Infer, prove and write one machine for each set of traces."""
+    return [_inferred(one, options) for one in read_sets(options.names, options.vantage, together=options.together)]
 
 
-def compare_machines(wish: InferOptions) -> Compared:
-    """Two machines and their difference, written: of two names, or of the two arms of one run folder."""
-    if len(wish.names) == 1:
-        sets = read_sets(wish.names, wish.vantage)
+def compare_machines(options: InferOptions) -> Compared:
+    """Write two machines, of two names or of the two arms of one run folder, and their difference."""
+    if len(options.names) == 1:
+        sets = read_sets(options.names, options.vantage)
     else:
-        sets = [read_one(name, wish.vantage) for name in wish.names]
+        sets = [read_one(name, options.vantage) for name in options.names]
     if len(sets) != 2:
         titles = ", ".join(one.title for one in sets)
         raise InputError(f"--diff compares two, not {len(sets)}: {titles}", "name two; an arm of a run is RUN:ARM")
-    a, b = (_inferred(one, wish) for one in sets)
-    difference = diff(a.machine, b.machine, a.title, b.title, wish.level)
+    a, b = (_inferred(one, options) for one in sets)
+    difference = diff(a.machine, b.machine, a.title, b.title, options.level)
     title = f"{a.title} and {b.title}"
     texts = {
         "svg": lambda: draw_diff(difference),
         "dot": lambda: diff_to_dot(difference),
         "json": difference.to_json,
     }
-    return Compared(a, b, difference, _write(wish, f"diff-{title}", texts))
+    return Compared(a, b, difference, _write(options, f"diff-{title}", texts))
 
 
-def _inferred(traces: TraceSet, wish: InferOptions) -> Inferred:
+def _inferred(traces: TraceSet, options: InferOptions) -> Inferred:
     if traces.machine is not None:
         machine = traces.machine
     else:
-        machine = MachineInference(relations=wish.relations).fit(traces.traces).machine_
+        machine = MachineInference(relations=options.relations).fit(traces.traces).machine_
     texts = {
         "svg": lambda: draw(machine, traces.title),
         "dot": lambda: to_dot(machine, traces.title),
         "json": machine.to_json,
     }
-    return Inferred(traces.title, machine, _write(wish, traces.title, texts), traces.warnings)
+    return Inferred(traces.title, machine, _write(options, traces.title, texts), traces.warnings)
 
 
-def _write(wish: InferOptions, title: str, texts: dict[str, Callable[[], str]]) -> tuple[Path, ...]:
+def _write(options: InferOptions, title: str, texts: dict[str, Callable[[], str]]) -> tuple[Path, ...]:
     name = re.sub(r"[^\w.@+-]+", "-", title).strip("-.")[:100] or "machine"
     files = []
     try:
-        wish.out.mkdir(parents=True, exist_ok=True)
-        for form in wish.formats:
-            file = wish.out / f"{name}.{form}"
+        options.out.mkdir(parents=True, exist_ok=True)
+        for form in options.formats:
+            file = options.out / f"{name}.{form}"
             file.write_text(texts[form](), encoding="utf-8")
             files.append(file)
     except OSError as error:
-        raise MachineError(f"cannot write to {wish.out}: {error.strerror}", "choose another --out") from error
+        raise MachineError(f"cannot write to {options.out}: {error.strerror}", "choose another --out") from error
     return tuple(files)

@@ -1,4 +1,4 @@
-"""From a run folder to pages about the inside of cells: which trials, what was read of them, and what they cost."""
+"""Pages about the inside of cells of a run folder: the trials are chosen, read, and looked into."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.core import registry
 from longlook.core.errors import InputError, LonglookError
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, STATES, TIMELINE, RunFolder
@@ -17,6 +16,7 @@ from longlook.explain.inside import Inside, look_inside, look_into_flows
 from longlook.explain.rounds import Round, Wanted, choose_round, find_cells
 from longlook.explain.state_traces import COLUMNS, state_traces
 from longlook.explain.states import StateTimes, time_in_states
+from longlook.metrics import find_metric
 from longlook.report.content import ReportContent
 from longlook.report.flows.colours import flow_colours
 from longlook.report.inside import InsideContent, Machine, write_inside
@@ -31,9 +31,9 @@ from longlook.timeline.timeline import Timeline
 def write_inside_pages(
     folder: RunFolder, content: ReportContent, wanted: Wanted, say: Callable[[str], None]
 ) -> list[Path]:
-    """The pages of the cells that were asked for, in the order of the plan."""
+    """Write the pages of the wanted cells and return them in the order of the plan."""
     trials = folder.plan.trials
-    better = {name: registry.get("metrics", name).better for name in content.study.metrics}
+    better = {name: find_metric(name).better for name in content.study.metrics}
     pages = []
     for cell_id in find_cells(trials, wanted.cells):
         chosen = (
@@ -86,7 +86,7 @@ def _content(folder: RunFolder, content: ReportContent, trials: list[Trial], cho
 
 
 def collected(folder: RunFolder, trials: Iterable[Trial]) -> list[Collected]:
-    """What the trials that went well collected, and what it cost."""
+    """Return what the trials that went well collected, with its sizes."""
     runs = ((trial, folder.result(trial.id)) for trial in trials)
     return [
         Collected(trial.arm, run, trace_sizes(folder.trials / trial.id))
@@ -106,7 +106,7 @@ def _read(trial: Path) -> tuple[Timeline, Events | None]:
 
 @dataclass(frozen=True)
 class _Flows:
-    """Competing flows instead of the arms that they belong to, by names that say both."""
+    """Competing flows in place of the arms that they belong to, by names of both."""
 
     arms: frozenset[str]
     inside: Mapping[str, Inside]
@@ -153,7 +153,7 @@ def _states(
 
 
 def _unrecorded(runs: Mapping[str, Run]) -> Iterator[tuple[str, str]]:
-    """Collectors that did not work, and why."""
+    """Yield the collectors that did not work, and why."""
     for arm, run in runs.items():
         for collector, why in sorted(run.collectors.items()):
             if why:
@@ -163,7 +163,7 @@ def _unrecorded(runs: Mapping[str, Run]) -> Iterator[tuple[str, str]]:
 def _machines(
     folder: RunFolder, content: ReportContent, trials: list[Trial], chosen: Round, arms: Mapping[str, Inside]
 ) -> tuple[list[Machine], list[tuple[str, str]]]:
-    """Each arm's machine over all rounds of the cell, and how those of the contrast's two arms differ."""
+    """Infer each arm's machine over all rounds of the cell, and the difference of the contrast's two arms."""
     found: dict[str, StateMachine] = {}
     remarks: list[tuple[str, str]] = []
     for arm, inside in arms.items():

@@ -43,12 +43,12 @@ def catalogue(names: Sequence[str] = ()) -> list[Entry]:
 def selected(names: Sequence[str]) -> list[tuple[Stack, str]]:
     """Stacks and versions: NAME means all of its versions, nothing means all there are."""
     if not names:
-        stacks: list[Stack] = list(registry.load("stacks").values())
+        stacks = registry.stacks().values()
         return [(stack, version) for stack in stacks for version in stack.version_names]
     found = []
     for part in names:
         name, at, version = part.partition("@")
-        stack: Stack = registry.get("stacks", name)
+        stack = registry.stack(name)
         if at and not version:
             raise InputError(f"{part}: no version behind @", f"known: {', '.join(stack.version_names)}")
         found += [(stack, each) for each in ([stack.version(version).name] if at else stack.version_names)]

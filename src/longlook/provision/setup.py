@@ -28,7 +28,7 @@ _APT_WAITS = ("-o", "DPkg::Lock::Timeout=600")
 def parse_part(part: str) -> tuple[Stack, str]:
     """A part as people write it, `quic-go` or `quic-go@0.65.0`."""
     name, _, version = part.partition("@")
-    stack: Stack = registry.get("stacks", name)
+    stack = registry.stack(name)
     return stack, stack.version(version).name if version else stack.default_version
 
 
@@ -40,7 +40,7 @@ def spelt_out(parts: Iterable[str]) -> list[str]:
         if part == KERNEL:
             found[part] = None
         elif version == ALL_VERSIONS:
-            stack: Stack = registry.get("stacks", name)
+            stack = registry.stack(name)
             found |= dict.fromkeys(f"{name}@{known}" for known in stack.version_names)
         else:
             stack, version = parse_part(part)

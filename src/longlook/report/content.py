@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.core import registry
 from longlook.core.model import ArmLevel, Better, ClaimResult, Contrast, Estimate, Study
+from longlook.metrics import find_metric
 from longlook.run.verification import Verification
 from longlook.study.releases import Release
 from longlook.timeline.collectors import CollectorCost, NotRecorded
@@ -96,5 +96,5 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def metric_facts(study: Study) -> dict[str, MetricFacts]:
     """How the metrics of a study are called."""
-    metrics = {name: registry.get("metrics", name) for name in study.metrics}
+    metrics = {name: find_metric(name) for name in study.metrics}
     return {name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()}

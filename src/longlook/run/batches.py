@@ -1,17 +1,19 @@
-"""Which trials go into one call of an engine. Pure."""
+"""The grouping of trials into calls of an engine. Pure."""
 
 from collections.abc import Iterable
 
 from longlook.core import registry
 from longlook.core.model import Trial
-from longlook.core.stack import Stack
 
 
 def batches(trials: Iterable[Trial], *, gathers: bool) -> list[tuple[Trial, ...]]:
-    """Trials in the order of the plan; where the engine gathers, those of a round that share a warm client together."""
+    """Return trials in the order of the plan, in batches of one.
+
+    Where the engine gathers, the trials of a round that share a warm client are one batch.
+    """
     gathered: dict[object, list[Trial]] = {}
     for trial in trials:
-        client: Stack = registry.get("stacks", trial.client.stack)
+        client = registry.stack(trial.client.stack)
         shares = gathers and client.session_command is not None
         key = (trial.round, trial.client.stack, trial.client.version, trial.capture) if shares else trial.id
         gathered.setdefault(key, []).append(trial)

@@ -1,4 +1,4 @@
-"""What is not the same in two trials, or in the trials of two runs: the first packet, and else the first file."""
+"""The first difference between two trials, or between the trials of two runs: a packet, or else a file."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from longlook.core.digests import file_digest
 from longlook.core.errors import InputError
 from longlook.core.model import Run, Trial
 from longlook.core.run_folder import TIMELINE
-from longlook.run.link_diff import BEHAVIOUR, Arrivals, Parting, parting
+from longlook.run.link_diff import BEHAVIOUR, Arrivals, FirstDifference, first_difference
 from longlook.run.verification import LINK_LOG, RUN_RECORD
 from longlook.timeline.normalise.link_log import LinkLog, LinkLogError, read_link_log
 
@@ -22,8 +22,8 @@ _SHOWN_CHARACTERS, _SHOWN_BEFORE = 300, 100  # of a line that differs, and of th
 
 
 @dataclass(frozen=True)
-class Saying:
-    """Something that a program dated. `time_ns` after the trial's start; `text`: event, stamp and what it is about."""
+class DatedEvent:
+    """An event that a program dated. `time_ns` after the trial's start; `text`: event, stamp and its subject."""
 
     time_ns: int
     vantage: str  # client | server
@@ -46,8 +46,8 @@ class FileDifference:
 class TrialDifference:
     """Two trial folders. Nothing differs where `files` is empty.
 
-    `first` is where the packet logs part; `behaviour` where they part in time, size or fate, which is later when only
-    ports or sequence numbers differ before.
+    `first` is the first difference of the packet logs; `behaviour` is the first in time, size or fate, which is later
+    when only ports or sequence numbers differ before.
     """
 
     trial_id: str
@@ -58,10 +58,10 @@ class TrialDifference:
     packets: tuple[int, ...] = ()  # in each log
     started_apart_ns: int = 0  # B's start less A's; all other times count from each one's own
     settings: tuple[str, ...] = ()  # of the link, that differ
-    first: Parting | None = None
-    behaviour: Parting | None = None
-    left_said: tuple[Saying, ...] = ()
-    right_said: tuple[Saying, ...] = ()
+    first: FirstDifference | None = None
+    behaviour: FirstDifference | None = None
+    left_events: tuple[DatedEvent, ...] = ()
+    right_events: tuple[DatedEvent, ...] = ()
     first_file: FileDifference | None = None
     damage: str | None = None  # why the packet logs could not be compared
 
@@ -81,12 +81,12 @@ class RunDifference:
 
     @property
     def differing(self) -> list[TrialDifference]:
-        """Those that are not the same."""
+        """Return the trials that are not the same."""
         return [trial for trial in self.trials if not trial.identical]
 
 
 def compare(left: Path, right: Path, context: int) -> RunDifference:
-    """Compare two trial folders, or two run folders trial by trial, by id. InputError where they are neither."""
+    """Compare two trial folders, or two run folders trial by trial, by id; InputError where they are neither."""
     kinds = [_kind(path) for path in (left, right)]
     if kinds[0] != kinds[1]:
         raise InputError(f"{left} is a {kinds[0]} folder, {right} a {kinds[1]} folder", "name two of a kind")
@@ -113,7 +113,7 @@ def _kind(path: Path) -> str:
 
 
 def compare_trials(left: Path, right: Path, context: int) -> TrialDifference:
-    """Compare two finished trials; `context` packets and sayings on both sides of the first difference."""
+    """Compare two finished trials; `context` packets and events on both sides of the first difference."""
     one, other = _run(left), _run(right)
     trial_id, label = _label(left, one)
     names = _differing(left, right)
@@ -127,7 +127,7 @@ def compare_trials(left: Path, right: Path, context: int) -> TrialDifference:
             link = _link(logs, (one, other), context)
         except LinkLogError as error:
             damage = str(error)
-    first: Parting | None = link.get("first")
+    first: FirstDifference | None = link.get("first")
     if first is None:
         return TrialDifference(
             trial_id,
@@ -147,8 +147,8 @@ def compare_trials(left: Path, right: Path, context: int) -> TrialDifference:
         str(right),
         names,
         started_apart_ns=other.started_unix_ns - one.started_unix_ns,
-        left_said=said_around(left, one.started_unix_ns, moment, context),
-        right_said=said_around(right, other.started_unix_ns, moment, context),
+        left_events=events_around(left, one.started_unix_ns, moment, context),
+        right_events=events_around(right, other.started_unix_ns, moment, context),
         **link,
     )
 
@@ -161,33 +161,33 @@ def _link(logs: tuple[LinkLog, LinkLog], runs: tuple[Run, Run], context: int) ->
         "settings": tuple(
             key for key in sorted({*configs[0], *configs[1]}) if configs[0].get(key) != configs[1].get(key)
         ),
-        "first": parting(left, right, context),
-        "behaviour": parting(left, right, context, BEHAVIOUR),
+        "first": first_difference(left, right, context),
+        "behaviour": first_difference(left, right, context, BEHAVIOUR),
     }
 
 
-def said_around(folder: Path, started_unix_ns: int, moment_ns: int, context: int) -> tuple[Saying, ...]:
-    """What client and server dated next to a moment of the trial: the last before it and the first after it."""
-    sayings = sorted(_sayings(folder, started_unix_ns), key=lambda saying: saying.time_ns)
-    before = [saying for saying in sayings if saying.time_ns <= moment_ns]
-    return tuple(before[-context:] if context else []) + tuple(sayings[len(before) : len(before) + context])
+def events_around(folder: Path, started_unix_ns: int, moment_ns: int, context: int) -> tuple[DatedEvent, ...]:
+    """Return what client and server dated around a moment of the trial: the last before it and the first after it."""
+    events = sorted(_dated_events(folder, started_unix_ns), key=lambda event: event.time_ns)
+    before = [event for event in events if event.time_ns <= moment_ns]
+    return tuple(before[-context:] if context else []) + tuple(events[len(before) : len(before) + context])
 
 
-def _sayings(folder: Path, started_unix_ns: int) -> Iterator[Saying]:
+def _dated_events(folder: Path, started_unix_ns: int) -> Iterator[DatedEvent]:
     for vantage in ("client", "server"):
         path = folder / f"{vantage}.jsonl"
         for raw in path.read_bytes().splitlines() if path.is_file() else []:
             try:
                 line = json.loads(raw)
             except ValueError:
-                continue  # what a crashing program left; the comparison of files shows it
+                continue  # half a line of a crashed program; the comparison of files shows it
             if not isinstance(line, dict):
                 continue
             about = line.get("path") or line.get("url") or line.get("remote" if vantage == "server" else "local") or ""
             for key, value in line.items():
                 if key.startswith("t_") and key.endswith("_ns") and isinstance(value, int):
                     text = f"{line.get('event')} {key[2:-3].replace('_', ' ')} {about}".strip()
-                    yield Saying(value - started_unix_ns, vantage, text)
+                    yield DatedEvent(value - started_unix_ns, vantage, text)
 
 
 def _run(folder: Path) -> Run:
@@ -207,7 +207,7 @@ def _label(folder: Path, run: Run) -> tuple[str, str]:
 
 
 def _differing(left: Path, right: Path) -> tuple[str, ...]:
-    """Names of files that are not the same, in the order in which to look at them; `run.json` last."""
+    """Return the names of files that are not the same, in the order in which to look at them; `run.json` last."""
     found = [
         {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file() and path.name != TIMELINE}
         for folder in (left, right)
@@ -248,7 +248,7 @@ def _first_byte(left: bytes, right: bytes) -> int:
 
 
 def _line(content: bytes, number: int, column: int) -> str | None:
-    """What a line says around a column; None behind the last line."""
+    """Return the text of a line around a column; None behind the last line."""
     lines = content.split(b"\n")
     if number >= len(lines) or (number == len(lines) - 1 and not lines[number]):
         return None

@@ -1,4 +1,4 @@
-"""The engine's stage: run what is planned and not finished, save after every trial, try again what a guard rejected."""
+"""Run the planned trials that are not finished, save after each, and repeat those that a guard rejected."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +12,6 @@ from longlook.core.flows import content_parameters, endpoints_of, program_role, 
 from longlook.core.job import Content, Identity, Job, Program
 from longlook.core.model import Endpoint, Outcome, Plan, Run, Study, Trial
 from longlook.core.run_folder import RunFolder
-from longlook.core.workload import WorkloadKind
 from longlook.engines import Engine
 from longlook.network.varying import traces_of
 from longlook.run.batches import batches
@@ -23,19 +22,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Provisions:
-    """Everything trials need that is made once: programs by endpoint, contents by workload, the TLS identity."""
+    """Everything that trials share: programs by endpoint, contents by workload, the TLS identity."""
 
     programs: dict[tuple[str, str], Program]
     contents: dict[str, Content]
     identity: Identity
     link: Program
     trace: Program | None = None  # records the kernel's TCP where that is wanted
-    traces: Mapping[str, str] = field(default_factory=dict)  # digest → file in the run folder
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One step of a run, for whoever shows it."""
+    """One step of a run, for a display."""
 
     trial: Trial
     run: Run
@@ -47,7 +45,7 @@ class Progress:
 
 @dataclass
 class Tally:
-    """How far a run is, shared by everything that runs its trials."""
+    """The count of finished trials, shared by everything that runs a study's trials."""
 
     total: int
     report: Callable[[Progress], None]
@@ -55,31 +53,31 @@ class Tally:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, trial: Trial, run: Run, *, retried: bool, cached: bool) -> None:
-        """Count an attempt and tell of it."""
+        """Count an attempt and report it."""
         with self._lock:
             self.done += not retried
             self.report(Progress(trial, run, self.done, self.total, retried, cached))
 
 
 def endpoints(plan: Plan) -> list[Endpoint]:
-    """Every distinct stack and version of a plan, servers and clients."""
+    """Return every distinct stack and version of a plan, servers and clients."""
     found = {(end.stack, end.version): end for trial in plan.trials for end in endpoints_of(trial)}
     return [found[key] for key in sorted(found)]
 
 
 def prepare_contents(plan: Plan) -> dict[str, Content]:
-    """The files of every distinct workload of a plan."""
+    """Make the files of every distinct workload of a plan; return them by `content_key`."""
     contents: dict[str, Content] = {}
     for trial in plan.trials:
         key = content_key(trial)
         if key not in contents:
-            kind: WorkloadKind = registry.get("workloads", trial.workload.kind)
+            kind = registry.workload(trial.workload.kind)
             contents[key] = kind.prepare(content_parameters(trial))
     return contents
 
 
 def content_key(trial: Trial) -> str:
-    """What tells the files of one trial from those of another."""
+    """Return a key that trials share when they serve the same files."""
     return f"{trial.workload.kind} {sorted(content_parameters(trial).items())}"
 
 
@@ -102,13 +100,13 @@ class Executor:
         self._jobs = min(jobs, engine.parallel)
 
     def execute(self, trials: Iterable[Trial]) -> None:
-        """Run every trial that has no result yet. MachineError where the machine cannot go on; finished trials stay."""
+        """Run every trial that has no result yet; MachineError where the machine cannot go on. Finished trials stay."""
         missing = [trial for trial in trials if self._folder.result(trial.id) is None]
         work = batches(missing, gathers=self._engine.gathers)
         in_parallel(work, self._run_batch, self._jobs, self._engine.interrupt)
 
     def _run_batch(self, batch: Sequence[Trial]) -> None:
-        """Every trial of a batch to its end: attempts that a guard rejects are made again, together."""
+        """Run every trial of a batch to its end; attempts that a guard rejects are repeated together."""
         left = [(trial, 1 + sum(1 for _ in self._folder.attempts(trial.id))) for trial in batch]
         while left:
             jobs = [self._job(trial, attempt) for trial, attempt in left]
@@ -137,11 +135,12 @@ class Executor:
 
     def _job(self, trial: Trial, attempt: int) -> Job:
         partial = self._folder.begin(trial, attempt)
-        return make_job(trial, attempt, str(partial.resolve()), self._provisions)  # an agent has its own cwd
+        # Absolute, because an agent has its own working directory.
+        return make_job(trial, attempt, str(partial.resolve()), self._provisions, self._folder.trace_files())
 
 
 def in_parallel(work: Iterable[T], run: Callable[[T], None], jobs: int, interrupt: Callable[[], None]) -> None:
-    """Run every piece of work, `jobs` at once. The first exception interrupts what is under way and is raised."""
+    """Run every piece of work, `jobs` at once; the first exception interrupts what is under way and is raised."""
     if jobs <= 1:
         for piece in work:
             run(piece)
@@ -160,12 +159,14 @@ def in_parallel(work: Iterable[T], run: Callable[[T], None], jobs: int, interrup
 
 
 def records_tcp(trial: Trial) -> bool:
-    """Whether there is a TCP of the kernel in it, and its recording is wanted."""
+    """Whether the kernel's TCP carries one of its flows and is to be recorded."""
     return trial.capture.tcp and runs_tcp(trial)
 
 
-def make_job(trial: Trial, attempt: int, folder: str, provisions: Provisions) -> Job:
-    """The order to run a trial once."""
+def make_job(
+    trial: Trial, attempt: int, folder: str, provisions: Provisions, traces: Mapping[str, str] | None = None
+) -> Job:
+    """Return the job of one attempt at a trial; `traces` maps digests to files, at least those that its link names."""
     roles = {"server": trial.server, "client": trial.client}
     if trial.flows:
         roles = {program_role(end): end for end in endpoints_of(trial)}
@@ -180,5 +181,5 @@ def make_job(trial: Trial, attempt: int, folder: str, provisions: Provisions) ->
         },
         content=provisions.contents[content_key(trial)],
         identity=provisions.identity,
-        traces={digest: provisions.traces[digest] for digest in sorted(set(traces_of(trial.link)))},
+        traces={digest: (traces or {})[digest] for digest in sorted(set(traces_of(trial.link)))},
     )

@@ -1,4 +1,4 @@
-"""What a manifest says of the machine and of the programs on it."""
+"""Facts about the machine and its libraries, for a manifest."""
 
 import os
 import platform
@@ -12,14 +12,14 @@ LIBRARIES = ("numpy", "pandas", "scipy", "statsmodels", "altair", "pyroute2", "w
 
 
 def host_facts() -> dict[str, Any]:
-    """Kernel, processor, memory and library versions; nothing that names the machine or its user."""
+    """Return kernel, processor, memory and library versions; nothing that names the machine or its user."""
     return {
         "kernel": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
         "cpu": _first(Path("/proc/cpuinfo"), "model name"),
         "cpus": os.cpu_count(),
         "memory_kib": int((_first(Path("/proc/meminfo"), "MemTotal") or "0").split()[0]),
-        # Of the link emulator, in live trials: without it packets are late whenever the machine is busy.
+        # The link emulator's, in live trials: without it packets are late whenever the machine is busy.
         "realtime_priority": "yes" if has_realtime_priority() else "no: live links are less accurate when it is busy",
         "python": platform.python_version(),
         "longlook": version("longlook"),

@@ -1,4 +1,4 @@
-"""Where two packet logs part: the first packet, in order of arrival, that is not the same in both. Pure."""
+"""The first packet, in order of arrival, that is not the same in two packet logs. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from longlook.timeline.normalise.link_log import LinkLog
 from longlook.timeline.normalise.packets import DIRECTIONS
 
 BEHAVIOUR = ("direction", "arrival_ns", "size_bytes", "verdict", "departure_ns")
-"""What a path does to a packet and when. Ports and sequence numbers differ between any two seeds."""
+"""Columns about what a path does to a packet and when; ports and sequence numbers differ between any two seeds."""
 
 _TIMES = ("arrival_ns", "due_ns", "departure_ns")
 
@@ -42,7 +42,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Parting:
+class FirstDifference:
     """The first difference, at `index` in order of arrival from 0, with the packets around it."""
 
     index: int
@@ -50,12 +50,12 @@ class Parting:
 
     @property
     def pair(self) -> Pair:
-        """The packets that differ."""
+        """Return the packets that differ."""
         return next(pair for pair in self.around if pair.index == self.index)
 
     @property
     def time_ns(self) -> int:
-        """When the earlier of the two arrived."""
+        """Return when the earlier of the two arrived, in ns after the trial's start."""
         return min(side.arrival_ns for side in (self.pair.left, self.pair.right) if side is not None)
 
 
@@ -88,7 +88,7 @@ class Arrivals:
         return len(self._records)
 
     def packet(self, index: int) -> Packet | None:
-        """The packet at a place; None behind the end."""
+        """Return the packet at a place; None behind the end."""
         if index >= len(self):
             return None
         row = {name: int(column[index]) for name, column in self.columns.items() if column.dtype.kind in "iu"}
@@ -106,17 +106,22 @@ class Arrivals:
         )
 
 
-def parting(left: Arrivals, right: Arrivals, context: int, only: Sequence[str] | None = None) -> Parting | None:
-    """The first difference in any column, or in those of `only`, with `context` packets on both sides; None: none."""
-    index = _first_difference(left, right, only or _common(left, right))
+def first_difference(
+    left: Arrivals, right: Arrivals, context: int, only: Sequence[str] | None = None
+) -> FirstDifference | None:
+    """Return the first difference in any column, or in those of `only`; None where there is none.
+
+    It comes with `context` packets on both sides.
+    """
+    index = _first_index(left, right, only or _common(left, right))
     if index is None:
         return None
     last = min(index + context + 1, max(len(left), len(right)))
     around = tuple(_pair(left, right, place) for place in range(max(0, index - context), last))
-    return Parting(index, around)
+    return FirstDifference(index, around)
 
 
-def _first_difference(left: Arrivals, right: Arrivals, names: Sequence[str]) -> int | None:
+def _first_index(left: Arrivals, right: Arrivals, names: Sequence[str]) -> int | None:
     both = min(len(left), len(right))
     differs = np.zeros(both, np.bool_)
     for name in names:

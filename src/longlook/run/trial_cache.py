@@ -15,14 +15,14 @@ from longlook.core.run_folder import TIMELINE
 
 
 class TrialCache:
-    """`setting` names what beside the job decides a result: kernel, agent, interpreter."""
+    """A cache of finished trials; `setting` is what decides a result beside the job: kernel, agent, interpreter."""
 
     def __init__(self, setting: Mapping[str, str], root: Path | None = None) -> None:
         self._setting = dict(setting)
         self._store = ContentStore(root or cache_root())
 
     def key(self, job: Job) -> str:
-        """SHA-256 of everything that determines what the job gives."""
+        """Return the SHA-256 of everything that determines the result of the job."""
         return codec.content_hash(
             {
                 "schema": SCHEMA_VERSION,
@@ -38,10 +38,14 @@ class TrialCache:
         )
 
     def fetch(self, job: Job) -> Run | None:
-        """Fill the job's folder from the cache; None, and nothing done, where there is no sound entry."""
+        """Fill the job's folder from the cache; return None, and do nothing, where there is no sound entry."""
         key = self.key(job)
         run = self._store.read(key, _run_in)
         return run if run is not None and self._store.lay(key, None, Path(job.folder)) else None
+
+    def holds(self, job: Job) -> bool:
+        """Whether there is an entry for the job. Its files are not checked, so `fetch` may still refuse it."""
+        return self._store.has(self.key(job))
 
     def keep(self, job: Job, run: Run) -> None:
         """Store a finished trial whose end its programs decided; a measurement that cannot be trusted is not kept."""
@@ -57,5 +61,5 @@ def _run_in(folder: Path) -> Run:
 
 
 def _source(name: str) -> str:
-    """Return the digest of the code that says how a stack's program is called."""
+    """Return the digest of the code that decides how a stack's program is called."""
     return source_digest(registry.source("stacks", name))

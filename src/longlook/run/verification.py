@@ -1,4 +1,4 @@
-"""Whether trials that were run again gave the same again: pure comparison, and its sums for tables and files."""
+"""The comparison of trials with their repeats, and its sums for tables and files. Pure."""
 
 import statistics
 from collections import Counter
@@ -10,7 +10,7 @@ from longlook.core.model import Outcome, Trial
 LINK_LOG, TIMELINE, SAMPLES = "link.bin", "timeline", "samples"
 RUN_RECORD = "run.json"
 WATCHED = (LINK_LOG, TIMELINE, SAMPLES)
-"""What is told apart in tables; every file of a trial counts for the verdict."""
+"""Parts of a trial that tables count separately; every file of a trial counts for the verdict."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class TrialDigest:
 
 
 def differences(kept: TrialDigest, again: TrialDigest) -> tuple[str, ...]:
-    """What is not the same, nearest to the cause first; empty where everything is.
+    """Return what is not the same, nearest to the cause first; empty where everything is.
 
-    The link log comes first: it is the one witness outside both programs. `run.json` comes last, because it names the
+    The link log comes first: it is the one observer outside both programs. `run.json` comes last, because it names the
     digests of all others and so differs whenever one of them does.
     """
     names = sorted({*kept.files, *again.files} - {RUN_RECORD}, key=lambda name: (name != LINK_LOG, name))
@@ -48,7 +48,7 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Checked:
-    """What became of one trial. A trial that is not exact (a browser's) has a spread instead of a verdict."""
+    """The repeats of one trial, summed up. One that is not exact (a browser's) has a spread instead of a verdict."""
 
     trial_id: str
     arm: str
@@ -103,7 +103,7 @@ class Verification:
 
     @property
     def diverged(self) -> list[Checked]:
-        """Exact trials that did not give the same again."""
+        """Return the exact trials that did not give the same again."""
         return [trial for trial in self.trials if trial.diverged]
 
 
@@ -128,7 +128,7 @@ class Group:
 
 
 def groups(trials: Iterable[Checked]) -> list[Group]:
-    """By arm and cell, exact trials apart from others, in the order in which each first appears."""
+    """Group by arm and cell, exact trials apart from others, in the order in which each first appears."""
     gathered: dict[tuple[str, str, bool], list[Checked]] = {}
     for trial in sorted(trials, key=lambda trial: trial.round):  # the first round holds every arm and cell
         gathered.setdefault((trial.cell_id, trial.arm, trial.exact), []).append(trial)

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import codec, registry
+from longlook.core import codec
 from longlook.core.digests import file_digest
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder, write_json
 from longlook.engines import Engine
+from longlook.metrics import find_metric
 from longlook.run.batches import batches
 from longlook.run.execute import Provisions, in_parallel, make_job
 from longlook.run.verification import Checked, Repeat, TrialDigest, Verification, check, differences
@@ -24,7 +25,7 @@ _LOAD = "page_load_time"
 
 
 def refuse_unrepeatable(engine: Engine, trials: Sequence[Trial]) -> None:
-    """InputError where an engine's trials cannot be expected to repeat; the engine is entered."""
+    """Raise InputError where an engine's trials cannot be expected to repeat; the engine is entered."""
     if engine.setting() is None:
         raise InputError(
             f"--verify: engine {engine.name} measures in real time: none of its {len(trials)} trials repeats exactly",
@@ -33,7 +34,7 @@ def refuse_unrepeatable(engine: Engine, trials: Sequence[Trial]) -> None:
 
 
 def trial_digest(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> TrialDigest:
-    """A finished trial in digests and values."""
+    """Return a finished trial as digests and values."""
     files = {
         str(path.relative_to(folder)): file_digest(path)
         for path in sorted(folder.rglob("*"))
@@ -42,7 +43,7 @@ def trial_digest(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -
     if run.outcome is not Outcome.OK:
         return TrialDigest(run.outcome, files, None, {}, None)
     timeline = full_timeline(folder, trial, run, metrics)
-    values = {name: registry.get("metrics", name).measure(timeline) for name in {*metrics, _LOAD}}
+    values = {name: find_metric(name).measure(timeline) for name in {*metrics, _LOAD}}
     samples = {name: values[name] for name in metrics}
     return TrialDigest(run.outcome, files, timeline.digest(), samples, values[_LOAD])
 
@@ -55,7 +56,7 @@ class _Kept:
 
 
 class Verifier:
-    """Runs what one engine ran `repeats` times more, `jobs` calls at once, and never by the cache."""
+    """Runs the trials of one engine `repeats` times more, `jobs` calls at once, and never from the cache."""
 
     def __init__(
         self, folder: RunFolder, engine: Engine, provisions: Provisions, metrics: Sequence[str], repeats: int, jobs: int
@@ -86,8 +87,9 @@ class Verifier:
     def _repeat(self, number: int, batch: Sequence[Trial]) -> Iterator[tuple[Trial, Repeat]]:
         kept = [self._keep(trial) for trial in batch]
         with self._scratch(number, batch) as folders:
+            traces = self._folder.trace_files()
             jobs = [
-                make_job(each.trial, each.run.attempt, str(path.resolve()), self._provisions)
+                make_job(each.trial, each.run.attempt, str(path.resolve()), self._provisions, traces)
                 for each, path in zip(kept, folders, strict=True)
             ]
             for before, run, path in zip(kept, self._engine.run_together(jobs), folders, strict=True):
@@ -129,14 +131,14 @@ class Verifier:
         return replace(checked, divergent=str(target.relative_to(self._folder.path)))
 
     def _divergent(self, trial: Trial, number: int) -> Path:
-        """Where a diverging repeat waits until all are done; repeats end in any order, and the first is kept."""
+        """Return where a diverging repeat is until all are done; repeats end in any order, and the first is kept."""
         place = self._folder.path / DIVERGENT
         place.mkdir(exist_ok=True)
         return place / f".{trial.id}-{number}"
 
 
 def forget(folder: RunFolder) -> None:
-    """Remove what an earlier verification left."""
+    """Remove the files of an earlier verification."""
     shutil.rmtree(folder.path / DIVERGENT, ignore_errors=True)
     (folder.path / RESULT).unlink(missing_ok=True)
 
@@ -147,7 +149,7 @@ def save(folder: RunFolder, verification: Verification) -> None:
 
 
 def load(folder: RunFolder) -> Verification | None:
-    """The verification of a run; None where it has none."""
+    """Return the verification of a run; None where it has none."""
     path = folder.path / RESULT
     try:
         return codec.decode(Verification, json.loads(path.read_text()))

@@ -1,8 +1,6 @@
 """quiche: HTTP/3 of Cloudflare's library under an event loop of our own (adapters/quiche)."""
 
-from longlook.core.job import Program
-from longlook.core.model import ConnectionState
-from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core.stack import Knob, Version
 from longlook.provision.rust import cargo_stack
 
 _NAME = "quiche"

@@ -1,8 +1,6 @@
 """quinn: HTTP/3 (h3 over quinn) and HTTP/2 (hyper over rustls) from one Rust program (adapters/quinn)."""
 
-from longlook.core.job import Program
-from longlook.core.model import ConnectionState
-from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core.stack import Knob, Version
 from longlook.provision.rust import cargo_stack
 
 _NAME = "quinn"

@@ -1,8 +1,6 @@
 """tquic: HTTP/3 of Tencent's library under an event loop of our own (adapters/tquic)."""
 
-from longlook.core.job import Program
-from longlook.core.model import ConnectionState
-from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core.stack import Knob, Version
 from longlook.provision.rust import cargo_stack
 
 _NAME = "tquic"

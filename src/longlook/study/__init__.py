@@ -1,1 +1,9 @@
-"""TODO: one sentence, then the entry points."""
+"""From study files to a plan: a file is read, checked and resolved into a list of trials. Pure, but for reading files.
+
+A TOML file goes in; a `core.model.Study`, and from it a `core.model.Plan`, come out. Others import:
+
+- `files.find_study` and `files.list_studies` read study files; `files.parse_study` takes a document without a file.
+- `plan.make_plan` gives the trials in the order in which they run.
+- `catalogue.installed` is what a study may name; `arms.arm_differences` shows what tells its arms apart.
+- `virtual_time.check_virtual` refuses what virtual time cannot measure; `releases.releases` dates the arms of a trend.
+"""

@@ -1,21 +1,21 @@
-"""An arm in a cell, whole: its one setup, or the flows that compete in it. Pure."""
+"""A whole arm in a cell: its one setup, or the flows that compete in it; and what tells arms apart. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from longlook.core.flows import DATAGRAM_PROTOCOLS
-from longlook.core.model import Arm, Scalar
+from longlook.core.model import Arm, Scalar, Study
 from longlook.core.problems import SettingError
 from longlook.study import tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import Group, groups_of
 from longlook.study.resolve import Circumstances, FlowSetup, resolve_circumstances, resolve_flow_setup
-from longlook.study.settings import WORKLOAD_PREFIX
+from longlook.study.settings import ENDPOINT_KEYS, QUIC_PROTOCOLS, WORKLOAD_PREFIX
 
 
 @dataclass(frozen=True)
 class ResolvedArm:
-    """What an arm enters a cell with; of several groups of flows `setup` is the first one's."""
+    """An arm as it enters a cell. Of several groups of flows, `setup` is the first one's."""
 
     setup: FlowSetup
     circumstances: Circumstances
@@ -23,7 +23,7 @@ class ResolvedArm:
 
 
 def resolve_arm(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> ResolvedArm:
-    """The arm in a cell with these settings; SettingError where it cannot be."""
+    """Return the arm in a cell with these settings; SettingError where it cannot be."""
     how = resolve_circumstances(arm, settings)
     if not catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
         setup = resolve_flow_setup(arm, settings, catalogue)
@@ -37,3 +37,34 @@ def resolve_arm(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) 
     over_tcp = any(group.setup.congestion_control for group in groups)
     how = replace(how, tcp=tcp.parameters(tcp.with_presets(settings, arm.settings)) if over_tcp else {})
     return ResolvedArm(groups[0].setup, how, groups)
+
+
+def arm_differences(study: Study, catalogue: Catalogue) -> dict[str, dict[str, Scalar]]:
+    """Return, for each arm, its values of the settings in which the study's arms differ.
+
+    Keys are as in a study file; a setting that an arm does not have is left out. A stack is named with the version that
+    runs, and a preset of TCP by the settings that it stands for. Factors do not count: they are the same for all arms.
+    """
+    owned = {arm.name: _settings_of(arm, study.settings, catalogue) for arm in study.arms}
+    keys = dict.fromkeys(key for settings in owned.values() for key in settings)
+    differing = [key for key in keys if len({repr(settings.get(key)) for settings in owned.values()}) > 1]
+    return {name: {key: settings[key] for key in differing if key in settings} for name, settings in owned.items()}
+
+
+def _settings_of(arm: Arm, common: Mapping[str, Scalar], catalogue: Catalogue) -> dict[str, Scalar]:
+    """Return an arm's settings that concern it, in the order in which people name them."""
+    settings = tcp.with_presets(common, arm.settings)
+    settings.pop(tcp.PRESET, None)
+    if settings.get("protocol") in QUIC_PROTOCOLS:
+        settings = {key: value for key, value in settings.items() if not _is_tcp(key) or key in arm.settings}
+    for key, value in settings.items():
+        role = key.rpartition(".")[2]
+        stack = catalogue.stacks.get(str(value))
+        if role in ("server", "client") and stack is not None:
+            settings[key] = f"{stack.name}@{stack.default_version}"
+    first = [key for key in ENDPOINT_KEYS if key in settings]
+    return {key: settings[key] for key in (*first, *sorted(settings.keys() - set(first)))}
+
+
+def _is_tcp(key: str) -> bool:
+    return key == tcp.CONGESTION_CONTROL or key in tcp.SETTINGS

@@ -26,8 +26,10 @@ from longlook.study.settings import (
 
 
 def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems: Problems) -> Study:
-    """The Study of a well-formed file. What does not fit is left out and added to `problems`."""
+    """Return the study of a well-formed file; a value that does not fit is left out and added to `problems`."""
     kind = _workload_kind(table, catalogue, problems)
+    contrasts = [] if "contrasts" in problems.dropped else table.contrasts  # dropped keys would be reported as missing
+    published = [] if "claims" in problems.dropped else table.claims
     factors = tuple(_factor(entry, kind, problems) for entry in table.factors)
     figure = table.figure
     return Study(
@@ -46,8 +48,8 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
         timeout_s=table.timeout,
         retries_when_invalid=table.retries_when_invalid,
         metrics=tuple(table.metrics),
-        contrasts=tuple(contrast for entry in table.contrasts for contrast in _contrasts(entry, table, problems)),
-        claims=tuple(claim for entry in table.claims for claim in claims(entry, problems)),
+        contrasts=tuple(contrast for entry in contrasts for contrast in _contrasts(entry, table, problems)),
+        claims=tuple(claim for entry in published for claim in claims(entry, problems)),
         analysis=Analysis(
             alpha=table.analysis.alpha,
             confidence=table.analysis.confidence,
@@ -66,11 +68,13 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
 
 
 def _plain_figure(factors: tuple[Factor, ...]) -> Figure:
-    """The last factor across, the others down."""
+    """Return a figure with the last factor across and the others down."""
     return Figure(factors[-1].name, tuple(factor.name for factor in factors[:-1]))
 
 
 def _workload_kind(table: StudyTable, catalogue: Catalogue, problems: Problems) -> WorkloadKind | None:
+    if "workload" in problems.dropped:
+        return None
     if "kind" not in table.workload:
         problems.add("workload.kind", f"missing; {allowed('', catalogue.workloads)}")
         return None
@@ -82,7 +86,7 @@ def _workload_kind(table: StudyTable, catalogue: Catalogue, problems: Problems) 
 
 
 def _settings(table: StudyTable, kind: WorkloadKind | None, problems: Problems) -> dict[str, Scalar]:
-    settings: dict[str, Scalar] = {}  # of the network only what the file says: a preset comes below that
+    settings: dict[str, Scalar] = {}  # of the network only the file's own settings: a preset comes below them
     if kind is not None:
         settings.update({f"{WORKLOAD_PREFIX}kind": kind.name, **workload_defaults(kind)})
     given = {
@@ -151,9 +155,9 @@ def _put(
     *,
     endpoint_only: bool = False,
 ) -> None:
-    """Add a setting in canonical form, or the problem with it. `seen` maps canonical keys to keys as written."""
+    """Add a setting in canonical form, or the problem with it; `seen` maps canonical keys to keys as written."""
     if key.startswith(WORKLOAD_PREFIX) and kind is None and not endpoint_only:
-        return  # an unknown kind is said already, and of its parameters nothing can be said
+        return  # an unknown kind has been reported, and its parameters cannot be checked
     try:
         canonical_key, canonical_value = _canonical(key, value, kind, endpoint_only=endpoint_only)
     except SettingError as error:

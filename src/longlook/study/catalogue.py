@@ -1,4 +1,4 @@
-"""What a study may name: the stacks, workloads and metrics there are."""
+"""The stacks, workloads and metrics that a study may name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,5 +19,5 @@ class Catalogue:
 
 
 def installed() -> Catalogue:
-    """All plug-ins of this installation."""
+    """Return all plug-ins of this installation."""
     return Catalogue(registry.load("stacks"), registry.load("workloads"), registry.load("metrics"))

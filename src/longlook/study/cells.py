@@ -12,7 +12,7 @@ _LONGEST = 120  # file systems allow 255
 
 
 def cells(study: Study) -> Iterator[dict[str, Level]]:
-    """All cells in the order of factors and levels."""
+    """Yield all cells in the order of factors and levels."""
     for levels in product(*(factor.levels for factor in study.factors)):
         cell = {factor.name: level for factor, level in zip(study.factors, levels, strict=True)}
         if not any(_matches(cell, rule) for rule in study.exclude):
@@ -20,12 +20,12 @@ def cells(study: Study) -> Iterator[dict[str, Level]]:
 
 
 def labels_of(cell: Mapping[str, Level]) -> dict[str, str]:
-    """Factor name → level label."""
+    """Return the label of each factor's level in a cell."""
     return {name: level.label for name, level in cell.items()}
 
 
 def cell_id(labels: Mapping[str, str]) -> str:
-    """A readable name that is safe as a file name and unique in its study, e.g. `10Mbit_5KB`.
+    """Return a readable name that is safe as a file name and unique in its study, e.g. `10Mbit_5KB`.
 
     Labels with other characters than A-Z a-z 0-9 . + - are simplified; a hash of the labels then keeps it unique.
     """

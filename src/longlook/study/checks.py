@@ -1,7 +1,7 @@
-"""What must hold between the parts of a study: names that exist, levels that differ, combinations that can run."""
+"""Checks between the parts of a study: names exist, levels differ, combinations can run."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 from longlook.core.flows import stop_after_s
@@ -13,22 +13,30 @@ from longlook.study.cells import cells, labels_of
 from longlook.study.claims import check_expected
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions
+from longlook.study.settings import WORKLOAD_PREFIX
 
 
 def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
-    """Add to `problems` all that is wrong with a study whose single values are right."""
-    sound = not problems.lines  # what is wrong already would only come again as a wrong combination
-    _check_arms(study, problems)
-    _check_factors(study, problems)
-    _check_exclude(study, problems)
-    _check_metrics(study, catalogue, problems)
-    _check_contrasts(study, problems)
-    _check_figure(study, problems)
-    _check_claims(study, problems)
-    check_expected(study, catalogue, problems)
-    if sound:
-        _check_combinations(study, catalogue, problems)
-    if sound and not problems.lines:
+    """Add to `problems` all that is wrong between the parts of a study.
+
+    A check is left out where a part that it reads was dropped from the file, because it would report what is missing
+    there under another name.
+    """
+    checks: Sequence[tuple[Callable[[], None], set[str]]] = (
+        (lambda: _check_arms(study, problems), {"arms"}),
+        (lambda: _check_factors(study, problems), {"factors", "arms"}),
+        (lambda: _check_exclude(study, problems), {"factors", "exclude"}),
+        (lambda: _check_metrics(study, catalogue, problems), {"metrics", "arms", "analysis"}),
+        (lambda: _check_contrasts(study, problems), {"contrasts", "arms", "metrics"}),
+        (lambda: _check_figure(study, problems), {"figure", "factors", "metrics"}),
+        (lambda: _check_claims(study, problems), {"claims", "contrasts", "factors", "exclude"}),
+        (lambda: check_expected(study, catalogue, problems), {"claims", "arms", "metrics"}),
+    )
+    for check, parts in checks:
+        if not parts & problems.dropped:
+            check()
+    _check_combinations(study, catalogue, problems)
+    if not problems.touch("arms", "defaults", "factors", "figure"):
         check_releases(study, catalogue, problems)
 
 
@@ -65,7 +73,7 @@ def _check_exclude(study: Study, problems: Problems) -> None:
 
 
 def _check_labels(study: Study, rule: Mapping[str, Iterable[str]], where: str, problems: Problems) -> None:
-    """Factors and levels that a rule or a claim names must exist."""
+    """Check that the factors and levels that a rule or a claim names exist."""
     known = {factor.name: [level.label for level in factor.levels] for factor in study.factors}
     for name, labels in rule.items():
         if name not in known:
@@ -153,19 +161,34 @@ def _check_clip(claim: Claim, where: str, problems: Problems) -> None:
 
 
 def _check_combinations(study: Study, catalogue: Catalogue, problems: Problems) -> None:
+    """Check the path and workload of every cell, and every arm in it.
+
+    Settings that are wrong already are missing here, and would only come again as a wrong combination.
+    """
+    if problems.touch("factors", "workload") or f"{WORKLOAD_PREFIX}kind" not in study.settings:
+        return
+    path_is_sound = not problems.touch("network", "timeout")
+    sound = [] if problems.touch("defaults") else [arm for arm in study.arms if not problems.touch(f"arms.{arm.name}")]
     for cell in cells(study):
         settings = cell_settings(study, cell)
-        try:
-            duration_s = stop_after_s(resolve_conditions(settings, catalogue).workload)
-            if duration_s is not None and duration_s >= study.timeout_s:
-                problems.add("timeout", f"must be above workload.duration, here {duration_s:g} s")
-        except SettingError as error:
-            _report(error, None, cell, settings, problems)
-        for arm in study.arms:
+        if path_is_sound:
+            _check_conditions(study, cell, settings, catalogue, problems)
+        for arm in sound:
             try:
                 resolve_arm(arm, settings, catalogue)
             except SettingError as error:
                 _report(error, arm, cell, {**settings, **arm.settings}, problems)
+
+
+def _check_conditions(
+    study: Study, cell: Cell, settings: Mapping[str, Scalar], catalogue: Catalogue, problems: Problems
+) -> None:
+    try:
+        duration_s = stop_after_s(resolve_conditions(settings, catalogue).workload)
+        if duration_s is not None and duration_s >= study.timeout_s:
+            problems.add("timeout", f"must be above workload.duration, here {duration_s:g} s")
+    except SettingError as error:
+        _report(error, None, cell, settings, problems)
 
 
 def _report(
@@ -178,7 +201,7 @@ def _report(
 
 
 def _origin(key: str, arm: Arm | None, cell: Mapping[str, Level]) -> str:
-    """The place in the file that sets a key for this arm in this cell."""
+    """Return the place in the file that sets a key for this arm in this cell."""
     if arm is not None and key in arm.settings:
         return f"arms.{arm.name}.{key}"
     for factor, level in cell.items():

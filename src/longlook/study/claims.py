@@ -1,4 +1,4 @@
-"""`[[claims]]` of a study file: from tables of published values to one Claim a value, and what must hold of each."""
+"""`[[claims]]` of a study file: tables of published values become one Claim a value, and each is checked."""
 
 from longlook.core.model import Claim, Expected, Study, Verdict
 from longlook.core.problems import Problems, allowed
@@ -10,12 +10,12 @@ _DIRECTIONS = {"+": Verdict.BETTER, "-": Verdict.WORSE}
 
 
 def claims(entry: ClaimTable, problems: Problems) -> list[Claim]:
-    """One claim for each value of a table; what the table lacks is added to `problems`."""
+    """Return one claim for each value of a table; add what the table lacks to `problems`."""
     where = f"claims.{entry.id}"
     if entry.arm is not None:
         for key, value in (("contrast", entry.contrast), ("rows", entry.rows), ("effect_pct", entry.effect_pct)):
             if value:
-                problems.add(f"{where}.{key}", "is of claims about a contrast, and this one is about an arm")
+                problems.add(f"{where}.{key}", "belongs to claims about a contrast, and this one is about an arm")
         if not entry.metrics:
             problems.add(f"{where}.metrics", "missing: name.at_least or name.at_most for each metric of the arm")
         return _levels(entry, entry.arm, problems)
@@ -51,7 +51,7 @@ def _levels(entry: ClaimTable, arm: str, problems: Problems) -> list[Claim]:
     for metric, level in entry.metrics.items():
         where = f"claims.{entry.id}.metrics.{metric}"
         if level.at_least is None and level.at_most is None and entry.untestable is None:
-            problems.add(where, "says no bounds: at_least, at_most or both")
+            problems.add(where, "has no bounds: write at_least, at_most or both")
         if level.at_least is not None and level.at_most is not None and level.at_least > level.at_most:
             problems.add_value(where, level.at_least, "at_least lies above at_most")
         expected = Expected(arm, metric, level.published, level.at_least, level.at_most)
@@ -63,7 +63,7 @@ def _levels(entry: ClaimTable, arm: str, problems: Problems) -> list[Claim]:
 
 
 def check_expected(study: Study, catalogue: Catalogue, problems: Problems) -> None:
-    """Arms and metrics that claims about levels name must be the study's."""
+    """Check that the arms and metrics that claims about levels name are the study's."""
     arms = [arm.name for arm in study.arms]
     for claim in study.claims:
         if claim.expected is None:

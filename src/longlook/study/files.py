@@ -1,7 +1,7 @@
 """Study files: find, read, check. The format is described in docs/studies.md."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +9,12 @@ from typing import Any
 
 from longlook.core.errors import InputError
 from longlook.core.model import Study
-from longlook.core.problems import Problems, flatten
+from longlook.core.problems import Problems, allowed, flatten
 from longlook.core.registry import nearest, toml_document, toml_files
 from longlook.study.build import build_study
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.checks import check_study
+from longlook.study.flow_groups import is_flow_setting
 from longlook.study.schema import StudyTable, parse_table
 from longlook.study.settings import ENDPOINT_KEYS, KNOB_PREFIXES
 from longlook.study.traces import anchor_traces, read_traces
@@ -27,11 +28,11 @@ def read_study(
     changes: Mapping[str, str] | None = None,
     traces: Mapping[str, str] | None = None,
 ) -> Study:
-    """The study of a file; its id is the file's stem.
+    """Return the study of a file; its id is the file's stem.
 
     `changes` are settings by dotted key (`network.rtt`, `client`, `arms.quic.connection`) that replace the file's, as
-    text; `traces` those of an earlier reading, for files that are gone. Raises InputError with all that is wrong, one
-    problem a line.
+    text; `traces` are those of an earlier reading, for files that are gone. Raises InputError with all that is wrong,
+    one problem a line.
     """
     document = _document(path, ())
     problems = Problems(path.name)
@@ -45,14 +46,13 @@ def read_study(
 
 
 def parse_study(study_id: str, document: Mapping[str, Any], problems: Problems, catalogue: Catalogue) -> Study:
-    """The study of a whole document, checked; InputError with all of `problems`."""
+    """Return the study of a whole document, checked; raise InputError with all of `problems`."""
     table = parse_table(StudyTable, document, problems)
-    study = None if table is None else build_study(study_id, table, catalogue, problems)
-    if study is not None:
-        check_study(study, catalogue, problems)
+    if table is None:
+        raise RuntimeError("a study has stand-ins, so there is always a table")
+    study = build_study(study_id, table, catalogue, problems)
+    check_study(study, catalogue, problems)
     problems.raise_if_any()
-    if study is None:  # parse_table has said why
-        raise InputError(f"{problems.file} is no study")
     return study
 
 
@@ -64,17 +64,17 @@ def find_study(
     changes: Mapping[str, str] | None = None,
     traces: Mapping[str, str] | None = None,
 ) -> Study:
-    """A study by name, or from the file at a path; the rest as for read_study."""
+    """Return a study by name, or from the file at a path; the rest is as for `read_study`."""
     return read_study(_locate(name_or_path), catalogue, rounds=rounds, changes=changes, traces=traces)
 
 
 def list_studies(catalogue: Catalogue | None = None) -> list[Study]:
-    """All studies of this installation and of LONGLOOK_PLUGINS, by name."""
+    """Return all studies of this installation and of LONGLOOK_PLUGINS, by name."""
     return [read_study(path, catalogue) for path in study_files().values()]
 
 
 def study_files() -> dict[str, Path]:
-    """Study files by id; InputError where two have one id."""
+    """Return study files by id; InputError where two have one id."""
     return toml_files("studies", "study")
 
 
@@ -94,7 +94,7 @@ def _locate(name_or_path: str) -> Path:
 
 
 def _document(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
-    """The file's tables over those of the study it extends; arrays are replaced, not joined."""
+    """Return the file's tables over those of the study it extends; arrays are replaced, not joined."""
     document = toml_document(path)
     anchor_traces(document, path.parent)
     base = document.get("extends")
@@ -105,7 +105,7 @@ def _document(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
     beside = path.parent / f"{base}.toml"
     base_path = beside if beside.is_file() else _locate(base)
     if base_path in (path, *below):
-        raise InputError(f"{path.name}: extends = {base!r}: goes round in a circle")
+        raise InputError(f"{path.name}: extends = {base!r}: the studies extend each other in a circle")
     return _merged(_document(base_path, (path, *below)), document)
 
 
@@ -119,17 +119,17 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def _change(document: dict[str, Any], key: str, value: str, problems: Problems) -> None:
     """Put one `--set KEY=VALUE` into the document, where the file itself would have it."""
-    path = f"defaults.{key}" if key in ENDPOINT_KEYS or key.startswith(KNOB_PREFIXES) else key
-    setters = _setters(document, key)
-    if setters:
-        problems.add_value(f"--set {key}", value, f"has no effect, because {' and '.join(setters)}")
+    common = key in ENDPOINT_KEYS or key.startswith(KNOB_PREFIXES) or is_flow_setting(key)
+    path = (f"defaults.{key}" if common else key).split(".")
+    if problem := _refused(document, key, path):
+        problems.add_value(f"--set {key}", value, problem)
         return
-    *parents, name = path.split(".")
+    *parents, name = path
     here = document
     for parent in parents:
         here = here.setdefault(parent, {})
         if not isinstance(here, dict):
-            problems.add_value(f"--set {key}", value, f"{parent} is no table of settings")
+            problems.add_value(f"--set {key}", value, f"{parent} is not a table of settings")
             return
     if isinstance(here.get(name), dict | list):
         problems.add_value(f"--set {key}", value, "is a table or list: change the file, or a copy of it")
@@ -137,8 +137,48 @@ def _change(document: dict[str, Any], key: str, value: str, problems: Problems) 
     here[name] = toml_value(value)
 
 
+def _refused(document: Mapping[str, Any], key: str, path: Sequence[str]) -> str | None:
+    """Return why a change would have no effect, or would add an arm or a group of flows; None where it may be made.
+
+    Misspelt keys of any other table are found when the study is checked, since those tables have known keys.
+    """
+    if setters := _setters(document, key):
+        return f"has no effect, because {' and '.join(setters)}"
+    if path[0] == "extends":
+        return "has no effect, because it decides which file is read: change it in a copy of the file"
+    arms = _tables(document.get("arms"))
+    if path[0] == "arms" and len(path) > 1 and path[1] not in arms:
+        return f"no arm {path[1]!r}, and --set adds none; {allowed(path[1], arms)}"
+    if path[0] == "arms" and len(path) > 3 and path[2] == "flows":
+        groups = {*_groups(_tables(arms[path[1]])), *_common_groups(document)}
+        if path[3] not in groups:
+            return f"arm {path[1]} has no flows {path[3]!r}, and --set adds none; {allowed(path[3], sorted(groups))}"
+    if path[:2] == ["defaults", "flows"] and len(path) > 3:
+        groups = {group for arm in arms.values() for group in _groups(_tables(arm))} | _common_groups(document)
+        if path[2] not in groups:
+            return f"no arm has flows {path[2]!r}, and --set adds none; {allowed(path[2], sorted(groups))}"
+    return None
+
+
+def _common_groups(document: Mapping[str, Any]) -> set[str]:
+    """Return the groups of flows that [defaults] and the levels of factors name."""
+    groups = _groups(_tables(document.get("defaults")))
+    factors = document.get("factors")
+    for factor in factors if isinstance(factors, list) else []:
+        levels = _tables(factor).get("levels")
+        groups |= _groups({str(_tables(factor).get("sets")): None})
+        for level in levels if isinstance(levels, list) else []:
+            groups |= _groups(_tables(level))
+    return groups
+
+
+def _groups(table: Mapping[str, Any]) -> set[str]:
+    """Return the groups of flows that the settings of a table name."""
+    return {key.split(".")[1] for key in flatten(table) if is_flow_setting(key)}
+
+
 def _setters(document: Mapping[str, Any], key: str) -> list[str]:
-    """Arms and factors of the file that decide a setting themselves."""
+    """Return the arms and factors of the file that decide a setting themselves."""
     setters = []
     for name, arm in _tables(document.get("arms")).items():
         if isinstance(arm, Mapping) and key in flatten(arm):
@@ -159,7 +199,7 @@ def _tables(value: object) -> Mapping[str, Any]:
 
 
 def toml_value(text: str) -> str | int | float | bool:
-    """The value as TOML would read it where it is a number or a truth value, else the text itself."""
+    """Return the value as TOML would read it where it is a number or a truth value, else the text itself."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

@@ -1,4 +1,4 @@
-"""The flows of an arm in workloads where several compete: what a study says of them, and what a round draws. Pure."""
+"""Flows of an arm where several compete: groups as a study sets them, and the flows that each round draws. Pure."""
 
 import math
 import re
@@ -21,7 +21,7 @@ START = f"{WORKLOAD_PREFIX}start"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 _PARETO = "pareto"
 _ENDPOINT = ("protocol", "connection", "server", "client", tcp.CONGESTION_CONTROL, "tcp_initial_window")
-"""Of an arm's own settings, those that each of its groups may have for itself: the rest of TCP is the host's."""
+"""Settings of an arm that each of its groups may have for itself; the other settings of TCP are the host's."""
 _TCP_KEYS = (tcp.CONGESTION_CONTROL, tcp.PRESET, *tcp.SETTINGS)
 _MOST_ARRIVALS = 400
 _SMALLEST_DRAWN, _LARGEST_DRAWN = 1_000, 1_024_000 * 4  # bytes; between them powers of two of the smallest
@@ -37,7 +37,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Group:
-    """Flows of one kind in one arm and cell. What is random of them is drawn for each round (`draw`)."""
+    """Flows of one kind in one arm and cell. Their random parts are drawn for each round (`draw`)."""
 
     name: str
     count: int  # without arrivals
@@ -56,7 +56,7 @@ def is_flow_setting(key: str) -> bool:
 
 
 def flow_setting(key: str, value: object) -> Scalar:
-    """The canonical value of `flows.GROUP.KEY`; SettingError where it cannot be."""
+    """Return the canonical value of `flows.GROUP.KEY`; SettingError where it cannot be."""
     group, _, name = key.removeprefix(PREFIX).partition(".")
     if not _NAME.fullmatch(group) or not name:
         raise SettingError(
@@ -74,10 +74,10 @@ def flow_setting(key: str, value: object) -> Scalar:
 
 
 def groups_of(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> tuple[Group, ...]:
-    """An arm's groups in a cell with these settings; SettingError where they cannot be.
+    """Return an arm's groups in a cell with these settings; SettingError where they cannot be.
 
-    Those that the arm names, in its order, and behind them those of which [defaults] or a level says the protocol. What
-    else these say of a group counts where it is there.
+    The groups that the arm names come first, in its order, then those whose protocol [defaults] or a level sets. Other
+    settings of these count for the groups that are there.
     """
     own = [_group_of(key) for key in arm.settings if is_flow_setting(key)]
     common = [_group_of(key) for key in settings if is_flow_setting(key) and key.endswith(".protocol")]
@@ -91,16 +91,16 @@ def groups_of(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) ->
         raise SettingError("workload", "needs either duration or object: for how long or how much", absent=True)
     if not any(group.count and not group.cross for group in groups):
         raise SettingError("flows", "no flow is left in this arm and cell: one count at least must be above 0")
-    seats = sum(1 if group.arrivals_per_s else group.count for group in groups)
-    if seats > MOST_ADDRESS_SLOTS:
-        raise SettingError("flows", f"{seats} flows; the laboratory has addresses for {MOST_ADDRESS_SLOTS}")
+    slots = sum(1 if group.arrivals_per_s else group.count for group in groups)
+    if slots > MOST_ADDRESS_SLOTS:
+        raise SettingError("flows", f"{slots} flows; the laboratory has addresses for {MOST_ADDRESS_SLOTS}")
     return groups
 
 
 def draw(groups: Iterable[Group], seed: int, duration_s: float | None) -> tuple[Flow, ...]:
-    """The flows of a round. Flow by flow in order the same seed gives the same start, whatever the flows are.
+    """Return the flows of a round. The same seed gives each flow in order the same start, whatever the flows are.
 
-    Cross traffic is drawn by its group's name instead, so that it is the same whatever it stands in the way of.
+    Cross traffic is drawn by its group's name instead, so that it is the same whatever it competes with.
     """
     flows: list[Flow] = []
     address_slot = 0
@@ -120,7 +120,7 @@ def draw(groups: Iterable[Group], seed: int, duration_s: float | None) -> tuple[
 
 
 def _arrivals(group: Group, address_slot: int, place: Iterable[str | int], seed: int, duration_s: float) -> list[Flow]:
-    """Flows that come at random, as a Poisson process, until all stop."""
+    """Return flows that arrive at random, as a Poisson process, until all stop."""
     rate = group.arrivals_per_s or 0.0
     found: list[Flow] = []
     at_s = 0.0
@@ -152,7 +152,7 @@ def _flow(group: Group, name: str, address_slot: int, start_s: float, object_byt
 
 
 def _drawn_bytes(size: Size, share: float) -> int:
-    """A size by the law, to the nearest of a ladder of powers of two, so that few files serve all flows."""
+    """Return a size drawn by the law, to the nearest power of two, so that few files serve all flows."""
     if size.shape is None:
         return size.bytes
     least = size.bytes * (size.shape - 1) / size.shape
@@ -168,54 +168,54 @@ def _group(arm: Arm, name: str, settings: Mapping[str, Scalar], catalogue: Catal
         **_of_group(settings, name),
         **_of_group(arm.settings, name),
     }
-    said = {key: own.pop(key) for key in _CHECKS if key in own}
+    given = {key: own.pop(key) for key in _CHECKS if key in own}
     merged = tcp.with_presets(common, own)
     if str(merged.get("protocol")) in (
         *QUIC_PROTOCOLS,
         *DATAGRAM_PROTOCOLS,
-    ):  # what the arm says of TCP is for its flows over TCP
+    ):  # the arm's own settings of TCP are for its flows over TCP
         own = {key: value for key, value in own.items() if key not in _TCP_KEYS or key in _of_group(arm.settings, name)}
     try:
         setup = resolve_flow_setup(Arm(arm.name, arm.label, own), common, catalogue)
-        return _made(name, said, settings, merged, setup, catalogue)
+        return _made(name, given, settings, merged, setup, catalogue)
     except SettingError as error:
         raise SettingError(f"{PREFIX}{name}.{error.key}", error.message, absent=True) from error
 
 
 def _made(
     name: str,
-    said: Mapping[str, Scalar],
+    given: Mapping[str, Scalar],
     settings: Mapping[str, Scalar],
     merged: Mapping[str, Scalar],
     setup: FlowSetup,
     catalogue: Catalogue,
 ) -> Group:
-    arrivals = said.get("arrivals")
-    cross = bool(said.get("cross", arrivals is not None))
+    arrivals = given.get("arrivals")
+    cross = bool(given.get("cross", arrivals is not None))
     if catalogue.stacks[setup.client.stack].client_command is None:
         raise SettingError("client", f"{setup.client.stack} stays warm between trials, which flows cannot share")
     datagrams = setup.protocol in DATAGRAM_PROTOCOLS
     if datagrams and not cross:
-        raise SettingError("cross", f"{setup.protocol} only stands in the way of others: write cross = true")
-    if datagrams and (unfit := next((key for key in ("arrivals", "object") if key in said), None)):
-        raise SettingError(unfit, f"{setup.protocol} is sent until all flows stop: its server's knobs say how much")
-    if arrivals is not None and ("count" in said or not cross or "object" not in said):
+        raise SettingError("cross", f"{setup.protocol} is only cross traffic: write cross = true")
+    if datagrams and (unfit := next((key for key in ("arrivals", "object") if key in given), None)):
+        raise SettingError(unfit, f"{setup.protocol} is sent until all flows stop: its server's knobs set how much")
+    if arrivals is not None and ("count" in given or not cross or "object" not in given):
         raise SettingError("arrivals", "is for cross traffic with an object, and without a count")
     if arrivals is not None and setup.connection is not ConnectionState.COLD:
         raise SettingError("connection", "flows that come and go are cold")
     duration_s = _duration_s(settings)
     if arrivals is not None and (duration_s is None or float(arrivals) * duration_s > _MOST_ARRIVALS / 2):
         raise SettingError("arrivals", f"at most {_MOST_ARRIVALS // 2} flows within the duration, which must be set")
-    written = None if datagrams else said.get("object", settings.get(f"{WORKLOAD_PREFIX}object"))
+    written = None if datagrams else given.get("object", settings.get(f"{WORKLOAD_PREFIX}object"))
     size = None if written is None else _size(str(written))
     if size is not None and size.shape is not None and arrivals is None:
         raise SettingError("object", "a law of sizes is for flows that come and go: set arrivals")
-    start = str(said.get("start", settings[START]))
+    start = str(given.get("start", settings[START]))
     inside = call(start)
     window = merged.get("tcp_initial_window")
     return Group(
         name=name,
-        count=1 if arrivals is not None else int(said.get("count", 1)),
+        count=1 if arrivals is not None else int(given.get("count", 1)),
         cross=cross,
         start_ns=units.parse_time(start if inside is None else inside[1]),
         start_random=inside is not None,
@@ -289,4 +289,4 @@ _CHECKS: Mapping[str, Callable[[object], Scalar]] = {
     "cross": _switch,
     "arrivals": _per_second,
 }
-"""Keys of a group that say when and how much; the others say who."""
+"""Keys of a group that set when and how much it sends; the others set its programs."""

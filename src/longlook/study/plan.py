@@ -2,7 +2,7 @@
 
 Rounds follow one another; inside a round the cells come in random order; inside a (round, cell) block the arms run
 back to back in random order. "Random" is the order of SHA-256 hashes of (seed, names), so it is the same on every
-machine and version of Python, and what is added to a study does not disturb the order or the ids of what was there.
+machine and version of Python, and an addition to a study does not disturb the order or the ids of its other trials.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from longlook.study.seeded import rank
 
 
 def make_plan(study: Study, only: Sequence[str] = (), catalogue: Catalogue | None = None) -> Plan:
-    """All trials of the study in the order they run.
+    """Return all trials of the study in the order in which they run.
 
     `only` are filters FACTOR=LEVEL: several of one factor are alternatives, those of different factors must all hold.
     A filter changes neither ids nor the relative order of the trials that it leaves. InputError for unknown names.
@@ -68,7 +68,7 @@ class _Block:
         return cls(cell, conditions, entries)
 
     def trials(self, study: Study, number: int) -> list[Trial]:
-        """The block's trials of a round, arms in random order."""
+        """Return the block's trials of a round, arms in random order."""
         seed = rank(study.seed, "link", number, self.key)
         seen: dict[str, int] = {}
         trials = []
@@ -108,7 +108,7 @@ class _Block:
 
 
 def _stated(entry: ResolvedArm) -> list[str]:
-    """What tells a trial from one in ordinary circumstances, which has nothing to tell."""
+    """Return hashes of the circumstances in which a trial differs from an ordinary one, which has none."""
     how = entry.circumstances
     stated = (("link", how.link), ("engine", how.engine), ("tcp", how.tcp), ("client_cpu", how.client_cpu_share))
     return [
@@ -125,13 +125,13 @@ def _identity_of(groups: Sequence[Group]) -> list[dict[str, Any]]:
 
 
 def _kept(capture: Capture) -> dict[str, bool]:
-    """What is captured, for a trial's identity; what came later counts only where it is on, so that ids stay."""
+    """Return what is captured, for a trial's identity; later collectors count only if on, so that ids stay."""
     first = {"qlog", "keylog"}
     return {name: wanted for name, wanted in asdict(capture).items() if wanted or name in first}
 
 
 def _sets(cell: Mapping[str, Level]) -> dict[str, Scalar]:
-    """What the levels set, without names and labels: a relabelled cell is the same cell."""
+    """Return the settings of the levels, without names and labels: a relabelled cell is the same cell."""
     return {key: value for level in cell.values() for key, value in level.sets.items()}
 
 

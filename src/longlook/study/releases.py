@@ -1,4 +1,4 @@
-"""When the program that an arm is about was released: the horizontal axis of a trend."""
+"""The dates on which the programs of arms were released: the horizontal axis of a trend."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ _ROLES = ("server", "client")
 
 @dataclass(frozen=True)
 class Release:
-    """The program that tells an arm from the others, as name@version, and the ISO date of its publication."""
+    """The program in which an arm differs from the others, as name@version, and the ISO date of its publication."""
 
     program: str
     released: str
 
 
 def releases(study: Study, catalogue: Catalogue) -> dict[str, Release]:
-    """Arm → release, of a study whose figure is a trend; none of another. SettingError where an arm has no date."""
+    """Return the release of each arm, where the study's figure is a trend; SettingError where an arm has no date."""
     if study.figure.kind != TREND:
         return {}
     return {arm.name: _release(study, arm, catalogue) for arm in study.arms}
 
 
 def check_releases(study: Study, catalogue: Catalogue, problems: Problems) -> None:
-    """Add to `problems` what keeps the figure from being a trend."""
+    """Add to `problems` what prevents the figure from being a trend."""
     if study.figure.kind != TREND:
         return
     for factor in study.factors:

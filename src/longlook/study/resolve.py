@@ -1,4 +1,4 @@
-"""From settings to what one setup does in one cell; the last place where a wrong combination can show."""
+"""Resolve settings to the setup of one arm in one cell; the last place where a wrong combination can show."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ Cell = Mapping[str, Level]
 
 @dataclass(frozen=True)
 class Conditions:
-    """What all arms of a cell share."""
+    """The conditions that all arms of a cell share."""
 
     link: Link
     workload: Workload
@@ -31,7 +31,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """How one arm is measured where that differs from the other arms; None: as they are."""
+    """The measurement of one arm where it differs from the other arms'; None: as theirs."""
 
     link: Link | None
     engine: str | None
@@ -41,7 +41,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class FlowSetup:
-    """What one arm is in a cell."""
+    """The programs, protocol and connection of one flow, or of an arm with one flow."""
 
     protocol: str
     connection: ConnectionState
@@ -51,7 +51,7 @@ class FlowSetup:
 
 
 def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
-    """The study's settings with those of the cell's levels over them."""
+    """Return the study's settings with those of the cell's levels over them."""
     settings = dict(study.settings)
     for level in cell.values():
         settings.update(level.sets)
@@ -59,7 +59,7 @@ def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
 
 
 def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue) -> Conditions:
-    """Link and workload of a cell's settings; SettingError where they cannot be."""
+    """Return link and workload of a cell's settings; SettingError where they cannot be."""
     kind = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])]
     parameters = workload_parameters(kind, settings)
     link = network.link(settings)
@@ -69,13 +69,13 @@ def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue) -> 
 
 
 def _more_than_passes(link: Link, duration_s: float) -> int:
-    """Bytes, a power of two: no flow gets so many in that time, and few files serve all cells."""
+    """Return more bytes than a flow gets in that time: a power of two, so that few files serve all cells."""
     rates = [largest_rate_bps(stage) for stage in link.down if stage.kind in BOTTLENECKS]
     return 1 << math.ceil(math.log2(min(rates, default=_FASTEST_BPS) / 8 * duration_s * 1.1 + 1e6))
 
 
 def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar]) -> Circumstances:
-    """What of the measurement the arm itself sets; SettingError where that cannot be."""
+    """Return the measurement's settings that the arm itself makes; SettingError where they cannot be."""
     own = tcp.with_presets(settings, arm.settings)
     differs = any(key in arm.settings for key in ARM_CONDITIONS)
     engine = own.get("engine")
@@ -90,7 +90,7 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar]) -> Circumsta
 
 
 def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> FlowSetup:
-    """The arm in a cell with these settings; raises SettingError where a program cannot do what is asked."""
+    """Return the arm's setup in a cell with these settings; SettingError where a program cannot do what is asked."""
     own = tcp.with_presets(settings, arm.settings)
     for key in ("protocol", "connection", "server", "client"):
         if key not in own:
@@ -134,7 +134,7 @@ _HELP = {
 
 
 def find_stack(role: str, text: str, catalogue: Catalogue) -> tuple[Stack, str]:
-    """Stack and version of `name` or `name@version`."""
+    """Return stack and version of `name` or `name@version`; SettingError with the nearest name where there is none."""
     name, at, version = text.partition("@")
     stack = catalogue.stacks.get(name)
     if stack is None or role not in stack.roles:
@@ -165,7 +165,7 @@ def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue:
 
 
 def _knobs(role: str, stack: Stack, version: str, protocol: str, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """The role's knobs that differ from the stack's defaults."""
+    """Return the role's knobs that differ from the stack's defaults."""
     prefix = f"{role}_knobs."
     known = stack.knobs_of(version, role)
     values: dict[str, Scalar] = {}

@@ -1,13 +1,13 @@
-"""The shape of a study file (pydantic); what its settings mean is checked in study_settings and study_checks.
+"""The shape of a study file (pydantic); the meaning of its settings is checked in `settings` and `checks`.
 
-`parse_table` tells the departures from the shape of any file of ours.
+`parse_table` reports where a study or dispute file departs from its shape.
 """
 
 import re
 import types
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -47,6 +47,9 @@ class Table(BaseModel):
     """A table of the file: no other keys, no silent conversions."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    stand_in: ClassVar[Mapping[str, Any] | None] = None
+    """Harmless values of all required keys, with which the rest of a broken file is checked; None: it is not."""
 
 
 Parsed = TypeVar("Parsed", bound=Table)
@@ -128,6 +131,18 @@ class FigureTable(Table):
 class StudyTable(Table):
     """A whole file. Tables of settings are open here: their keys depend on what is installed."""
 
+    stand_in: ClassVar[Mapping[str, Any] | None] = {
+        "schema": 1,
+        "title": "?",
+        "question": "?",
+        "metrics": ["?"],
+        "arms": {},
+        "workload": {},
+        "network": {},
+        "factors": [{"name": "none", "levels": [{"label": "?", "network.loss": "0%"}]}],
+        "contrasts": [{"name": "?", "baseline": "?", "contender": "?", "metric": "?"}],
+    }
+
     schema_: Annotated[Literal[1], Field(alias="schema")]
     extends: str | None = None
     title: Text
@@ -153,25 +168,33 @@ class StudyTable(Table):
 
 
 def parse_table(kind: type[Parsed], document: Mapping[str, Any], problems: Problems) -> Parsed | None:
-    """The document as a table of this kind, with every departure from its shape added to `problems`.
+    """Return the document as a table of this kind, with every departure from its shape added to `problems`.
 
-    After problems it is what the file would say without the offending keys, so that the rest can be checked too; None
-    where that has not the shape either.
+    A document with departures is returned without the offending values, or with stand-ins for the top-level keys that
+    cannot do without them, so that the rest can be checked too; `problems.dropped` names those keys. None where a kind
+    has no stand-ins.
     """
     try:
         return kind.model_validate(document)
     except ValidationError as error:
         for details in error.errors():
             _explain(details, kind, document, problems)
+        problems.dropped |= {  # nothing is missing without a key that no table has
+            str(details["loc"][0]) for details in error.errors() if details["type"] != "extra_forbidden"
+        }
         remainder = _without([details["loc"] for details in error.errors()], document)
     try:
         return kind.model_validate(remainder)
-    except ValidationError:
+    except ValidationError as error:
+        broken = {str(details["loc"][0]) for details in error.errors()}
+    if kind.stand_in is None:
         return None
+    sound = {key: value for key, value in remainder.items() if key not in broken}
+    return kind.model_validate({**kind.stand_in, **sound})
 
 
 def _without(locs: list[tuple[int | str, ...]], document: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of the document without the values at some places; those that are not there are passed over."""
+    """Return a copy of the document without the values at some places; places without a value are passed over."""
     remainder = deepcopy(dict(document))
     for *parents, last in sorted(locs, key=str, reverse=True):  # of a list, the last first
         here: Any = remainder
@@ -187,6 +210,11 @@ def _item(container: Any, key: int | str) -> Any:
         return container.get(key)
     return container[key] if isinstance(container, list) and isinstance(key, int) and key < len(container) else None
 
+
+_EXAMPLES = {
+    "factors": "; a study has one or more: for a single condition write one factor with one level, for example "
+    'name = "rate", sets = "network.rate", levels = ["10Mbit"]'
+}
 
 _PLAIN = {
     "int_type": "must be a whole number",
@@ -208,20 +236,20 @@ def _explain(details: ErrorDetails, root: type[Table], document: Mapping[str, An
         known = _keys_at(root, loc[:-1])
         near = [name for name in _document_keys(document, loc[:-1]) if name not in known]
         misspelt = f" (instead of {near[0]!r}?)" if len(near) == 1 else ""
-        problems.add(key, f"missing{misspelt}")
+        problems.add(key, f"missing{misspelt}{_EXAMPLES.get(key, '')}")
     elif kind == "extra_forbidden":
         problems.add_value(key, details["input"], f"unknown key; {allowed(loc[-1], _keys_at(root, loc[:-1]))}")
     elif kind == "literal_error":
         expected = re.findall(r"'?([\w.]+)'?(?:, | or |$)", str(context["expected"]))
         problems.add_value(key, details["input"], allowed(details["input"], expected))
     elif kind in _PLAIN:
-        problems.add_value(key, details["input"], _PLAIN[kind])
+        problems.add_value(key, details["input"], f"{_PLAIN[kind]}{_EXAMPLES.get(key, '')}")
     else:
         problems.add_value(key, details["input"], details["msg"].replace("Input should be", "must be"))
 
 
 def dotted(loc: tuple[int | str, ...], document: Mapping[str, Any]) -> str:
-    """`analysis.alpha`, `factors.rate.levels`, `metrics[2]`; pydantic's tags of union members are left out."""
+    """Return a place as `analysis.alpha`, `factors.rate.levels` or `metrics[2]`, without pydantic's tags of unions."""
     text = ""
     here: Any = document
     for part in loc:
@@ -243,7 +271,7 @@ def _document_keys(document: Mapping[str, Any], loc: tuple[int | str, ...]) -> l
 
 
 def _keys_at(root: type[Table], loc: tuple[int | str, ...]) -> list[str]:
-    """Keys of the table at a place in the schema."""
+    """Return the keys of the table at a place in the schema."""
     here: Any = root
     for part in loc:
         if isinstance(here, type) and issubclass(here, BaseModel):
@@ -255,7 +283,7 @@ def _keys_at(root: type[Table], loc: tuple[int | str, ...]) -> list[str]:
 
 
 def _bare(annotation: Any) -> Any:
-    """The annotation without Optional and Annotated."""
+    """Return the annotation without Optional and Annotated."""
     while get_origin(annotation) in (Union, types.UnionType, Annotated):
         annotation = next(member for member in get_args(annotation) if member is not type(None))
     return annotation

@@ -22,7 +22,7 @@ KERNEL_CONGESTION_CONTROLS = (
     *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois"),
     *("lp", "nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah"),
 )
-"""What Linux has; whether this machine's kernel offers it is found when the laboratory is built."""
+"""Congestion controls of Linux; whether this machine's kernel offers one is found when the laboratory is built."""
 
 ENDPOINT_KEYS = (
     "protocol",
@@ -36,7 +36,7 @@ ENDPOINT_KEYS = (
     "engine",
 )
 ARM_CONDITIONS = ("network.access_delay", "network.up.access_delay", "network.down.access_delay")
-"""Of the path, what an arm may set: how a measurement is made, not what it is made of."""
+"""Settings of the path that an arm may make: they decide how is measured, not what."""
 
 ENGINES = ("virtual", "live")
 KNOB_PREFIXES = ("server_knobs.", "client_knobs.")
@@ -45,11 +45,11 @@ WORKLOAD_PREFIX = "workload."
 _RANDOM = "random"
 NO_CPU_LIMIT = "off"
 LEAST_CPU_SHARE = Fraction(1, 100)
-"""Of a CPU; less would let the client stand still for longer than any round trip here (`lab.cpuquota`)."""
+"""Share of a CPU; with less the client would pause for longer than any round trip here (`lab.linux.cpuquota`)."""
 
 
 def endpoint_setting(key: str, value: object) -> Scalar:
-    """A setting of an arm or of its flows: protocol, connection, congestion_control, server, client, *_knobs.NAME."""
+    """Return the canonical value of a setting of an arm or of its flows, such as `protocol` or `server_knobs.NAME`."""
     if key.startswith(KNOB_PREFIXES):
         if not isinstance(value, str | int | float | bool):
             raise SettingError(key, "a knob is a text, a number, true or false")
@@ -87,7 +87,7 @@ def _cpu(value: object) -> Scalar:
 
 
 def start_setting(value: object) -> Scalar:
-    """`2s`, or `random(2s)` for a moment up to that; UnitError where it is neither."""
+    """Return `2s`, or `random(2s)` for a moment up to that; UnitError where it is neither."""
     called = call(value)
     if called is None:
         return units.print_time(units.parse_time(value))
@@ -97,7 +97,7 @@ def start_setting(value: object) -> Scalar:
 
 
 def network_setting(key: str, value: object) -> Scalar:
-    """A setting of the emulated path, e.g. `network.rate` or `network.up.loss`."""
+    """Return the canonical value of a setting of the emulated path, e.g. `network.rate` or `network.up.loss`."""
     if key not in network.SETTINGS:
         beside = [known for known in network.SETTINGS if known.count(".") == key.count(".")]
         raise SettingError(key, f"unknown key; {allowed(key, beside or network.SETTINGS)}")
@@ -108,7 +108,7 @@ def network_setting(key: str, value: object) -> Scalar:
 
 
 def workload_setting(kind: WorkloadKind, key: str, value: object) -> tuple[str, Scalar]:
-    """A parameter of the study's workload: its key as people write it (`workload.object`) and its value."""
+    """Return a parameter of the study's workload: its key as people write it (`workload.object`) and its value."""
     parameters = {short_name(name): parameter for name, parameter in kind.parameters.items()}
     name = short_name(key.removeprefix(WORKLOAD_PREFIX))
     if name not in parameters:
@@ -123,7 +123,7 @@ def workload_setting(kind: WorkloadKind, key: str, value: object) -> tuple[str, 
 
 
 def workload_defaults(kind: WorkloadKind) -> dict[str, Scalar]:
-    """Canonical values of the parameters that a study need not set."""
+    """Return canonical values of the parameters that a study need not set."""
     return {
         f"{WORKLOAD_PREFIX}{short_name(name)}": _printed(parameter, parameter.default)
         for name, parameter in kind.parameters.items()
@@ -132,7 +132,7 @@ def workload_defaults(kind: WorkloadKind) -> dict[str, Scalar]:
 
 
 def workload_parameters(kind: WorkloadKind, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """The workload's own parameters, sizes in bytes and times in seconds, of canonical settings.
+    """Return the workload's own parameters from canonical settings, sizes in bytes and times in seconds.
 
     Those that are omitted at their default are not there when they have it.
     """
@@ -150,7 +150,7 @@ def workload_parameters(kind: WorkloadKind, settings: Mapping[str, Scalar]) -> d
 
 
 def short_name(name: str) -> str:
-    """`object_bytes` is written `object`, `duration_s` `duration`: the value carries the unit."""
+    """Return `object` for `object_bytes` and `duration` for `duration_s`: the value carries the unit."""
     return name.removesuffix("_bytes").removesuffix("_s")
 
 

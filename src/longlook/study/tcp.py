@@ -1,4 +1,4 @@
-"""Settings of the kernel's TCP that an arm may have, and named sets of them: the ladder of baselines (pure).
+"""Settings of the kernel's TCP that an arm may have, and named sets of them: the TCP baselines. Pure.
 
 "QUIC against TCP" depends on which TCP. `stock` is what a server has that nobody has touched; `tuned` is what large
 sites run, and the baseline that Yu and Benson (2021) and Wolsing et al. (ANRW 2019) asked for; `bbr` is that with BBR.
@@ -68,7 +68,7 @@ settings of the study."""
 
 
 def tcp_setting(key: str, value: object) -> Scalar:
-    """The canonical value of `tcp` or one of SETTINGS; SettingError where it cannot be."""
+    """Return the canonical value of `tcp` or one of SETTINGS; SettingError where it cannot be."""
     if key == PRESET:
         if value not in PRESETS:
             raise SettingError(key, allowed(value, PRESETS))
@@ -80,7 +80,7 @@ def tcp_setting(key: str, value: object) -> Scalar:
 
 
 def with_presets(settings: Mapping[str, Scalar], arm: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """A cell's settings with the arm's over them and the preset, if any, in its place."""
+    """Return a cell's settings with the arm's over them, and with the settings of a preset in its place."""
     if PRESET in arm:
         return {**settings, **PRESETS[str(arm[PRESET])], **arm}
     preset = PRESETS[str(settings[PRESET])] if PRESET in settings else {}
@@ -88,7 +88,7 @@ def with_presets(settings: Mapping[str, Scalar], arm: Mapping[str, Scalar]) -> d
 
 
 def parameters(own: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """What of an arm's settings the laboratory is told: only what is set, in plain units (`model.Trial.tcp`)."""
+    """Return an arm's settings of TCP for the laboratory: those that are set, in plain units (`model.Trial.tcp`)."""
     found: dict[str, Scalar] = {}
     for key in SETTINGS:
         if key in own:

@@ -1,4 +1,4 @@
-"""Traces that a study names: paths count from the file that names them, and what was read is noted with the study.
+"""Traces that a study names: paths count from the file that names them, and their digests are noted with the study.
 
 So the same study can be planned again after its trace files are gone: `known` is the note of an earlier reading.
 """
@@ -31,9 +31,9 @@ def anchor_traces(document: dict[str, Any], folder: Path) -> None:
 
 
 def read_traces(document: dict[str, Any], known: Mapping[str, str]) -> dict[str, str]:
-    """Put digests in place of paths; the digests by what was read.
+    """Put digests in place of paths; return the digests by role and path.
 
-    A trace that cannot be read and is not `known` stays as it is: whoever checks the setting says what is wrong.
+    A trace that cannot be read and is not `known` stays as it is: the check of the setting reports what is wrong.
     """
     _spell_out_levels(document)
     found: dict[str, str] = {}
@@ -54,7 +54,7 @@ def read_traces(document: dict[str, Any], known: Mapping[str, str]) -> dict[str,
 
 
 def _spell_out_levels(document: dict[str, Any]) -> None:
-    """A plain level that is a trace becomes a table, whose label is what stood there."""
+    """Turn plain levels that are traces into tables, whose label is the level as written."""
     for factor in _tables(document.get("factors")):
         sets, levels = factor.get("sets"), factor.get("levels")
         if isinstance(sets, str) and isinstance(levels, list):
@@ -62,7 +62,7 @@ def _spell_out_levels(document: dict[str, Any]) -> None:
 
 
 def _traces(document: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str, str, Role]]:
-    """Table, key, path and role of every trace that a setting of the network names."""
+    """Yield table, key, path and role of every trace that a setting of the network names."""
     if isinstance(document.get("network"), dict):
         yield from _traces_in(document["network"])
     for factor in _tables(document.get("factors")):

@@ -1,9 +1,8 @@
-"""What virtual time cannot measure, said before anything runs. Pure."""
+"""Refuse what virtual time cannot measure, before anything runs. Pure."""
 
-from longlook.core import registry
 from longlook.core.errors import InputError
 from longlook.core.model import Plan, Study, Trial
-from longlook.metrics import Metric
+from longlook.metrics import find_metric
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
 
 FASTEST_BPS = 200e6
@@ -14,11 +13,11 @@ VIRTUAL = "virtual"
 
 
 def check_virtual(study: Study, plan: Plan, engine: str) -> None:
-    """InputError where a trial in virtual time is asked for what only real time has; `engine` is the run's default."""
+    """Raise InputError where a trial in virtual time needs what only real time has; `engine` is the run's default."""
     virtual = [trial for trial in plan.trials if (trial.engine or engine) == VIRTUAL]
     if not virtual:
         return
-    metrics: list[Metric] = [registry.get("metrics", name) for name in study.metrics]
+    metrics = [find_metric(name) for name in study.metrics]
     if real := [metric.name for metric in metrics if metric.real_time]:
         raise InputError(
             f"study {study.id} asks for {', '.join(real)}, which virtual time does not have: CPU costs no time there",
@@ -40,6 +39,6 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
 
 
 def _fastest_bps(trial: Trial) -> float:
-    """The slower of the two directions may still be fast, so the faster one counts."""
+    """Return the rate of the faster direction, in bit/s."""
     stages = (*trial.link.up, *trial.link.down)
     return max((largest_rate_bps(stage) for stage in stages if stage.kind in BOTTLENECKS), default=0.0)

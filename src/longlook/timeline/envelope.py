@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import ConvexHull, QhullError
 
 from longlook.timeline.competition import Competition
 
@@ -65,6 +64,8 @@ def envelope(points: Points, scale: Sequence[float]) -> Envelope | None:
     """The envelope of some points, divided by `scale` so that both axes count alike; None of too few or of a line."""
     if len(points) < FEWEST:
         return None
+    from scipy.spatial import ConvexHull, QhullError  # not above: naming a study's metrics needs no scipy
+
     scaled = points / np.asarray(scale, np.float64)
     distance = ((scaled - scaled.mean(axis=0)) ** 2).sum(axis=1)
     kept = scaled[np.argsort(distance, kind="stable")[: max(FEWEST, int(len(scaled) * KEPT))]]

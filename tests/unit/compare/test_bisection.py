@@ -28,7 +28,7 @@ def test_the_first_bad_one_is_found_in_few_steps() -> None:
     assert len(tried) <= 4
 
 
-def test_what_cannot_be_tested_is_passed_over_and_told() -> None:
+def test_what_cannot_be_tested_is_passed_over_and_reported() -> None:
     assert search("ggxbb")[0] == Found("1", "3", ("2",))
     assert search("gxxxb") == (Found("0", "4", ("1", "2", "3")), ["2", "1", "3"])
     assert search("gxgbb")[0] == Found("2", "3", ())

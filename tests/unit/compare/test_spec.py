@@ -255,7 +255,7 @@ def test_junit_xml_is_well_formed_and_as_programs_expect_it() -> None:
         assert int(suite.attrib["errors"]) == len(suite.findall("testcase/error"))
         assert float(suite.attrib["time"]) >= 0
         assert all(case.attrib.keys() == {"classname", "name"} for case in cases)
-        assert all(said.attrib.keys() == {"type", "message"} for said in suite.iter("failure"))
+        assert all(failure.attrib.keys() == {"type", "message"} for failure in suite.iter("failure"))
 
 
 def test_markdown_is_fit_for_a_pull_request() -> None:

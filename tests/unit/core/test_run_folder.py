@@ -1,13 +1,14 @@
 """Run folders: whole or absent, resumable, never overwritten."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from longlook.core import codec
 from longlook.core.errors import InputError
-from longlook.core.model import Outcome, Plan, Run, Study, Trial
+from longlook.core.model import ConnectionState, Flow, Outcome, Plan, Run, Study, Trial
 from longlook.core.run_folder import RunFolder, write_json
 from tests.unit.core.test_codec import TRIAL
 
@@ -85,6 +86,31 @@ def test_foreign_manifests_are_refused(folder: RunFolder, text: str) -> None:
     (folder.path / "manifest.json").write_text(text)
     with pytest.raises(InputError, match=r"manifest\.json|schema version"):
         RunFolder.open(folder.path)
+
+
+def test_a_plan_of_schema_version_1_is_read(tmp_path: Path, tiny_study: Study) -> None:
+    flow = Flow("bulk", "bulk", False, 3, 0.5, None, "h3", ConnectionState.COLD, None, None, TRIAL.server, TRIAL.client)
+    plan = Plan("tiny", "hash", (replace(TRIAL, flows=(flow,)),))
+    path = RunFolder.create(tmp_path / "old", tiny_study, plan, {"plan_hash": "hash"}).path
+    data = json.loads((path / "plan.json").read_text())
+    data["trials"][0]["flows"][0]["seat"] = data["trials"][0]["flows"][0].pop("address_slot")
+    write_json(path / "plan.json", data)
+    write_json(path / "manifest.json", {**json.loads((path / "manifest.json").read_text()), "schema_version": 1})
+    assert RunFolder.open(path).plan == plan
+
+
+def test_facts_are_added_to_the_manifest(folder: RunFolder) -> None:
+    folder.note(finished_unix_s=7)
+    folder.note(finished_unix_s=8, engine="fake")
+    assert folder.manifest == {"schema_version": 2, "plan_hash": "hash", "finished_unix_s": 8, "engine": "fake"}
+
+
+def test_traces_are_found_by_their_digests(folder: RunFolder) -> None:
+    assert folder.trace_files() == {}
+    folder.traces.mkdir()
+    (folder.traces / "ab12.json").write_text("[]")
+    (folder.traces / ".cd34.json.99").write_text("half a file")
+    assert folder.trace_files() == {"sha256:ab12": str((folder.traces / "ab12.json").resolve())}
 
 
 def test_no_manifest_is_no_run(tmp_path: Path) -> None:

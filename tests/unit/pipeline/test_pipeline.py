@@ -7,11 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from longlook import pipeline
 from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Job
 from longlook.core.model import Outcome, Run, Study, Verdict
+from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
+from longlook.pipeline.analyse import Result, analyse
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.run import run_study
 from longlook.run.execute import Progress
 from longlook.study.files import find_study
 from longlook.study.plan import make_plan
@@ -24,8 +27,8 @@ def study() -> Study:
     return find_study(TINY, rounds=10)
 
 
-def run(study: Study, engine: FakeEngine, path: Path, *, resume: bool = False) -> pipeline.Result:
-    return pipeline.run_study(study, engine, path, pipeline.Observer(), resume=resume)
+def run(study: Study, engine: FakeEngine, path: Path, *, resume: bool = False) -> Result:
+    return run_study(study, path, RunOptions(engine, resume=resume), Observer())
 
 
 def test_a_faster_arm_is_found_in_every_cell(study: Study, tmp_path: Path) -> None:
@@ -59,7 +62,7 @@ class Recovering(FakeEngine):
 def test_disturbed_attempts_are_repeated_and_kept(study: Study, tmp_path: Path) -> None:
     seen: list[Progress] = []
     engine = Recovering()
-    result = pipeline.run_study(study, engine, tmp_path / "run", pipeline.Observer(progress=seen.append))
+    result = run_study(study, tmp_path / "run", RunOptions(engine), Observer(progress=seen.append))
     assert result.outcomes == {Outcome.INVALID: 40, Outcome.OK: 40}
     assert Counter(step.retried for step in seen) == {True: 40, False: 40}
     assert seen[-1].done == seen[-1].total == 40
@@ -94,6 +97,25 @@ def test_what_was_finished_survives_and_is_not_run_again(study: Study, tmp_path:
     assert again.ran == []
 
 
+def test_a_failed_installation_leaves_no_folder(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MachineError("the build failed", "see its log")
+
+    monkeypatch.setattr("longlook.pipeline.run.provide", fail)
+    with pytest.raises(MachineError, match="build failed"):
+        run(study, FakeEngine(), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_taken_folder_is_refused_before_anything_is_installed(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("longlook.pipeline.run.provide", lambda *_: pytest.fail("something was installed"))
+    (tmp_path / "thesis.tex").write_text("do not touch")
+    with pytest.raises(InputError, match="not empty"):
+        run(study, FakeEngine(), tmp_path)
+
+
 def test_nothing_finished_is_no_report(study: Study, tmp_path: Path) -> None:
     class Broken(FakeEngine):
         def run(self, job: Job) -> Run:
@@ -102,15 +124,13 @@ def test_nothing_finished_is_no_report(study: Study, tmp_path: Path) -> None:
     with pytest.raises(MachineError):
         run(study, Broken(), tmp_path / "run")
     with pytest.raises(InputError, match="no finished trial"):
-        pipeline.analyse(pipeline.RunFolder.open(tmp_path / "run"), pipeline.Observer())
+        analyse(RunFolder.open(tmp_path / "run"), Observer())
 
 
 def test_equal_runs_make_equal_reports(study: Study, tmp_path: Path) -> None:
     pages: list[Mapping[str, bytes]] = []
     for _ in range(2):
-        folder = pipeline.RunFolder.open(
-            run(study, FakeEngine(), tmp_path / "run", resume=(tmp_path / "run").exists()).path
-        )
+        folder = RunFolder.open(run(study, FakeEngine(), tmp_path / "run", resume=(tmp_path / "run").exists()).path)
         pages.append({str(file): file.read_bytes() for file in sorted((folder.path / "report").rglob("*.html"))})
     assert pages[0] == pages[1]
     assert pages[0]

@@ -107,7 +107,7 @@ def test_a_log_that_ends_earlier(tmp_path: Path) -> None:
     assert summary(found) == "packet 9 (down, 19.000000 ms) is only in A"
 
 
-def test_another_port_is_told_from_another_behaviour(tmp_path: Path) -> None:
+def test_another_port_is_not_another_behaviour(tmp_path: Path) -> None:
     packets = [{**each, "client_port": 41000} for each in changed(7, size_bytes=900)]
     found = diff(tmp_path, packets)
     assert found.first is not None
@@ -129,16 +129,16 @@ def test_times_count_from_each_trials_own_start(tmp_path: Path) -> None:
     assert "link.bin differs" in summary(found)
 
 
-def test_what_both_ends_said_then(tmp_path: Path) -> None:
+def test_what_both_ends_reported_then(tmp_path: Path) -> None:
     found = diff(tmp_path, changed(5, size_bytes=900))  # at 15 ms
-    said = [(saying.time_ns / MS, saying.vantage, saying.text) for saying in found.left_said]
-    assert said == [
+    reported = [(event.time_ns / MS, event.vantage, event.text) for event in found.left_events]
+    assert reported == [
         (9, "client", "object start /a"),
         (12, "server", "connection handshake 10.8.0.1:40000"),
         (20, "client", "connection handshake 10.8.0.1:40000"),
         (35, "client", "object first byte /a"),
     ]
-    assert found.right_said == found.left_said
+    assert found.right_events == found.left_events
 
 
 @pytest.mark.parametrize("columns", [200, 80])
@@ -147,7 +147,7 @@ def test_the_page_for_people(tmp_path: Path, columns: int) -> None:
     text = shown(tmp_path / "a", tmp_path / "b", columns)
     assert "the first of 12 packets that differs: packet 5" in text.replace("\n", " ")
     assert "900" in text
-    assert "what client and server said around 15.000000 ms" in text
+    assert "what client and server reported around 15.000000 ms" in text
     assert "quic round 4 (rate=10)" in text
 
 
@@ -205,7 +205,7 @@ def test_what_is_derived_does_not_count(tmp_path: Path) -> None:
     assert compare_trials(left, right, 2).identical
 
 
-def test_a_damaged_log_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_damaged_log_is_reported_as_one(tmp_path: Path) -> None:
     left, right = leave(tmp_path / "a"), leave(tmp_path / "b")
     (right / "link.bin").write_bytes(b"nonsense")
     found = compare_trials(left, right, 2)

@@ -123,6 +123,33 @@ def test_another_setting_is_another_trial(root: Path, job: Job, tmp_path: Path, 
     assert TrialCache({**SETTING, part: "other"}, root).fetch(again(job, tmp_path)) is None
 
 
+def test_an_entry_of_an_older_schema_is_never_read_and_can_be_pruned(
+    root: Path, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(trial_cache, "SCHEMA_VERSION", 1)
+        TrialCache(SETTING, root).keep(job, finish(job))
+    cache = TrialCache(SETTING, root)
+    assert not cache.holds(again(job, tmp_path))
+    assert cache.fetch(again(job, tmp_path, "third")) is None
+    assert ContentStore(root).held()[0] == 1
+    pruned = ContentStore(root).prune(0)
+    assert (pruned.removed, pruned.kept) == (1, 0)
+    assert entries(root) == []
+
+
+def test_an_entry_that_this_version_cannot_decode_is_dropped(root: Path, job: Job, tmp_path: Path) -> None:
+    """However it came there, under the very key: a run record with a field that there is no more."""
+    cache = TrialCache(SETTING, root)
+    finish(job)
+    record = Path(job.folder, "run.json")
+    record.write_text(json.dumps({**json.loads(record.read_text()), "errand": "x"}))
+    ContentStore(root).keep(cache.key(job), Path(job.folder), [*FILES, "run.json"])
+    assert cache.holds(job)
+    assert cache.fetch(again(job, tmp_path)) is None
+    assert entries(root) == []
+
+
 @pytest.mark.parametrize("name", ["ca", "certificate"])
 def test_another_identity_is_another_trial(root: Path, job: Job, tmp_path: Path, name: str) -> None:
     cache = TrialCache(SETTING, root)

@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
-from longlook import cli, pipeline
+from longlook.cli import run as command
 from longlook.core.errors import InputError, LonglookError
 from longlook.core.job import Job
 from longlook.core.model import Outcome, Run, Study
+from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.lab.artefacts import digests, seal
+from longlook.pipeline import run as pipeline
+from longlook.pipeline.analyse import Result, analyse
+from longlook.pipeline.options import Observer, RunOptions
 from longlook.report.provenance.repeats import plain_rows
 from longlook.run.diff import compare_trials
 from longlook.run.verification import Repeat, TrialDigest, Verification, check, differences, groups
@@ -132,13 +136,14 @@ def study() -> Study:
 @pytest.fixture
 def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports take longer than everything else here."""
-    monkeypatch.setattr(pipeline, "write_report", lambda folder, _content: folder / "index.html")
+    monkeypatch.setattr("longlook.pipeline.analyse.write_report", lambda folder, _content: folder / "index.html")
 
 
-def run_study(study: Study, engine: FakeEngine, path: Path, verify: int, **options: Any) -> pipeline.Result:
+def run_study(study: Study, engine: FakeEngine, path: Path, verify: int, **how: Any) -> Result:
     seen: list[tuple[int, int]] = []
-    observer = pipeline.Observer(verifying=lambda done, total: seen.append((done, total)))
-    result = pipeline.run_study(study, engine, path, observer, use_cache=False, verify=verify, **options)
+    observer = Observer(verifying=lambda done, total: seen.append((done, total)))
+    options = RunOptions(engine, use_cache=False, verify=verify, **how)
+    result = pipeline.run_study(study, path, options, observer)
     total = 12 * verify
     assert seen == [(done, total) for done in range(1, total + 1)]
     return result
@@ -187,10 +192,7 @@ def test_a_finished_run_is_verified_again_from_scratch(study: Study, tmp_path: P
     assert result.verification.diverged == []
     assert len(engine.ran) == 12
     assert not (tmp_path / "run" / "divergent").exists()
-    assert (
-        pipeline.analyse(pipeline.RunFolder.open(tmp_path / "run"), pipeline.Observer()).verification
-        == result.verification
-    )
+    assert analyse(RunFolder.open(tmp_path / "run"), Observer()).verification == result.verification
 
 
 @pytest.mark.usefixtures("no_report")
@@ -220,7 +222,7 @@ def test_trials_that_are_not_exact_may_differ(study: Study, tmp_path: Path) -> N
 def test_real_time_cannot_be_verified(study: Study, tmp_path: Path) -> None:
     engine = FakeEngine()
     with pytest.raises(InputError, match="real time") as caught:
-        pipeline.run_study(study, engine, tmp_path / "run", pipeline.Observer(), verify=1)
+        pipeline.run_study(study, tmp_path / "run", RunOptions(engine, verify=1), Observer())
     assert "--engine virtual" in str(caught.value.hint)
     assert engine.ran == []
     assert not (tmp_path / "run").exists()
@@ -232,15 +234,15 @@ def test_the_command_fails_and_names_what_shows_why(
 ) -> None:
     monkeypatch.setattr("longlook.engines.choice.ENGINES", {"virtual": lambda: Repeatable(1, exact=True)})
     monkeypatch.setattr(
-        "longlook.pipeline.check_virtual", lambda *_: None
+        "longlook.pipeline.check.check_virtual", lambda *_: None
     )  # it refuses CPU time, which `tiny` asks for
     out = tmp_path / "run"
     with pytest.raises(LonglookError, match="2 of 12 trials did not repeat exactly") as caught:
-        cli.run(TINY, no_cache=True, out=out, verify=1, jobs=1)
+        command.run(study=TINY, no_cache=True, out=out, verify=1, jobs=1)
     assert caught.value.exit_code == 1
     trials = json.loads((out / "verification.json").read_text())["trials"]
     diverged = [trial["trial_id"] for trial in trials if trial["divergent"]]
     assert len(diverged) == 2
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for name in diverged:
-        assert f"server.jsonl differs; longlook diff-runs {out}/trials/{name} {out}/divergent/{name}" in said
+        assert f"server.jsonl differs; longlook diff-runs {out}/trials/{name} {out}/divergent/{name}" in printed

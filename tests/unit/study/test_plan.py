@@ -309,13 +309,13 @@ def test_exclude_leaves_out_the_cells_that_match_all_of_a_rule(study: Study) -> 
         ("rate=10Mbt", "no level '10Mbt'; did you mean '10Mbit'?"),
     ],
 )
-def test_a_filter_that_matches_nothing_known_is_told(study: Study, only: str, message: str) -> None:
+def test_a_filter_that_matches_nothing_known_is_reported(study: Study, only: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         plan(study, only)
     assert message in caught.value.message
 
 
-def test_a_filter_that_leaves_nothing_is_told(study: Study) -> None:
+def test_a_filter_that_leaves_nothing_is_reported(study: Study) -> None:
     fewer = replace(study, exclude=({"rate": ("10Mbit",), "size": ("large",)},))
     with pytest.raises(InputError, match="no cell of study tiny has rate=10Mbit and size=large"):
         plan(fewer, "rate=10Mbit", "size=large")

@@ -30,14 +30,14 @@ def test_what_the_arm_says_wins_over_its_preset_and_that_over_the_study() -> Non
     assert tcp.with_presets({"tcp": "bbr"}, {})["congestion_control"] == "bbr"
 
 
-def test_the_laboratory_is_told_only_what_is_set() -> None:
+def test_the_laboratory_gets_only_what_is_set() -> None:
     assert tcp.parameters({"congestion_control": "cubic"}) == {}
-    told = tcp.parameters({"tcp_initial_window": 32, "tcp_send_buffer": "4MiB", "tcp_idle_restart": False})
-    assert told == {"initial_window_packets": 32, "send_buffer_bytes": 4 << 20, "idle_restart": False}
+    parameters = tcp.parameters({"tcp_initial_window": 32, "tcp_send_buffer": "4MiB", "tcp_idle_restart": False})
+    assert parameters == {"initial_window_packets": 32, "send_buffer_bytes": 4 << 20, "idle_restart": False}
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "message"),
     [
         ("tcp", "tunde", "did you mean 'tuned'"),
         ("tcp_initial_window", 0, "from 1 to 1000"),
@@ -46,8 +46,8 @@ def test_the_laboratory_is_told_only_what_is_set() -> None:
         ("tcp_send_buffer", "1KB", "4KiB"),
     ],
 )
-def test_bad_values_are_told(key: str, value: object, said: str) -> None:
-    with pytest.raises(SettingError, match=said):
+def test_bad_values_are_reported(key: str, value: object, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         tcp.tcp_setting(key, value)
 
 

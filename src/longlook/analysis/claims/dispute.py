@@ -14,6 +14,7 @@ from longlook.core import registry
 from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Study
 from longlook.core.problems import Problems, allowed
+from longlook.metrics import find_metric
 from longlook.study.cells import cells, labels_of
 from longlook.study.schema import parse_table
 
@@ -104,8 +105,7 @@ def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
 
 def unit_of(evidence: Evidence) -> str:
     """Return the unit of the evidence's values; effects are in percent."""
-    unit: str = "%" if evidence.contrast else registry.get("metrics", evidence.metric).unit
-    return unit
+    return "%" if evidence.contrast else find_metric(evidence.metric).unit
 
 
 def _position(entry: PositionTable, problems: Problems) -> Position:

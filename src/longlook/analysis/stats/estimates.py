@@ -9,9 +9,8 @@ from longlook.analysis.stats import procedures
 from longlook.analysis.stats.cells import CellData, cells_of
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import caveats, decide
-from longlook.core import registry
 from longlook.core.model import Contrast, Estimate, Study
-from longlook.metrics import Metric
+from longlook.metrics import Metric, find_metric
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def estimate(samples: pd.DataFrame, study: Study) -> list[Estimate]:
 
 
 def _test_contrast(samples: pd.DataFrame, study: Study, contrast: Contrast) -> list[_Tested]:
-    metric: Metric = registry.get("metrics", contrast.metric)
+    metric = find_metric(contrast.metric)
     return [_test(data, metric, study) for data in cells_of(samples, study, contrast)]
 
 

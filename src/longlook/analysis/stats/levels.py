@@ -10,8 +10,8 @@ from scipy import stats
 
 from longlook.analysis.stats.cells import cells_of
 from longlook.analysis.stats.procedures import Floats
-from longlook.core import registry
 from longlook.core.model import ArmLevel, Contrast, Study
+from longlook.metrics import find_metric
 
 
 def arm_levels(samples: pd.DataFrame, study: Study, metrics: Sequence[str] | None = None) -> list[ArmLevel]:
@@ -35,7 +35,7 @@ def _spoken_of(study: Study) -> list[str]:
 
 def _level(arm: str, metric: str, study: Study, cell: Mapping[str, str], cell_id: str, values: Floats) -> ArmLevel:
     median, low, high = median_interval(values, study.analysis.confidence)
-    unit = registry.get("metrics", metric).unit
+    unit = find_metric(metric).unit
     return ArmLevel(arm, cell, cell_id, metric, unit, len(values), median, low, high)
 
 

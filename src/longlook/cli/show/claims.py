@@ -1,4 +1,4 @@
-"""What published claims and disputes look like on a terminal, and to a machine."""
+"""Published claims and disputes on a terminal and as JSON."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +16,7 @@ _STYLES = {REPRODUCED: "green", CONTRADICTED: "red", INCONCLUSIVE: "yellow"}
 
 
 def show_claims(survey: Survey, page: Path, *, as_json: bool) -> None:
-    """The summary first, then disputes, then every claim of the studies that were run."""
+    """Print the summary, then disputes, then every claim of the studies that were run."""
     if as_json:
         print_json(survey_data(survey))
         return
@@ -41,7 +41,7 @@ def show_claims(survey: Survey, page: Path, *, as_json: bool) -> None:
 
 
 def summary_table(survey: Survey) -> Table:
-    """Claims by result for each study and in total."""
+    """Return the claims by result for each study and in total."""
     table = Table(title="Published claims", header_style="bold")
     table.add_column("study", overflow="fold")
     for result in (*RESULTS, "all"):
@@ -54,7 +54,7 @@ def summary_table(survey: Survey) -> Table:
 
 
 def claims_table(survey: Survey) -> Table:
-    """Every claim of the studies that were run, with the reason of its result."""
+    """Return every claim of the studies that were run, with the reason of its result."""
     table = Table(box=None, header_style="bold")
     table.add_column("result", no_wrap=True)
     table.add_column("claim", overflow="fold", ratio=3)

@@ -1,4 +1,4 @@
-"""What comparing and bisecting look like on a terminal, in a pipe, and to a machine."""
+"""Comparisons and bisections on a terminal, in a pipe, and as JSON lines."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ _FINDINGS = {Finding.GOOD: "not worse", Finding.BAD: "worse", Finding.UNTESTABLE
 
 
 def gate_table(verdict: Verdict) -> Table:
-    """The answer for every network and metric."""
+    """Return the answer for every network and metric."""
     table = Table("gate", "network", "metric", "why", box=None)
     for case in verdict.cases:
         table.add_row(_MARKS[case.answer], Text(case.network), Text(case.estimate.metric), Text(case.reason))
@@ -31,7 +31,7 @@ def gate_table(verdict: Verdict) -> Table:
 
 
 def show_comparison(judged: Judged, *, as_json: bool) -> None:
-    """The answer, below the table of verdicts."""
+    """Print the answer, below the table of verdicts."""
     if as_json:
         _emit(event="gate", **answer_data(judged))
         return
@@ -47,8 +47,8 @@ class BisectionDisplay:
         self._as_json = as_json
         self._steps = 0
 
-    def tell(self, step: Step) -> None:
-        """One version was tried."""
+    def show(self, step: Step) -> None:
+        """Show a version that was tried."""
         self._steps += 1
         if self._as_json:
             _emit(event="step", version=step.version, finding=str(step.finding), reason=step.reason)
@@ -56,7 +56,7 @@ class BisectionDisplay:
             _line(f"{self._steps}. {step.version}: {_FINDINGS[step.finding]}: {step.reason}")
 
     def conclude(self, found: Found, step: Step, stack: str) -> None:
-        """The first version that is worse."""
+        """Print the first version that is worse."""
         if self._as_json:
             estimates = [] if step.verdict is None else [case.estimate for case in step.verdict.cases]
             _emit(

@@ -11,7 +11,7 @@ _STYLES = {Status.PASSED: "green", Status.FAILED: "red", Status.NOT_APPLICABLE: 
 
 
 def report_table(report: Report) -> RenderableType:
-    """Every check of one version, and what it comes to."""
+    """Return every check of one version, and the verdict."""
     table = Table("check", "", "seen", box=None)
     for result in report.results:
         style = _STYLES[result.status]
@@ -23,7 +23,7 @@ def report_table(report: Report) -> RenderableType:
 
 
 def matrix_lines(matrix: Matrix) -> RenderableType:
-    """The marks, then what they mean."""
+    """Return the marks, then their meaning."""
     table = Table("server \\ client", box=None)
     for client in matrix.clients:
         table.add_column(escape(client), justify="center")

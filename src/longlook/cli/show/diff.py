@@ -1,4 +1,4 @@
-"""What differs between trials, for a terminal or a pipe."""
+"""Differences between trials, for a terminal or a pipe."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,8 +7,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.run.diff import FileDifference, RunDifference, Saying, TrialDifference
-from longlook.run.link_diff import Packet, Pair, Parting
+from longlook.run.diff import DatedEvent, FileDifference, RunDifference, TrialDifference
+from longlook.run.link_diff import FirstDifference, Packet, Pair
 
 _NAMES = {
     "direction": "way",
@@ -35,7 +35,7 @@ _NUMBERS = ("arrival", "departure", "size", "port", "TCP sequence")
 
 
 def difference_lines(found: RunDifference, left: Path, right: Path, columns: int) -> Iterator[RenderableType]:
-    """One line per differing trial, then everything about the first; `columns` is the width there is, in characters."""
+    """Yield one line per differing trial, then everything about the first; `columns` is the width in characters."""
     differing = found.differing
     if found.only_left or found.only_right:
         yield Text(f"not compared: {found.only_left} trials only in {left}, {found.only_right} only in {right}")
@@ -50,7 +50,7 @@ def difference_lines(found: RunDifference, left: Path, right: Path, columns: int
 
 
 def summary(trial: TrialDifference) -> str:
-    """`packet 17 (down, 118.3 ms) differs in size`, or which file does."""
+    """Return `packet 17 (down, 118.3 ms) differs in size`, or the file that differs."""
     if trial.first is None:
         return _file_text(trial.first_file) if trial.first_file else f"{trial.files[0]} differs"
     pair = trial.first.pair
@@ -85,16 +85,16 @@ def _details(trial: TrialDifference, *, wide: bool) -> Iterator[RenderableType]:
         )
         yield _packets(trial.behaviour, wide=wide)
     moment_ns = (trial.behaviour or trial.first).time_ns
-    yield Text(f"what client and server said around {_ms(moment_ns)} ms", style="bold")
-    yield _said(trial.left_said, trial.right_said, moment_ns)
+    yield Text(f"what client and server reported around {_ms(moment_ns)} ms", style="bold")
+    yield _events(trial.left_events, trial.right_events, moment_ns)
 
 
 def _counts(packets: Sequence[int]) -> str:
     return str(packets[0]) if len(set(packets)) == 1 else f"{packets[0]} (A) and {packets[1]} (B)"
 
 
-def _packets(parting: Parting, *, wide: bool) -> Table:
-    """Both logs side by side, or below each other where there is no room."""
+def _packets(difference: FirstDifference, *, wide: bool) -> Table:
+    """Return both logs side by side, or below each other where there is no room."""
     table = Table(header_style="bold")
     table.add_column("#", justify="right")
     if not wide:
@@ -104,11 +104,11 @@ def _packets(parting: Parting, *, wide: bool) -> Table:
             text = f"{side}{name}" if name == _SHOWN[0] else name
             table.add_column(text, justify="right" if name in _NUMBERS else "left", no_wrap=True)
     table.add_column("")
-    for pair in parting.around:
+    for pair in difference.around:
         columns = _columns(pair)
         left, right = _cells(pair.left, columns), _cells(pair.right, columns)
         mark = "≠" if columns or not (pair.left and pair.right) else ""
-        style = "bold" if pair.index == parting.index else ""
+        style = "bold" if pair.index == difference.index else ""
         if wide:
             table.add_row(str(pair.index), *left, *right, mark, style=style)
         else:
@@ -136,29 +136,29 @@ def _columns(pair: Pair) -> list[str]:
     return list(dict.fromkeys(_NAMES.get(name, name) for name in pair.columns))
 
 
-def _said(left: Sequence[Saying], right: Sequence[Saying], moment_ns: int) -> Table:
-    """Both sides' sayings, those before the moment aligned at its line, those after it below."""
+def _events(left: Sequence[DatedEvent], right: Sequence[DatedEvent], moment_ns: int) -> Table:
+    """Return both sides' events, those before the moment aligned at its line, those after it below."""
     table = Table(header_style="bold")
     for side in ("A", "B"):
         table.add_column(f"{side} ms", justify="right")
         table.add_column("who")
-        table.add_column("said", overflow="fold")
-    before = [[saying for saying in side if saying.time_ns <= moment_ns] for side in (left, right)]
-    after = [[saying for saying in side if saying.time_ns > moment_ns] for side in (left, right)]
+        table.add_column("event", overflow="fold")
+    before = [[event for event in side if event.time_ns <= moment_ns] for side in (left, right)]
+    after = [[event for event in side if event.time_ns > moment_ns] for side in (left, right)]
     height = max(map(len, before))
     for number in range(height):
-        table.add_row(*(cell for side in before for cell in _saying(side, number - height + len(side))))
+        table.add_row(*(cell for side in before for cell in _event_cells(side, number - height + len(side))))
     table.add_section()
     for number in range(max(map(len, after))):
-        table.add_row(*(cell for side in after for cell in _saying(side, number)))
+        table.add_row(*(cell for side in after for cell in _event_cells(side, number)))
     return table
 
 
-def _saying(side: Sequence[Saying], number: int) -> tuple[Text, Text, Text]:
+def _event_cells(side: Sequence[DatedEvent], number: int) -> tuple[Text, Text, Text]:
     if not 0 <= number < len(side):
         return Text(""), Text(""), Text("")
-    saying = side[number]
-    return Text(_ms(saying.time_ns)), Text(saying.vantage), Text(saying.text)
+    event = side[number]
+    return Text(_ms(event.time_ns)), Text(event.vantage), Text(event.text)
 
 
 def _file_text(file: FileDifference) -> str:
@@ -175,6 +175,6 @@ def _file_details(file: FileDifference) -> Iterator[Text]:
 
 
 def _ms(time_ns: int) -> str:
-    """Milliseconds to the nanosecond."""
+    """Return milliseconds to the nanosecond."""
     sign, size_ns = ("-" if time_ns < 0 else ""), abs(time_ns)
     return f"{sign}{size_ns // 1_000_000}.{size_ns % 1_000_000:06d}"

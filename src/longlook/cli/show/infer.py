@@ -1,4 +1,4 @@
-"""What `longlook infer` prints."""
+"""Inferred machines, and their difference, on a terminal and as JSON."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from longlook.report.machines.wording import p_value, percent, spoken
 
 
 def show_machines(machines: Sequence[Inferred], *, as_json: bool) -> None:
-    """A row for each machine, and where it was written."""
+    """Print a row for each machine, and the files that it was written to."""
     if as_json:
         print_json({"machines": [_machine(one) for one in machines]})
         return
@@ -30,7 +30,7 @@ def show_machines(machines: Sequence[Inferred], *, as_json: bool) -> None:
 
 
 def show_comparison(compared: Compared, *, as_json: bool) -> None:
-    """A row for each state and transition that is not alike, and where all was written."""
+    """Print a row for each state and transition that is not alike, and the files that were written."""
     files = [*compared.a.files, *compared.b.files, *compared.files]
     found = _unlike(compared.difference)
     if as_json:
@@ -49,8 +49,13 @@ def show_comparison(compared: Compared, *, as_json: bool) -> None:
 
 def _unlike(difference: Difference) -> list[dict[str, Any]]:
     def row(what: str, share_a: float, share_b: float, one: StatePair | TransitionPair) -> dict[str, Any]:
-        return {"what": what, "share_a": share_a, "share_b": share_b, "p_adjusted": one.test.p_adjusted,
-                "standing": str(one.standing)}  # fmt: skip
+        return {
+            "what": what,
+            "share_a": share_a,
+            "share_b": share_b,
+            "p_adjusted": one.test.p_adjusted,
+            "standing": str(one.standing),
+        }
 
     names = [spoken(state.name) if state.name else state.role for state in difference.states]
     states = [row(f"time in {names[one.id]}", one.share_a, one.share_b, one) for one in difference.states]

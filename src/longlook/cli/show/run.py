@@ -1,4 +1,4 @@
-"""What a run looks like on a terminal, in a pipe, and to a machine."""
+"""A run on a terminal, in a pipe, and as JSON lines."""
 
 import json
 import sys
@@ -6,44 +6,16 @@ from collections import Counter
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
-from longlook import pipeline
 from longlook.cli.show.tables import verdict_table, verification_table
 from longlook.cli.terminal import console
 from longlook.core import codec
-from longlook.core.model import Outcome, Plan, Study
-from longlook.network import settings
+from longlook.core.model import Outcome, Plan
+from longlook.pipeline.analyse import Result
+from longlook.pipeline.options import Observer
 from longlook.report.text import claims_markdown, markdown_table
 from longlook.run import execute
-
-
-def study_summary(study: Study, plan: Plan) -> RenderableType:
-    """A study in a screenful."""
-    table = Table(box=None, show_header=False)
-    table.add_row("question", study.question)
-    if study.source:
-        table.add_row("source", study.source)
-    for arm in study.arms:
-        table.add_row(f"arm {arm.name}", arm.label)
-    for factor in study.factors:
-        table.add_row(f"factor {factor.name}", ", ".join(level.label for level in factor.levels))
-    for key, value in sorted(settings.complete(study.settings).items()):
-        table.add_row(key, str(value))
-    table.add_row("metrics", ", ".join(study.metrics))
-    for contrast in study.contrasts:
-        table.add_row("contrast", f"{contrast.baseline} → {contrast.contender} on {contrast.metric}")
-    table.add_row("claims", str(len(study.claims)))
-    cells = {trial.cell_id for trial in plan.trials}
-    table.add_row(
-        "size", f"{len(cells)} cells × {len(study.arms)} arms × {study.rounds} rounds = {len(plan.trials)} trials"
-    )
-    parts: list[RenderableType] = [f"[bold]{study.id}[/]  {study.title}", table]
-    if study.notes:
-        parts.append(study.notes)
-    return Group(*parts)
 
 
 class RunDisplay:
@@ -78,19 +50,19 @@ class RunDisplay:
         """Leave the terminal as it was."""
         self._bars.stop()
 
-    def observer(self) -> "pipeline.Observer":
-        """The functions that the pipeline calls."""
-        return pipeline.Observer(self._say, self._planned, self._progress, self._measured, self._verified)
+    def observer(self) -> Observer:
+        """Return the functions that the pipeline calls."""
+        return Observer(self._say, self._planned, self._progress, self._measured, self._verified)
 
-    def conclude(self, result: "pipeline.Result") -> None:
-        """The verdicts and where the report is."""
+    def conclude(self, result: Result) -> None:
+        """Print the verdicts and where the report is."""
         if self._as_json:
             self._emit(
                 event="result",
                 run=str(result.path),
                 report=str(result.report),
                 inside=[str(page) for page in result.inside],
-                results=codec.encode(result.fingerprint),
+                results=codec.encode(result.results_digest),
                 outcomes={str(outcome): count for outcome, count in result.outcomes.items()},
                 estimates=codec.encode(result.estimates),
                 claims=codec.encode(result.claims),
@@ -116,8 +88,8 @@ class RunDisplay:
                 folders = f"{result.path / 'trials' / trial.trial_id} {result.path / str(trial.divergent)}"
                 text = f"{where}: {trial.first_difference} differs; longlook diff-runs {folders}"
                 self._console.print(text, soft_wrap=True, markup=False)
-        if result.fingerprint is not None:
-            exact = result.fingerprint
+        if result.results_digest is not None:
+            exact = result.results_digest
             self._console.print(f"exact: {exact.trials} trials, results {exact.digest[:16]}", markup=False)
         for page in result.inside:
             self._console.print(f"inside: {page}", soft_wrap=True, markup=False)
@@ -133,7 +105,7 @@ class RunDisplay:
         self._bars.update(self._trials, total=len(plan.trials), completed=finished, visible=True)
         self._say(f"{plan.study}: {len(plan.trials)} trials" + (f", {finished} finished before" if finished else ""))
 
-    def _progress(self, step: "execute.Progress") -> None:
+    def _progress(self, step: execute.Progress) -> None:
         run = step.run
         if self._as_json:
             self._emit(

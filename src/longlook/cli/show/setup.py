@@ -1,4 +1,4 @@
-"""What installing looks like: a line per part at work and a bar on a terminal, plain lines in a pipe, JSON lines."""
+"""An installation: a line per part at work and a bar on a terminal, plain lines in a pipe, or JSON lines."""
 
 import json
 import sys
@@ -52,7 +52,7 @@ class SetupDisplay:
             self._live.stop()
 
     def watcher(self) -> "parallel.Watcher":
-        """The functions that the installation calls."""
+        """Return the functions that the installation calls."""
         return parallel.Watcher(self._begun, self._step, self._ended)
 
     def conclude(self, results: Sequence[Installed]) -> None:

@@ -10,7 +10,7 @@ from longlook.provision.catalogue import Entry
 
 
 def stacks_list(entries: Iterable[Entry]) -> RenderableType:
-    """One line for each version."""
+    """Return one line for each version."""
     table = Table("stack", "published", "protocols", "roles", "connections", "knobs", "", box=None)
     for entry in entries:
         table.add_row(

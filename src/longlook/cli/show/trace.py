@@ -1,4 +1,4 @@
-"""What a trace is, for people; computes nothing."""
+"""A summary of a trace, for people."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,9 +11,9 @@ _HEAD = ("format", "container", "schema", "producer", "vantage", "clock")
 
 
 def trace_summary(seen: Mapping[str, Any]) -> Iterator[Text | Table]:
-    """Who wrote it and how, its connections, its rows by kind, what was not read and why, and warnings."""
-    said = [f"{name} {seen[name]}" for name in _HEAD if seen.get(name)]
-    yield Text(f"{seen['trace']}: {', '.join(said)}")
+    """Yield who wrote it and how, its connections, its rows by kind, what was not read and why, and warnings."""
+    head = [f"{name} {seen[name]}" for name in _HEAD if seen.get(name)]
+    yield Text(f"{seen['trace']}: {', '.join(head)}")
     yield Text(f"{seen['rows']} rows" + (f" from {seen['read']} events" if "read" in seen else ""))
     kinds = Table("kind", "rows", box=None)
     for kind, count in seen["kinds"].items():

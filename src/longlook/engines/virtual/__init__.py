@@ -19,7 +19,6 @@ from longlook.core.errors import MachineError
 from longlook.core.flows import endpoints_of
 from longlook.core.job import Job
 from longlook.core.model import Run
-from longlook.core.stack import Stack
 from longlook.engines.lost import lost_run
 from longlook.engines.virtual.boot import CONSOLE, Ended, Guest
 from longlook.engines.virtual.bundle import make_bundle
@@ -131,7 +130,7 @@ class VirtualEngine:
 
 
 def _waits_busily(job: Job) -> bool:
-    stacks: list[Stack] = [registry.get("stacks", end.stack) for end in endpoints_of(job.trial)]
+    stacks = [registry.stack(end.stack) for end in endpoints_of(job.trial)]
     return any(stack.busy_waits for stack in stacks)
 
 

@@ -1,0 +1,53 @@
+"""The commands of `longlook` put together, and what happens around each of them."""
+
+import signal
+import sys
+from typing import NoReturn
+
+import typer
+from rich.console import Console
+
+from longlook.cli import checks, claims, compare, infer, link, run, setup, stacks, study, trace
+from longlook.core.errors import LonglookError
+
+app = typer.Typer(
+    help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False
+)
+app.add_typer(study.study_app, name="study")
+app.add_typer(link.link_app, name="link")
+app.add_typer(trace.trace_app, name="trace")
+app.add_typer(checks.cache_app, name="cache")
+app.add_typer(stacks.stacks_app, name="stacks")
+app.command("diff-runs")(checks.diff_runs)
+app.command()(setup.setup)
+stacks.stacks_app.command("install")(setup.setup)
+app.command()(compare.compare)
+app.command()(compare.bisect)
+app.command()(infer.infer)
+app.command()(claims.claims)
+app.command()(checks.doctor)
+app.command()(run.run)
+app.command()(checks.calibrate)
+app.command()(run.report)
+
+
+def main() -> None:
+    """Run the `longlook` command; an expected failure exits with its own code."""
+    # SIGTERM ends the program as Ctrl-C does, so that every `with` on the way cleans up.
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        app()
+    except LonglookError as error:
+        _fail(error.message, error.hint, error.exit_code)
+
+
+def _fail(message: str, hint: str | None, code: int) -> NoReturn:
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    errors.print(f"longlook: {message}", style="red", markup=False)
+    if hint:
+        errors.print(f"  → {hint}", markup=False)
+    sys.exit(code)
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt

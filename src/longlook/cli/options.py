@@ -1,0 +1,100 @@
+"""Options that several commands share, each group declared once as a dataclass."""
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+from longlook.core.errors import InputError
+
+if TYPE_CHECKING:
+    from longlook.core.model import Study
+
+Made = TypeVar("Made")
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+AsJsonLines = Annotated[bool, typer.Option("--json", help="Print JSON lines for machines.")]
+
+
+def expand_options(command: Callable[..., Made]) -> Callable[..., Made]:
+    """Let a command take dataclasses of options.
+
+    Typer sees the fields of each dataclass in place of the parameter that it annotates, with their help and defaults.
+    The command gets the dataclass.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: kind for name, kind in hints.items() if isinstance(kind, type) and is_dataclass(kind)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in groups:
+            parameters += _parameters_of(groups[name])
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name]))
+    signature = inspect.Signature(parameters)
+
+    @functools.wraps(command)
+    def call(**given: Any) -> Made:
+        bound = signature.bind(**given)
+        bound.apply_defaults()
+        values = dict(bound.arguments)
+        made = {
+            name: kind(**{each.name: values.pop(each.name) for each in fields(kind)}) for name, kind in groups.items()
+        }
+        return command(**values, **made)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    del call.__wrapped__  # its annotations are not those that typer is to read
+    return call
+
+
+def _parameters_of(kind: type) -> list[inspect.Parameter]:
+    """Return the parameters that make a dataclass."""
+    hints = get_type_hints(kind, include_extras=True)
+    return [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
+        for name, parameter in inspect.signature(kind).parameters.items()
+    ]
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """The engine, its use of the CPUs and of the cache."""
+
+    engine: Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")] = "virtual"
+    jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False
+
+    @property
+    def jobs_at_once(self) -> int:
+        """The number asked for, or the number of CPUs."""
+        return self.jobs or len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class StudyChanges:
+    """Departures from a study's file, for one run."""
+
+    rounds: Annotated[int | None, typer.Option(help="Rounds instead of the study's own.")] = None
+    only: Annotated[list[str] | None, typer.Option(help="FACTOR=LEVEL; repeat for more.")] = None
+    change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None
+
+    def find(self, study: str, traces: Mapping[str, str] | None = None) -> "Study":
+        """Return the study of this name or path, changed; `traces` are digests of an earlier reading."""
+        from longlook.study.files import find_study
+
+        return find_study(study, rounds=self.rounds, changes=parse_changes(self.change or []), traces=traces)
+
+
+def parse_changes(changes: list[str]) -> dict[str, str]:
+    """Return KEY=VALUE arguments as a mapping; InputError where one is not of that form."""
+    parsed = {}
+    for change in changes:
+        key, equals, value = change.partition("=")
+        if not equals or not key:
+            raise InputError(f"--set {change}: not KEY=VALUE", "write for example --set network.rtt=50ms")
+        parsed[key.strip()] = value.strip()
+    return parsed

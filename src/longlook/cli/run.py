@@ -1,0 +1,106 @@
+"""`longlook run` and `longlook report`: arguments to calls; no logic of their own."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longlook.cli.options import AsJson, EngineOptions, StudyChanges, expand_options
+from longlook.core.errors import InputError, InterruptedByUserError, LonglookError, MachineError
+from longlook.core.model import Outcome
+
+
+@expand_options
+def run(
+    study: Annotated[str, typer.Argument(help="A study's name, or the path of a study file.")],
+    engine: EngineOptions,
+    changes: StudyChanges,
+    out: Annotated[Path | None, typer.Option(help="The run folder; default runs/STUDY-TIME.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue this run folder.")] = None,
+    verify: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Then run every trial N times more and compare every byte.")
+    ] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run, and run nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a study and write its report."""
+    from longlook.cli.show.run import RunDisplay
+    from longlook.core.run_folder import RunFolder
+    from longlook.engines.choice import make_engine
+    from longlook.network import trace_store
+    from longlook.pipeline.options import RunOptions
+
+    if out is not None and resume is not None:
+        raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
+    traces = None
+    if resume is not None:
+        folder = RunFolder.open(resume)
+        trace_store.adopt(folder.traces)
+        traces = folder.study.traces
+    chosen = changes.find(study, traces)
+    path = resume or out or Path("runs") / f"{chosen.id}-{time.strftime('%Y%m%d-%H%M%S')}"
+    options = RunOptions(
+        make_engine(engine.engine),
+        jobs=engine.jobs_at_once,
+        use_cache=not engine.no_cache,
+        only=tuple(changes.only or ()),
+        resume=resume is not None,
+        verify=verify,
+        command=("longlook", *sys.argv[1:]),
+    )
+    if dry_run:
+        from longlook.cli.show.study import show_preview
+        from longlook.pipeline.preview import preview
+
+        show_preview(preview(chosen, path, options), as_json=as_json)
+        return
+    from longlook.pipeline.run import run_study
+
+    display = RunDisplay(as_json=as_json)
+    try:
+        with display:
+            result = run_study(chosen, path, options, display.observer())
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", _how_to_go_on(path)) from error
+    except MachineError as error:
+        raise MachineError(error.message, "; then ".join(filter(None, [error.hint, _how_to_go_on(path)]))) from error
+    display.conclude(result)
+    if verify and result.verification is not None and (diverged := result.verification.diverged):
+        raise LonglookError(
+            f"{len(diverged)} of {len(result.verification.trials)} trials did not repeat exactly",
+            "longlook diff-runs, as above, shows the first difference between each and its repeat",
+        )
+    if Outcome.OK not in result.outcomes:
+        raise LonglookError("no trial succeeded", f"the report gives the reasons: {result.report}")
+
+
+def report(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    markdown: Annotated[bool, typer.Option(help="Print the verdicts and claims as Markdown tables.")] = False,
+    inside: Annotated[
+        list[str] | None, typer.Option(metavar="CELL", help="Also draw what happened inside this cell, or all.")
+    ] = None,
+    round_number: Annotated[
+        int | None,
+        typer.Option("--round", min=1, help="The round that --inside draws; default: the one with the median effect."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a run's report again from its raw artefacts."""
+    from longlook.cli.show.run import RunDisplay
+    from longlook.core.run_folder import RunFolder
+    from longlook.explain.rounds import wanted
+    from longlook.pipeline.analyse import analyse
+
+    display = RunDisplay(as_json=as_json, as_markdown=markdown)
+    with display, RunFolder.open(run_folder) as folder:
+        result = analyse(folder, display.observer(), wanted(inside or (), round_number))
+    display.conclude(result)
+
+
+def _how_to_go_on(path: Path) -> str | None:
+    if not (path / "manifest.json").exists():
+        return None
+    return f"finished trials are kept: repeat the command with --resume {path} instead of --out"

@@ -1,0 +1,94 @@
+"""A study, and what a run of it would do, on a terminal."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from longlook.cli.terminal import console, print_json
+from longlook.core import codec
+from longlook.core.model import Plan, Scalar, Study
+from longlook.core.problems import shown
+from longlook.network import settings
+
+if TYPE_CHECKING:
+    from longlook.pipeline.preview import Preview
+
+
+def study_summary(study: Study, plan: Plan, differences: Mapping[str, Mapping[str, Scalar]]) -> RenderableType:
+    """Return a study in a screenful; `differences` are the settings of each arm in which the arms differ."""
+    table = Table(box=None, show_header=False)
+    table.add_row("question", Text(study.question))
+    if study.source:
+        table.add_row("source", Text(study.source))
+    for arm in study.arms:
+        table.add_row(f"arm {arm.name}", Text(arm.label))
+        table.add_row("", Text(_spelt(differences[arm.name]), style="dim"))
+    for factor in study.factors:
+        table.add_row(f"factor {factor.name}", Text(", ".join(level.label for level in factor.levels)))
+    for key, value in sorted(settings.complete(study.settings).items()):
+        table.add_row(key, Text(str(value)))
+    table.add_row("metrics", ", ".join(study.metrics))
+    for contrast in study.contrasts:
+        table.add_row("contrast", Text(f"{contrast.baseline} → {contrast.contender} on {contrast.metric}"))
+    table.add_row("claims", str(len(study.claims)))
+    table.add_row("size", _size(len({trial.cell_id for trial in plan.trials}), study, len(plan.trials)))
+    parts: list[RenderableType] = [Text.assemble((study.id, "bold"), f"  {study.title}"), table]
+    if study.notes:
+        parts.append(Text(study.notes))
+    return Group(*parts)
+
+
+def _spelt(differing: Mapping[str, Scalar]) -> str:
+    """Return `protocol h3, server_knobs.pacing true`."""
+    texts = (value if isinstance(value, str) else shown(value) for value in differing.values())
+    return ", ".join(f"{key} {text}" for key, text in zip(differing, texts, strict=True)) or "no setting differs"
+
+
+def _size(cells: int, study: Study, trials: int) -> str:
+    return f"{cells} cells × {len(study.arms)} arms × {study.rounds} rounds = {trials} trials"
+
+
+def show_preview(found: "Preview", *, as_json: bool) -> None:
+    """Print what a run would do."""
+    if as_json:
+        print_json(codec.encode(found))
+        return
+    out = console()
+    table = Table("cell", "levels", "trials", box=None)
+    for cell in found.cells:
+        levels = ", ".join(f"{name}={label}" for name, label in cell.cell.items())
+        table.add_row(Text(cell.cell_id), Text(levels), str(cell.trials))
+    out.print(table)
+    for line in _lines(found):
+        out.print(line, soft_wrap=True, markup=False)
+
+
+def _lines(found: "Preview") -> list[str]:
+    engines = ", ".join(f"{count} {name}" for name, count in found.engines.items())
+    lines = [
+        f"{found.study}: {len(found.cells)} cells × {found.arms} arms × {found.rounds} rounds = {found.trials} trials "
+        f"({engines}); plan {found.plan_hash}"
+    ]
+    if found.finished:
+        lines.append(f"finished before: {found.finished}")
+    if found.install:
+        lines.append(f"to install first: longlook setup {' '.join(found.install)}")
+        lines.append("cached: unknown until that is installed")
+    else:
+        lines.append(f"cached: {found.cached}; to run: {found.left}")
+    if found.repeats:
+        lines.append(f"repeats for --verify: {found.repeats * found.trials}")
+    if found.live_at_most_s is not None:
+        lines.append(f"live trials take at most {_duration(found.live_at_most_s)}, besides setting up and tearing down")
+    return lines
+
+
+def _duration(seconds: float) -> str:
+    """Return `2 h 5 min`, `3 min` or `40 s`."""
+    minutes = round(seconds / 60)
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

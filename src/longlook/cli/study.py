@@ -1,0 +1,56 @@
+"""`longlook study`: arguments to calls; no logic of its own."""
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from longlook.cli.options import AsJson, StudyChanges, expand_options
+from longlook.cli.terminal import console, print_json
+from longlook.core import codec
+
+study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=True)
+
+
+@study_app.command("list")
+def study_list(as_json: AsJson = False) -> None:
+    """Name every study with its question."""
+    from longlook.study.files import list_studies
+
+    studies = list_studies()
+    if as_json:
+        print_json([{"id": study.id, "title": study.title, "question": study.question} for study in studies])
+        return
+    table = Table("study", "question", box=None)
+    for study in studies:
+        table.add_row(study.id, study.question)
+    console().print(table)
+
+
+@study_app.command("show")
+@expand_options
+def study_show(
+    study: Annotated[str, typer.Argument(help="A study's name, or the path of a study file.")],
+    changes: StudyChanges,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a study compares, in what its arms differ, over which cells and with how many trials."""
+    from longlook.cli.show.study import study_summary
+    from longlook.study.arms import arm_differences
+    from longlook.study.catalogue import installed
+    from longlook.study.plan import make_plan
+
+    found = changes.find(study)
+    plan = make_plan(found, changes.only or ())
+    differences = arm_differences(found, installed())
+    if as_json:
+        print_json(
+            {
+                "study": codec.encode(found),
+                "arms_differ_in": differences,
+                "plan_hash": plan.hash,
+                "trials": len(plan.trials),
+            }
+        )
+    else:
+        console().print(study_summary(found, plan, differences))

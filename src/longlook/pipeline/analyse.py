@@ -1,0 +1,173 @@
+"""Every stage after the engine, from the files of a run folder alone; each stage leaves its own files there."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from longlook.analysis.bottleneck import attribute_bottlenecks
+from longlook.analysis.claims.judge import judge
+from longlook.analysis.results_digest import ResultsDigest, results_digest
+from longlook.analysis.measure import Measured, measure_all
+from longlook.analysis.samples import samples_table
+from longlook.analysis.stats import arm_levels, estimate, estimates_table
+from longlook.core import codec
+from longlook.core.errors import InputError
+from longlook.core.model import ClaimResult, Estimate, Outcome, Study
+from longlook.core.run_folder import FLOWS, POINTS, RATES, STATES, RunFolder, write_json
+from longlook.explain.rounds import Wanted, find_cells
+from longlook.pipeline.inside import collected, write_inside_pages
+from longlook.pipeline.options import Observer
+from longlook.report import ReportContent, metrics_by_arm, write_report
+from longlook.report.content import metric_facts
+from longlook.report.inside import inside_pages
+from longlook.run.verification import Verification
+from longlook.run.verify import load as load_verification
+from longlook.study.releases import Release
+from longlook.timeline.collectors import collector_costs, not_recorded
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a run or of a report."""
+
+    path: Path
+    study: Study
+    estimates: list[Estimate]
+    claims: list[ClaimResult]
+    report: Path
+    outcomes: Mapping[Outcome, int]  # of every attempt
+    verification: Verification | None = None  # of this session or an earlier one
+    results_digest: ResultsDigest | None = None  # of the exact trials
+    inside: tuple[Path, ...] = ()  # pages about the inside of cells
+
+
+def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None) -> Result:
+    """Measure, estimate, judge and report a run; `wanted` are the cells whose inside is drawn too.
+
+    Raises InputError where the folder holds no finished trial.
+    """
+    measured = measure(folder, observer)
+    digest = write_digest(folder, measured)
+    samples = write_samples(folder, measured)
+    tables = write_tables(folder, measured)
+    estimates = write_estimates(folder, measured, samples)
+    claims = write_claims(folder, samples, estimates)
+    content = report_content(folder, samples, tables, estimates, claims, wanted)
+    pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
+    page = write_report(folder.path / "report", content)
+    outcomes = Counter(entry.run.outcome for entry in measured)
+    return Result(
+        folder.path, folder.study, estimates, claims, page, outcomes, content.verification, digest, tuple(pages)
+    )
+
+
+def measure(folder: RunFolder, observer: Observer) -> list[Measured]:
+    """Measure every attempt, and write the timelines and events that are missing."""
+    measured = measure_all(folder, folder.study, observer.measuring)
+    if not measured:
+        again = f"longlook run {folder.study.id} --resume {folder.path}"
+        raise InputError(f"{folder.path} holds no finished trial", again)
+    return measured
+
+
+def write_digest(folder: RunFolder, measured: Sequence[Measured]) -> Fingerprint | None:
+    """Note the digest of all exact results in the manifest; None where no trial is exact."""
+    found = results_digest((entry.run, entry.values) for entry in measured)
+    if found is not None:
+        folder.note(results=codec.encode(found))
+    return found
+
+
+def write_samples(folder: RunFolder, measured: Sequence[Measured]) -> pd.DataFrame:
+    """Write `samples.parquet`: a row for each attempt and metric."""
+    samples = samples_table(folder.study, [(entry.trial, entry.run, entry.values) for entry in measured])
+    samples.to_parquet(folder.path / "samples.parquet", index=False)
+    return samples
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Rows of all trials, in one table for each kind; None where no trial has any."""
+
+    goodput: pd.DataFrame | None
+    flows: pd.DataFrame | None
+    rates: pd.DataFrame | None
+
+
+def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
+    """Write a table for each kind of rows that any trial has, and no file for the others.
+
+    These are times in states, where traces were captured; flows that competed, their rates and the points of their
+    envelopes. Goodput is drawn and not written.
+    """
+    flows, rates = _joined(entry.flows for entry in measured), _joined(entry.rates for entry in measured)
+    tables = {
+        STATES: _joined(entry.states for entry in measured),
+        FLOWS: flows,
+        RATES: rates,
+        POINTS: _joined(entry.points for entry in measured),
+    }
+    for name, table in tables.items():
+        path = folder.path / name
+        path.unlink(missing_ok=True)
+        if table is not None:
+            table.to_parquet(path, index=False)
+    return Tables(_joined(entry.goodput for entry in measured), flows, rates)
+
+
+def write_estimates(folder: RunFolder, measured: Sequence[Measured], samples: pd.DataFrame) -> list[Estimate]:
+    """Write `estimates.parquet`: every contrast in every cell, with its verdict."""
+    attempts = [(entry.trial, entry.run) for entry in measured]
+    study = folder.study
+    estimates = attribute_bottlenecks(estimate(samples, study), study, attempts, folder.manifest["engine"])
+    estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
+    return estimates
+
+
+def write_claims(folder: RunFolder, samples: pd.DataFrame, estimates: list[Estimate]) -> list[ClaimResult]:
+    """Write `claims.json`: every published claim of the study beside what was found."""
+    study = folder.study
+    claims = judge(study.claims, estimates, study, arm_levels(samples, study))
+    write_json(folder.path / "claims.json", codec.encode(claims))
+    return claims
+
+
+def report_content(
+    folder: RunFolder,
+    samples: pd.DataFrame,
+    tables: Tables,
+    estimates: list[Estimate],
+    claims: list[ClaimResult],
+    wanted: Wanted | None,
+) -> ReportContent:
+    """Gather what the report draws; it links the pages of cells that there are and those that are `wanted`."""
+    study, manifest, trials = folder.study, folder.manifest, folder.plan.trials
+    arms = [arm.name for arm in study.arms]
+    traces = collected(folder, trials)
+    drawn = frozenset(find_cells(trials, wanted.cells)) if wanted is not None else frozenset()
+    return ReportContent(
+        study=study,
+        samples=samples,
+        estimates=estimates,
+        claims=claims,
+        manifest=manifest,
+        metrics=metric_facts(study),
+        goodput=tables.goodput,
+        verification=load_verification(folder),
+        flows=tables.flows,
+        rates=tables.rates,
+        levels=arm_levels(samples, study, metrics_by_arm(study)),
+        releases={arm: codec.decode(Release, release) for arm, release in manifest.get("releases", {}).items()},
+        inside=inside_pages(folder.path / "report") | drawn,
+        costs=collector_costs(traces, arms),
+        not_recorded=not_recorded(traces, arms),
+    )
+
+
+def _joined(tables: Iterable[pd.DataFrame | None]) -> pd.DataFrame | None:
+    """Return the rows of all trials in one table; None where no trial has any."""
+    filled = [table for table in tables if table is not None and len(table)]
+    return pd.concat(filled, ignore_index=True) if filled else None

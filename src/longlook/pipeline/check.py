@@ -1,0 +1,41 @@
+"""Whether a plan can run here as it is asked to, before anything is installed or written."""
+
+from pathlib import Path
+
+from longlook.core.errors import InputError
+from longlook.core.model import SCHEMA_VERSION, Plan, Study
+from longlook.core.run_folder import RunFolder
+from longlook.pipeline.by_engine import trials_by_engine
+from longlook.pipeline.options import RunOptions
+from longlook.run.verify import refuse_unrepeatable
+from longlook.study.virtual_time import check_virtual
+
+
+def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
+    """Raise InputError where trials cannot repeat, cannot run in virtual time, or cannot go to the folder `out`."""
+    if options.verify:
+        for engine, trials in trials_by_engine(plan, options.engine):
+            with engine:
+                refuse_unrepeatable(engine, trials)
+    check_virtual(study, plan, options.engine.name)
+    if options.resume:
+        reopen(out, plan)
+    else:
+        RunFolder.refuse_taken(out)
+
+
+def reopen(out: Path, plan: Plan) -> RunFolder:
+    """Return the run folder of an earlier session; InputError where this plan cannot go on in it."""
+    folder = RunFolder.open(out)
+    if folder.manifest["schema_version"] != SCHEMA_VERSION:
+        raise InputError(
+            f"{out} was begun by an earlier Longlook, whose runs can be read and not continued",
+            f"longlook report {out} analyses what it has; for the rest start anew without --resume",
+        )
+    planned = folder.manifest["plan_hash"]
+    if planned != plan.hash:
+        raise InputError(
+            f"{out} was planned differently (plan {planned}, now {plan.hash}): the study or an option has changed",
+            "use the options of its manifest.json, or start anew with another --out",
+        )
+    return folder

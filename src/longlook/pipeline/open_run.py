@@ -1,0 +1,47 @@
+"""The run folder of a plan: made anew with its manifest, or opened again."""
+
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+from longlook.core import codec
+from longlook.core.model import Plan, Study
+from longlook.core.run_folder import RunFolder
+from longlook.network.trace_store import lay
+from longlook.network.varying import traces_of
+from longlook.pipeline.check import reopen
+from longlook.pipeline.options import RunOptions
+from longlook.run.execute import Provisions
+from longlook.run.host_facts import host_facts
+from longlook.study.catalogue import installed
+from longlook.study.releases import releases
+
+
+def open_run(study: Study, plan: Plan, out: Path, provisions: Provisions, options: RunOptions) -> RunFolder:
+    """Return the run folder `out` with the traces that the plan's links name; it is not locked yet."""
+    if options.resume:
+        folder = reopen(out, plan)
+    else:
+        folder = RunFolder.create(out, study, plan, _manifest(study, plan, provisions, options))
+    lay((digest for trial in plan.trials for digest in traces_of(trial.link)), folder.traces)
+    return folder
+
+
+def _manifest(study: Study, plan: Plan, provisions: Provisions, options: RunOptions) -> dict[str, Any]:
+    return {
+        "study": study.id,
+        "plan_hash": plan.hash,
+        "trials": len(plan.trials),
+        "engine": options.engine.name,
+        "settings": {},
+        "command": shlex.join(options.command),
+        "programs": {
+            **{f"{name}@{version}": program.digest for (name, version), program in provisions.programs.items()},
+            "link": provisions.link.digest,
+            **({"trace": provisions.trace.digest} if provisions.trace else {}),
+        },
+        "releases": codec.encode(releases(study, installed())),
+        "host": host_facts(),
+        "started_unix_s": int(time.time()),
+    }

@@ -1,0 +1,124 @@
+"""A preview of a run: nothing is installed, no trial runs and no run folder is made."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from longlook.core.flows import stop_after_s
+from longlook.core.model import Plan, Study
+from longlook.core.run_folder import RunFolder
+from longlook.network.varying import traces_of
+from longlook.pipeline.by_engine import runs_in_guests, trials_by_engine
+from longlook.pipeline.check import check
+from longlook.pipeline.options import RunOptions
+from longlook.pipeline.provide import provide
+from longlook.provision.setup import KERNEL, is_installed
+from longlook.run.execute import endpoints, make_job
+from longlook.run.trial_cache import TrialCache
+from longlook.study.cells import cell_id, cells, labels_of
+from longlook.study.plan import make_plan
+
+LIVE = "live"
+
+
+@dataclass(frozen=True)
+class CellPreview:
+    """One cell: its levels by factor, and how many trials it has."""
+
+    cell_id: str
+    cell: Mapping[str, str]
+    trials: int
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The work that a run would do. Repeats by `--verify` come on top of `trials`."""
+
+    study: str
+    plan_hash: str
+    cells: tuple[CellPreview, ...]
+    arms: int
+    rounds: int
+    trials: int
+    engines: Mapping[str, int]  # engine → trials
+    finished: int  # in the run folder that would be continued
+    cached: int | None  # of those not finished; None: unknown until `install` is done
+    install: tuple[str, ...]  # parts as `longlook setup` takes them
+    repeats: int  # runs of each trial for --verify
+    live_at_most_s: float | None  # real time of live trials, if each takes all it may; None: no trial is live
+
+    @property
+    def left(self) -> int:
+        """The number of trials that would run, if nothing unknown is cached."""
+        return self.trials - self.finished - (self.cached or 0)
+
+
+def preview(study: Study, out: Path, options: RunOptions) -> Preview:
+    """Plan a study as `run_study` does, and find out what would be left to do.
+
+    Raises InputError where `run_study` would refuse. Of the things that trials need only the files that they fetch are
+    generated, into the cache, since the cache of trials is keyed by their content.
+    """
+    plan = make_plan(study, options.only)
+    check(study, plan, out, replace(options, verify=0))  # whether trials repeat is known when their engine is entered
+    done = _finished(plan, out) if options.resume else set()
+    left = replace(plan, trials=tuple(trial for trial in plan.trials if trial.id not in done))
+    missing = _missing(left, options)
+    engines = {engine.name: len(trials) for engine, trials in trials_by_engine(plan, options.engine)}
+    live = [trial for trial in left.trials if (trial.engine or options.engine.name) == LIVE]
+    return Preview(
+        study=study.id,
+        plan_hash=plan.hash,
+        cells=_cells(study, plan),
+        arms=len(study.arms),
+        rounds=study.rounds,
+        trials=len(plan.trials),
+        engines=engines,
+        finished=len(done),
+        cached=None if missing else _cached(left, options),
+        install=missing,
+        repeats=options.verify,
+        live_at_most_s=sum(stop_after_s(trial.workload) or trial.timeout_s for trial in live) if live else None,
+    )
+
+
+def _cells(study: Study, plan: Plan) -> tuple[CellPreview, ...]:
+    """Return the plan's cells in the order of the study's factors and levels."""
+    counts = Counter(trial.cell_id for trial in plan.trials)
+    labels = [labels_of(cell) for cell in cells(study)]
+    named = [(cell_id(each), each) for each in labels]
+    return tuple(CellPreview(name, each, counts[name]) for name, each in named if name in counts)
+
+
+def _finished(plan: Plan, out: Path) -> set[str]:
+    folder = RunFolder.open(out)
+    return {trial.id for trial in plan.trials if folder.result(trial.id) is not None}
+
+
+def _missing(plan: Plan, options: RunOptions) -> tuple[str, ...]:
+    """Return what must be installed before the trials can run."""
+    parts = [f"{end.stack}@{end.version}" for end in endpoints(plan)]
+    if runs_in_guests(plan, options.engine):
+        parts.insert(0, KERNEL)
+    return tuple(part for part in parts if not is_installed(part))
+
+
+def _cached(plan: Plan, options: RunOptions) -> int:
+    """Count the trials whose first attempt is in the cache. Everything that they need is installed."""
+    if not options.use_cache or not plan.trials:
+        return 0
+    provisions = provide(plan, options.engine, lambda _text: None)
+    count = 0
+    for engine, trials in trials_by_engine(plan, options.engine):
+        if engine.name == LIVE:
+            continue  # no trial in real time is ever cached, and entering this engine clears what others left behind
+        with engine:
+            setting = engine.setting()
+            if setting is None:
+                continue
+            cache = TrialCache(setting)
+            for trial in trials:
+                traces = dict.fromkeys(traces_of(trial.link), "")  # the key counts their digests, which the trial has
+                count += cache.holds(make_job(trial, 1, "", provisions, traces))
+    return count

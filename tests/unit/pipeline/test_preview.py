@@ -1,0 +1,84 @@
+"""What a run would do: counted, checked, and not done."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from longlook.core.errors import InputError
+from longlook.core.job import Job
+from longlook.core.model import Run, Study
+from longlook.engines.fake import FakeEngine
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.preview import preview
+from longlook.pipeline.run import run_study
+from longlook.provision import setup
+from longlook.study.files import find_study
+
+TINY = str(Path(__file__).parents[2] / "data" / "tiny.toml")
+
+
+class Cached(FakeEngine):
+    """Made-up results that a cache may keep."""
+
+    def setting(self) -> dict[str, str]:  # type: ignore[override]
+        return {"engine": self.name}
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return find_study(TINY)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGLOOK_TRIALS", str(tmp_path / "cache"))
+
+
+def test_it_counts_and_runs_nothing(study: Study, tmp_path: Path) -> None:
+    engine = Cached()
+    found = preview(study, tmp_path / "run", RunOptions(engine, verify=2))
+    assert (found.trials, found.finished, found.cached, found.left, found.repeats) == (12, 0, 0, 12, 2)
+    assert [(cell.cell_id, cell.trials) for cell in found.cells] == [("5KB", 6), ("100KB", 6)]
+    assert found.engines == {"fake": 12}
+    assert engine.ran == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_it_knows_what_the_cache_holds(study: Study, tmp_path: Path) -> None:
+    options = RunOptions(Cached(), only=("size=5KB",))
+    run_study(study, tmp_path / "first", options, Observer())
+    found = preview(study, tmp_path / "second", replace(options, only=()))
+    assert (found.trials, found.cached, found.left) == (12, 6, 6)
+    without = preview(study, tmp_path / "second", replace(options, only=(), use_cache=False))
+    assert (without.cached, without.left) == (0, 12)
+
+
+def test_it_knows_what_a_stopped_run_has(study: Study, tmp_path: Path) -> None:
+    class Stopping(FakeEngine):
+        def run(self, job: Job) -> Run:
+            if len(self.ran) == 5:
+                raise KeyboardInterrupt
+            return super().run(job)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, tmp_path / "run", RunOptions(Stopping()), Observer())
+    found = preview(study, tmp_path / "run", RunOptions(FakeEngine(), resume=True))
+    assert (found.trials, found.finished, found.left) == (12, 5, 7)
+
+
+def test_it_names_what_must_be_installed_and_installs_nothing(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("longlook.pipeline.preview.is_installed", lambda part: part == setup.KERNEL)
+    monkeypatch.setattr("longlook.pipeline.preview.provide", lambda *_: pytest.fail("something was installed"))
+    found = preview(study, tmp_path / "run", RunOptions(Cached()))
+    assert [part.partition("@")[0] for part in found.install] == ["quic-go"]
+    assert found.cached is None
+    assert found.left == 12
+
+
+def test_it_refuses_what_a_run_refuses(study: Study, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("do not touch")
+    with pytest.raises(InputError, match="not empty"):
+        preview(study, tmp_path, RunOptions(FakeEngine()))
