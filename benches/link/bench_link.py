@@ -56,7 +56,7 @@ Numbers = dict[str, float]
 
 
 def measure(rounds: int = 3) -> dict[str, Any]:
-    """Everything, in about four minutes for each round."""
+    """Run all measurements and return them; each round takes about four minutes."""
     found: dict[str, Any] = {
         "delay_load": f"{DELAY_PACKETS_PER_S} packets/s of {SMALL_BYTES} bytes, {DELAY_MS} ms link",
         "rounds": rounds,
@@ -97,7 +97,7 @@ def _condition(rounds: int) -> dict[str, Any]:
 
 
 def _alternate(rounds: int, measurements: dict[str, Callable[[], Numbers]]) -> dict[str, Numbers | str]:
-    """The medians of each measurement, or why it could not be made."""
+    """Return the medians of each measurement, or why it could not be made."""
     values: dict[str, list[Numbers]] = defaultdict(list)
     failures: dict[str, str] = {}
     for number in range(rounds):
@@ -127,7 +127,7 @@ def _ratios(found: dict[str, Numbers | str], reference: str, key: str) -> dict[s
 
 
 def _delay_error(way: Way, delay_ms: int) -> Numbers:
-    """Send stamp to kernel receive stamp, less the delay that was asked for; the sender's own system call is in it."""
+    """Return the time from send stamp to kernel receive stamp, less the set delay; the send call is part of it."""
     arrivals = delayed(way, DELAY_PACKETS, delay_ms)[WARM_UP_PACKETS:]
     spent_ns = arrivals["received_ns"].astype(np.int64) - arrivals["sent_ns"].astype(np.int64)
     error_us = (spent_ns - delay_ms * 1_000_000) / 1e3

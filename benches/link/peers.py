@@ -1,4 +1,4 @@
-"""Other emulators in the link's place, for the same probe: Rattan and Mahimahi, where they are there.
+"""Other emulators in the link's place, for the same probe: Rattan and Mahimahi, if they are installed.
 
 Rattan is a crate: `cargo install --root FOLDER rattan`, then LONGLOOK_BENCH_RATTAN=FOLDER/bin/rattan. Mahimahi is in
 Debian 11's archive (no later one has it): unpack the package `mahimahi`, make its programs setuid root
@@ -48,14 +48,14 @@ exec "$@"
 
 @dataclass(frozen=True)
 class Shape:
-    """What the way to the receiver does; 0: nothing."""
+    """The impairment of the way to the receiver; 0: none."""
 
     delay_ms: int = 0
     rate_mbit: int = 0
 
 
 class Peer:
-    """One of them with a folder for its files, in a namespace of its own; a context manager."""
+    """A running emulator with a folder for its files, in a namespace of its own; a context manager."""
 
     def __init__(self, name: str, folder: Path, *, fifo: bool) -> None:
         self._name, self._folder, self._fifo = name, folder, fifo
@@ -85,18 +85,18 @@ class Peer:
         self._stack.close()
 
     def send(self, shape: Shape, arguments: Sequence[str], drain_s: float) -> Arrivals:
-        """What comes of the probe's datagrams through the link."""
+        """Send the probe's datagrams through the link and return the arrivals."""
         with Receiver(self.outside, self._folder) as receiver:
             self._run(shape, ["send", *arguments], f"; sleep {drain_s}")
         return receiver.arrivals
 
     def stream_bps(self, seconds: float) -> float:
-        """What one TCP connection carries through the link when it does nothing."""
+        """Return the rate of one TCP connection in bit/s through the link without impairments."""
         taking = ProbeProcess(self.outside, ["stream-receive"])
         try:
-            taking.hear("ready")
+            taking.read_event("ready")
             self._run(Shape(), ["stream-send", "--seconds", str(seconds)], "")
-            return float(taking.hear("received")["bits_per_second"])
+            return float(taking.read_event("received")["bits_per_second"])
         finally:
             taking.end()
 
@@ -127,6 +127,6 @@ class Peer:
 
 
 def opportunities(mbit: int) -> str:
-    """Mahimahi's trace of a constant rate: the milliseconds at which 1500 bytes may leave."""
+    """Return Mahimahi's trace of a constant rate: the milliseconds at which 1500 bytes may leave."""
     period_ms = 12
     return "".join(f"{max(1, number * period_ms // mbit)}\n" for number in range(1, mbit + 1))

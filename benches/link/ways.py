@@ -1,4 +1,4 @@
-"""Every way through which the benchmark sends: ours in several settings, the kernel's tbf, and the peers."""
+"""All emulators that the benchmark measures: ours in several settings, the kernel's tbf, and the peers."""
 
 import tempfile
 import time
@@ -22,7 +22,7 @@ Stages = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Way:
-    """How packets get from sender to receiver: the emulator and its settings."""
+    """The path of packets from sender to receiver: the emulator and its settings."""
 
     name: str
     datapath: str = PACKET
@@ -33,12 +33,12 @@ class Way:
 
     @property
     def extra_bytes(self) -> int:
-        """What it counts of a packet beyond IP."""
+        """Return the bytes of a packet beyond IP that the emulator counts."""
         return ETHERNET_BYTES if self.tbf else 0
 
 
 def spinning(microseconds: int) -> tuple[str, ...]:
-    """Options of the router."""
+    """Return the options of the router."""
     return ("--spin-us", str(microseconds))
 
 
@@ -57,7 +57,7 @@ TBF = Way("kernel tbf", tbf=True)
 
 
 def delayed(way: Way, count: int, delay_ms: int = DELAY_MS) -> Arrivals:
-    """Packets once a millisecond through a link with a delay alone."""
+    """Send packets once a millisecond through a link with a delay alone, and return their arrivals."""
     if way.peer is not None:
         arguments = ["--count", str(count), "--rate", str(DELAY_PACKETS_PER_S), "--size", str(SMALL_BYTES)]
         return _through_peer(
@@ -73,7 +73,7 @@ def delayed(way: Way, count: int, delay_ms: int = DELAY_MS) -> Arrivals:
 
 
 def saturated(way: Way, mbit: int, seconds: float) -> Arrivals:
-    """What leaves a link with a rate alone and a queue for everything, as more comes than it carries."""
+    """Send more than a link with a rate alone carries, with a queue for everything, and return the arrivals."""
     packets_per_s = mbit * 1e6 / 8 / FULL_BYTES
     count = int(packets_per_s * seconds)
     # In groups: a sender that wakes for each packet could not keep up with a fast link.
@@ -98,7 +98,7 @@ def saturated(way: Way, mbit: int, seconds: float) -> Arrivals:
 
 
 def streamed(way: Way, seconds: float) -> float:
-    """Bits per second of one TCP connection (cubic) through a link that does nothing."""
+    """Return the rate of one TCP connection (cubic) in bit/s through a link without impairments."""
     if way.peer is not None:
         with tempfile.TemporaryDirectory() as place, Peer(way.peer, Path(place), fifo=way.fifo) as peer:
             return peer.stream_bps(seconds)

@@ -6,9 +6,9 @@ use std::io::Cursor;
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use trace::decode::decode_text;
-use trace::event::Vantage;
-use trace::input::Input;
+use longlook_trace::decode::decode_text;
+use longlook_trace::event::Vantage;
+use longlook_trace::input::Input;
 
 fuzz_target!(|bytes: &[u8]| {
     let whole = bytes.to_vec();

@@ -1,8 +1,8 @@
-//! Any log at all: a machine in which `infer::verify` finds no flaw, or a refusal.
+//! Any log at all: a machine in which `longlook_infer::verify` finds no flaw, or a refusal.
 
 #![no_main]
 
-use infer::{Event, Log, Trace};
+use longlook_infer::{Event, Log, Trace};
 use libfuzzer_sys::fuzz_target;
 
 const MOST_EVENTS: usize = 300;
@@ -24,8 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     let log = Log { kinds: (0..kinds).map(|kind| format!("k{kind}")).collect(), traces };
-    match infer::infer(&log) {
-        Ok(machine) => assert_eq!(infer::verify::flaws(&machine, &log), []),
+    match longlook_infer::infer(&log) {
+        Ok(machine) => assert_eq!(longlook_infer::verify::flaws(&machine, &log), []),
         Err(_) => assert!(log.check().is_err()),
     }
 });

@@ -28,13 +28,13 @@ def take(out: Path, *, jobs: int) -> dict[str, Any]:
     result = run_study(study, out, RunOptions(VirtualEngine(), jobs=jobs, only=ONLY), Observer())
     manifest = RunFolder.open(out).manifest
     samples = pd.read_parquet(out / "samples.parquet")
-    assert result.fingerprint is not None
+    assert result.results_digest is not None
     table: dict[str, dict[str, list[float]]] = {}
     for (cell, arm, metric), group in samples.sort_values("round").groupby(["cell", "arm", "metric"]):
         table.setdefault(f"{cell} {arm}", {})[str(metric)] = [float(value) for value in group["value"]]
     return {
         "made_with": {**manifest["programs"], **manifest["settings"]["virtual"]},
-        "results": result.fingerprint.digest,
+        "results": result.results_digest.digest,
         "values": table,
     }
 

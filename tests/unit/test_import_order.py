@@ -24,7 +24,6 @@ DATA = ("studies", "disputes")
 LIBRARIES = {
     "pyroute2": {"lab/linux", "calibration"},
     "cryptography": {"provision"},
-    "jsonschema": {"network"},
     "pydantic": {"study", "analysis/claims"},
     "scipy": {"analysis/stats", "explain", "calibration", "timeline"},
     "statsmodels": {"analysis/stats"},

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use infer::{Event, Log, Trace, infer, verify};
+use longlook_infer::{Event, Log, Trace, infer, verify};
 
 /// Kinds, and where each may go: enough states, returns and rare branches to need splits.
 const KINDS: [&str; 10] = [
@@ -40,7 +40,7 @@ fn main() {
     }
 }
 
-/// Traces of about 500 events; after a timeout a trace never drains, which one state per kind cannot tell.
+/// Traces of about 500 events; after a timeout a trace never drains, which one state per kind cannot express.
 fn traces(events: usize) -> Log {
     let mut random = 88_172_645_463_325_252_u64;
     let mut draw = |below: usize| {

@@ -5,7 +5,7 @@ use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use failure::Failure;
+use longlook_support::failure::Failure;
 
 use crate::{Log, Relation, document, infer_keeping, table, verify};
 
@@ -25,7 +25,7 @@ pub struct Options {
 /// Infers, proves and writes the machine.
 ///
 /// # Errors
-/// Of exit code 2 where the log is none, of 3 where a file cannot be written, of 1 where the proof fails.
+/// Exit code 2 if the log is none, 3 if a file cannot be written, 1 if the proof fails.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let log = read(&options.log)?;
     let machine = infer_keeping(&log, &options.relations).map_err(|error| Failure::usage(error.to_string()))?;

@@ -11,7 +11,7 @@ use crate::rules::{Rules, View};
 /// How many transitions may be looked at to find a smaller graph, or to prove that there is none: some tenths of a second.
 const MOST_WORK: u64 = 30_000_000;
 
-/// Of how many states at most a smaller graph is searched for: each costs a graph in memory.
+/// The most states for which a smaller graph is searched: each costs a graph in memory.
 const MOST_STATES: usize = 300;
 
 /// The graph that is left, and whether it is proven that no other merging leaves fewer states.
@@ -39,7 +39,7 @@ pub fn coarsen(partition: &mut Partition, rules: &mut Rules) -> Coarsest {
     Coarsest { graph: renumber(partition, &fine, &best), smallest }
 }
 
-/// Merges each state with the first before it that it can be one with; says per state what it became.
+/// Merges each state with the first before it that it can be one with; returns for each state its new number.
 fn one_by_one(fine: &Graph, rules: &mut Rules) -> Vec<u32> {
     let mut into: Vec<u32> = (0..fine.kinds.len() as u32).collect();
     let mut graph = fine.clone();

@@ -8,7 +8,7 @@ use crate::log::Log;
 pub const INITIAL: u32 = 0;
 /// See [`INITIAL`].
 pub const TERMINAL: u32 = 1;
-/// Of [`INITIAL`] and [`TERMINAL`], which stand for no event.
+/// The kind of [`INITIAL`] and [`TERMINAL`], which stand for no event.
 pub const NO_KIND: u16 = u16::MAX;
 
 /// Which state each event belongs to.

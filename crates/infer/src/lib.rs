@@ -4,7 +4,7 @@
 //! automatically infer invariant-constrained models", ESEC/FSE 2011):
 //! 1. mine the temporal invariants that hold in every trace ([`invariants`]);
 //! 2. begin with one state for each kind of event, and split states until the machine keeps every invariant: a path of
-//!    the machine that breaks one is in no trace, so some state on it joins events that have to be told apart
+//!    the machine that breaks one is in no trace, so some state on it joins events that have to be distinguished
 //!    ([`refine`]);
 //! 3. merge states of one kind again where no invariant breaks ([`coarsen`]).
 //!

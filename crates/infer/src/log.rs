@@ -1,4 +1,4 @@
-//! What is inferred from: traces of events, each the entry into a state of the program that was watched.
+//! The input of inference: traces of events, each the entry into a state of the program that was watched.
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,9 +12,9 @@ pub struct Event {
 /// The events of one run in order of time. The last one lasts until `end_ns`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What happened.
+    /// The number of its kind.
     pub events: Vec<Event>,
     /// When the watching ended.
     pub end_ns: i64,
@@ -54,7 +54,9 @@ impl std::fmt::Display for LogError {
             Self::EmptyTrace(trace) => write!(out, "trace {trace} has no event"),
             Self::UnknownKind(trace, event) => write!(out, "trace {trace}, event {event}: its kind has no name"),
             Self::Backwards(trace, event) => write!(out, "trace {trace}, event {event}: time runs backwards"),
-            Self::TooManyKinds(kinds) => write!(out, "{kinds} kinds of events; at most {MOST_KINDS} can be told apart"),
+            Self::TooManyKinds(kinds) => {
+                write!(out, "{kinds} kinds of events; at most {MOST_KINDS} can be distinguished")
+            }
         }
     }
 }
@@ -62,7 +64,7 @@ impl std::fmt::Display for LogError {
 impl std::error::Error for LogError {}
 
 impl Log {
-    /// Whether it is what its types cannot say.
+    /// Checks the conditions that its types cannot express.
     pub fn check(&self) -> Result<(), LogError> {
         if self.kinds.len() > MOST_KINDS {
             return Err(LogError::TooManyKinds(self.kinds.len()));

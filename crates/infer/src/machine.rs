@@ -31,7 +31,7 @@ pub struct Transition {
     pub probability: f64,
 }
 
-/// What one trace spent in one state.
+/// The time that one trace spent in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stay {
     /// Index of the trace.

@@ -19,7 +19,7 @@ use crate::search::violation;
 /// invariant. Such states are split, each at most once for an invariant and its parts, so this ends.
 ///
 /// # Panics
-/// Where an invariant does not hold in every trace.
+/// An invariant does not hold in every trace.
 pub fn refine(partition: &mut Partition, invariants: &[Invariant], rules: &mut Rules) {
     let mut memory = vec![false; partition.states.len()];
     loop {
@@ -42,7 +42,7 @@ pub fn refine(partition: &mut Partition, invariants: &[Invariant], rules: &mut R
     }
 }
 
-/// Splits every state on the path whose events the invariant tells apart; returns them.
+/// Splits every state on the path whose events the invariant distinguishes; returns them.
 fn split(partition: &mut Partition, invariant: Invariant, path: &[u32], memory: &mut [bool]) -> Vec<u32> {
     remember(partition, invariant, memory);
     let mut values = vec![(false, false); partition.kinds.len()];
@@ -67,8 +67,8 @@ fn split(partition: &mut Partition, invariant: Invariant, path: &[u32], memory: 
     mixed
 }
 
-/// What an invariant remembers at each place, its event included: whether an `a` has been, or one is still owed its `b`.
-/// The ends of a trace are told apart by nothing.
+/// The memory of an invariant at each place, its event included: whether an `a` has been, or one is still owed its `b`.
+/// The ends of a trace are not distinguished.
 fn remember(partition: &Partition, invariant: Invariant, memory: &mut [bool]) {
     let mut value = false;
     for (place, &state) in partition.states.iter().enumerate() {

@@ -16,7 +16,7 @@ pub fn question(invariant: Invariant) -> Question {
     match (invariant.relation, invariant.a) {
         (Relation::AlwaysFollowedBy, _) => (invariant.relation, invariant.b),
         (relation, Some(a)) => (relation, a),
-        (_, None) => unreachable!("only what always follows is told of the beginning"),
+        (_, None) => unreachable!("only an event that always follows is related to the beginning"),
     }
 }
 
@@ -53,7 +53,7 @@ impl View<'_> {
 }
 
 impl Rules {
-    /// Of invariants over kinds with numbers below `kinds`.
+    /// Makes the rules for invariants over kinds with numbers below `kinds`.
     #[must_use]
     pub fn new(invariants: &[Invariant], kinds: usize) -> Self {
         let mut questions: Vec<(Question, Vec<bool>)> = Vec::new();

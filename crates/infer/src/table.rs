@@ -9,7 +9,7 @@ use arrow_ipc::reader::StreamReader;
 
 use crate::log::{Event, Log, MOST_KINDS, Trace};
 
-/// The end of a trace that has not been told.
+/// The end of a trace that has not been given.
 const OPEN_NS: i64 = i64::MIN;
 
 /// Columns and their types, for messages.
@@ -19,7 +19,7 @@ pub const COLUMNS: &str = "trace: dictionary<int32, utf8>, time_ns: int64, name:
 /// end of its trace; a trace that has none ends with its last event.
 ///
 /// # Errors
-/// What is wrong with the stream, in words.
+/// The problem of the stream, in words.
 pub fn read(stream: impl Read) -> Result<Log, String> {
     let reader = StreamReader::try_new(stream, None).map_err(|error| format!("not an Arrow IPC stream: {error}"))?;
     let mut kinds = Names::default();
@@ -47,7 +47,7 @@ fn add(batch: &RecordBatch, kinds: &mut Names, names: &mut Names, traces: &mut V
     let trace_numbers: Vec<usize> = trace_names.iter().map(|name| names.number(name)).collect();
     let kind_numbers: Vec<usize> = kind_names.iter().map(|name| kinds.number(name)).collect();
     if kinds.texts.len() > MOST_KINDS {
-        return Err(format!("{} kinds of events; at most {MOST_KINDS} can be told apart", kinds.texts.len()));
+        return Err(format!("{} kinds of events; at most {MOST_KINDS} can be distinguished", kinds.texts.len()));
     }
     for (row, &time_ns) in times.values().iter().enumerate() {
         let trace = trace_of_row[row].ok_or_else(|| format!("row {row} belongs to no trace"))?;
@@ -69,7 +69,7 @@ fn add(batch: &RecordBatch, kinds: &mut Names, names: &mut Names, traces: &mut V
     Ok(())
 }
 
-/// Of each row, its place among the texts of a column.
+/// The place of each row among the texts of a column.
 fn texts(batch: &RecordBatch, name: &str) -> Result<(Vec<Option<usize>>, Vec<String>), String> {
     let column = batch.column_by_name(name).ok_or_else(|| wrong(name))?;
     let column: &DictionaryArray<Int32Type> = column.as_dictionary_opt::<Int32Type>().ok_or_else(|| wrong(name))?;

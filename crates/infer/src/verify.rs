@@ -10,7 +10,7 @@ use crate::machine::Machine;
 const INITIAL: usize = 0;
 const TERMINAL: usize = 1;
 
-/// What is wrong with a machine.
+/// A flaw of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// It does not accept a trace of the log.

@@ -1,7 +1,7 @@
 //! Machines that are known, and what is inferred from their traces.
 
-use infer::verify::Flaw;
-use infer::{Event, Invariant, Log, Machine, Relation, Trace, infer, infer_keeping, verify};
+use longlook_infer::verify::Flaw;
+use longlook_infer::{Event, Invariant, Log, Machine, Relation, Trace, infer, infer_keeping, verify};
 
 fn log(kinds: &str, traces: &[&str]) -> Log {
     let names: Vec<String> = kinds.chars().map(String::from).collect();
@@ -111,7 +111,7 @@ fn the_verifier_finds_what_is_wrong() {
     lying.invariants.push(untrue);
     let flaws = verify::flaws(&lying, &log);
     assert!(flaws.contains(&Flaw::Untrue(untrue)) && flaws.contains(&Flaw::Breaks(untrue)));
-    // One state for each kind joins what came before m, and breaks what the traces say.
+    // One state for each kind joins what came before m, and contradicts the traces.
     let mut coarse = infer_keeping(&log, &[]).expect("a log");
     coarse.relations = Relation::ALL.to_vec();
     coarse.invariants = infer(&log).expect("a log").invariants;

@@ -1,6 +1,6 @@
 //! Properties over random machines and random traces.
 
-use infer::{Event, Log, Trace, infer, verify};
+use longlook_infer::{Event, Log, Trace, infer, verify};
 use proptest::prelude::*;
 
 fn log_of(kinds: usize, words: &[Vec<u16>]) -> Log {

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use link_core::{Config, DirectionName, PacketInfo};
+use longlook_link_core::{Config, DirectionName, PacketInfo};
 
 const PACKETS: u32 = 5_000_000;
 

@@ -6,9 +6,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::direction::Direction;
-use crate::nat::NatTimes;
-use crate::parameters::{Values, clipped, shortened, suggest};
-use crate::stages::{self, StageSpec};
+use crate::messages::{Problem, clipped, shortened, suggest};
+use crate::nat_times::NatTimes;
+use crate::packet::DirectionName;
+use crate::stage::{StageConfig, StageSpec};
+use crate::stages;
+use crate::values::Values;
 
 pub(crate) const VERSION: u64 = 2;
 
@@ -17,34 +20,6 @@ const STAGE_KEYS: [&str; 2] = ["kind", "parameters"];
 const MAX_STAGES: usize = 64;
 /// So the log has a number for every copy of a packet in one byte.
 const MAX_DUPLICATES: usize = 8;
-
-/// Which way a packet goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum DirectionName {
-    /// Client to server.
-    Up = 0,
-    /// Server to client.
-    Down = 1,
-}
-
-impl fmt::Display for DirectionName {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Up => "up",
-            Self::Down => "down",
-        })
-    }
-}
-
-/// A stage with checked parameters.
-#[derive(Clone)]
-pub struct StageConfig {
-    /// What kind of stage it is.
-    pub spec: &'static StageSpec,
-    /// Its parameters.
-    pub values: Values,
-}
 
 /// A checked configuration.
 #[derive(Clone)]
@@ -59,13 +34,38 @@ pub struct Config {
     pub down: Vec<StageConfig>,
 }
 
-/// What is wrong with a configuration: it names direction, stage, key and what is allowed.
+/// A problem of a configuration and its place: the text names direction, stage, key and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigError(String);
+pub struct ConfigError {
+    /// The direction that is wrong; `None` for the configuration as a whole.
+    pub direction: Option<DirectionName>,
+    /// The index of the stage in its direction, from 0; `None` for the direction as a whole.
+    pub stage: Option<usize>,
+    /// The kind of the stage, as the configuration spells it; `None` where it has none.
+    pub kind: Option<String>,
+    /// The problem.
+    pub problem: Problem,
+}
+
+impl ConfigError {
+    fn whole(reason: impl Into<String>) -> Self {
+        Self { direction: None, stage: None, kind: None, problem: Problem::of_stage(reason) }
+    }
+}
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        if let Some(direction) = self.direction {
+            write!(formatter, "{direction}")?;
+            if let Some(stage) = self.stage {
+                write!(formatter, ", stage {stage}")?;
+            }
+            if let Some(kind) = self.kind.as_deref().filter(|kind| spec_of(kind).is_some()) {
+                write!(formatter, " ({kind})")?;
+            }
+            formatter.write_str(": ")?;
+        }
+        write!(formatter, "{}", self.problem)
     }
 }
 
@@ -92,17 +92,21 @@ struct RawStage {
 impl Config {
     /// Reads and checks a configuration; nothing is guessed or left out silently.
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
-        let value: Value = serde_json::from_str(text).map_err(|error| ConfigError(format!("not JSON: {error}")))?;
-        refuse_unknown(&value, &KEYS).map_err(ConfigError)?;
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| ConfigError::whole(format!("not JSON: {error}")))?;
+        refuse_unknown(&value, &KEYS).map_err(ConfigError::whole)?;
         for key in ["version", "seed", "linger_ns"] {
-            refuse_other(&value, key, Value::is_u64, "a whole number from 0 to 2⁶⁴ − 1").map_err(ConfigError)?;
+            refuse_other(&value, key, Value::is_u64, "a whole number from 0 to 2⁶⁴ − 1").map_err(ConfigError::whole)?;
         }
         for key in ["up", "down"] {
-            refuse_other(&value, key, Value::is_array, "a list of stages").map_err(ConfigError)?;
+            refuse_other(&value, key, Value::is_array, "a list of stages").map_err(ConfigError::whole)?;
         }
-        let raw: RawConfig = serde_json::from_value(value).map_err(|error| ConfigError(error.to_string()))?;
+        let raw: RawConfig = serde_json::from_value(value).map_err(|error| ConfigError::whole(error.to_string()))?;
         if raw.version != VERSION {
-            return Err(ConfigError(format!("version {} is not known: this program reads {VERSION}", raw.version)));
+            return Err(ConfigError::whole(format!(
+                "version {} is not known: this program reads {VERSION}",
+                raw.version
+            )));
         }
         Ok(Self {
             seed: raw.seed,
@@ -130,46 +134,53 @@ impl Config {
     }
 }
 
+fn spec_of(kind: &str) -> Option<&'static StageSpec> {
+    stages::ALL.iter().copied().find(|spec| spec.kind == kind)
+}
+
 fn check_direction(direction: DirectionName, raw: Vec<Value>) -> Result<Vec<StageConfig>, ConfigError> {
+    let error = |stage, kind, problem| ConfigError { direction: Some(direction), stage, kind, problem };
     if raw.len() > MAX_STAGES {
-        return Err(ConfigError(format!("{direction}: {} stages are more than {MAX_STAGES}", raw.len())));
+        let reason = format!("{} stages are more than {MAX_STAGES}", raw.len());
+        return Err(error(None, None, Problem::of_stage(reason)));
     }
     let mut checked: Vec<StageConfig> = Vec::with_capacity(raw.len());
     for (index, value) in raw.into_iter().enumerate() {
-        let at = format!("{direction}, stage {index}");
-        let stage = check_stage(direction, &at, value)?;
-        let same_kind = checked.iter().filter(|earlier| earlier.spec.kind == stage.spec.kind);
-        match (stage.spec.kind, same_kind.count()) {
-            ("nat", 1) => {
-                return Err(ConfigError(format!("{at} (nat): a second `nat`: a link has one, give it `repeat_ns`")));
-            }
-            ("duplicate", MAX_DUPLICATES) => {
-                let most = format!("more than {MAX_DUPLICATES} of them in one direction: each may double its packets");
-                return Err(ConfigError(format!("{at} (duplicate): {most}")));
-            }
-            _ => checked.push(stage),
-        }
+        let kind = value.get("kind").and_then(Value::as_str).map(clipped);
+        let stage = check_stage(direction, value)
+            .and_then(|stage| not_too_many(&checked, stage))
+            .map_err(|problem| error(Some(index), kind, problem))?;
+        checked.push(stage);
     }
     Ok(checked)
 }
 
-fn check_stage(direction: DirectionName, at: &str, value: Value) -> Result<StageConfig, ConfigError> {
-    let wrong = |error: String| ConfigError(format!("{at}: {error}"));
-    refuse_unknown(&value, &STAGE_KEYS).map_err(wrong)?;
-    refuse_other(&value, "kind", Value::is_string, "a name").map_err(wrong)?;
-    refuse_other(&value, "parameters", Value::is_object, "an object").map_err(wrong)?;
-    let raw: RawStage = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
-    let Some(spec) = stages::ALL.iter().find(|spec| spec.kind == raw.kind) else {
+fn not_too_many(earlier: &[StageConfig], stage: StageConfig) -> Result<StageConfig, Problem> {
+    let same_kind = earlier.iter().filter(|earlier| earlier.spec.kind == stage.spec.kind).count();
+    match (stage.spec.kind, same_kind) {
+        ("nat", 1) => Err(Problem::of_stage("a second `nat`: a link has one, give it `repeat_ns`")),
+        ("duplicate", MAX_DUPLICATES) => Err(Problem::of_stage(format!(
+            "more than {MAX_DUPLICATES} of them in one direction: each may double its packets"
+        ))),
+        _ => Ok(stage),
+    }
+}
+
+fn check_stage(direction: DirectionName, value: Value) -> Result<StageConfig, Problem> {
+    refuse_unknown(&value, &STAGE_KEYS).map_err(Problem::of_stage)?;
+    refuse_other(&value, "kind", Value::is_string, "a name").map_err(Problem::of_stage)?;
+    refuse_other(&value, "parameters", Value::is_object, "an object").map_err(Problem::of_stage)?;
+    let raw: RawStage = serde_json::from_value(value).map_err(|error| Problem::of_stage(error.to_string()))?;
+    let Some(spec) = spec_of(&raw.kind) else {
         let hint = suggest(&raw.kind, stages::ALL.iter().map(|spec| spec.kind));
-        return Err(ConfigError(format!("{at}: unknown kind `{}`{hint}", clipped(&raw.kind))));
+        return Err(Problem::of_stage(format!("unknown kind `{}`{hint}", clipped(&raw.kind))));
     };
-    let wrong = |error: String| ConfigError(format!("{at} ({}): {error}", spec.kind));
-    let values = Values::check(spec.parameters, &raw.parameters).map_err(wrong)?;
-    (spec.check)(&values, direction).map_err(wrong)?;
+    let values = Values::check(spec.parameters, &raw.parameters)?;
+    (spec.check)(&values, direction)?;
     Ok(StageConfig { spec, values })
 }
 
-/// Serde refuses unknown keys too, but cannot say which one was meant.
+/// Serde refuses unknown keys too, but cannot suggest the key that was meant.
 fn refuse_unknown(value: &Value, allowed: &[&str]) -> Result<(), String> {
     let Some(object) = value.as_object() else {
         return Err(format!("it must be an object with the keys {}", allowed.join(", ")));
@@ -220,7 +231,7 @@ mod tests {
             ),
             (
                 r#"{"kind": "loss", "parameter": {}}"#,
-                "up, stage 0: unknown key `parameter`; did you mean `parameters`?",
+                "up, stage 0 (loss): unknown key `parameter`; did you mean `parameters`?",
             ),
             (
                 r#"{"kind": "loss", "parameters": {"probabilty": 0.1}}"#,
@@ -267,7 +278,10 @@ mod tests {
             ),
             ("3", "up, stage 0: it must be an object with the keys kind, parameters"),
             (r#"{"kind": 3}"#, "up, stage 0: key `kind` is 3: it must be a name"),
-            (r#"{"kind": "loss", "parameters": []}"#, "up, stage 0: key `parameters` is []: it must be an object"),
+            (
+                r#"{"kind": "loss", "parameters": []}"#,
+                "up, stage 0 (loss): key `parameters` is []: it must be an object",
+            ),
             (
                 r#"{"kind": "rate", "parameters": {"rate_bps": {"steps": [[0, 1000], [1, 0]], "repeat_ns": 50}}}"#,
                 "`repeat_ns` is 50: it must be at least 100000",

@@ -11,9 +11,8 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::config::{DirectionName, StageConfig};
-use crate::packet::{Event, Fate, PacketInfo, Verdict};
-use crate::stages::{Built, Exit, Holder, Order, Outcome, Recipe, Stage, Transit, is_bottleneck};
+use crate::packet::{DirectionName, Event, Fate, PacketInfo, Verdict};
+use crate::stage::{Built, Exit, Holder, Order, Outcome, Recipe, Stage, StageConfig, Transit};
 
 struct Segment {
     gate: BinaryHeap<Reverse<Gated>>,
@@ -84,9 +83,9 @@ impl Direction {
                 values: &config.values,
                 seed,
                 direction: name,
-                kind: config.spec.kind,
+                spec: config.spec,
                 occurrence: same_kind.count() as u16,
-                bottlenecks: stages[..index].iter().filter(|earlier| is_bottleneck(earlier.spec.kind)).count() as u16,
+                bottlenecks: stages[..index].iter().filter(|earlier| earlier.spec.bottleneck).count() as u16,
             };
             match (config.spec.build)(&recipe) {
                 Built::Holding(holder) => {
@@ -249,7 +248,7 @@ impl Direction {
 
     /// A copy with draws of its own, which disturb no stream.
     ///
-    /// What has been copied before is numbered and redrawn by another power of two, so that no two copies of a packet
+    /// A packet that has been copied before is numbered and redrawn by another power of two, so that no two copies of a packet
     /// have the same number or the same draws.
     fn copy(&mut self, packet: &mut Transit, events: &mut Vec<Event>) -> Transit {
         events.push(Event::Copied { number: packet.number });

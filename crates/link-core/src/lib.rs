@@ -1,36 +1,64 @@
-//! The emulated path as a pure function: what happens to a packet is decided when it arrives.
+//! The emulated path as a pure function: the fate of a packet is decided when it arrives.
 //!
-//! Time is given by the caller in nanoseconds of any clock that never goes back; nothing here reads a clock, opens a
-//! file or touches the network. One [`Direction`] is a list of [`stages`], met in the order of the configuration.
-//! `docs/link.md` states the law of each stage and what it does not claim.
+//! The caller gives the time, in nanoseconds of any clock that never goes back. Nothing here reads a clock, opens a
+//! file or touches the network. A [`Direction`] is a list of [`stages`], which a packet meets in the order of the
+//! configuration. `docs/link.md` defines each stage and lists its limits.
+//!
+//! # The modules, bottom up
+//!
+//! Each module uses only modules above it in this list; `tests/unit/test_crate_modules.py` checks that.
+//!
+//! - `packet`: a packet as it arrives, and what is decided about it
+//! - `messages`: parts of error messages
+//! - `parameters`: how a stage declares its parameters
+//! - `schedule`: how a configuration describes a parameter that changes with time
+//! - `values`: the checked parameters of one stage
+//! - `distribution`: quantile functions
+//! - `stream`: random numbers, one stream for each stage
+//! - `varying`: the value of a changing parameter at a moment
+//! - `protocol`: which packets a middlebox acts on
+//! - `nat_times`: when a NAT changes its ports
+//! - `stage`: the vocabulary of stages
+//! - `queue`: what bottlenecks share: limits, transmitter, `CoDel`
+//! - `stages`: the stages, one file each
+//! - `direction`: the stages of one direction at work
+//! - `config`: JSON in, checked stages out
+//! - `schema`: the JSON schema of a configuration
+//! - `in_flight`: packets that wait for their departure; for callers
+//!
+//! To add a stage, write `stages/KIND.rs` and name it in `stages/mod.rs`; `stage` has everything that it needs.
 
 #![forbid(unsafe_code)]
 
-mod bottleneck;
-mod codel;
 mod config;
 mod direction;
 pub mod distribution;
-mod inside;
-mod nat;
+mod in_flight;
+mod messages;
+mod nat_times;
 mod packet;
 mod parameters;
 mod protocol;
+mod queue;
 mod schedule;
 mod schema;
+pub mod stage;
 pub mod stages;
 mod stream;
-mod transmitter;
+mod values;
 mod varying;
 
-pub use config::{Config, ConfigError, DirectionName, StageConfig};
+pub use config::{Config, ConfigError};
 pub use direction::Direction;
-pub use inside::Inside;
-pub use nat::NatTimes;
-pub use packet::{Edits, Event, Fate, PacketInfo, Transport, Verdict};
-pub use parameters::{Bounds, Fallback, ParameterSpec, Values, Varies};
+pub use in_flight::InFlight;
+pub use messages::Problem;
+pub use nat_times::NatTimes;
+pub use packet::{DirectionName, Edits, Event, Fate, PacketInfo, Transport, Verdict};
+pub use parameters::{Bounds, Fallback, ParameterSpec, Varies};
+pub use queue::transmitter::{Sent, Transmitter};
 pub use schedule::Schedule;
 pub use schema::describe;
+pub use stage::StageConfig;
 pub use stream::Stream;
-pub use transmitter::{Sent, Transmitter};
+pub use values::Values;
 pub use varying::{Piece, Varying};

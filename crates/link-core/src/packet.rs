@@ -1,6 +1,27 @@
-//! What the emulator must know of a packet, and what it decides.
+//! A packet as it arrives, and the decisions about it.
 
-/// What a packet carries.
+use std::fmt;
+
+/// Which way a packet goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum DirectionName {
+    /// Client to server.
+    Up = 0,
+    /// Server to client.
+    Down = 1,
+}
+
+impl fmt::Display for DirectionName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        })
+    }
+}
+
+/// The transport protocol of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Transport {
     /// UDP, so QUIC.
@@ -19,7 +40,7 @@ pub enum Transport {
 pub struct PacketInfo {
     /// Size of the IP packet.
     pub size_bytes: u32,
-    /// What it carries.
+    /// Its transport protocol.
     pub transport: Transport,
     /// Its flow: a hash of protocol, addresses and ports, the same for both directions of a connection.
     pub flow: u64,
@@ -35,7 +56,7 @@ impl PacketInfo {
     }
 }
 
-/// What is to be changed in the packet's bytes.
+/// Changes to the packet's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Edits {
     /// Set the codepoint "congestion experienced".
@@ -48,7 +69,7 @@ pub struct Edits {
     pub nat_epoch: u32,
 }
 
-/// What becomes of a packet.
+/// The decision about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It leaves at `due_ns`.
@@ -76,11 +97,11 @@ pub struct Fate {
     pub queue_packets: u32,
     /// How long the packet waited in queues until its transmission began, all bottlenecks together.
     pub queued_ns: u64,
-    /// What is to be changed in it.
+    /// Changes to its bytes.
     pub edits: Edits,
 }
 
-/// What a direction has decided.
+/// A decision of a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A stage has made one more copy of packet `number`: one more fate will come for it.
@@ -94,7 +115,7 @@ pub enum Event {
         number: u64,
         /// 0 for the packet itself, from 1 for its copies.
         copy: u16,
-        /// What becomes of it.
+        /// Its fate.
         fate: Fate,
     },
 }

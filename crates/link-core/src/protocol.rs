@@ -1,16 +1,17 @@
 //! Rules of middleboxes that look at what a packet carries.
 
 use crate::packet::Transport;
-use crate::parameters::{Bounds, ParameterSpec, Values};
+use crate::parameters::{Bounds, ParameterSpec};
+use crate::values::Values;
 
-/// The parameter by which such a stage is told which packets are its own.
+/// The parameter that chooses the packets of such a stage.
 pub(crate) const PROTOCOL: ParameterSpec =
     ParameterSpec::new("protocol", "", Bounds::Choice(&["udp", "tcp", "icmp", "any"]), "which packets the rule is for");
 
 /// Which packets a rule is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
-    /// Those that carry this.
+    /// Packets that carry this.
     Only(Transport),
     /// Every packet, also one that could not be read.
     Any,

@@ -1,10 +1,11 @@
-//! Parameters that change with time: what a configuration says of them.
+//! Parameters that change with time, as a configuration describes them.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::parameters::{ParameterSpec, Varies, clipped, shortened, suggest};
+use crate::messages::{clipped, shortened, suggest};
+use crate::parameters::{ParameterSpec, Varies};
 
 /// The shortest time between two values that are drawn; shorter ones cost memory and are no longer a path's doing.
 const MIN_EVERY_NS: u64 = 1_000_000;
@@ -48,11 +49,11 @@ pub enum Schedule {
         /// How long a value stays.
         every_ns: u64,
     },
-    /// Of a rate: moments at which so many bytes may leave.
+    /// For a rate: moments at which so many bytes may leave.
     Opportunities {
         /// Increasing times in nanoseconds with the number of opportunities, all at most `repeat_ns`.
         runs: Arc<[(u64, u64)]>,
-        /// What one opportunity carries.
+        /// Bytes that one opportunity carries.
         bytes: u64,
         /// After this it begins again.
         repeat_ns: u64,
@@ -67,7 +68,7 @@ const FORMS: [(&str, &[&str], Varies); 4] = [
 ];
 
 impl Schedule {
-    /// Reads one of the forms; the error says what is wrong and what is allowed.
+    /// Reads one of the forms; an error has the problem and what is allowed.
     pub(crate) fn check(spec: &ParameterSpec, value: &Value) -> Result<Self, String> {
         let object = value.as_object().expect("the caller has looked");
         let forms = || FORMS.iter().filter(|form| form.2 != Varies::AsRate || spec.varies == Varies::AsRate);
@@ -235,7 +236,7 @@ fn opportunities(given: &Value) -> Result<Schedule, String> {
     Ok(Schedule::Opportunities { runs: runs.into(), bytes, repeat_ns })
 }
 
-/// What repeats must carry a packet within a sensible number of repetitions.
+/// A schedule that repeats must carry a packet within a sensible number of repetitions.
 fn not_too_slow(mean_bps: f64) -> Result<(), String> {
     if mean_bps < MIN_MEAN_BPS {
         return Err(format!("the mean rate is {mean_bps} bit/s: it must be at least {MIN_MEAN_BPS}"));

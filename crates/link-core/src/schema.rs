@@ -1,10 +1,12 @@
-//! What a configuration may say, as a JSON schema.
+//! The JSON schema of a configuration.
 
 use serde_json::{Map, Value, json};
 
 use crate::config::VERSION;
-use crate::parameters::{Fallback, ParameterSpec};
-use crate::stages::{self, StageSpec};
+use crate::parameters::{Bounds, Fallback, ParameterSpec, Varies};
+use crate::schedule;
+use crate::stage::StageSpec;
+use crate::stages;
 
 /// The JSON schema (draft 2020-12) of a configuration: every stage with the law, parameters, units and drop reasons.
 ///
@@ -51,4 +53,37 @@ fn stage(spec: &StageSpec) -> Value {
 
 fn is_required(parameter: &ParameterSpec) -> bool {
     matches!(parameter.fallback, Fallback::Required)
+}
+
+impl ParameterSpec {
+    /// Its JSON schema.
+    #[must_use]
+    pub fn schema(&self) -> Value {
+        let constant = match self.bounds {
+            Bounds::Number(minimum, maximum) => json!({"type": "number", "minimum": minimum, "maximum": maximum}),
+            Bounds::Integer(minimum, maximum) => json!({"type": "integer", "minimum": minimum, "maximum": maximum}),
+            Bounds::Boolean => json!({"type": "boolean"}),
+            Bounds::Choice(words) => json!({"type": "string", "enum": words}),
+            Bounds::Integers => {
+                json!({"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "uniqueItems": true})
+            }
+            Bounds::Bits => json!({"type": "string", "pattern": "^[01]+$"}),
+        };
+        let mut schema = match self.varies {
+            Varies::Never => constant,
+            varies => json!({"oneOf": schedule::schemas(&constant, varies)}),
+        };
+        match self.fallback {
+            Fallback::Required => {}
+            Fallback::Number(number) => schema["default"] = json!(number),
+            Fallback::Integer(number) => schema["default"] = json!(number),
+            Fallback::Boolean(truth) => schema["default"] = json!(truth),
+            Fallback::Word(word) => schema["default"] = json!(word),
+        }
+        schema["description"] = json!(self.meaning);
+        if !self.unit.is_empty() {
+            schema["x-unit"] = json!(self.unit);
+        }
+        schema
+    }
 }

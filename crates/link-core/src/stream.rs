@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::DirectionName;
+use crate::packet::DirectionName;
 
 /// The longest kind that fits the key; a unit test holds every registered kind to it.
 pub(crate) const MAX_KIND_BYTES: usize = 20;
@@ -71,6 +71,14 @@ pub fn symmetric(bits: u64, half_width: u64) -> i64 {
 pub fn up_to(bits: u64, maximum: u64) -> u64 {
     let width = u128::from(maximum) + 1;
     ((u128::from(bits) * width) >> 64) as u64
+}
+
+/// Another number, as good as random, from a random one: the finaliser of `SplitMix64` (Steele et al., OOPSLA 2014).
+#[must_use]
+pub fn mix(number: u64) -> u64 {
+    let once = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let twice = (once ^ (once >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    twice ^ (twice >> 31)
 }
 
 #[cfg(test)]

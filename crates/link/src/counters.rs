@@ -1,4 +1,4 @@
-//! What the summary counts.
+//! The counters of the summary.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ pub const OVERFLOW: &str = "overflow";
 /// The reasons for a drop, in the order of their verdict codes: the stages' own, then the router's.
 pub fn drop_reasons() -> Vec<&'static str> {
     let mut reasons: Vec<&'static str> = Vec::new();
-    for reason in link_core::stages::ALL.iter().flat_map(|spec| spec.drop_reasons).copied().chain([OVERSIZE, OVERFLOW])
+    for reason in
+        longlook_link_core::stages::ALL.iter().flat_map(|spec| spec.drop_reasons).copied().chain([OVERSIZE, OVERFLOW])
     {
         if !reasons.contains(&reason) {
             reasons.push(reason);
@@ -92,7 +93,7 @@ impl Counters {
     }
 }
 
-/// Whether the measurement can be trusted, as far as the router can tell.
+/// Whether the measurement can be trusted, as far as the router can see.
 #[derive(Debug, Default)]
 pub struct Guard {
     /// The longest that a packet or a due departure waited for the router to run.

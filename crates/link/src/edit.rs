@@ -1,9 +1,9 @@
 //! Changes packets as the stages decided, in place. All take the packet from its IP header on and leave alone what they
-//! cannot read; what comes back says whether the packet was changed.
+//! cannot read; the result shows whether the packet was changed.
 
 use std::ops::Range;
 
-use link_core::Edits;
+use longlook_link_core::Edits;
 
 use crate::headers;
 use crate::record::{EDIT_CE, EDIT_CORRUPTED, EDIT_PORT};
@@ -31,7 +31,7 @@ pub fn apply(packet: &mut [u8], edits: &Edits, port: Option<(Side, u16)>) -> u8 
     if edits.mark_ce && mark_ce(packet) {
         done |= EDIT_CE;
     }
-    // Last: a checksum that is mended afterwards stays wrong by as much, but the bit could be the one that is set.
+    // Last: a checksum that is updated afterwards stays wrong by as much, but the bit could be the one that is set.
     if edits.corrupt != 0 && flip_bit(packet, edits.corrupt) {
         done |= EDIT_CORRUPTED;
     }
@@ -64,7 +64,7 @@ pub fn mark_ce(packet: &mut [u8]) -> bool {
     }
 }
 
-/// Flips one bit behind the IP header, each with the same chance if `random` has 64 random bits. No checksum is mended.
+/// Flips one bit behind the IP header, each with the same chance if `random` has 64 random bits. Checksums stay as they are.
 pub fn flip_bit(packet: &mut [u8], random: u64) -> bool {
     let Some(payload) = ip_payload(packet).filter(|payload| !payload.is_empty()) else {
         return false;
@@ -75,7 +75,7 @@ pub fn flip_bit(packet: &mut [u8], random: u64) -> bool {
     true
 }
 
-/// Changes a port of a UDP packet, also in a datagram's first fragment, and mends its checksum.
+/// Changes a port of a UDP packet, also in a datagram's first fragment, and updates its checksum.
 pub fn set_udp_port(packet: &mut [u8], side: Side, port: u16) -> bool {
     let headers = headers::parse(packet);
     let udp = headers.transport_offset;
@@ -91,10 +91,10 @@ pub fn set_udp_port(packet: &mut [u8], side: Side, port: u16) -> bool {
         return false;
     }
     put(packet, at, port);
-    // 0 says that the sender computed none; where one comes out as 0, its other representation is sent.
+    // 0 means that the sender computed none; where one comes out as 0, its other representation is sent.
     if checksum != 0 {
-        let mended = updated(checksum, before, port);
-        put(packet, udp + 6, if mended == 0 { u16::MAX } else { mended });
+        let new = updated(checksum, before, port);
+        put(packet, udp + 6, if new == 0 { u16::MAX } else { new });
     }
     true
 }

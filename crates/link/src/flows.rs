@@ -1,4 +1,4 @@
-//! Numbers the flows of a log, and remembers of each what a QUIC short header does not say.
+//! Numbers the flows of a log, and remembers for each what a QUIC short header lacks.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub struct Flows {
 
 impl Flows {
     /// Fills in the number of a packet's flow, from 0 in order of appearance and the same for both directions, and what
-    /// earlier long headers tell about the connection id of a short one.
+    /// earlier long headers show about the connection id of a short one.
     ///
     /// TCP and UDP have a flow for each pair of ports, other protocols one for each pair of addresses.
     pub fn note(&mut self, record: &mut Record) {

@@ -1,4 +1,4 @@
-//! What the router must know of a packet's IP, TCP and UDP headers.
+//! The fields of a packet's IP, TCP and UDP headers that the router needs.
 
 use etherparse::{
     IpNumber, LaxIpPayloadSlice, LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice, UdpSlice, ip_number,
@@ -11,7 +11,7 @@ use crate::quic::{self, Quic};
 pub struct Headers {
     /// 4, 6, or 0 where there is no IP header that can be read.
     pub ip_version: u8,
-    /// What the packet carries behind any extension headers.
+    /// The protocol behind any extension headers.
     pub ip_protocol: u8,
     /// Codepoint: 0 not capable, 1 ECT(1), 2 ECT(0), 3 congestion experienced.
     pub ecn: u8,
@@ -75,7 +75,7 @@ pub fn parse(packet: &[u8]) -> Headers {
     headers
 }
 
-/// Whether IPv6's extension headers say that the packet is a fragment other than the first.
+/// Whether IPv6's extension headers mark the packet as a fragment other than the first.
 ///
 /// etherparse's own iterator over them reads beyond its slice where the last one is cut off.
 fn is_later_fragment(first: IpNumber, extensions: &[u8]) -> bool {

@@ -144,7 +144,7 @@ mod tests {
         assert!(too_big(&changed(6, 0), 0, 1300).is_none(), "without the don't-fragment bit");
         assert!(too_big(&changed(7, 1), 0, 1300).is_none(), "a later fragment");
         assert!(too_big(&changed(16, 224), 0, 1300).is_none(), "to many");
-        assert!(too_big(&changed(12, 0), 0, 1300).is_none(), "from nobody");
+        assert!(too_big(&changed(12, 0), 0, 1300).is_none(), "from no address");
         assert!(too_big(&[0; 8], 14, 1300).is_none(), "no frame");
         assert!(too_big(&[0; 80], 14, 1300).is_none(), "no IP");
         for mut packet in [udp4(1400), udp6(1400)] {

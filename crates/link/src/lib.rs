@@ -2,12 +2,13 @@
 //!
 //! Standard output carries JSON lines only (docs/link-formats.md); what is for people goes to standard error.
 
+mod configuration;
 mod counters;
+mod datapath;
 mod edit;
 mod flows;
 mod headers;
 mod icmp;
-mod lane;
 mod log;
 mod logfile;
 mod nat;
@@ -39,6 +40,8 @@ struct Arguments {
 enum Command {
     /// Move packets between two interfaces until SIGTERM, or until silence after SIGUSR1
     Run(run::Options),
+    /// Check a configuration and do nothing else
+    Check(configuration::Options),
     /// Print the stages with their parameters, units and bounds as JSON
     Describe,
     /// Turn a packet log into a capture file for Wireshark and its like
@@ -48,14 +51,15 @@ enum Command {
     Probe(probe::Command),
 }
 
-/// The program: reads its arguments, does its job, and says how it went.
+/// The program: reads its arguments, does its job, and returns its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(options) => run::run(&options),
-        Command::Describe => failure::say(&link_core::describe()),
+        Command::Check(options) => configuration::check(&options),
+        Command::Describe => longlook_support::failure::print_line(&longlook_link_core::describe()),
         Command::Pcapng(options) => pcapng::run(&options),
         Command::Probe(command) => probe::run(&command),
     };
-    failure::end("longlook-link", done)
+    longlook_support::failure::end("longlook-link", done)
 }

@@ -12,8 +12,8 @@ use std::thread::JoinHandle;
 use serde_json::{Value, json};
 
 use crate::record::{RECORD_BYTES, Record};
-use clock::Anchor;
-use failure::Failure;
+use longlook_support::clock::Anchor;
+use longlook_support::failure::Failure;
 
 /// How a log begins; the digit is the version.
 pub const MAGIC: &[u8; 8] = b"LLLINK2\n";
@@ -35,7 +35,7 @@ pub struct Log {
     flush_due_ns: Option<u64>,
 }
 
-/// The writer has stopped; [`Log::finish`] says why.
+/// The writer has stopped; [`Log::finish`] returns the reason.
 #[derive(Debug)]
 pub struct WriterStopped;
 
@@ -75,12 +75,12 @@ impl Log {
 
     /// Adds one record and waits for the writer if it must: for the end, when no packet waits any more.
     ///
-    /// What is inside a long link would be more than may wait, all at one moment.
+    /// The packets of a long link would be more than may wait, all at one moment.
     pub fn push_at_the_end(&mut self, record: Record) {
         self.chunk.extend_from_slice(&record.to_bytes());
         if self.chunk.len() >= CHUNK_RECORDS * RECORD_BYTES {
             let next = self.empty();
-            // If the writer has stopped, `finish` says why.
+            // If the writer has stopped, `finish` returns the reason.
             let _ = self.full.send(std::mem::replace(&mut self.chunk, next));
         }
     }
@@ -135,7 +135,7 @@ fn write_chunks(mut file: File, chunks: &Receiver<Vec<u8>>, recycle: &Sender<Vec
     for mut chunk in chunks {
         file.write_all(&chunk)?;
         chunk.clear();
-        // The datapath may be gone already; then nobody needs the chunk.
+        // The datapath may be gone already; then the chunk is not needed.
         let _ = recycle.send(chunk);
     }
     Ok(())

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::log::MAGIC;
 use crate::record::{Layout, Record};
-use failure::Failure;
+use longlook_support::failure::Failure;
 
 /// How logs of version 1 begin: they lack fields, which are then 0.
 const OLD_MAGIC: &[u8; 8] = b"LLLINK1\n";
@@ -20,7 +20,7 @@ const MAX_RECORD_BYTES: usize = 4096;
 /// An open log.
 pub struct LogFile {
     pub header: Value,
-    /// What to add to a time of the records to get nanoseconds since 1970.
+    /// Added to a time of the records, it gives nanoseconds since 1970.
     pub unix_minus_monotonic_ns: i64,
     /// Names of the verdicts, by code.
     pub verdicts: HashMap<u8, String>,

@@ -7,12 +7,12 @@ use crate::record::Record;
 const MAX_FRAMES: usize = 262_144;
 const FIRST_FRAMES: usize = 256;
 
-/// A frame in memory and what the log will say of it.
+/// A frame in memory and its record for the log.
 pub struct Packet {
     pub bytes: [u8; FRAME_BYTES],
     pub length: usize,
     pub record: Record,
-    /// Of packets that are due at the same time, the one with the lower turn leaves first.
+    /// If packets are due at the same time, the one with the lower turn leaves first.
     pub turn: u64,
 }
 

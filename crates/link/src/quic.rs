@@ -1,6 +1,6 @@
-//! What the log keeps of a QUIC packet's header (RFC 8999, 9000 and 9369): the part that is not encrypted.
+//! The part of a QUIC packet's header that the log keeps (RFC 8999, 9000 and 9369): the part that is not encrypted.
 //!
-//! Only the first QUIC packet of a datagram is looked at. Nothing says for sure that a datagram is QUIC: a long header
+//! Only the first QUIC packet of a datagram is looked at. Nothing proves that a datagram is QUIC: a long header
 //! is believed where its version is one of those below, a short header wherever its two fixed bits and its size allow it.
 
 /// No UDP payload.
@@ -20,7 +20,7 @@ const VERSION_2: u32 = 0x6b33_43cf;
 /// Drafts of version 1: `ff0000NN`.
 const DRAFTS: u32 = 0xff00_0000;
 
-/// Versions that servers list and nobody speaks (RFC 9000, section 15).
+/// Versions that servers list and do not speak (RFC 9000, section 15).
 const GREASE_MASK: u32 = 0x0f0f_0f0f;
 const GREASE: u32 = 0x0a0a_0a0a;
 
@@ -35,7 +35,7 @@ const LONG_PREFIX_BYTES: usize = 6;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quic {
     pub form: u8,
-    /// The first 8 bytes of the destination's connection id, little endian. Of a short header, which does not say how
+    /// The first 8 bytes of the destination's connection id, little endian. For a short header, which does not show how
     /// long the id is: the 8 bytes where it stands.
     pub connection_id: u64,
     /// Length of the id; 0 where it is unknown or there is none.

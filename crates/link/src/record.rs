@@ -23,10 +23,10 @@ pub const EDIT_CE: u8 = 1;
 pub const EDIT_CORRUPTED: u8 = 2;
 /// The client's port was changed.
 pub const EDIT_PORT: u8 = 4;
-/// The sender was told by ICMP that the packet was too big.
+/// The sender was notified by ICMP that the packet was too big.
 pub const EDIT_ICMP: u8 = 8;
 
-/// What a field can hold.
+/// The type of a field.
 trait Field: Copy {
     /// Its numpy type.
     const TYPE: &'static str;
@@ -140,7 +140,7 @@ record! {
 }
 
 impl Record {
-    /// A packet that has just arrived: still inside, with what its headers say. `up`: it came from the client.
+    /// Returns the record of a packet that has just arrived, with the fields of its headers. `up`: it came from the client.
     pub fn arrived(headers: &Headers, up: bool) -> Self {
         let mut record = Self {
             verdict: QUEUED,
@@ -183,10 +183,10 @@ impl Record {
     }
 }
 
-/// Where a log's header says that its fields are.
+/// The places of the fields, from a log's header.
 pub struct Layout {
     pub record_bytes: usize,
-    /// Of each of `FIELDS`; None where the log has no such field.
+    /// The place of each of `FIELDS`; None if the log has no such field.
     offsets: Vec<Option<usize>>,
 }
 

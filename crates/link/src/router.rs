@@ -3,14 +3,14 @@
 use std::io;
 use std::time::Duration;
 
-use link_core::{Config, DirectionName};
+use longlook_link_core::{Config, DirectionName};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::signalfd::SignalFd;
 use serde_json::{Value, json};
 
 use crate::counters::Guard;
+use crate::datapath::{Datapath, Shared};
 use crate::flows::Flows;
-use crate::lane::{Lane, Shared};
 use crate::log::{Log, WriterStopped};
 use crate::pool::{Packet, Pool};
 use crate::ports::Port;
@@ -18,8 +18,8 @@ use crate::signals::{self, Request};
 use crate::spin::{Pauses, SpinBudget};
 use crate::sys::{Events, epoll_wait};
 use crate::translator::Translator;
-use clock::monotonic_ns;
-use failure::Failure;
+use longlook_support::clock::monotonic_ns;
+use longlook_support::failure::Failure;
 
 /// Packets of one direction that are handled before the other has its turn.
 const BURST: usize = 64;
@@ -30,10 +30,10 @@ const CLOCK_NS: u64 = 1_000_000_000;
 /// How long an interface without room is left alone.
 const RETRY_NS: u64 = 50_000;
 
-/// See the module. Port and lane 0 are the client's and `up`; lane i receives on port i and sends on the other.
+/// See the module. Port 0 is the client's and datapath 0 is `up`; datapath i receives on port i and sends on the other one.
 pub struct Router {
     ports: [Box<dyn Port>; 2],
-    lanes: [Lane; 2],
+    datapaths: [Datapath; 2],
     shared: Shared,
     #[expect(clippy::vec_box, reason = "they come from the heap of waiting packets and go back to the pool")]
     leaving: Vec<Box<Packet>>,
@@ -68,9 +68,9 @@ impl Router {
     ) -> Result<Self, Failure> {
         let epoll = watch(&ports, &signals).map_err(|error| Failure::new(format!("epoll failed: {error}")))?;
         let now_ns = monotonic_ns();
-        let lane = |name: DirectionName| Lane::new(config, name, ports[name as usize].link_header_bytes());
+        let datapath = |name: DirectionName| Datapath::new(config, name, ports[name as usize].link_header_bytes());
         Ok(Self {
-            lanes: [lane(DirectionName::Up), lane(DirectionName::Down)],
+            datapaths: [datapath(DirectionName::Up), datapath(DirectionName::Down)],
             ports,
             shared: Shared {
                 pool: Pool::new(),
@@ -97,7 +97,7 @@ impl Router {
         })
     }
 
-    /// Moves packets until a signal says otherwise.
+    /// Moves packets until a signal ends it.
     pub fn run(&mut self) -> Result<(), Failure> {
         self.expected_ns = monotonic_ns();
         while self.request != Some(Request::Stop) {
@@ -140,11 +140,11 @@ impl Router {
         if now_ns < self.retry_ns {
             return Ok(0);
         }
-        let (lane, port) = (&mut self.lanes[index], &mut self.ports[1 - index]);
-        lane.advance(now_ns, &mut self.shared);
+        let (datapath, port) = (&mut self.datapaths[index], &mut self.ports[1 - index]);
+        datapath.advance(now_ns, &mut self.shared);
         let (mut room, at_once) = (true, port.sends_at_once());
         while room && self.leaving.len() < BURST {
-            let Some(mut packet) = lane.pop_due(now_ns) else { break };
+            let Some(mut packet) = datapath.pop_due(now_ns) else { break };
             if at_once {
                 packet.record.departure_ns = monotonic_ns();
             }
@@ -153,7 +153,7 @@ impl Router {
                 self.leaving.push(packet);
             } else {
                 packet.record.departure_ns = 0;
-                lane.put_back(packet);
+                datapath.put_back(packet);
             }
         }
         let departure_ns = if self.leaving.is_empty() { now_ns } else { monotonic_ns() };
@@ -164,7 +164,7 @@ impl Router {
         let count = self.leaving.len();
         for mut packet in self.leaving.drain(..) {
             let left_ns = if at_once { packet.record.departure_ns } else { departure_ns };
-            let late_ns = lane.departed(&mut packet, left_ns);
+            let late_ns = datapath.departed(&mut packet, left_ns);
             self.guard.max_late_ns = self.guard.max_late_ns.max(late_ns);
             self.log.push(packet.record, now_ns).map_err(writer_stopped)?;
             self.shared.pool.give_back(packet);
@@ -193,24 +193,24 @@ impl Router {
             self.guard.unfinished_checksums += u64::from(received.unfinished_checksum);
             self.last_arrival_ns = self.last_arrival_ns.max(received.arrival_ns);
             let max_frame_bytes = self.ports[1 - index].max_frame_bytes();
-            self.lanes.iter_mut().for_each(|lane| lane.begin(received.arrival_ns));
+            self.datapaths.iter_mut().for_each(|datapath| datapath.begin(received.arrival_ns));
             self.shared.translator.iter_mut().for_each(|translator| translator.begin(received.arrival_ns));
-            self.lanes[index].admit(packet, &received, max_frame_bytes, &mut self.shared);
+            self.datapaths[index].admit(packet, &received, max_frame_bytes, &mut self.shared);
             self.log_dropped(index, now_ns)?;
         }
         Ok(BURST)
     }
 
-    /// Logs what was dropped, and tells senders of packets that were too big.
+    /// Logs dropped packets, and notifies senders of packets that were too big.
     fn log_dropped(&mut self, index: usize, now_ns: u64) -> Result<(), Failure> {
         let port = &mut self.ports[index];
-        for reply in self.lanes[index].replies.drain(..) {
+        for reply in self.datapaths[index].replies.drain(..) {
             // One for which there is no room is lost, as ICMP may be.
             let sent = port.send(&reply).map_err(|error| lost(port.as_ref(), &error))?;
-            self.lanes[index].counters.icmp_sent += u64::from(sent);
+            self.datapaths[index].counters.icmp_sent += u64::from(sent);
             port.flush().map_err(|error| lost(port.as_ref(), &error))?;
         }
-        for packet in self.lanes[index].dropped.drain(..) {
+        for packet in self.datapaths[index].dropped.drain(..) {
             self.log.push(packet.record, now_ns).map_err(writer_stopped)?;
             self.shared.pool.give_back(packet);
         }
@@ -220,7 +220,7 @@ impl Router {
     /// Sends a frame that is not IP at once.
     fn pass(&mut self, index: usize, packet: &Packet) -> Result<(), Failure> {
         let port = &mut self.ports[1 - index];
-        let counters = &mut self.lanes[index].counters;
+        let counters = &mut self.datapaths[index].counters;
         let fits = packet.length <= port.max_frame_bytes();
         if fits && port.send(packet.frame()).map_err(|error| lost(port.as_ref(), &error))? {
             counters.other_passed += 1;
@@ -237,9 +237,9 @@ impl Router {
             self.log.flush().map_err(writer_stopped)?;
             now_ns = monotonic_ns();
         }
-        let next_due_ns = self.lanes.iter().filter_map(Lane::next_ns).min();
+        let next_due_ns = self.datapaths.iter().filter_map(Datapath::next_ns).min();
         let silent_ns = self.request.map(|_| self.last_arrival_ns + self.linger_ns);
-        let empty = self.lanes.iter().all(Lane::is_empty);
+        let empty = self.datapaths.iter().all(Datapath::is_empty);
         if empty && silent_ns.is_some_and(|silent_ns| silent_ns <= now_ns) {
             self.request = Some(Request::Stop);
             return Ok(());
@@ -286,17 +286,17 @@ impl Router {
         Ok(())
     }
 
-    /// Logs what is still inside and adds everything up: summary, guard, packets unaccounted for, the open log.
+    /// Logs packets that are still in flight and adds everything up: summary, guard, packets unaccounted for, the open log.
     pub fn close(mut self) -> (Value, Guard, i64, Log) {
         let mut imbalance = 0;
-        let summaries = self.lanes.each_mut().map(|lane| {
-            let left = lane.drain();
+        let summaries = self.datapaths.each_mut().map(|datapath| {
+            let left = datapath.drain();
             let queued = left.len() as u64;
             for record in left {
                 self.log.push_at_the_end(record);
             }
-            imbalance += lane.counters.imbalance(queued);
-            lane.summary(queued)
+            imbalance += datapath.counters.imbalance(queued);
+            datapath.summary(queued)
         });
         self.guard.ring_drops = self.ports.iter().filter_map(|port| port.kernel_drops().ok()).sum();
         let [up, down] = summaries;

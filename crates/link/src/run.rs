@@ -3,19 +3,18 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use link_core::Config;
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::prctl::set_timerslack;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::counters::verdicts;
 use crate::log::Log;
 use crate::ports::{PacketPort, Port, TunPort};
 use crate::router::Router;
 use crate::spin::SpinBudget;
-use crate::{signals, sys};
-use clock::{Anchor, process_cpu_ns};
-use failure::{Failure, say};
+use crate::{configuration, signals, sys};
+use longlook_support::clock::{Anchor, process_cpu_ns};
+use longlook_support::failure::{Failure, print_line};
 
 const FIFO_PRIORITY: i32 = 50;
 
@@ -57,9 +56,9 @@ pub struct Options {
     no_memory_lock: bool,
 }
 
-/// Runs the router until it is told to stop.
+/// Runs the router until a signal stops it.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let (config, raw_config) = read_config(options)?;
+    let (config, raw_config) = configuration::read(Some(&options.config))?;
     // Before any thread starts: threads inherit the blocked signals.
     let signals = signals::open().map_err(|error| Failure::new(format!("signals cannot be awaited: {error}")))?;
     let ports = open_ports(options)?;
@@ -67,21 +66,10 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let spin = SpinBudget::new(u64::from(options.spin_us) * 1_000, options.spin_percent);
     let mut router = Router::new(&config, ports, signals, log, spin)?;
     prepare_thread(options, &mut router);
-    say(&json!({"event": "ready", "guard": {
+    print_line(&json!({"event": "ready", "guard": {
         "fifo": u8::from(router.guard.fifo), "locked_memory": u8::from(router.guard.locked_memory)}}))?;
     let stopped = router.run();
     conclude(router, stopped)
-}
-
-fn read_config(options: &Options) -> Result<(Config, Value), Failure> {
-    let shown = options.config.display();
-    let text = std::fs::read_to_string(&options.config)
-        .map_err(|error| Failure::usage(format!("the configuration {shown} cannot be read: {error}")))?;
-    let config = Config::from_json(&text).map_err(|error| {
-        Failure::usage(format!("{shown}: {error}")).hint("`longlook-link describe` lists stages, parameters and units")
-    })?;
-    let raw = serde_json::from_str(&text).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
-    Ok((config, raw))
 }
 
 fn open_ports(options: &Options) -> Result<[Box<dyn Port>; 2], Failure> {
@@ -115,7 +103,7 @@ fn conclude(router: Router, stopped: Result<(), Failure>) -> Result<(), Failure>
     guard.cpu_ns = process_cpu_ns();
     summary["event"] = json!("summary");
     summary["guard"] = guard.summary();
-    say(&summary)?;
+    print_line(&summary)?;
     // The log's own failure is the cause where the datapath stopped because of it.
     finished?;
     stopped?;

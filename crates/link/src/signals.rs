@@ -4,7 +4,7 @@ use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-/// What a signal asks for, the weaker first.
+/// The request of a signal, the weaker first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Request {
     /// SIGUSR1: stop when nothing is inside and nothing has arrived for `linger_ns`.

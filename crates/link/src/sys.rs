@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use libc::c_int;
 use nix::sys::epoll::EpollFlags;
 
-/// What one wait reported: tokens of ready descriptors with their flags.
+/// The result of one wait: tokens of ready descriptors with their flags.
 pub struct Events {
     buffer: [libc::epoll_event; 4],
     count: usize,
@@ -32,7 +32,7 @@ pub fn epoll_wait(epoll: &OwnedFd, events: &mut Events, timeout_ns: Option<u64>)
         tv_nsec: (ns % 1_000_000_000) as libc::c_long,
     });
     let timeout_pointer = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the buffer holds as many events as the kernel is told, the timeout outlives the call, no signal mask is
+    // SAFETY: the buffer holds as many events as the kernel may write, the timeout outlives the call, no signal mask is
     // given. The raw call is used because musl and older C libraries have no wrapper.
     let count = unsafe {
         libc::syscall(

@@ -1,6 +1,6 @@
 //! The link's NAT in link time: which port stands for the client's when.
 
-use link_core::NatTimes;
+use longlook_link_core::NatTimes;
 
 use crate::nat::Nat;
 

@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::path::PathBuf;
 
 use clap::Args;
-use clock::Anchor;
-use failure::{Failure, say};
+use longlook_support::clock::Anchor;
+use longlook_support::failure::{Failure, print_line};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::utsname::uname;
 use serde_json::json;
@@ -45,7 +45,7 @@ pub struct Options {
     no_tracepoints: bool,
 }
 
-/// Records until SIGTERM; says `ready` with what it cannot record, and a `summary` at the end.
+/// Records until SIGTERM; prints `ready` with the sources that it cannot record, and a `summary` at the end.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let mut unavailable = Vec::new();
     let instance = open_instance(options, &mut unavailable);
@@ -74,10 +74,10 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let sampled = opened.iter().all(|side| side.diag.is_some());
     let names: Vec<&str> = instance.iter().flat_map(|instance| &instance.tracepoints).map(|point| point.name).collect();
     let mut recorder = Recorder::new(options.port, options.period_ms * 1_000_000, opened, instance);
-    let said = json!({"event": "ready", "tracepoints": names, "sock_diag": sampled, "unavailable": unavailable});
-    let mut summary = recorder.run(|| say(&said))?;
+    let ready = json!({"event": "ready", "tracepoints": names, "sock_diag": sampled, "unavailable": unavailable});
+    let mut summary = recorder.run(|| print_line(&ready))?;
     summary["event"] = "summary".into();
-    say(&summary)
+    print_line(&summary)
 }
 
 fn open_instance(options: &Options, unavailable: &mut Vec<Unavailable>) -> Option<Instance> {
@@ -91,11 +91,11 @@ fn open_instance(options: &Options, unavailable: &mut Vec<Unavailable>) -> Optio
 
 /// Opens the questions in a namespace; Err(why) where the kernel does not answer them.
 fn open_diag(wanted: Wanted, namespace: Option<RawFd>) -> Result<Result<SocketDiag, String>, Failure> {
-    let open = || SocketDiag::open(wanted).map_err(|error| format!("the kernel does not tell of its sockets: {error}"));
+    let open = || SocketDiag::open(wanted).map_err(|error| format!("the kernel does not report its sockets: {error}"));
     let Some(descriptor) = namespace else { return Ok(open()) };
     let unusable = |error: &dyn std::fmt::Display| Failure::usage(format!("namespace {descriptor}: {error}"));
     let home = File::open("/proc/self/ns/net").map_err(|error| unusable(&error))?;
-    // SAFETY: the caller of the program vouches for the descriptor; if it is closed, setns says so.
+    // SAFETY: the caller of the program vouches for the descriptor; if it is closed, setns reports it.
     let there = unsafe { BorrowedFd::borrow_raw(descriptor) };
     setns(there, CloneFlags::CLONE_NEWNET).map_err(|error| unusable(&error))?;
     let diag = open();

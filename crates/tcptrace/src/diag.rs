@@ -1,4 +1,4 @@
-//! What the kernel says of its TCP sockets when asked: `sock_diag(7)`, one exact question per socket.
+//! The kernel's state of its TCP sockets: `sock_diag(7)`, one exact question per socket.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -148,7 +148,7 @@ impl SocketDiag {
     pub fn sample(&mut self, mut each: impl FnMut(u64, &[u8])) -> nix::Result<()> {
         let mut gone = Vec::new();
         for (cookie, identity) in &self.known {
-            let time_ns = clock::monotonic_ns();
+            let time_ns = longlook_support::clock::monotonic_ns();
             self.ask(identity.family, 0, EXTENSIONS, &identity.bytes)?;
             let length = recv(self.questions.as_raw_fd(), &mut self.buffer, MsgFlags::empty())?;
             match messages(&self.buffer[..length]).next() {
@@ -170,7 +170,7 @@ impl SocketDiag {
                 Err(Errno::EINTR | Errno::ENOBUFS) => continue, // too many at once: what was lost is only a last word
                 other => other?,
             };
-            let time_ns = clock::monotonic_ns();
+            let time_ns = longlook_support::clock::monotonic_ns();
             for (_, message) in messages(&self.buffer[..length]) {
                 if let Some(identity) = Identity::of(message).filter(|found| self.wanted.holds(found)) {
                     self.known.remove(&identity.cookie());

@@ -19,7 +19,7 @@ const LOST: u8 = 4;
 const END: u8 = 5;
 const LONGEST_BYTES: usize = 1 << 20;
 
-/// What a reader must know to understand the records.
+/// Everything that a reader needs to understand the records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// 1.
@@ -40,7 +40,7 @@ pub struct Header {
     pub tracepoints: BTreeMap<String, String>,
     /// Whether sockets were sampled.
     pub sock_diag: bool,
-    /// What could not be recorded.
+    /// The sources that could not be recorded.
     pub unavailable: Vec<Unavailable>,
 }
 
@@ -57,7 +57,7 @@ pub struct Unavailable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record<'a> {
     /// A tracepoint fired. `since_ns`: of `tcp_probe` the time of the socket's probe before this one, also of one that
-    /// was left out because it said nothing new; 0 where there was none. `raw` has the fields as the kernel laid them.
+    /// was left out because it had nothing new; 0 where there was none. `raw` has the fields as the kernel laid them.
     Event {
         /// When.
         time_ns: u64,
@@ -86,7 +86,7 @@ pub enum Record<'a> {
         time_ns: u64,
         /// Whose buffer.
         cpu: u32,
-        /// How many, 0 where the kernel does not say.
+        /// How many, 0 if the kernel does not report it.
         events: u64,
     },
     /// The recorder ended by itself: counts in JSON. A file without it was cut off.
@@ -144,9 +144,9 @@ pub enum Damage {
     Header(String),
     /// A record is none; its place in bytes from the beginning.
     Record {
-        /// Of the record's first byte.
+        /// The place of the record's first byte.
         offset: u64,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
 }
@@ -154,7 +154,7 @@ pub enum Damage {
 /// Reads a file from its beginning.
 pub struct Reader<R> {
     source: R,
-    /// What the file says of itself.
+    /// The header of the file.
     pub header: Header,
     /// Bytes read so far, whole records only.
     pub offset: u64,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Where a field lies.
+/// The place of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
     offset: usize,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use failure::Failure;
+use longlook_support::failure::Failure;
 
 use crate::file::{Header, Record, opening};
 

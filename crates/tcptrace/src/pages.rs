@@ -25,7 +25,7 @@ pub fn knows(header_page: &str) -> bool {
     has("timestamp;", "offset:0;size:8;") && has("commit;", "offset:8;size:8;") && has("data;", "offset:16;")
 }
 
-/// Events that were overwritten before this page: None for none, 0 where the kernel does not say how many.
+/// Events that were overwritten before this page: None for none, 0 if the kernel does not report how many.
 #[must_use]
 pub fn missed(page: &[u8]) -> Option<u64> {
     let commit = word64(page, 8)?;
@@ -150,10 +150,10 @@ mod tests {
 
     #[test]
     fn the_kernel_says_how_its_pages_are() {
-        let said = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\
+        let format = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\
                     \tsigned:1;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
-        assert!(knows(said));
-        assert!(!knows(&said.replace("size:8;\tsigned:1", "size:4;\tsigned:1")));
+        assert!(knows(format));
+        assert!(!knows(&format.replace("size:8;\tsigned:1", "size:4;\tsigned:1")));
         assert!(!knows(""));
     }
 }

@@ -1,9 +1,9 @@
-//! The recording itself: wakes up by a timer, reads what happened, asks the sockets, until it is told to stop.
+//! The recording itself: wakes up by a timer, reads what happened, asks the sockets, until a signal stops it.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 
-use failure::Failure;
+use longlook_support::failure::Failure;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
@@ -64,10 +64,10 @@ struct Probe {
     keys: Vec<Field>,
 }
 
-/// The last `tcp_probe` of a socket, and what it said.
+/// The last `tcp_probe` of a socket, and its values.
 struct LastProbe {
     time_ns: u64,
-    said: Vec<u64>,
+    values: Vec<u64>,
 }
 
 impl Recorder {
@@ -120,14 +120,15 @@ impl Recorder {
     /// The timer: full periods of the clock, and half of one, so that it does not fall on what begins at full ones.
     fn timer(&self) -> nix::Result<TimerFd> {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        let first_ns = (clock::monotonic_ns() / self.period_ns + 1) * self.period_ns + self.period_ns / 2;
+        let first_ns =
+            (longlook_support::clock::monotonic_ns() / self.period_ns + 1) * self.period_ns + self.period_ns / 2;
         let expiration = Expiration::IntervalDelayed(time_spec(first_ns), time_spec(self.period_ns));
         timer.set(expiration, TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
         Ok(timer)
     }
 
     fn tick(&mut self, last: bool) -> Result<(), Failure> {
-        let now_ns = clock::monotonic_ns();
+        let now_ns = longlook_support::clock::monotonic_ns();
         if last || now_ns >= self.next_drain_ns {
             self.next_drain_ns = now_ns + DRAIN_NS - self.period_ns.min(DRAIN_NS) / 2;
             self.drain(now_ns)?;
@@ -173,11 +174,11 @@ impl Recorder {
                 if side.diag.as_ref().is_some_and(|diag| !diag.knows(cookie)) {
                     *next_look_ns = 0;
                 }
-                let said: Vec<u64> = probe.keys.iter().map(|field| field.number(raw).unwrap_or(0)).collect();
-                let before = probes.insert(cookie, LastProbe { time_ns, said });
+                let values: Vec<u64> = probe.keys.iter().map(|field| field.number(raw).unwrap_or(0)).collect();
+                let before = probes.insert(cookie, LastProbe { time_ns, values });
                 if let Some(before) = before {
                     since_ns = before.time_ns;
-                    if probes.get(&cookie).is_some_and(|now| now.said == before.said) {
+                    if probes.get(&cookie).is_some_and(|now| now.values == before.values) {
                         counts.repeated += 1;
                         return;
                     }

@@ -1,6 +1,6 @@
-//! An instance of tracefs of our own: its buffers and settings are nobody else's, and it goes away with us.
+//! An instance of tracefs of our own: its buffers and settings are private, and it goes away with us.
 //!
-//! Instances outlive their makers, so each is locked by its maker while that lives; what nobody holds is removed by the
+//! Instances outlive their makers, so each is locked by its maker while that lives; one without an owner is removed by the
 //! next recorder.
 
 use std::fs::{self, File, OpenOptions};
@@ -21,7 +21,7 @@ const PREFIX: &str = "longlook-tcp-";
 const BUFFERS_KB: usize = 65_536;
 const BUFFER_KB: std::ops::RangeInclusive<usize> = 256..=4_096;
 
-/// What is recorded, by group and name.
+/// The recorded tracepoints, by group and name.
 const EVENTS: [(&str, &str); 5] = [
     ("tcp", "tcp_probe"),
     ("tcp", "tcp_cong_state_set"),
@@ -131,7 +131,8 @@ fn find_tracefs() -> Result<PathBuf, String> {
 /// Makes and locks an instance. One that somebody takes for a leftover before it is locked is made again.
 fn make(instances: &Path) -> Result<(PathBuf, Flock<File>), String> {
     loop {
-        let folder = instances.join(format!("{PREFIX}{}-{}", std::process::id(), clock::monotonic_ns()));
+        let folder =
+            instances.join(format!("{PREFIX}{}-{}", std::process::id(), longlook_support::clock::monotonic_ns()));
         fs::create_dir(&folder).map_err(|error| format!("no instance of tracefs can be made: {error}"))?;
         let Ok(opened) = File::open(&folder) else { continue };
         if let Some(lock) = hold(opened, &folder) {

@@ -1,4 +1,4 @@
-//! What a trace is, and what became of everything in it: the metadata of its table.
+//! The account of a trace: its origin, and how much of it was read. It becomes the metadata of the table.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Warning {
     pub line: u64,
     /// Bytes before it, in the file as it is when unpacked.
     pub offset: u64,
-    /// What is wrong there.
+    /// The problem.
     pub problem: String,
 }
 
@@ -41,7 +41,7 @@ pub struct Connection {
     pub rows: u64,
 }
 
-/// What a trace is, and what became of everything in it.
+/// The origin of a trace, and how much of it was read.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs, reason = "docs/traces.md has the fields")]
 pub struct Account {
@@ -67,7 +67,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Of a trace of which nothing has been read yet.
+    /// Returns the account of a trace of which nothing has been read yet.
     #[must_use]
     pub fn new(format: &'static str, container: &'static str) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use failure::Failure;
+use longlook_support::failure::Failure;
 
 use crate::decode::{Task, decode};
 use crate::event::Vantage;
@@ -16,7 +16,7 @@ pub struct Options {
     /// The table of events to write (Parquet)
     #[arg(long)]
     out: PathBuf,
-    /// Where the trace was written, for traces that do not say it
+    /// Where the trace was written, for traces that do not name it
     #[arg(long)]
     vantage: Option<End>,
     /// Read no more than this of the unpacked trace
@@ -30,7 +30,7 @@ enum End {
     Server,
 }
 
-/// Decodes the trace and says its account in one line.
+/// Decodes the trace and prints its account in one line.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let account = decode(&Task {
         input: options.input.clone(),
@@ -43,5 +43,5 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         limit_bytes: options.limit_bytes.unwrap_or(u64::MAX),
     })?;
     let account = serde_json::to_value(account).map_err(|error| Failure::new(error.to_string()))?;
-    failure::say(&serde_json::json!({"event": "decoded", "account": account}))
+    longlook_support::failure::print_line(&serde_json::json!({"event": "decoded", "account": account}))
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use failure::Failure;
+use longlook_support::failure::Failure;
 
 use crate::account::Account;
 use crate::event::Vantage;
@@ -15,13 +15,13 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const HINT: &str = "longlook-trace decode reads qlog (JSON, NDJSON, JSON-SEQ) and Chromium's netlog, also packed with gzip, \
                     and recordings of the kernel's TCP";
 
-/// What to decode, and how.
+/// The options of decoding.
 pub struct Task {
     /// The trace.
     pub input: PathBuf,
     /// The table to write.
     pub output: PathBuf,
-    /// Where the trace was written, for traces that do not say it.
+    /// Where the trace was written, for traces that do not name it.
     pub vantage: Vantage,
     /// How much of the unpacked trace is read.
     pub limit_bytes: u64,

@@ -19,11 +19,11 @@ impl Text {
 }
 
 macro_rules! vocabulary {
-    ($(#[$about:meta])* $name:ident { $($(#[$said:meta])* $member:ident = $text:literal,)+ }) => {
+    ($(#[$about:meta])* $name:ident { $($(#[$meta:meta])* $member:ident = $text:literal,)+ }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
-        pub enum $name { $($(#[$said])* $member,)+ }
+        pub enum $name { $($(#[$meta])* $member,)+ }
 
         impl $name {
             /// Every one, in the order of their numbers.
@@ -45,13 +45,13 @@ vocabulary! {
         Client = "client",
         /// At the server.
         Server = "server",
-        /// The trace does not say, and nobody said it for the trace.
+        /// Neither the trace nor its caller names it.
         Unknown = "unknown",
     }
 }
 
 vocabulary! {
-    /// What a row comes from.
+    /// The source of a row.
     Source {
         /// A QUIC stack's own log.
         Qlog = "qlog",
@@ -85,7 +85,7 @@ vocabulary! {
         PacketDiscarded = "packet_discarded",
         /// The sender's numbers.
         Metrics = "metrics",
-        /// The state of congestion control as the stack says it.
+        /// The state of congestion control as the stack reports it.
         CongestionState = "congestion_state",
         /// The loss timer was set, expired or was cancelled.
         LossTimer = "loss_timer",
@@ -122,7 +122,7 @@ vocabulary! {
     }
 }
 
-/// A row of the table; what a kind does not say is `None`.
+/// A row of the table; values that its kind does not have are `None`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "docs/traces.md has the columns")]
 pub struct Event {
@@ -156,7 +156,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// An event of the first connection that says nothing more.
+    /// Returns an event of the first connection without further values.
     #[must_use]
     pub fn new(time_ns: i64, vantage: Vantage, source: Source, kind: Kind) -> Self {
         Self {

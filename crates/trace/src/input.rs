@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Chain, Cursor, Read};
 use std::path::Path;
 
-use failure::Failure;
 use flate2::read::MultiGzDecoder;
+use longlook_support::failure::Failure;
 
 const CHUNK_BYTES: usize = 1 << 18;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -26,7 +26,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Of a file, which may be packed with gzip.
+    /// Reads a file, which may be packed with gzip.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let refuse = |error: io::Error| {
             Failure::usage(format!("{} cannot be read: {error}", path.display())).hint("name a trace that can be read")
@@ -42,7 +42,7 @@ impl Input {
         Ok(if packed { Self::new(MultiGzDecoder::new(whole)) } else { Self::new(whole) })
     }
 
-    /// Of a reader, which is not packed.
+    /// Reads from a reader, which is not packed.
     pub fn new(reader: impl Read + 'static) -> Self {
         Self {
             reader: Box::new(reader),
@@ -62,7 +62,7 @@ impl Input {
         Self { limit_bytes, ..self }
     }
 
-    /// What is in the buffer and not consumed.
+    /// Returns the bytes of the buffer that are not consumed.
     #[must_use]
     pub fn pending(&self) -> &[u8] {
         &self.buffer[self.start..]
@@ -80,7 +80,7 @@ impl Input {
         self.ended
     }
 
-    /// Why the file ended early, if a layer below says so.
+    /// Why the file ended early, if a layer below reports it.
     #[must_use]
     pub fn cut(&self) -> Option<&str> {
         self.cut.as_deref()

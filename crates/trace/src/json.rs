@@ -2,6 +2,11 @@
 
 use std::borrow::Cow;
 
+use serde_json::{Map, Value};
+
+/// The members of an object that was read whole.
+pub type Members = Map<String, Value>;
+
 /// Why a text cannot be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bad {
@@ -203,7 +208,7 @@ static IS_END: [bool; 256] = {
     table
 };
 
-/// What a string means: its escapes resolved, and what is no UTF-8 replaced.
+/// Returns a string with its escapes resolved and invalid UTF-8 replaced.
 #[must_use]
 pub fn text(raw: &[u8]) -> Cow<'_, str> {
     if raw.contains(&b'\\') {

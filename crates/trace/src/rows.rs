@@ -16,7 +16,7 @@ pub struct At {
     pub connection: usize,
 }
 
-/// What a limit that blocks a sender is on.
+/// The object of a limit that blocks a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
     /// `connection`, `stream`, `streams_bidi`, `streams_uni`.
@@ -27,7 +27,7 @@ pub struct Blocked {
     pub limit: Option<i64>,
 }
 
-/// What is remembered of one connection.
+/// The state of one connection.
 #[derive(Default)]
 pub struct Connection {
     /// Client and server.
@@ -36,7 +36,7 @@ pub struct Connection {
     pub sent: [Sent; 3],
     /// Bytes the peer has acknowledged so far.
     pub acked_bytes: i64,
-    /// Consecutive probe timeouts as told by rows.
+    /// Consecutive probe timeouts for which there are rows.
     pub probes: i64,
     /// Milestones that are passed once.
     pub passed: Vec<&'static str>,
@@ -97,7 +97,7 @@ impl Rows {
         (entry.client, entry.server) = (Some(client), Some(server));
     }
 
-    /// A row that says no more than when, where and what.
+    /// Returns a row with time, place and kind alone.
     #[must_use]
     pub fn row(&self, at: At, kind: Kind) -> Event {
         let mut event = Event::new(at.time_ns, self.vantage, self.source, kind);
@@ -143,13 +143,13 @@ impl Rows {
         detail: Option<&str>,
         writer: &mut EventWriter,
     ) -> Result<(), Halt> {
-        let [client, server, told] = &mut self.connections[at.connection].key_updates;
+        let [client, server, reported] = &mut self.connections[at.connection].key_updates;
         let count = if by_client { client } else { server };
         *count += 1;
-        if *count <= *told {
+        if *count <= *reported {
             return Ok(());
         }
-        *told = *count;
+        *reported = *count;
         self.milestone(at, "key_update", detail, writer)
     }
 
@@ -178,7 +178,7 @@ impl Rows {
         Ok(())
     }
 
-    /// A sender ran into a limit; `detail` says how the trace shows it.
+    /// A sender ran into a limit; `detail` names the evidence in the trace.
     pub fn blocked(&self, at: At, blocked: Blocked, detail: &str, writer: &mut EventWriter) -> Result<(), Halt> {
         let mut row = self.row(at, Kind::Blocked);
         row.name = writer.text(blocked.name);

@@ -17,7 +17,7 @@ const ZERO_RTT: u32 = 1 << 30;
 pub struct Packet {
     /// Its number.
     pub number: i64,
-    /// Its size, where the trace said it.
+    /// Its size, if the trace has it.
     pub size_bytes: Option<i64>,
     /// Whether it was a 0-RTT packet.
     pub zero_rtt: bool,
@@ -68,7 +68,7 @@ impl Sent {
         self.first += count;
     }
 
-    /// What is known of a packet.
+    /// Returns the sent packet.
     #[must_use]
     pub fn packet(&self, number: i64) -> Option<Packet> {
         let at = usize::try_from(number.checked_sub(self.first)?).ok()?;

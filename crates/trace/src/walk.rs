@@ -1,17 +1,18 @@
 //! The grammar of a file: one document with traces, or a header and a sequence of events; read event by event.
 
-use failure::Failure;
+use longlook_support::failure::Failure;
 use serde_json::Value as Json;
 
 use crate::event::Vantage;
 use crate::input::{Input, RECORD_MARK, is_between};
+use crate::json::Members;
 use crate::netlog::Netlog;
 use crate::qlog::Qlog;
-use crate::qlog::header::{Header, Members};
+use crate::qlog::header::Header;
 use crate::values::{Value, measure};
 use crate::writer::{EventWriter, Halt};
 
-/// What a document says of its traces. It may say it after their events, so that it is known only in a second pass.
+/// The headers of a document's traces. They may stand after the events, so that they are known only in a second pass.
 #[derive(Default)]
 pub struct Learned {
     file: Members,
@@ -40,7 +41,7 @@ pub struct Walk<'a> {
     qlog: Qlog,
     netlog: Option<Netlog>,
     known: Option<&'a Learned>,
-    /// What this pass saw, and the headers it read events with.
+    /// The headers that this pass found, and those with which it read events.
     seen: Learned,
     used: Vec<Header>,
     is_document: bool,
@@ -243,8 +244,8 @@ impl<'a> Walk<'a> {
 
     /// The first object was the header of a sequence, or its first event.
     fn sequence(&mut self) -> Result<(), Halt> {
-        let says = |key: &str| self.seen.file.contains_key(key);
-        if !["qlog_version", "qlog_format", "file_schema", "trace"].into_iter().any(says) && !says("name") {
+        let has = |key: &str| self.seen.file.contains_key(key);
+        if !["qlog_version", "qlog_format", "file_schema", "trace"].into_iter().any(has) && !has("name") {
             let hint = "longlook-trace decode reads qlog, and Chromium's netlog";
             return Err(Failure::usage("the file is JSON, but neither a qlog nor an event of one").hint(hint).into());
         }
@@ -271,7 +272,7 @@ impl<'a> Walk<'a> {
                 self.writer.account.count_skipped("cut off at the end of the file");
                 self.cut("the file ends within an event");
             } else if memchr::memchr(b'\n', record).is_some() && !is_complete(record) {
-                // Marks are missing, or a record is broken: lines tell where the next one begins.
+                // Marks are missing, or a record is broken: lines show where the next one begins.
                 for line in record.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
                     self.qlog.event(line, place, self.writer)?;
                 }

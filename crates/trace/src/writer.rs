@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, StringArray};
 use arrow_schema::{DataType, SchemaRef};
-use failure::Failure;
+use longlook_support::failure::Failure;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -18,8 +18,8 @@ use parquet::schema::types::ColumnPath;
 use crate::account::Account;
 use crate::batch;
 use crate::event::{Event, Text};
-use crate::spill::Runs;
-use crate::texts::Texts;
+use crate::external_sort::Runs;
+use crate::interner::Interner;
 
 /// Rows of a row group, and of one half of the window in which events are put in order.
 const GROUP_ROWS: usize = 1 << 16;
@@ -32,7 +32,7 @@ const BATCH_ROWS: usize = 1 << 12;
 pub enum Halt {
     /// An event lies before rows that are written already: begin again with a full sort ([`write`] does).
     Disordered,
-    /// What was read changes the meaning of what is written already: begin again ([`write`] does, once).
+    /// A later part of the trace changes the meaning of rows that are written already: begin again ([`write`] does, once).
     Learned,
     /// It cannot go on.
     Failed(Failure),
@@ -90,9 +90,9 @@ enum Order {
 
 /// Takes events and writes them.
 pub struct EventWriter {
-    /// What is known of the trace; it becomes the table's metadata.
+    /// The account of the trace; it becomes the table's metadata.
     pub account: Account,
-    texts: Texts,
+    texts: Interner,
     order: Order,
     /// Events in order, all of them before those of `newer` once those are sorted in.
     older: Vec<Event>,
@@ -106,7 +106,7 @@ impl EventWriter {
     fn create(output: &Path, account: Account, order: Order) -> Result<Self, Halt> {
         Ok(Self {
             account,
-            texts: Texts::default(),
+            texts: Interner::default(),
             order,
             older: Vec::with_capacity(GROUP_ROWS),
             newer: Vec::with_capacity(GROUP_ROWS),
@@ -224,7 +224,7 @@ impl Table {
         Ok(Self { schema, parquet, values: Arc::new(StringArray::from_iter_values([""; 0])) })
     }
 
-    fn write(&mut self, events: &[Event], texts: &Texts) -> Result<(), Halt> {
+    fn write(&mut self, events: &[Event], texts: &Interner) -> Result<(), Halt> {
         if self.values.len() < texts.len() {
             self.values = Arc::new(texts.array());
         }

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use failure::Failure;
 use flate2::read::MultiGzDecoder;
-use trace::account::Account;
-use trace::decode::decode_text;
-use trace::event::Vantage;
-use trace::input::Input;
+use longlook_support::failure::Failure;
+use longlook_trace::account::Account;
+use longlook_trace::decode::decode_text;
+use longlook_trace::event::Vantage;
+use longlook_trace::input::Input;
 
 const HEAD_BYTES: u64 = 20_000;
 
@@ -52,8 +52,8 @@ fn decode(content: &[u8]) -> Result<Account, Failure> {
 fn check(path: &Path, content: &[u8]) {
     match decode(content) {
         Ok(account) => {
-            let told = account.truncated || !account.warnings.is_empty();
-            assert!(account.skipped.is_empty() || told, "{}: {:?}", path.display(), account.skipped);
+            let reported = account.truncated || !account.warnings.is_empty();
+            assert!(account.skipped.is_empty() || reported, "{}: {:?}", path.display(), account.skipped);
         }
         Err(failure) => assert_eq!(failure.exit_code, 2, "{}: {failure}", path.display()),
     }

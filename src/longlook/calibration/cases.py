@@ -1,4 +1,4 @@
-"""The cases of a calibration: a law, the link of ours and the kernel's netem that obey it, and the packets sent.
+"""The cases of a calibration: a law, our link and the kernel's netem that follow it, and the packets to send.
 
 Imported in the guest, so light. Sizes are bytes of IP packets, as the link counts them.
 """
@@ -154,7 +154,7 @@ Law = Chance | Delay | Queue
 
 @dataclass(frozen=True)
 class Schedule:
-    """When packets are sent: groups of `per_group`, one each `period_ns`, in each `spacing_ns` from one to the next."""
+    """The times of sending: a group of `per_group` packets each `period_ns`, its packets `spacing_ns` apart."""
 
     count: int
     period_ns: int = 0
@@ -162,7 +162,7 @@ class Schedule:
     spacing_ns: int = 0
 
     def offsets_ns(self) -> list[int]:
-        """Of each packet, from the first."""
+        """Return the time of each packet, in ns from the first."""
         groups = (divmod(number, self.per_group) for number in range(self.count))
         return [group * self.period_ns + place * self.spacing_ns for group, place in groups]
 
@@ -180,10 +180,10 @@ class Netem:
 
 @dataclass(frozen=True)
 class Case:
-    """One measurement: what is sent through which link. `drain_ns`: after it, nothing can still be on its way.
+    """One measurement: packets and the link that they pass. After `drain_ns` no packet can still be on its way.
 
-    `netem` is None where the kernel's emulator has no such law, or one of its own. Of `one_in` packets the last takes a
-    port of its own: another flow.
+    `netem` is None if the kernel's emulator lacks the law, or has another one of that name. The last of each `one_in`
+    packets belongs to another flow.
     """
 
     name: str
@@ -196,7 +196,7 @@ class Case:
     one_in: int = 0
 
     def flow(self, sequence: int) -> int:
-        """The flow of a packet: 0 or 1."""
+        """Return the flow of a packet: 0 or 1."""
         return int(self.one_in > 0 and sequence % self.one_in == self.one_in - 1)
 
 

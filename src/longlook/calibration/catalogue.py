@@ -193,4 +193,4 @@ LIVE_CASES: tuple[Case, ...] = (
     *(_jitter(law, correlation, _TENTH_NS) for law, correlation in (("normal", 0.0), ("pareto", 0.0), ("normal", 0.8))),
     *(case for case in CASES if isinstance(case.law, VaryingRate | Opportunities | FairShare)),
 )
-"""In real time, where a minute is a minute: what is quick, and does not hang on the phase in which packets come."""
+"""The cases in real time: those that are quick and do not depend on the phase in which packets arrive."""

@@ -1,4 +1,4 @@
-"""One judged quantity, and how late a sound router may let packets go: the words that all laws are told in."""
+"""A checked quantity, and how late a sound router may send packets: the vocabulary of all checks."""
 
 from dataclasses import dataclass
 
@@ -35,9 +35,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Lateness:
-    """What a router's wake-ups may add: to the median, and to all but `spared` of the packets. Nanoseconds.
+    """The delay that a router's wake-ups may add: to the median, and to all but `spared` of the packets. Nanoseconds.
 
-    `usual_ns` is what they may shift a whole distribution by.
+    `usual_ns` is the most by which they may shift a whole distribution.
     """
 
     most_ns: int
@@ -49,12 +49,15 @@ class Lateness:
     median_reason: str
 
     def distance(self, count: int, density: float) -> tuple[float, str]:
-        """How far a sample may be from its law by Kolmogorov and Smirnov, and why. `density`: the largest, per ns."""
+        """Return the largest Kolmogorov–Smirnov distance of a sample from its law, and the reason of that limit.
+
+        `density` is the law's largest density, per ns.
+        """
         allowed = float(stats.kstwo.ppf(CONFIDENCE, count)) + self.usual_ns * density
         return allowed, KOLMOGOROV + (f", and a shift of {self.usual_ns / 1e3:g} µs" if self.usual_ns else "")
 
     def largest(self, values: Times) -> float:
-        """The largest value but for those that are spared."""
+        """Return the largest value without the share of them that is spared; NaN without values."""
         return float(np.quantile(values, 1 - self.spared, method="higher")) if len(values) else float("nan")
 
 

@@ -11,7 +11,7 @@ def mismatches(
     due_ns: NDArray[np.uint64],
     accepted: NDArray[np.bool_],
 ) -> int:
-    """How many packets of a drop-tail bottleneck met another depth than theory says.
+    """Return how many packets of a drop-tail bottleneck met another depth than theory demands.
 
     The queue of a packet that arrives at t holds the accepted packets before it that have not left by t, the one in
     transmission included. The bottleneck must be the only stage: packets then leave at their due times.

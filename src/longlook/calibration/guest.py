@@ -9,7 +9,7 @@ RESULT = "calibration"
 
 
 def main() -> None:
-    """Entry point; does not return."""
+    """Run as the guest's first process; it does not return."""
     live_as_init(_calibrate)
 
 

@@ -1,6 +1,6 @@
-"""Measures the link of this host, in namespaces of its own: `python -m longlook.calibration.host FOLDER`.
+"""Measure the link of this host, in namespaces of its own: `python -m longlook.calibration.host FOLDER`.
 
-It leaves `packets.csv` (the laws' cases, from outside and from the router's log), `depth.csv` (queue depths against
+It writes `packets.csv` (the laws' cases, from outside and from the router's log), `depth.csv` (queue depths against
 theory), and `times.npz` (delays and spacing) in FOLDER. When standard input is closed, everything is killed.
 """
 
@@ -44,7 +44,7 @@ _CORRUPTED = 2  # a bit of the log's `edits`
 
 
 def main() -> int:
-    """Entry point."""
+    """Run the measurement and return the exit code."""
     folder = Path(sys.argv[1]).absolute()
     try:
         return run_isolated(lambda: _measure(folder), sys.stdin.fileno(), lambda _pid: None)
@@ -83,7 +83,7 @@ def _bed(stages: list[dict[str, Any]], path: str = PACKET, seed: int = 1) -> Ite
 
 
 def _delays(path: str) -> NDArray[np.int64]:
-    """Send stamp to receive stamp, less the link's delay, of a packet each millisecond."""
+    """Return the time from send stamp to receive stamp, less the link's delay, of a packet each millisecond."""
     with _bed([{"kind": "delay", "parameters": {"delay_ns": DELAY_NS}}], path) as (bed, place):
         with Receiver(bed.server.namespace, place) as receiver:
             send_regularly(bed.client, _DELAYED_PACKETS, PACKETS_PER_S, SMALL_BYTES)
@@ -94,7 +94,7 @@ def _delays(path: str) -> NDArray[np.int64]:
 
 
 def _saturated(mbit: int) -> NDArray[np.int64]:
-    """Send and receive stamps of packets through a bottleneck that always has more to send."""
+    """Return send and receive stamps of packets through a bottleneck that always has more to send."""
     packets_per_s = mbit * 1e6 / 8 / FULL_BYTES
     count = int(packets_per_s * _SATURATED_S)
     rate = {"rate_bps": mbit * 1_000_000, "queue_bytes": count * FULL_BYTES}
@@ -136,7 +136,7 @@ def _from_outside(case: Case, emulator: str, sent_ns: NDArray[np.int64], arrival
 
 
 def _from_log(case: Case, log: Path, rows: Any, depth: Any) -> None:
-    """What the router decided: due times, to the nanosecond, of packets as they arrived."""
+    """Write the router's decisions: due times, to the nanosecond, of packets in the order of arrival."""
     found = read_link_log(log)
     records = found.direction(0)
     records = records[np.lexsort((records["copy"], records["sequence"]))]

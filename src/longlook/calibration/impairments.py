@@ -1,4 +1,4 @@
-"""What theory says of the laws beyond rate, delay, drop-tail, independent loss and uniform jitter."""
+"""Theory of the laws beyond rate, delay, drop-tail, independent loss and uniform jitter."""
 
 import math
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _SHARE_TOLERANCE, _QUEUE_SHARE, _DROPS_TOLERANCE = 0.01, 0.1, 2.0
 def judged(
     case: Case, sent_ns: Times, received_ns: Times, times: NDArray[np.int64] | None, late: Lateness
 ) -> Iterator[Check]:
-    """The checks of a law of this module."""
+    """Yield the checks of a law of this module."""
     spent_ns, lost = received_ns - sent_ns, np.isnan(received_ns)
     found: Iterator[Check]
     match case.law:
@@ -66,7 +66,7 @@ def judged(
 
 
 def runs_of(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Lengths of runs of lost packets, without one that the end cuts."""
+    """Return the lengths of runs of lost packets, without one that the end cuts."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], lost.astype(np.int8)))))
     return np.diff(edges[: len(edges) // 2 * 2])[::2]
 
@@ -145,7 +145,7 @@ def _departures(due_ns: Times, came_ns: Times, late: Lateness) -> Iterator[Check
 
 
 def _integral(law: VaryingRate, case: Case) -> Times:
-    """When the integral of the rate has reached each packet's last bit."""
+    """Return when the integral of the rate has reached each packet's last bit."""
     starts_ns = np.array([at_ns for at_ns, _ in law.steps], dtype=np.float64)
     rates = np.array([rate_bps for _, rate_bps in law.steps], dtype=np.float64)
     carried = np.concatenate(([0.0], np.cumsum(np.diff(starts_ns) * rates[:-1] / 1e9)))

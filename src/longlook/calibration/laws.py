@@ -1,4 +1,4 @@
-"""What theory says of each law, how far a sound emulator may be from it and why, and what packets say.
+"""The theory of each law, how far a sound emulator may be from it and why, and the measured values.
 
 Tolerances of random quantities are 99.9 % intervals of their sampling distribution: the draws are seeded, so a sound
 link is inside them always or never, and was inside when its seed was chosen.
@@ -28,15 +28,16 @@ RATE_SHARE = 1e-4
 _PAIRS_NEEDED = 50  # for the normal approximation of their number
 
 _LOSING = (DropTail, *impairments.LOSING)
-"""Laws that lose packets and say themselves how many."""
+"""Laws that lose packets and whose own check counts the losses."""
 
 
 def checks(
     case: Case, sent_ns: Times, received_ns: Times, times: NDArray[np.int64] | None = None, late: Lateness = VIRTUAL
 ) -> list[Check]:
-    """Everything that a case's law says, against its packets in the order of sending.
+    """Return all checks of a case's law, from its packets in the order of sending.
 
-    `received_ns` is when each first came, `times` how often. Where nothing can be said, the checks have no value.
+    `received_ns` is when each first arrived (NaN: never), `times` how often. If nothing can be measured, the checks
+    have no value.
     """
     law = case.law
     came = ~np.isnan(received_ns)

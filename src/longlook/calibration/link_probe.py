@@ -46,9 +46,9 @@ class Arrival:
 class LinkBed:
     """Client, router and server namespaces with a running router; a context manager.
 
-    `log` is the packet log, in `folder` unless told; `client` and `server` are the two sides. `arguments` are added to
-    the router's, `wrapper` is a command that runs the router. LonglookError if the router does not start, in its own
-    words.
+    `log` is the packet log, in `folder` unless it is given; `client` and `server` are the two sides. `arguments` are
+    added to the router's, `wrapper` is a command that runs the router. Raise LonglookError with the router's reason if
+    it does not start.
     """
 
     def __init__(
@@ -107,12 +107,12 @@ class LinkBed:
         return self.process.stdout
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> list[dict[str, Any]]:
-        """Send a signal, wait for the router's end and return the lines that it had still to say."""
+        """Send a signal, wait for the router's end and return the lines that it still printed."""
         self.process.send_signal(number)
         return self.wait()
 
     def wait(self) -> list[dict[str, Any]]:
-        """Wait for the router's end; the lines that it had still to say."""
+        """Wait for the router's end and return the lines that it still printed."""
         text, _ = self.process.communicate(timeout=_STOP_S)
         return [json.loads(line) for line in text.splitlines()]
 
@@ -147,7 +147,7 @@ class Sink:
         self._socket.close()
 
     def wait_for(self, count: int, timeout_s: float) -> bool:
-        """Wait until so many datagrams have arrived; false when the time is over first."""
+        """Wait until that many datagrams have arrived; return False if the time is over first."""
         deadline = time.monotonic() + timeout_s
         while len(self.arrivals) < count and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -184,9 +184,9 @@ class Source:
         self._other.close()
 
     def follow(self, offsets_ns: Sequence[int], size_bytes: int, flow: Callable[[int], int] = lambda _: 0) -> list[int]:
-        """Send a datagram of `size_bytes` (IP packet) at each of these times from a start; when each was sent.
+        """Send a datagram of `size_bytes` (IP packet) at each of these times from a start; return when each was sent.
 
-        `flow` says of each by its number which of two ports it leaves from, 0 or 1.
+        `flow` returns, for the number of a datagram, the port that it leaves from: 0 or 1.
         """
         sockets = (self._socket, self._other)
         payload = bytearray(size_bytes - UDP_IP_BYTES)
@@ -231,7 +231,10 @@ def _udp_socket(side: Side) -> socket.socket:
 
 
 def rate_bps(arrivals: Sequence[Arrival], extra_bytes: int = 0) -> float:
-    """Mean rate of a saturated link, first arrival to last; `extra_bytes`: what a packet has on the wire beyond IP."""
+    """Return the mean rate of a saturated link, from the first arrival to the last.
+
+    `extra_bytes` are the bytes of a packet on the wire beyond IP.
+    """
     duration_ns = arrivals[-1].received_ns - arrivals[0].received_ns
     sent_bytes = sum(arrival.size_bytes + extra_bytes for arrival in arrivals[1:])
     return sent_bytes * 8e9 / duration_ns

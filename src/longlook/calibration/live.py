@@ -40,9 +40,9 @@ _CURVE = np.concatenate((np.linspace(0, 0.99, 100), 1 - np.logspace(-2, -3.5, 40
 
 @dataclass(frozen=True)
 class LiveRow:
-    """One quantity. `probe` is what was seen from outside, `log` what the router decided; `passed` is about both.
+    """One quantity: measured from outside (`probe`) and by the router's log (`log`); `passed` is about both.
 
-    `log_tolerance` is the log's: decisions are exact where departures are late.
+    `log_tolerance` is that of the log: decisions are exact even if departures are late.
     """
 
     case: str
@@ -86,7 +86,10 @@ class LiveCalibration:
 
 
 def calibrate_live(say: Callable[[str], None], out: Path | None = None) -> LiveCalibration:
-    """Measure and judge; table and raw times to `out`. MachineError where the host lacks what a laboratory needs."""
+    """Measure and judge this host; write table and raw times to `out`.
+
+    Raise MachineError if the host lacks something that a laboratory needs.
+    """
     say(f"measuring delays, rates and {len(LIVE_CASES)} cases in real time, a minute and a quarter …")
     load, began = os.getloadavg()[0], time.monotonic()
     with tempfile.TemporaryDirectory() as place:
@@ -117,7 +120,7 @@ def calibrate_live(say: Callable[[str], None], out: Path | None = None) -> LiveC
 
 
 def keep(result: LiveCalibration, out: Path) -> Path:
-    """Write the table to a folder; its path."""
+    """Write the table to a folder and return its path."""
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / LIVE_TABLE, codec.encode(result))
     return out / LIVE_TABLE
@@ -169,7 +172,7 @@ def _delay_rows(delays: Mapping[str, NDArray[np.int64]]) -> Iterator[LiveRow]:
 
 
 def _settled(mbit: int, stamps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Receive stamps behind the first; none where the probe sent too slowly to keep the link busy."""
+    """Return the receive stamps behind the first; none if the probe sent too slowly to keep the link busy."""
     sent_ns: NDArray[np.int64] = stamps[0]
     received_ns: NDArray[np.int64] = stamps[1]
     if len(sent_ns) < 2:

@@ -1,4 +1,4 @@
-"""Sends the packets of a calibration through our link and through netem, and writes down when each came out."""
+"""Send the packets of a calibration through our link and through netem, and record when each leaves."""
 
 import csv
 import time
@@ -17,7 +17,7 @@ from longlook.lab.testbed import LINK_OPTIONS_IN_GUEST
 from longlook.lab.timing import Timing
 
 COLUMNS = ("case", "emulator", "sequence", "sent_ns", "received_ns", "times")
-_LINGER_NS = 50_000_000  # required by the link's configuration; it is told to stop when it is empty
+_LINGER_NS = 50_000_000  # required by the link's configuration; a signal stops the link when it is empty
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class _Passage:
 def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
     """Write `packets.csv`: a row per packet sent, in ns from the first of its case, when it first came, and how often.
 
-    For virtual time: it sleeps until a link must be empty. LonglookError when the link lost count.
+    For virtual time: it sleeps until a link must be empty. Raise LonglookError if the link's counters disagree.
     """
     Path("/proc/self/timerslack_ns").write_text("1")  # the kernel would group sleeps that end within 50 µs
     with (folder / PACKETS).open("w", newline="") as file:
@@ -68,7 +68,7 @@ def _through_ours(case: Case, seed: int, folder: Path) -> _Passage:
 
 
 def _unseen(case: Case, passage: _Passage) -> int:
-    """Packets that the link delivers and the receiver's kernel throws away: their checksum is wrong."""
+    """Return how many packets the link delivers and the receiver's kernel drops because of their checksum."""
     corrupts = any(stage.kind == "corrupt" for stage in case.stages)
     return case.schedule.count - passage.times.total() if corrupts else 0
 

@@ -1,4 +1,4 @@
-"""The kernel's own emulator in the router's place: what the link is compared with."""
+"""The kernel's own emulator in the router's place, with which the link is compared."""
 
 from contextlib import ExitStack
 from types import TracebackType
@@ -17,7 +17,7 @@ _INGRESS = 0xFFFF0000  # TC_H_MAJ of the ingress qdisc
 
 
 class NetemBed:
-    """Client, router and server namespaces; what comes from the client leaves the router through a netem.
+    """Client, router and server namespaces; packets of the client leave the router through a netem.
 
     Like a LinkBed, and the shaping is on the router's device too. Frames are moved by the kernel's redirect as they
     came: no address of the router exists. The way back is not shaped and not connected.

@@ -1,5 +1,5 @@
-"""The outside probe in Rust, for real time: sender and receiver of stamped datagrams, so that Python's own cost is in
-no measured time. `linkprobe` has the same in Python, which virtual time does not charge for."""
+"""The outside probe in Rust, for real time: sender and receiver of stamped datagrams, so that no measured time
+holds Python's own cost. `link_probe` does the same in Python, which virtual time does not charge for."""
 
 import json
 import signal
@@ -25,7 +25,7 @@ Arrivals: TypeAlias = "NDArray[np.void]"
 SENDER_PRIORITY = 60
 """Above the router's, so that a due packet is stamped and sent without a wait in between."""
 FLOOD_PRIORITY = 40
-"""Below it: who sends without a pause must not keep the router from its work. 0 is none."""
+"""Below the router's: a sender without a pause must not keep the router from its work. 0 is none."""
 _RECEIVER_PRIORITY = 45
 _PORT = 9
 _STOP_S = 10.0
@@ -43,7 +43,7 @@ _RECORD = (
 
 @dataclass(frozen=True)
 class Packet:
-    """One to be sent: nanoseconds from the start, bytes of the IP packet, and which of the sender's ports it takes."""
+    """A packet to send: nanoseconds from the start, bytes of the IP packet, and the sender's port (0 or 1)."""
 
     offset_ns: int
     size_bytes: int
@@ -51,7 +51,7 @@ class Packet:
 
 
 class ProbeProcess:
-    """A running `longlook-link probe`; it tells of itself in JSON lines. LonglookError where it says something else."""
+    """A running `longlook-link probe`, which reports in JSON lines; LonglookError if it reports another event."""
 
     def __init__(self, namespace: Namespace, arguments: Sequence[str]) -> None:
         with namespace.inside():
@@ -59,11 +59,11 @@ class ProbeProcess:
                 [link_program().path, "probe", *arguments], stdout=subprocess.PIPE, text=True
             )
 
-    def hear(self, event: str) -> dict[str, Any]:
-        """The next line, which must tell of that event."""
+    def read_event(self, event: str) -> dict[str, Any]:
+        """Return the next line, which must report that event."""
         line: dict[str, Any] = json.loads(self._output.readline() or "{}")
         if line.get("event") != event:
-            raise LonglookError(f"the probe failed: {line.get('reason', 'it said nothing')}")
+            raise LonglookError(f"the probe failed: {line.get('reason', 'it printed nothing')}")
         return line
 
     def stop(self) -> None:
@@ -71,7 +71,7 @@ class ProbeProcess:
         self._process.send_signal(signal.SIGTERM)
 
     def end(self) -> None:
-        """Wait for its end, and kill it where that does not come."""
+        """Wait for its end, and kill it if it does not end in time."""
         try:
             self._process.wait(_STOP_S)
         except subprocess.TimeoutExpired:
@@ -99,7 +99,7 @@ class Receiver:
             self._namespace, ["receive", "--out", str(self._file), "--fifo", str(_RECEIVER_PRIORITY)]
         )
         try:
-            self._process.hear("ready")
+            self._process.read_event("ready")
         except BaseException:
             self._process.end()
             raise
@@ -111,7 +111,7 @@ class Receiver:
         try:
             self._process.stop()
             if kind is None:
-                self.socket_drops = int(self._process.hear("received")["socket_drops"])
+                self.socket_drops = int(self._process.read_event("received")["socket_drops"])
                 self.arrivals = _read(self._file)
         finally:
             self._process.end()
@@ -129,7 +129,7 @@ def send_regularly(
 def send_by_schedule(
     side: Side, packets: Sequence[Packet], folder: Path, *, priority: int = SENDER_PRIORITY, tos: int = 0
 ) -> "NDArray[np.uint64]":
-    """Send each at its time; when each was sent, in nanoseconds since 1970."""
+    """Send each packet at its time; return when each was sent, in nanoseconds since 1970."""
     import numpy as np
 
     schedule, stamps = folder / "schedule.txt", folder / "stamps.bin"
@@ -140,14 +140,14 @@ def send_by_schedule(
 
 
 def stream_bps(sender: Side, receiver: Side, seconds: float, skip_s: float = 1.0) -> float:
-    """What one TCP connection carries for so long, without its first second."""
+    """Return the rate of one TCP connection in bit/s over that time, without its first `skip_s` seconds."""
     address = f"{receiver.end.address}:{_PORT}"
     taking = ProbeProcess(receiver.namespace, ["stream-receive", "--at", address, "--skip", str(skip_s)])
     try:
-        taking.hear("ready")
+        taking.read_event("ready")
         giving = ProbeProcess(sender.namespace, ["stream-send", "--to", address, "--seconds", str(seconds)])
         try:
-            return float(taking.hear("received")["bits_per_second"])
+            return float(taking.read_event("received")["bits_per_second"])
         finally:
             giving.end()
     finally:
@@ -158,7 +158,7 @@ def _send(side: Side, arguments: Sequence[str], *, priority: int) -> None:
     common = ["send", "--to", f"{side.end.peer_address}:{_PORT}", "--fifo", str(priority)]
     process = ProbeProcess(side.namespace, [*common, *arguments])
     try:
-        sent = process.hear("sent")
+        sent = process.read_event("sent")
     finally:
         process.end()
     if sent["unsent"]:

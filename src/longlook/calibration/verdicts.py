@@ -13,9 +13,9 @@ from longlook.calibration.laws import checks
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity of one case. `passed` is about ours; netem's verdict says whether the theory is obeyed by it too.
+    """One quantity of one case. `passed` is about our link, `netem_passed` about netem; None if netem was not measured.
 
-    `netem_passed` is None where netem was not asked.
+    A theory that netem follows too is right.
     """
 
     case: str
@@ -31,7 +31,10 @@ class Row:
 
 
 def verdicts(cases: Sequence[Case], packets: pd.DataFrame) -> list[Row]:
-    """A row for each quantity; `packets` has case, emulator, sequence, sent_ns, received_ns (missing: lost), times."""
+    """Return a row for each quantity.
+
+    `packets` has the columns case, emulator, sequence, sent_ns, received_ns (missing: lost) and times.
+    """
     rows = []
     for case in cases:
         ours, netem = (judge(case, packets[packets["emulator"] == emulator]) for emulator in (OURS, NETEM))
@@ -40,7 +43,7 @@ def verdicts(cases: Sequence[Case], packets: pd.DataFrame) -> list[Row]:
 
 
 def judge(case: Case, packets: pd.DataFrame, late: Lateness = VIRTUAL) -> list[Check]:
-    """What the packets of one emulator say of a case."""
+    """Return the checks of a case from the packets of one emulator."""
     chosen = packets[packets["case"] == case.name].sort_values("sequence")
     times = np.asarray(chosen["times"], dtype=np.int64) if "times" in chosen else None
     return checks(case, _times(chosen["sent_ns"]), _times(chosen["received_ns"]), times, late)

@@ -1,4 +1,4 @@
-"""Measure a calibration in a guest, judge it and keep it where runs find it: in the cache, by what it depends on."""
+"""Measure a calibration in a guest, judge it, and keep it in the cache under a digest of everything it depends on."""
 
 import hashlib
 import json
@@ -50,9 +50,9 @@ class Calibration:
 
 
 def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibration:
-    """Boot a guest, measure every case and judge; the table and the raw times go to the cache, and to `out`.
+    """Boot a guest, measure every case and judge it; write table and raw times to the cache, and to `out`.
 
-    MachineError where no guest boots or it did not finish.
+    `say` gets a line on the progress. Raise MachineError if no guest boots or it did not finish.
     """
     guest, link = find_guest(), link_program()
     say(f"measuring {len(CASES)} cases in a guest, about a minute …")
@@ -97,7 +97,7 @@ def keep(result: Calibration, out: Path | None) -> None:
 
 
 def certificate(link_digest: str, kernel_digest: str) -> dict[str, Any] | None:
-    """What a manifest says of the calibration of this link in this kernel, None where there is none.
+    """Return the manifest's entry on the calibration of this link in this kernel, or None if there is none.
 
     `path` is below the cache: a manifest names no place of the machine.
     """
@@ -110,7 +110,7 @@ def certificate(link_digest: str, kernel_digest: str) -> dict[str, Any] | None:
 
 
 def code_digest() -> str:
-    """Digest of the code that decides what is measured and what is demanded."""
+    """Return the digest of the code that measures and judges."""
     return digests.code_digest("longlook.calibration.virtual", _MODULE)
 
 
@@ -120,7 +120,7 @@ def _folder(link_digest: str, kernel_digest: str) -> Path:
 
 
 def _keep(packets: pd.DataFrame, path: Path) -> str:
-    """Write the raw table in one step; its digest."""
+    """Write the raw table in one step and return its digest."""
     partial = path.with_name(f".{path.name}.new")
     packets.to_parquet(partial, index=False)
     digest = hashlib.sha256(partial.read_bytes()).hexdigest()

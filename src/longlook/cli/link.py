@@ -1,4 +1,4 @@
-"""`longlook link`: arguments to calls; no logic of its own, but for telling a command from a subcommand."""
+"""`longlook link`: arguments to calls, and the distinction between a command and a subcommand."""
 
 import os
 import secrets
@@ -66,7 +66,9 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
     queue: Annotated[
         Text, typer.Option(metavar="SIZE", help="30KB, 100packets or 2bdp; default 1bdp, without --rtt 150KB.")
     ] = None,
-    loss: Annotated[Text, typer.Option(metavar="SHARE", help="Each way, e.g. 1%, or a law: docs/studies.md.")] = None,
+    loss: Annotated[
+        Text, typer.Option(metavar="SHARE", help="Each way, e.g. 1%, or a loss model: docs/studies.md.")
+    ] = None,
     jitter: Annotated[Text, typer.Option(metavar="TIME", help="± around each way's delay, keeping order.")] = None,
     trace: Annotated[
         Text, typer.Option(metavar="FILE", help="The rate of both directions from a Mahimahi trace.")
@@ -85,7 +87,7 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, max=2**64 - 1, help="Same seed, same fates of packets; default: drawn, and said at the end."
+            min=0, max=2**64 - 1, help="Same seed, same fates of packets; default: drawn, and printed at the end."
         ),
     ] = None,
     log: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the fate of every packet here.")] = None,
@@ -97,9 +99,9 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
     server: Annotated[
         Text, typer.Option(metavar="'COMMAND'", help="Run this at the far end (with --isolated, which it implies).")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Run a command, or a shell, behind an emulated link. What is said about it goes to standard error."""
+    """Run a command, or a shell, behind an emulated link. Messages about it go to standard error."""
     if ctx.invoked_subcommand is not None:
         return
     from longlook.cli.show.link import LinkDisplay
@@ -112,7 +114,7 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
     emulation = options.emulation(given)
     for option, path in (("--log", log), ("--json", Path(json_file) if json_file else None)):
         _check_place(option, path)
-    order = LinkRequest(
+    request = LinkRequest(
         emulation.link,
         secrets.randbits(32) if seed is None else seed,
         link_program().path,
@@ -124,7 +126,7 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
     try:
-        raise typer.Exit(LinkDisplay(emulation, order, json_file=json_file, quiet=quiet).run())
+        raise typer.Exit(LinkDisplay(emulation, request, json_file=json_file, quiet=quiet).run())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped before the command began") from error
 

@@ -11,7 +11,7 @@ from longlook.lab.linux.namespace import Namespace
 TAKEN_BY_OUTER_LINKS = "LONGLOOK_LINK_TAKEN"
 """Environment variable: the subnets of the links that a command is behind, so that all of their ends stay reachable."""
 
-_PREFIX = 30  # the two ends, and the two addresses that a subnet cannot give away
+_PREFIX = 30  # the two ends, and the two addresses that a subnet reserves
 _SIZE = 1 << (32 - _PREFIX)
 _POOLS = (
     IPv4Network("100.64.0.0/10"),  # shared address space (RFC 6598): no host of the Internet, no home or office network
@@ -20,17 +20,17 @@ _POOLS = (
 
 
 def choose_subnet(namespace: Namespace) -> IPv4Network:
-    """A free subnet of two ends, in a namespace as it is now; MachineError where none is free."""
+    """Return a free subnet of two ends in a namespace as it is now; raise MachineError if none is free."""
     return free_subnet([*_routed(namespace), *outer_subnets()])
 
 
 def outer_subnets() -> list[IPv4Network]:
-    """Subnets of the links around this process."""
+    """Return the subnets of the links around this process."""
     return [IPv4Network(text) for text in os.environ.get(TAKEN_BY_OUTER_LINKS, "").split(",") if text]
 
 
 def free_subnet(taken: Iterable[IPv4Network], pools: Sequence[IPv4Network] = _POOLS) -> IPv4Network:
-    """The first subnet of the pools that overlaps nothing that is taken."""
+    """Return the first subnet of the pools that overlaps none of the taken ones."""
     used = list(taken)
     for pool in pools:
         first = int(pool.network_address)
@@ -48,13 +48,13 @@ def free_subnet(taken: Iterable[IPv4Network], pools: Sequence[IPv4Network] = _PO
 
 
 def ends_of(subnet: IPv4Network) -> tuple[IPv4Address, IPv4Address]:
-    """The outer end's address and the client's."""
+    """Return the address of the outer end and that of the client."""
     outer, client = subnet.hosts()
     return outer, client
 
 
 def _routed(namespace: Namespace) -> list[IPv4Network]:
-    """Destinations of all routes of all tables but the default ones, which lead everywhere."""
+    """Return the destinations of all routes of all tables, except default routes, which lead everywhere."""
     netlink: Any = namespace.netlink
     networks = []
     for route in netlink.get_routes(family=2):

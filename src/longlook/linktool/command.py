@@ -17,7 +17,7 @@ _LISTENING = "0A"  # in /proc/net/tcp
 
 
 class CommandError(LonglookError):
-    """The command cannot be run; with the exit code of a shell in that place: 127 not found, 126 not executable."""
+    """The command cannot be run; `exit_code` is that of a shell: 127 not found, 126 not executable."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class CommandError(LonglookError):
 def start_command(
     argv: Sequence[str], namespace: Namespace, env: Mapping[str, str], resolver: Path | None
 ) -> "subprocess.Popen[bytes]":
-    """Start it in a namespace, in this process's session and group, with its terminal and standard streams.
+    """Start a command in a namespace, in this process's session and group, with its terminal and standard streams.
 
     In the same group, Ctrl-C and Ctrl-Z reach it as without a link; a shell makes its own groups.
     """
@@ -47,7 +47,7 @@ def start_command(
 
 
 def start_server(command: str, namespace: Namespace, env: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    """Start a shell's command line in a namespace, in a session of its own; what it prints goes to standard error."""
+    """Start a shell's command line in a namespace, in a session of its own; its output goes to standard error."""
     return subprocess.Popen(
         ["/bin/sh", "-c", command],
         env=dict(env),
@@ -59,7 +59,7 @@ def start_server(command: str, namespace: Namespace, env: Mapping[str, str]) -> 
 
 
 def wait_until_listening(server: "subprocess.Popen[bytes]") -> None:
-    """Return once anything in the server's namespace listens on TCP or has a UDP port; LonglookError if none does."""
+    """Return once a program in the server's namespace listens on TCP or has a UDP port; LonglookError if none does."""
     deadline = time.monotonic() + _SERVER_READY_WITHIN_S
     while time.monotonic() < deadline:
         if server.poll() is not None:

@@ -1,4 +1,4 @@
-"""How late packets left, from a packet log that comes in pieces; it need not be kept. Pure.
+"""Lateness of packets, counted from a packet log that arrives in pieces and need not be kept. Pure.
 
 numpy is loaded with the first packet: it starts threads, and a process with threads cannot enter a user namespace.
 """
@@ -22,7 +22,7 @@ _BINS = 64 * _BINS_PER_DOUBLING
 
 @dataclass(frozen=True)
 class Lateness:
-    """Of all packets that left: nearest-rank percentiles, exact to 2.2 %, and the latest, exact."""
+    """The lateness of all packets that left: nearest-rank percentiles, exact to 2.2 %, and the maximum, exact."""
 
     packets: int
     p50_ns: float
@@ -31,7 +31,7 @@ class Lateness:
 
 
 class LatenessCounter:
-    """Counts the lateness of every delivered packet. Memory does not grow with the log."""
+    """Count the lateness of every delivered packet. Memory does not grow with the log."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -41,7 +41,7 @@ class LatenessCounter:
         self._latest_ns = 0
 
     def add(self, data: bytes) -> None:
-        """The next piece of the log; what is no packet log counts nothing."""
+        """Count the next piece of the log; data that is not a packet log counts nothing."""
         if self._foreign:
             return
         data = self._rest + data
@@ -54,7 +54,7 @@ class LatenessCounter:
         self._rest = data
 
     def result(self) -> Lateness | None:
-        """What has been counted; None before any packet left."""
+        """Return the lateness so far, or None before any packet left."""
         if self._bins is None:
             return None
         np = _numpy()
@@ -64,7 +64,7 @@ class LatenessCounter:
         return Lateness(packets, p50_ns, p99_ns, self._latest_ns)
 
     def _read_header(self, data: bytes) -> bytes:
-        """What follows the header, once all of it is there."""
+        """Return the data behind the header, once all of it is there."""
         if len(data) < _PREFIX.size:
             return data
         magic, length = _PREFIX.unpack_from(data)

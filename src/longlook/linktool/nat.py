@@ -1,4 +1,4 @@
-"""Masquerading of what a link's client sends beyond this network namespace, in a table of nftables.
+"""Masquerading of packets that a link's client sends beyond this network namespace, in a table of nftables.
 
 The table belongs to the socket that made it (NFT_TABLE_F_OWNER, Linux 5.12), so the kernel removes it when this process
 ends, for whatever reason.
@@ -24,7 +24,7 @@ Expression = dict[str, Any]
 
 
 class Nat:
-    """A table with the rules of one link; gone when closed, or with this process."""
+    """A table with the rules of one link; it is removed by `close`, or with this process."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -36,14 +36,14 @@ class Nat:
             raise _unavailable(error) from error
 
     def masquerade(self, subnet: IPv4Network) -> None:
-        """Let what comes from a subnet leave with this namespace's own address, unless it stays in the subnet."""
+        """Let packets from a subnet leave with this namespace's own address, unless they stay in the subnet."""
         self._chain("beyond", "nat", _AFTER_ROUTING, _OF_SOURCE)
         self._rule("beyond", [*_address(_SOURCE_OFFSET, subnet), _expression("masq", {})])
 
     def forward_only(self, prefix: str) -> None:
-        """Forward nothing but what comes from or goes to a device whose name begins so.
+        """Forward only packets from or to a device whose name begins with `prefix`.
 
-        For a namespace that did not forward before: it must not become a router for its neighbours.
+        A namespace that did not forward before must not become a router for its neighbours.
         """
         self._chain("only-links", "filter", _FORWARDING, _OF_FILTER)
         for side in (_INCOMING_NAME, _OUTGOING_NAME):
@@ -51,7 +51,7 @@ class Nat:
         self._rule("only-links", [_verdict(_DROP)])
 
     def redirect(self, address: IPv4Address, to: IPv4Address) -> None:
-        """Send what goes to one address to another instead."""
+        """Redirect packets for one address to another."""
         self._chain("outside", "nat", _BEFORE_ROUTING, _OF_DESTINATION)
         target = _load(to.packed)
         nat = {"type": _DNAT, "family": _IPV4, "reg_addr_min": _REGISTER}
@@ -103,7 +103,7 @@ def _compare(packed: bytes) -> Expression:
 
 
 def _address(offset: int, network: IPv4Network) -> list[Expression]:
-    """Match an address of the IP header: those of a network."""
+    """Return expressions that match an address of the IP header with a network."""
     header = {"dreg": _REGISTER, "base": _NETWORK_HEADER, "offset": offset, "len": 4}
     mask = {"sreg": _REGISTER, "dreg": _REGISTER, "len": 4}
     mask_of = _expression("bitwise", {**mask, "mask": _value(network.netmask.packed), "xor": _value(bytes(4))})

@@ -1,8 +1,8 @@
 """Options of `longlook link` as settings of the network, and those as a Link.
 
-Settings are those of a study (docs/studies.md). Two things differ, because a command line is shorter than a study:
-what is not said does nothing (no rate: unlimited, no RTT: no delay), and with a rate but no RTT, whose 1bdp would be no
-queue at all, the queue is 100 packets.
+Settings are those of a study (docs/studies.md), with two differences, because a command line is shorter than a study.
+An option that is not given does nothing (no rate: unlimited, no RTT: no delay). With a rate but no RTT, whose 1bdp
+would be no queue at all, the queue is 100 packets.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ _TRUTHS: Mapping[str, Scalar] = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class Given:
-    """One setting as it was given: by which option, its key and its text."""
+    """One setting as it was given: its option, key and text."""
 
     option: str
     key: str
@@ -50,7 +50,7 @@ def given_options(
     down: Sequence[str] = (),
     more: Sequence[str] = (),
 ) -> list[Given]:
-    """Everything that was given, in one list; InputError for what is no KEY=VALUE, and for settings given twice."""
+    """Return all given settings in one list; raise InputError if one is not KEY=VALUE, or given twice."""
     given = [Given(f"--{name}", f"network.{name}", text) for name, text in named.items() if text is not None]
     if trace is not None:
         given.append(Given("--trace", _RATE, f"trace({trace})"))
@@ -61,21 +61,21 @@ def given_options(
     for setting in given:
         if setting.key in seen:
             raise InputError(
-                f"{setting.option} sets {setting.key} again, after {seen[setting.key].option}", "say it once"
+                f"{setting.option} sets {setting.key} again, after {seen[setting.key].option}", "give it once"
             )
         seen[setting.key] = setting
     return given
 
 
 def emulation(given: Iterable[Given]) -> Emulation:
-    """The link of what was given; InputError names the option that is wrong and says what is allowed."""
+    """Return the link of the given settings; InputError names the option that is wrong and what is allowed."""
     by_key = {setting.key: setting for setting in given}
     settings = {key: _canonical(setting) for key, setting in by_key.items()}
     shown = ", ".join(f"{key.removeprefix('network.')} {_shown(by_key[key], settings[key])}" for key in settings)
     for direction in DIRECTIONS:
         _check_rate(settings, direction, by_key)
     try:
-        link = network.link({**_for_the_unsaid(settings), **settings})
+        link = network.link({**_stand_ins(settings), **settings})
     except SettingError as error:
         raise _as_input_error(error, by_key) from error
     return Emulation(_complete(link, settings), settings, shown or "nothing: packets pass at once")
@@ -101,7 +101,7 @@ def _canonical(setting: Given) -> Scalar:
 
 
 def _shown(setting: Given, canonical: Scalar) -> str:
-    # A trace's canonical form is a digest, which tells nobody anything.
+    # A trace's canonical form is a digest, which means nothing to people.
     return setting.text if "trace(" in setting.text else _text(canonical)
 
 
@@ -113,21 +113,21 @@ def _has_rate(settings: Mapping[str, Scalar], direction: str) -> bool:
     return bool({_PRESET, _RATE, f"network.{direction}.rate"} & settings.keys())
 
 
-def _for_the_unsaid(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """What stands in the place of a rate or an RTT that nobody gave."""
+def _stand_ins(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return the stand-ins for a rate or an RTT that was not given."""
     if _PRESET in settings:
         return {}
-    unsaid: dict[str, Scalar] = {}
+    stand_ins: dict[str, Scalar] = {}
     if _RTT not in settings and not all(f"network.{direction}.delay" in settings for direction in DIRECTIONS):
-        unsaid[_RTT] = "0ns"
+        stand_ins[_RTT] = "0ns"
         if not any(f"network.{direction}.delay" in settings for direction in DIRECTIONS):
-            unsaid[_QUEUE] = _QUEUE_WITHOUT_RTT
+            stand_ins[_QUEUE] = _QUEUE_WITHOUT_RTT
     for direction in DIRECTIONS:
         if not _has_rate(settings, direction):
-            unsaid |= {f"network.{direction}.{name}": value for name, value in _ANY_RATE.items()}
+            stand_ins |= {f"network.{direction}.{name}": value for name, value in _ANY_RATE.items()}
             if settings.get(f"network.{_ACCESS_DELAY}") == "packet":  # of the other direction, which has a rate
-                unsaid[f"network.{direction}.{_ACCESS_DELAY}"] = "off"
-    return unsaid
+                stand_ins[f"network.{direction}.{_ACCESS_DELAY}"] = "off"
+    return stand_ins
 
 
 def _check_rate(settings: Mapping[str, Scalar], direction: str, by_key: Mapping[str, Given]) -> None:
@@ -139,8 +139,8 @@ def _check_rate(settings: Mapping[str, Scalar], direction: str, by_key: Mapping[
                 continue
             if name == _ACCESS_DELAY:
                 if settings[key] == "packet":
-                    said = f"{by_key[key].option} packet needs a rate: it is the time of a packet at that rate"
-                    raise InputError(said, "add --rate 10mbit, or write a time, such as 500us")
+                    problem = f"{by_key[key].option} packet needs a rate: it is the time of a packet at that rate"
+                    raise InputError(problem, "add --rate 10mbit, or write a time, such as 500us")
                 continue
             raise InputError(
                 f"{by_key[key].option} needs a rate: nothing queues where nothing is slow", "add --rate 10mbit"
@@ -152,7 +152,7 @@ def _other(direction: str) -> str:
 
 
 def _complete(link: Link, settings: Mapping[str, Scalar]) -> Link:
-    """The link without what stood in for a rate."""
+    """Return the link without the stand-ins for a rate."""
 
     def stages(direction: str, made: tuple[Stage, ...]) -> tuple[Stage, ...]:
         kept = made if _has_rate(settings, direction) else [stage for stage in made if stage.kind not in BOTTLENECKS]

@@ -1,6 +1,6 @@
 """The far side of a link that leads out: a device in the network namespace that `longlook link` was started in.
 
-Servers here are reached at its address. What goes farther is masqueraded, if there is anywhere to go.
+Servers here are reached at its address. Packets that go farther are masqueraded, if there is a way out.
 """
 
 import os
@@ -27,7 +27,7 @@ _MAIN_TABLE = 254
 
 
 class OuterSide(Side):
-    """A link's end in a namespace that is not ours: quiet, because all that crosses the link counts as traffic."""
+    """A link's end in a namespace that is not ours. It is quiet, because every packet on the link counts as traffic."""
 
     def _configure(self, path: str) -> None:
         device = self.end.device
@@ -42,14 +42,14 @@ class OuterSide(Side):
     def close(self) -> None:
         """Remove the device at once; the kernel would, some time after the router's namespace has gone."""
         if self.tun is None:
-            with suppress(NetlinkError, IndexError):  # somebody else removed it, which is why the link ended
+            with suppress(NetlinkError, IndexError):  # another program removed it, which is why the link ended
                 self.namespace.netlink.link("del", index=self.namespace.index(self.end.device))
         super().close()
 
 
 @dataclass
 class Outside:
-    """Both sides of a link out of this namespace, and what had to be changed for it. A context manager."""
+    """Both sides of a link out of this namespace, and the changes made for it; a context manager."""
 
     record: LinkRecord
     router: Namespace
@@ -64,7 +64,7 @@ class Outside:
 
     def __enter__(self) -> Self:
         with ExitStack() as undo:
-            # Addresses are free until they are taken: nobody else may choose in between.
+            # Addresses are free until they are taken: no other link may choose in between.
             with locked():
                 here = CurrentNamespace()
                 self.subnet = choose_subnet(here)
@@ -83,11 +83,11 @@ class Outside:
 
     @property
     def address(self) -> IPv4Address:
-        """Of the outer end."""
+        """Return the address of the outer end."""
         return ends_of(self.subnet)[0]
 
     def open_ways(self) -> None:
-        """Let the client's packets farther than this namespace, where there is a way; `notes` says what was changed."""
+        """Let the client's packets go beyond this namespace, if there is a way; `notes` lists the changes."""
         devices = list(dict.fromkeys(self._ways()))
         if not devices:
             return
@@ -99,7 +99,7 @@ class Outside:
         try:
             changed = self.record.turn_forwarding_on([*devices, self.outer.end.device])
         except OSError as error:
-            self.notes.append(f"only this machine is reached: its kernel does not forward, and {error}")
+            self.notes.append(f"only this machine can be reached: its kernel does not forward, and {error}")
             return
         if shown := [device for device in changed if device != self.outer.end.device]:
             nat.forward_only(DEVICE_PREFIX)
@@ -127,13 +127,13 @@ class Outside:
 
 
 def client_end(subnet: IPv4Network) -> Any:
-    """The client's end in a subnet of two ends."""
+    """Return the client's end in a subnet of two ends."""
     outer, client = ends_of(subnet)
     return replace(CLIENT, device="link0", address=str(client), peer_address=str(outer), subnet=str(subnet))
 
 
 def lead_out(client: Side, gateway: IPv4Address) -> None:
-    """Give a client's namespace its way to everywhere."""
+    """Give a client's namespace its default route."""
     netlink: Any = client.namespace.netlink
     try:
         netlink.route("add", dst="default", gateway=str(gateway))

@@ -1,4 +1,4 @@
-"""The processes of a network namespace, and their end."""
+"""Find the processes of a network namespace, and end them."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ _KILLED_WITHIN_S = 2.0
 
 
 def network_of(pid: int | str) -> int:
-    """Number of the network namespace that a process is in; 0 for one that is gone or not ours to see."""
+    """Return the number of a process's network namespace, or 0 if the process is gone or may not be examined."""
     try:
         return Path(f"/proc/{pid}/ns/net").stat().st_ino
     except OSError:
@@ -22,7 +22,7 @@ def network_of(pid: int | str) -> int:
 
 
 def inhabitants(namespace: int) -> set[int]:
-    """Processes in a network namespace and all that descend from them, as of now; never this one."""
+    """Return the processes in a network namespace and all their descendants, except this process."""
     table = process_table()
     found = {pid for pid in table if network_of(pid) == namespace}
     while True:
@@ -33,14 +33,14 @@ def inhabitants(namespace: int) -> set[int]:
 
 
 def end_all(namespace: int, within_s: float) -> None:
-    """SIGTERM to everything in a namespace, which the caller holds open, and SIGKILL to what is left after a time."""
-    told = inhabitants(namespace)
-    _send(told, signal.SIGTERM)
-    _send(told, signal.SIGCONT)  # a stopped program can then obey
+    """Send SIGTERM to all processes of a namespace that the caller holds open, and SIGKILL to those left in the end."""
+    asked = inhabitants(namespace)
+    _send(asked, signal.SIGTERM)
+    _send(asked, signal.SIGCONT)  # a stopped program can then obey
     deadline = time.monotonic() + within_s
     while (left := inhabitants(namespace)) and time.monotonic() < deadline:
-        _send(left - told, signal.SIGTERM)
-        told |= left
+        _send(left - asked, signal.SIGTERM)
+        asked |= left
         time.sleep(_POLL_S)
     deadline = time.monotonic() + _KILLED_WITHIN_S
     while (left := inhabitants(namespace)) and time.monotonic() < deadline:
@@ -49,7 +49,7 @@ def end_all(namespace: int, within_s: float) -> None:
 
 
 def kill_all(pids: Iterable[int]) -> None:
-    """SIGKILL to each of them."""
+    """Send SIGKILL to each process."""
     _send(pids, signal.SIGKILL)
 
 

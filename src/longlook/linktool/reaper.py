@@ -1,7 +1,7 @@
-"""A small process that outlives `longlook link` by as much as it takes to clear up after it, should it be killed.
+"""A small process that cleans up after `longlook link` if that is killed.
 
-It is forked, not started: it needs nothing but a pipe that hangs up, the record, and the namespaces inside, which it
-holds so that their numbers in the record mean them and no later ones.
+It is forked, not started: it needs only a pipe whose other end closes, the record, and the inner namespaces. It holds
+those open, so that their numbers in the record cannot come to mean later ones.
 """
 
 import os
@@ -20,24 +20,24 @@ _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal
 
 
 class Reaper:
-    """Watches over this process from its construction until `dismiss`."""
+    """Watch over this process from construction until `dismiss`."""
 
     def __init__(self, record: LinkRecord, inside: Sequence[int]) -> None:
         listen, self._pipe = os.pipe2(os.O_CLOEXEC)
         self._pid = os.fork()
         if self._pid == 0:
-            _stand_guard(listen, record.path, inside)
+            _wait_for_end(listen, record.path, inside)
         os.close(listen)
 
     def dismiss(self) -> None:
-        """To be called once everything has been cleared up."""
-        with suppress(BrokenPipeError):  # somebody killed it
+        """End the reaper; call it once everything has been cleaned up."""
+        with suppress(BrokenPipeError):  # it was killed
             os.write(self._pipe, _DONE)
         os.close(self._pipe)
         os.waitpid(self._pid, 0)
 
 
-def _stand_guard(listen: int, record: Path, inside: Sequence[int]) -> NoReturn:
+def _wait_for_end(listen: int, record: Path, inside: Sequence[int]) -> NoReturn:
     try:
         for number in _IGNORED:
             signal.signal(number, signal.SIG_IGN)

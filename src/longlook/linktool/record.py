@@ -1,8 +1,8 @@
-"""What a running `longlook link` changed that the kernel does not take back by itself, noted before it is changed.
+"""Changes of a running `longlook link` that the kernel does not undo by itself, recorded before they are made.
 
-Devices, namespaces and the table of nftables go with the processes that hold them. What stays after SIGKILL is
-processes in the namespaces inside, the router, a scratch folder, and forwarding that was turned on outside. The record
-names them; the guardian (guardian.py) releases it when its owner dies, and the next start when both have died.
+Devices, namespaces and the table of nftables go with the processes that hold them. After SIGKILL, processes in the
+inner namespaces, the router, a scratch folder, and forwarding that was turned on outside are left. The record names
+them. The reaper (`reaper`) releases it when its owner dies; if both have died, the next start does.
 """
 
 import fcntl
@@ -28,7 +28,7 @@ _ATTEMPTS, _POLL_S = 100, 0.01
 
 @dataclass
 class LinkRecord:
-    """A running link: who owns it and what must end with it. Written again whenever it changes."""
+    """A running link: its owner, and everything that must end with it. It is written again whenever it changes."""
 
     marker: str
     pid: int
@@ -42,31 +42,31 @@ class LinkRecord:
 
     @property
     def path(self) -> Path:
-        """The record's file."""
+        """Return the record's file."""
         return _folder() / f"{self.marker}.json"
 
     @property
     def folder(self) -> Path:
-        """The scratch folder."""
+        """Return the scratch folder."""
         return Path(self.scratch)
 
     def write(self) -> None:
-        """Put it on disk, whole or not at all."""
+        """Write the record, whole or not at all."""
         draft = self.path.with_suffix(".new")
         draft.write_text(json.dumps(asdict(self)))
         draft.replace(self.path)
 
     def owner_lives(self) -> bool:
-        """Whether the process that made it still runs."""
+        """Return whether the process that made it still runs."""
         return is_same_process(self.pid, self.started, self.boot)
 
     def note_helper(self, pid: int) -> None:
-        """A process that is to end with the link."""
+        """Record a process that must end with the link."""
         self.helpers = (*self.helpers, (pid, start_ticks(pid) or 0))
         self.write()
 
     def turn_forwarding_on(self, devices: list[str]) -> list[str]:
-        """Let these devices forward, as long as any link needs them to; those that did not without one."""
+        """Let these devices forward while any link needs it; return those that would not forward without one."""
         with locked():
             lent = {device for other in _records() if self._is_beside(other) for device in other.forwarding}
             needed = [device for device in devices if device in lent or not forwards(device)]
@@ -77,7 +77,7 @@ class LinkRecord:
         return needed
 
     def release(self) -> bool:
-        """End and take back all of it, then forget it; False where part of it can only be reached from elsewhere."""
+        """Undo everything and remove the record; return False if a part can only be undone from another namespace."""
         kill_all(pid for pid, started in self.helpers if is_same_process(pid, started, self.boot))
         if self.boot == boot_id():
             for namespace in self.inside:
@@ -106,11 +106,11 @@ class LinkRecord:
 
 
 MARKER = "LONGLOOK_LINK_ID"
-"""Environment variable of everything behind a link: the record's marker."""
+"""Environment variable of every process behind a link: the record's marker."""
 
 
 def open_record() -> LinkRecord:
-    """Record this process as a link's owner, make its scratch folder, and release what dead owners left."""
+    """Record this process as a link's owner, make its scratch folder, and release the records of dead owners."""
     marker = secrets.token_hex(3)
     pid = os.getpid()
     scratch = Path(tempfile.gettempdir()) / f"{_PREFIX}{marker}"
@@ -130,7 +130,7 @@ def open_record() -> LinkRecord:
 
 
 def read_record(path: Path) -> LinkRecord | None:
-    """A record as it is on disk now."""
+    """Return a record as it is on disk now, or None if there is none."""
     try:
         fields = json.loads(path.read_text())
         fields["forwarding"] = tuple(fields["forwarding"])
@@ -143,13 +143,13 @@ def read_record(path: Path) -> LinkRecord | None:
 
 
 def forwards(device: str) -> bool:
-    """Whether packets that come in by a device of this namespace may leave by another."""
+    """Return whether packets that arrive at a device of this namespace may leave by another."""
     return _forwarding(device).read_text().strip() != "0"
 
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """One link at a time chooses addresses and changes settings."""
+    """Hold the lock under which one link at a time chooses addresses and changes settings."""
     descriptor = os.open(_folder() / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -159,7 +159,7 @@ def locked() -> Iterator[None]:
 
 
 def _kill_all_of(inside: int, marker: str) -> None:
-    """End what is left in a namespace that nobody holds for us: the marker tells it from a later one."""
+    """Kill the processes left in a namespace that is not held open; the marker distinguishes it from a later one."""
     for _ in range(_ATTEMPTS):  # a shell may start its next program between being seen and being killed
         left = {int(name) for name in os.listdir("/proc") if name.isdigit() and _belongs(name, inside, marker)}  # noqa: PTH208
         if not left:

@@ -1,14 +1,14 @@
-"""Names behind a link: a resolver on the loopback device of the namespace outside cannot be reached from inside."""
+"""Name resolution behind a link: a resolver on the loopback device outside cannot be reached from inside."""
 
 from pathlib import Path
 
 _CONFIGURATION = Path("/etc/resolv.conf")
 _UPSTREAM = Path("/run/systemd/resolve/resolv.conf")
-"""Where systemd-resolved lists the servers that it asks itself."""
+"""The file in which systemd-resolved lists its own servers."""
 
 
 def working_configuration(configuration: Path = _CONFIGURATION, upstream: Path = _UPSTREAM) -> tuple[Path | None, str]:
-    """What to put in the place of resolv.conf (None: nothing), and a remark where names will not be found (or "")."""
+    """Return the file to use as resolv.conf (None: no other), and a remark if names will not be found (else "")."""
     if not _only_loopback(configuration):
         return None, ""
     if upstream.exists() and not _only_loopback(upstream):

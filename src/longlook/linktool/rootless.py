@@ -17,11 +17,11 @@ _PASTA, _SLIRP = "pasta", "slirp4netns"
 _READY_WITHIN_S = 10.0
 _POLL_S = 0.02
 _PASSED_ON = (system.CAP_NET_BIND_SERVICE, system.CAP_NET_ADMIN, system.CAP_NET_RAW, system.CAP_SYS_ADMIN)
-"""What links inside a link need, and programs that open low ports or raw sockets."""
+"""Capabilities for links inside a link, and for programs that open low ports or raw sockets."""
 
 
 def may_change_network() -> bool:
-    """Whether this process can make devices in the network namespace that it is in, and namespaces beside it."""
+    """Return whether this process can make devices in its network namespace, and namespaces beside it."""
     return isolation.has_full_privilege() and (system.in_initial_user_namespace() or system.owns_network())
 
 
@@ -39,19 +39,24 @@ class UserNetwork:
 
     @property
     def name(self) -> str:
-        """The program's."""
+        """Return the name of the program."""
         return os.path.basename(self._program or "")  # noqa: PTH119
 
     def enter(self) -> IPv4Address:
-        """Move this process into a network namespace that leads out; the address there at which the host is reached."""
+        """Move this process into a network namespace that leads out; return the host's address there."""
         if self._program is None:
             raise AssertionError("it was found when this was made")
         # The program stays outside, so it is started before; it waits until there is something to connect.
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as output:
             release, hold = os.pipe()
             waiting = ["/bin/sh", "-c", f'read -r _ <&{release}; exec {release}<&-; exec "$@"', "sh", *self._argv()]
             self.process = subprocess.Popen(
-                waiting, stdin=subprocess.DEVNULL, stdout=said, stderr=said, pass_fds=[release], start_new_session=True
+                waiting,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=[release],
+                start_new_session=True,
             )
             os.close(release)
             try:
@@ -60,10 +65,10 @@ class UserNetwork:
                 return _await_gateway(self.process)
             except TimeoutError:
                 self.close()
-                said.seek(0)
-                words = " ".join(said.read().decode(errors="replace").split()[-30:])
+                output.seek(0)
+                words = " ".join(output.read().decode(errors="replace").split()[-30:])
                 raise MachineError(
-                    f"{self._program} does not connect the network: {words or 'it says nothing'}",
+                    f"{self._program} does not connect the network: {words or 'it prints nothing'}",
                     "run as root, or use --isolated",
                 ) from None
             except BaseException:
@@ -97,7 +102,7 @@ def enter_own_namespaces() -> None:
 
 
 def _await_gateway(process: "subprocess.Popen[bytes]") -> IPv4Address:
-    """The gateway, once there is one; TimeoutError if there is none in time, or the program has ended."""
+    """Return the gateway once there is one; TimeoutError if there is none in time, or the program has ended."""
     deadline = time.monotonic() + _READY_WITHIN_S
     with _netlink() as netlink:
         while time.monotonic() < deadline and process.poll() is None:

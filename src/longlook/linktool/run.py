@@ -37,12 +37,12 @@ _SERVER, _SERVERS, _EVERY_SERVER = (
     "this machine's servers",
 )
 _LINGER_NS = 50_000_000
-_GRACE_S = 3.0  # for programs that have been told to end
+_GRACE_S = 3.0  # for programs after SIGTERM
 
 
 @dataclass(frozen=True)
 class LinkRequest:
-    """What to run. `server`: a command line for the far side; `isolated`: no way out; `log`: where to keep packets."""
+    """A run of `longlook link`. `server`: a command line for the far side; `isolated`: no way out; `log`: its file."""
 
     link: Link
     seed: int
@@ -55,7 +55,7 @@ class LinkRequest:
 
 @dataclass
 class Ended:
-    """How it went. `error`: why the link itself ended before the command did."""
+    """The result of a run. `error`: the reason if the link itself ended before the command did."""
 
     exit_code: int = 1
     duration_s: float = 0.0
@@ -65,7 +65,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Opened:
-    """An open link, as its user should know it."""
+    """An open link, for its user: the addresses of both ends, and notes on changes to the machine."""
 
     client: str
     far: str
@@ -76,8 +76,8 @@ class Opened:
 def run_link(request: LinkRequest, opened: Callable[[Opened], None], take_log: Callable[[bytes], None]) -> Ended:
     """Run a command behind a link. `opened` is called before it starts; `take_log` gets the packet log in pieces.
 
-    LonglookError where the link or the command cannot be started; InterruptedByUserError's signals while it is being
-    set up end it as KeyboardInterrupt. Once the command runs, its end decides, and Ctrl-C is the command's own.
+    Raise LonglookError if the link or the command cannot be started. Signals during the set-up end it as
+    KeyboardInterrupt. Once the command runs, its end decides, and Ctrl-C goes to the command alone.
     """
     with ExitStack() as undo:
         last = undo.enter_context(ExitStack())
@@ -112,7 +112,7 @@ def run_link(request: LinkRequest, opened: Callable[[Opened], None], take_log: C
 
 @dataclass(frozen=True)
 class _Host:
-    """Where a user-space network has put us: the host's address, and the program's number."""
+    """The surroundings that a user-space network gives: the host's address, and the program's process number."""
 
     address: IPv4Address | None = None
     network: int = 0
@@ -191,7 +191,7 @@ def _run_command(
         code = command.wait()
         ended.duration_s = time.monotonic() - began
         ended.exit_code = code if code >= 0 else 128 - code
-        end_all(inside, _grace_s())  # what the command left behind
+        end_all(inside, _grace_s())  # processes that the command left running
         ended.error = watch.failure()
         ended.summary = watch.finish()
         ended.error = ended.error or watch.failure()
@@ -199,7 +199,7 @@ def _run_command(
 
 
 def _grace_s() -> float:
-    """Half of it inside a link, so that a link that has been told to end still has time after its own command's."""
+    """Return the time after SIGTERM: half of it inside a link, so that an inner link has time after its command."""
     return math.ldexp(_GRACE_S, -len(outer_subnets()))
 
 

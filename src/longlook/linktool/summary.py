@@ -1,4 +1,4 @@
-"""What a link did while a command was behind it: for machines as a mapping, for people as a few lines. Pure."""
+"""The summary of a link and its command: a mapping for machines, a few lines for people. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -17,7 +17,10 @@ def summarise(
     duration_s: float,
     exit_code: int,
 ) -> dict[str, Any]:
-    """The router's counters, with rates, lateness and doubts. A rate is what was delivered over the command's time."""
+    """Return the router's counters with rates, lateness and doubts.
+
+    A rate is the bits delivered over the command's whole time. `lateness` is None if no packet left.
+    """
     summary: dict[str, Any] = {"exit_code": exit_code, "duration_s": round(duration_s, 6)}
     for name in _DIRECTIONS:
         counters = dict(router.get(name, {}))
@@ -30,7 +33,7 @@ def summarise(
 
 
 def summary_lines(summary: Mapping[str, Any]) -> list[str]:
-    """The summary for people."""
+    """Return the summary as lines for people."""
     lines = [f"{summary['duration_s']:.2f} s behind the link, exit code {summary['exit_code']}"]
     lines += [f"  {name:<5}{_direction(summary[name])}" for name in _DIRECTIONS]
     lines.append(f"  {_timing(summary)}")
@@ -39,7 +42,7 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
 
 
 def dropped_by(counters: Mapping[str, Any]) -> dict[str, int]:
-    """Drops by reason, those that happened."""
+    """Return the number of drops by reason, without reasons that did not occur."""
     return {
         name.removeprefix("dropped_"): int(number)
         for name, number in counters.items()
@@ -57,7 +60,7 @@ def _direction(counters: Mapping[str, Any]) -> str:
         reasons = ", ".join(f"{reason} {number:,}" for reason, number in dropped.items())
         parts.append(f"dropped {sum(dropped.values()):,} ({reasons})")
     if counters.get("queued"):
-        parts.append(f"{counters['queued']:,} still inside")
+        parts.append(f"{counters['queued']:,} still in flight")
     if counters.get("max_queue_bytes"):
         parts.append(f"queue at most {print_bytes(counters['max_queue_bytes'])}")
     return ", ".join(parts)
@@ -83,7 +86,7 @@ def _doubts(summary: Mapping[str, Any]) -> Iterator[str]:
     if not guard.get("fifo"):
         yield (
             "no real-time priority: packets leave late, at times by milliseconds, whenever others need the CPU; "
-            "longlook doctor says how to allow it"
+            "longlook doctor shows how to allow it"
         )
     if late > _LATE_PACKETS and late > _LATE_SHARE * delivered:
         yield f"{late:,} of {_packets(delivered)} left more than 1 ms late: the machine is too busy for this link"

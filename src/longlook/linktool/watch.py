@@ -1,4 +1,4 @@
-"""Waiting for a link's command, its router and signals at once."""
+"""Wait for a link's command, its router and signals at once."""
 
 import fcntl
 import os
@@ -25,9 +25,9 @@ _TERMINAL = "/dev/tty"
 
 
 class Signals:
-    """While the command runs, signals are noted instead of raised; a context manager.
+    """A context manager in which signals are recorded instead of raised, while the command runs.
 
-    The terminal sends Ctrl-C to the whole foreground group, so the command has it already and decides by itself.
+    The terminal sends Ctrl-C to the whole foreground group, so the command receives it and decides by itself.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Signals:
 
 
 def _in_foreground() -> bool:
-    """Whether the terminal's signals come to this group."""
+    """Return whether the terminal sends its signals to this process group."""
     with suppress(OSError):
         terminal = os.open(_TERMINAL, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
         try:
@@ -76,7 +76,7 @@ def _in_foreground() -> bool:
 
 
 def _take_terminal() -> None:
-    """Be the foreground group again: a shell that was killed has not given the terminal back."""
+    """Become the foreground group again: a shell that was killed has not returned the terminal."""
     before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # or this would stop us
     with suppress(OSError):
         terminal = os.open(_TERMINAL, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
@@ -88,7 +88,7 @@ def _take_terminal() -> None:
 
 
 class Watch:
-    """A running router, the pipe its log comes through (-1: it goes to a file), and what else is waited for."""
+    """Watch a running router, the pipe of its log (-1: the log goes to a file), and further descriptors."""
 
     def __init__(self, router: Process, log: int, take_log: Callable[[bytes], None]) -> None:
         self._router = router
@@ -96,7 +96,7 @@ class Watch:
         self._take_log = take_log
         self.command_ended = False
         if log >= 0:
-            with suppress(OSError):  # beyond the user's share of pipe memory: then it stays small
+            with suppress(OSError):  # above the user's limit of pipe memory: then it stays small
                 fcntl.fcntl(log, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
     def __enter__(self) -> Self:
@@ -108,14 +108,14 @@ class Watch:
         self.close()
 
     def wait_until_ready(self) -> None:
-        """Return once packets would flow; LonglookError, in the router's words, if they never will."""
+        """Return once packets would flow; raise LonglookError with the router's reason if they never will."""
         router = self._router
         self.until(lambda: bool(router.events("ready")) or router.exit is not None, _READY_WITHIN_S)
         if not router.events("ready"):
             raise refusal(router)
 
     def command(self, command: "subprocess.Popen[bytes]", signals: Signals) -> None:
-        """Return when the command has ended (`command_ended` says so), or must: the link has, or a signal came."""
+        """Return when the command has ended (`command_ended` is then True), the link has ended, or a signal came."""
         pidfd = os.pidfd_open(command.pid)
         try:
             while not self.command_ended and not signals.end and self._router.exit is None:
@@ -130,7 +130,7 @@ class Watch:
             os.close(pidfd)
 
     def until(self, condition: Callable[[], bool], within_s: float) -> bool:
-        """Take what comes until the condition holds; False when the time is over first."""
+        """Process events until the condition holds; return False if the time is over first."""
         deadline = time.monotonic() + within_s
         while not condition():
             left_s = deadline - time.monotonic()
@@ -140,15 +140,15 @@ class Watch:
         return True
 
     def failure(self) -> LonglookError | None:
-        """Why the router ended by itself or badly, in its words; None for one that runs or obeyed."""
+        """Return why the router ended by itself or with an error; None if it runs or ended as asked."""
         if self._router.exit is None or not self._router.exit.code:
             return None
-        said = self._router.events("error")
-        reason = str(said[-1].get("reason")) if said else f"it ended with {self._router.exit}"
-        return LonglookError(f"the link is down: {reason}", said[-1].get("hint") if said else None)
+        errors = self._router.events("error")
+        reason = str(errors[-1].get("reason")) if errors else f"it ended with {self._router.exit}"
+        return LonglookError(f"the link is down: {reason}", errors[-1].get("hint") if errors else None)
 
     def finish(self) -> Mapping[str, Any]:
-        """Stop the router now, with what is inside, and return its summary ({} when it died without one)."""
+        """Stop the router now, with packets in flight, and return its summary ({} if it died without one)."""
         self._router.send(signal.SIGTERM)
         if not self.until(lambda: self._router.exit is not None, _STOPPED_WITHIN_S):
             self._router.send(signal.SIGKILL)
@@ -184,7 +184,7 @@ class Watch:
             else:
                 ready.add(descriptor)
             if descriptor == self._log and not events & select.POLLIN:
-                # The router has closed it. A pipe that hangs up is ready for ever.
+                # The router has closed it, and a closed pipe is ready for ever.
                 os.close(self._log)
                 self._log = -1
         return ready

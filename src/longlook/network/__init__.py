@@ -1,1 +1,10 @@
-"""TODO: one sentence, then the entry points."""
+"""The emulated path: settings as people write them become a `Link`, and a `Link` the configuration of its router.
+
+`settings.link(settings)` returns the `Link` of settings in canonical form and raises SettingError, with the setting's
+key, if they make none or the router refuses it; `settings.SETTINGS` has every setting with its parser.
+`config.link_text(link, seed, linger_ns)` returns the JSON that `longlook-link` reads, and `config.linger_of(link)` how
+long silence must last before the link is empty. `presets.PRESETS` are paths from published work,
+`trace_store.digest_of(path, role)` reads a recorded trace into the cache, and `varying` evaluates parameters that
+change with time. Every later package may use these modules; `config`, `varying` and `trace_store` are light enough for
+a guest.
+"""

@@ -1,4 +1,4 @@
-"""Settings of the network that contradict each other, or that say how something is done that is not done at all."""
+"""Settings of the network that contradict each other, or that describe something which is switched off."""
 
 from collections.abc import Mapping
 
@@ -14,11 +14,11 @@ _NEEDS: Mapping[str, tuple[str, str]] = {
     "mtu_icmp": ("mtu", "1400B"),
     "udp_burst": ("udp_rate", "1Mbit"),
 }
-"""What a setting says nothing without, and an example of it. One that is there but off is a level of a factor."""
+"""The setting that each of these needs, and an example of it. It may be off, as a level of a factor."""
 
 
 def check_together(up: Side, down: Side, given: Mapping[str, Scalar]) -> None:
-    """SettingError where settings exclude or miss each other."""
+    """Raise SettingError if settings exclude each other, or if one lacks another that it needs."""
     for name, (other, example) in _NEEDS.items():
         for side in (up, down):
             key = side.key(name)
@@ -32,9 +32,9 @@ def check_together(up: Side, down: Side, given: Mapping[str, Scalar]) -> None:
 
 
 def check_rtt(settings: Mapping[str, Scalar]) -> None:
-    """SettingError where both directions have a delay of their own, and a round trip of another name beside them.
+    """Raise SettingError if a round trip stands beside a delay of each direction.
 
-    `settings` without those of a preset, which may have a round trip that is not wanted.
+    `settings` are those without a preset's, because the round trip of a preset may be overridden.
     """
     if "network.rtt" in settings and all(f"network.{direction}.delay" in settings for direction in ("up", "down")):
         raise SettingError(

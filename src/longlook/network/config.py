@@ -15,13 +15,14 @@ _DELAYS = ("delay_ns", "jitter_ns", "wait_ns")
 _A_TRACE = re.compile(r'\{\s*"trace": "(sha256:[0-9a-f]{64})"\s*\}')
 
 
-def link_text(link: Link, seed: int, linger_ns: int, traces: Mapping[str, str] | None = None) -> str:
-    """What `longlook-link run --config` reads, as JSON.
+def link_text(
+    link: Link, seed: int, linger_ns: int, traces: Mapping[str, str] | None = None, *, in_full: bool = True
+) -> str:
+    """Return the JSON that `longlook-link run --config` reads.
 
     `seed` (0 ≤ seed < 2**64) determines every random draw. After SIGUSR1 the router stops once nothing has arrived for
-    `linger_ns`. Traces stand in it in full: `traces` names their files by digest, the cache has the others. They go
-    from their file into this text as they are: to read and write a long one takes tens of seconds, in every trial. The
-    router checks kinds, keys and bounds of the stages and says what is wrong with them.
+    `linger_ns`. Traces stand in it in full: `traces` names their files by digest, the cache has the others. Without
+    `in_full` they stay digests. The router checks kinds, keys and bounds of the stages and reports what is wrong.
     """
     config = {
         "version": _VERSION,
@@ -31,17 +32,29 @@ def link_text(link: Link, seed: int, linger_ns: int, traces: Mapping[str, str] |
         "down": encode(link.down),
     }
     text = json.dumps(config, indent=1, sort_keys=True) + "\n"
+    return with_traces(text, traces) if in_full else text
+
+
+def with_traces(text: str, traces: Mapping[str, str] | None = None) -> str:
+    """Return a configuration with its traces in full in the place of their digests.
+
+    They go from their file into the text as they are: to read and write a long one takes tens of seconds, in every
+    trial.
+    """
     return _A_TRACE.sub(lambda found: _text(found[1], traces), text)
 
 
 def link_config(link: Link, seed: int, linger_ns: int, traces: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the configuration of `link_text` as plain data."""
     config: dict[str, Any] = json.loads(link_text(link, seed, linger_ns, traces))
     return config
 
 
 def linger_of(link: Link, traces: Mapping[str, str] | None = None) -> int:
-    """How long silence must last before a link counts as empty: two longest round trips, never less than 50 ms."""
+    """Return how long silence must last before a link counts as empty, in ns.
+
+    It is two longest round trips, at least 50 ms.
+    """
     delays = (
         Stage(stage.kind, {name: value for name, value in stage.parameters.items() if name in _DELAYS})
         for stage in (*link.up, *link.down)

@@ -1,4 +1,4 @@
-"""How packets are lost: what people write, in one text for each condition, and the stage of it.
+"""Loss of packets: the canonical text of what people write, and the stage that it means.
 
     1%                           each packet on its own; may vary (uniform, walk, steps)
     gilbert_elliott(1%, 25%)     good to bad, bad to good; then the loss in the good state (0%), in the bad one (100%)
@@ -6,7 +6,7 @@
     index(3, 7)                  packets by their number in their direction, from 0
     trace(FILE)                  of lost packets, or TheaterQ's column LOSS
 
-A law that is another one's special case is written as that: `burst(1%, 1)` is `1%`.
+A special case of another form is written in that form: `burst(1%, 1)` becomes `1%`.
 """
 
 from collections.abc import Callable
@@ -24,12 +24,12 @@ _HIGHEST_INDEX = 2**53
 
 
 def loss_text(value: object) -> str:
-    """The one text of a loss; UnitError where it is none."""
+    """Return the canonical text of a loss; raise UnitError if it is none."""
     return _read(value)[0]
 
 
 def loss_stage(value: object) -> Stage | None:
-    """The stage of a loss; None where nothing is lost."""
+    """Return the stage of a loss, or None if nothing is lost."""
     return _read(value)[1]
 
 

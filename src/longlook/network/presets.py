@@ -1,7 +1,7 @@
 """Named paths from published work: settings of the network that a study or a command begins from.
 
-Each value has its place in the source, or is said to be a choice. A setting that stands in the study overrides the
-preset's; `network.X` overrides what the preset sets for a single direction, and `network.rtt` its delays.
+Each value is from the source, or its notes call it a choice. A setting of the study overrides that of the preset:
+`network.X` overrides the preset's values of both directions, and `network.rtt` its delays.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,10 @@ PRESET = "network.preset"
 
 @dataclass(frozen=True)
 class Preset:
-    """A path by name. `settings` are those of a study; `needs` are keys that its source has no value for."""
+    """A path by name. `settings` are those of a study; `needs` are keys for which its source has no value.
+
+    `source` names authors, title and year of a publication or a measurement.
+    """
 
     name: str
     summary: str
@@ -28,7 +31,7 @@ _KAKHKI = "Kakhki et al., Taking a Long Look at QUIC, IMC 2017, table 5"
 _KAKHKI_NOTES = (
     "The table's throughput is taken as the rate of both directions, since no other is given. It has no queue: 30KB is "
     "that of the paper's own bottleneck (fig. 4), since 1bdp would be {packets} packets. How deep packets "
-    "were reordered is not said: reorder_depth is the default. The RTT's standard deviation, {deviation} ms, is one "
+    "were reordered is not stated: reorder_depth is the default. The RTT's standard deviation, {deviation} ms, is one "
     "between measurements and is left out: set network.jitter for it."
 )
 _LANGLEY = "Langley et al., The QUIC Transport Protocol, SIGCOMM 2017, table 3 (page 192)"
@@ -133,12 +136,12 @@ PRESETS: Mapping[str, Preset] = {preset.name: preset for preset in _ALL}
 
 
 def list_presets() -> list[Preset]:
-    """All presets in the order in which they are shown."""
+    """Return all presets in the order in which they are shown."""
     return list(_ALL)
 
 
 def with_preset(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """The settings with those of their preset below them; settings without a preset as they are."""
+    """Return the settings with those of their preset added where they are missing."""
     name = settings.get(PRESET)
     if name is None:
         return dict(settings)
@@ -147,7 +150,7 @@ def with_preset(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
 
 
 def _overridden(key: str, settings: Mapping[str, Scalar]) -> bool:
-    """Whether a setting that stands there says it for both directions."""
+    """Return whether a setting for both directions overrides this one of the preset."""
     parts = key.split(".")
     if len(parts) != 3:
         return False

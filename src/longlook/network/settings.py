@@ -1,23 +1,23 @@
-"""Settings of the network as a Link: what people write (rate, RTT, queue, loss, jitter, …) as stages per direction.
+"""Settings of the network as a Link: rate, RTT, queue, loss, jitter and so on become the stages of each direction.
 
 Stages stand in the order in which a packet meets them, the same in both directions:
 
-1. nat (`up` alone): the client's own box, before anything else sees the packet's ports.
+1. nat (`up` alone): the client's own router, before anything else sees the packet's ports.
 2. access: the sender.
-3. block, police, cutoff, size_filter, mtu: a middlebox. Before the bottleneck, so that what it drops takes no room in
-   the queue, and a policer sees the sender's bursts and not what the bottleneck made of them; the MTU last, so that
-   nobody is told of a packet that was blocked.
-4. loss (one of its laws), duplicate, corrupt. Before the bottleneck: the loss thins out what the queue gets, copies
-   and damaged packets take its room.
+3. block, police, cutoff, size_filter, mtu: a middlebox. It stands before the bottleneck, so that packets which it drops
+   take no room in the queue, and a policer sees the sender's bursts as they are. The MTU is last, so that a packet
+   which is blocked causes no ICMP message.
+4. loss (one of its laws), duplicate, corrupt. They stand before the bottleneck: lost packets take no room in the queue,
+   copies and damaged packets do.
 5. the bottleneck: rate with a drop-tail queue, codel, fq_codel or red.
-6. delay, then jitter, which varies it, then reorder: last, since a queue must not stand behind what reorders.
+6. delay, then jitter, which varies it, then reorder: last, because a queue must not follow a stage that reorders.
 
-A stage that does nothing is left out, but bottleneck and delay are always there, and a setting at its default adds no
-stage and no parameter: a link that could be described before has the stages that it had. Where a rate varies, `1bdp`
-and an access delay of `packet` go by its mean. Parameters: docs/link-formats.md.
+A stage that does nothing is left out, except bottleneck and delay. A setting at its default adds no stage and no
+parameter, so an older study keeps the stages that it had. If a rate varies, `1bdp` and an access delay of `packet` use
+its mean. Parameters: docs/link-formats.md.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from longlook.core import units
@@ -28,17 +28,16 @@ from longlook.network import values
 from longlook.network.checks import check_rtt, check_together
 from longlook.network.loss import loss_text
 from longlook.network.presets import PRESET, PRESETS, with_preset
-from longlook.network.schema import Violation, violations
-from longlook.network.stages import OFF, PROTOCOLS, Side, in_full, larger_than, rebind_times, stages
+from longlook.network.router_check import violation_of
+from longlook.network.stages import AQMS, OFF, PROTOCOLS, Made, Side, in_full, larger_than, rebind_times, stages
 from longlook.network.varying import mean
 
 CONNECTIONS = "workload.connections"
-"""How many connections the client opens at once, in workloads that have such a parameter."""
+"""The number of connections that the client opens at once, in workloads that have such a parameter."""
 FLOWS_START = "workload.start"
 """Only workloads whose flows compete have it."""
 
 _PACKET, _AUTO = "packet", "auto"
-AQMS = ("droptail", "codel", "fq_codel", "red")
 JITTER_LAWS = ("uniform", "normal", "pareto")
 _MOST_PACKETS = 1_000_000
 
@@ -171,7 +170,7 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
         for name, check in {**_SHARED, "delay": _varying(values.DELAY)}.items()
     },
 }
-"""Every setting of the network and what brings a value into its canonical form (UnitError where it cannot be)."""
+"""Every setting of the network with a function that returns a value's canonical form, or raises UnitError."""
 
 DEFAULTS: Mapping[str, Scalar] = {
     "network.queue": "1bdp",
@@ -181,30 +180,38 @@ DEFAULTS: Mapping[str, Scalar] = {
     "network.jitter_reorders": False,
     "network.access_delay": _AUTO,
 }
-"""Of the settings that always matter; the others are off, or as docs/studies.md says."""
+"""Defaults of the settings that always matter; the others are off, or have the default of docs/studies.md."""
 
 _EXAMPLES = {"network.rate": "10Mbit", "network.rtt": "36ms"}
-"""Of the settings without a default."""
+"""Examples of the settings without a default."""
 
 
 def complete(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """The settings with preset and defaults filled in, for people to read."""
+    """Return the settings with preset and defaults filled in, for people to read."""
     return {**DEFAULTS, **with_preset(settings)}
 
 
 def link(settings: Mapping[str, Scalar]) -> Link:
-    """The emulated path of settings in canonical form; SettingError where it cannot be, or the router would refuse it.
+    """Return the emulated path of settings in canonical form.
 
     `1bdp` is the direction's rate times the path's round-trip delay (both directions' delays together), each its mean.
+    Raise SettingError, which names the setting, if the settings make no path or one that the router refuses.
     """
-    made = unchecked_link(settings)
-    for violation in violations(made):
-        raise _refusal(violation, Side(violation.direction, with_preset(settings), DEFAULTS))
-    return made
+    made = _made(settings)
+    found = _link_of(made)
+    if (violation := violation_of(found)) is not None:
+        side = Side(violation.direction, with_preset(settings), DEFAULTS)
+        raise side.error(made[violation.direction][violation.stage].setting_of(violation.parameter), violation.message)
+    return found
 
 
 def unchecked_link(settings: Mapping[str, Scalar]) -> Link:
-    """What settings mean, whether the router has such stages or not."""
+    """Return the path of settings without asking the router whether it can be emulated."""
+    return _link_of(_made(settings))
+
+
+def _made(settings: Mapping[str, Scalar]) -> dict[str, list[Made]]:
+    """Return the stages of each direction with the settings that made them."""
     given = with_preset(settings)
     up, down = (Side(direction, given, DEFAULTS) for direction in ("up", "down"))
     for side in (up, down):
@@ -214,46 +221,14 @@ def unchecked_link(settings: Mapping[str, Scalar]) -> Link:
     delays = {side.direction: _delay(side, given) for side in (up, down)}
     rtt_ns = sum((mean(in_full(delay)) for delay in delays.values()), Fraction(0))
     competing = int(settings.get(CONNECTIONS, 1)) > 1 or FLOWS_START in settings
-    made = {
-        side.direction: tuple(stages(side, delays[side.direction], rtt_ns, competing=competing)) for side in (up, down)
+    return {
+        side.direction: list(stages(side, delays[side.direction], rtt_ns, competing=competing)) for side in (up, down)
     }
-    return Link(up=made["up"], down=made["down"])
 
 
-def _refusal(violation: Violation, side: Side) -> SettingError:
-    """What the router says of a stage as a problem with the setting that made it."""
-    stage = _SETTINGS_OF.get(violation.kind, {})
-    name = stage.get(violation.parameter or "kind") or stage.get("", _MADE_BY.get(violation.parameter, "rate"))
-    if name == "rtt" and side.given("delay"):
-        name = "delay"
-    return side.error(name, violation.message)
-
-
-_MADE_BY = {
-    "queue_bytes": "queue",
-    "queue_packets": "queue",
-    "minimum_bytes": "queue",
-    "maximum_bytes": "queue",
-    "burst_bytes": "burst",
-    "ecn": "ecn",
-}
-"""Settings by the parameters of a bottleneck that they make."""
-
-_SETTINGS_OF: Mapping[str, Mapping[str, str]] = {
-    "access": {"": "access_delay"},
-    "delay": {"": "rtt"},
-    "jitter": {"": "jitter", "law": "jitter_law", "correlation": "jitter_correlation", "reorder": "jitter_reorders"},
-    "reorder": {"": "reorder", "depth_packets": "reorder_depth", "wait_ns": "reorder_wait"},
-    "mtu": {"": "mtu", "icmp": "mtu_icmp"},
-    "police": {"": "udp_rate", "burst_bytes": "udp_burst"},
-    "cutoff": {"": "udp_cutoff"},
-    "size_filter": {"": "drop_larger"},
-    "nat": {"": "rebind_at"},
-    **{kind: {"": kind} for kind in ("block", "duplicate", "corrupt")},
-    **{kind: {"": "loss"} for kind in ("loss", "gilbert_elliott", "burst_loss", "loss_index", "loss_trace")},
-    **{kind: {"kind": "aqm"} for kind in ("codel", "fq_codel", "red")},
-}
-"""Settings by the stages that they make, and by parameter where it is another one."""
+def _link_of(made: Mapping[str, Sequence[Made]]) -> Link:
+    up, down = (tuple(one.stage for one in made[direction]) for direction in ("up", "down"))
+    return Link(up=up, down=down)
 
 
 def _require(key: str, given: Mapping[str, Scalar]) -> Scalar:

@@ -1,6 +1,7 @@
-"""The stages of one direction, in the order in which a packet meets them (network.py says why in this order)."""
+"""The stages of one direction, in the order in which a packet meets them; `settings` has the reasons of the order."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from longlook.core import units
@@ -13,10 +14,15 @@ from longlook.network.varying import largest, mean, resolved, smallest, trace_of
 PACKET_BYTES = 1500
 """The largest IP packet on the emulated path; a shorter queue could never hold one."""
 
-BOTTLENECKS = ("rate", "codel", "fq_codel", "red")
-"""Kinds of stages that have a rate."""
+_DROP_TAIL = "droptail"
+AQMS = (_DROP_TAIL, "codel", "fq_codel", "red")
+"""How a queue may be managed. A drop-tail queue is the stage `rate`; each other one is a stage of its own name."""
+
+BOTTLENECKS = ("rate", *(aqm for aqm in AQMS if aqm != _DROP_TAIL))
+"""Kinds of stages that have a rate and a queue."""
 
 OFF = "off"
+PROTOCOLS = ("udp", "tcp", "icmp", "any")
 _NS_PER_S = 10**9
 _NO_LIMIT = 2**32 - 1
 _DUPLICATE_ACKS = 3  # packets that overtake one before senders take it for lost: RFC 5681 and RFC 9002
@@ -31,8 +37,21 @@ _RED = {"probability": 0.1, "weight": 0.002, "gentle": True}
 
 
 def largest_rate_bps(stage: Stage) -> float:
-    """The largest rate that one of BOTTLENECKS ever has."""
+    """Return the largest rate in bit/s that a stage of BOTTLENECKS ever has."""
     return float(largest(resolved(stage, trace_store.load).parameters["rate_bps"]))
+
+
+@dataclass(frozen=True)
+class Made:
+    """A stage and the name of the setting that made it; `by_parameter` has those of parameters made by another one."""
+
+    stage: Stage
+    setting: str
+    by_parameter: Mapping[str, str] = field(default_factory=dict)
+
+    def setting_of(self, parameter: str | None) -> str:
+        """Return the name of the setting that made a parameter, or the stage if it is None."""
+        return self.by_parameter.get(parameter or "", self.setting)
 
 
 class Side:
@@ -43,70 +62,76 @@ class Side:
         self._given, self._defaults = given, defaults
 
     def key(self, name: str) -> str:
-        """The key that decides a setting here."""
+        """Return the key that decides a setting in this direction."""
         own = f"network.{self.direction}.{name}"
         return own if own in self._given else f"network.{name}"
 
     def given(self, name: str) -> bool:
-        """Whether somebody has set it."""
+        """Return whether the study or its preset sets it."""
         return self.key(name) in self._given
 
     def setting(self, name: str) -> Scalar | None:
-        """Its value or default; None where it has neither."""
+        """Return its value or default, or None if it has neither."""
         return self._given.get(self.key(name), self._defaults.get(f"network.{name}"))
 
     def is_off(self, name: str) -> bool:
-        """Whether a rule is not there."""
+        """Return whether a rule is switched off."""
         return self.setting(name) in (None, OFF)
 
     def parameter(self, name: str, quantity: values.Quantity) -> Json:
-        """Its value as the link's parameter, 0 where it is absent."""
+        """Return its value as the link's parameter, or 0 if it is absent."""
         value = self.setting(name)
         return 0 if value is None else values.read(quantity, value).parameter
 
     def error(self, name: str, message: str) -> SettingError:
-        """What is wrong with a setting."""
+        """Return the error of a setting, which names its key."""
         return SettingError(self.key(name), message)
 
 
 def in_full(parameter: Json) -> Json:
-    """A parameter with its trace in place of the reference."""
+    """Return a parameter with its trace in the place of the reference."""
     digest = trace_of(parameter)
     return parameter if digest is None else trace_store.load(digest)
 
 
-def stages(side: Side, delay: Json, rtt_ns: Fraction, *, competing: bool) -> Iterator[Stage]:
-    """All stages of a direction whose delay is `delay`; those that would do nothing are left out."""
+def stages(side: Side, delay: Json, rtt_ns: Fraction, *, competing: bool) -> Iterator[Made]:
+    """Yield the stages of a direction whose delay is `delay`; those that would do nothing are left out."""
     rate = side.parameter("rate", values.RATE)
     rate_bps = mean(in_full(rate))
     if side.direction == "up":
         yield from _nat(side)
     if access_ns := _access_ns(str(side.setting("access_delay")), rate_bps, competing=competing):
-        yield Stage("access", {"max_ns": access_ns})
+        yield Made(Stage("access", {"max_ns": access_ns}), "access_delay")
     yield from _middlebox(side)
     if (lossy := loss_stage(side.setting("loss"))) is not None:
-        yield lossy
+        yield Made(lossy, "loss")
     for name, quantity in (("duplicate", values.DUPLICATE), ("corrupt", values.SHARE)):
         if probability := side.parameter(name, quantity):
-            yield Stage(name, {"probability": probability})
+            yield Made(Stage(name, {"probability": probability}), name)
     yield _bottleneck(side, rate, round(rate_bps), rtt_ns)
-    yield Stage("delay", {"delay_ns": delay})
+    yield Made(Stage("delay", {"delay_ns": delay}), "delay" if side.given("delay") else "rtt")
     yield from _jitter(side, delay)
     if probability := side.parameter("reorder", values.SHARE):
-        yield _reorder(side, probability, rtt_ns)
+        yield Made(
+            _reorder(side, probability, rtt_ns),
+            "reorder",
+            {"depth_packets": "reorder_depth", "wait_ns": "reorder_wait"},
+        )
 
 
-def _nat(side: Side) -> Iterator[Stage]:
+def _nat(side: Side) -> Iterator[Made]:
     if not side.is_off("rebind_at"):
         rebind_ns, repeat_ns = rebind_times(side.setting("rebind_at"))
-        yield Stage("nat", {"rebind_ns": rebind_ns, **({"repeat_ns": repeat_ns} if repeat_ns else {})})
+        yield Made(
+            Stage("nat", {"rebind_ns": rebind_ns, **({"repeat_ns": repeat_ns} if repeat_ns else {})}), "rebind_at"
+        )
 
 
 def _access_ns(access_delay: str, rate_bps: Fraction, *, competing: bool) -> int:
-    """The longest processing time of a packet at its sender, 0 for none.
+    """Return the longest processing time of a packet at its sender in ns, or 0 for none.
 
-    `packet` is what the rate stage needs for the largest packet, rounded up: Floyd and Jacobson's recommendation.
-    `auto` is that where several connections compete, which is where phase effects show (study phase-effects).
+    `packet` is the time of the largest packet at the rate, rounded up: Floyd and Jacobson's recommendation. `auto` is
+    that if several connections compete, because only then phase effects show (study phase-effects).
     """
     if access_delay == "auto":
         access_delay = "packet" if competing else OFF
@@ -117,32 +142,44 @@ def _access_ns(access_delay: str, rate_bps: Fraction, *, competing: bool) -> int
     return units.parse_time(access_delay)
 
 
-def _middlebox(side: Side) -> Iterator[Stage]:
+def _middlebox(side: Side) -> Iterator[Made]:
     if not side.is_off("block"):
-        yield Stage("block", {"protocol": str(side.setting("block"))})
+        yield Made(Stage("block", {"protocol": str(side.setting("block"))}), "block")
     if not side.is_off("udp_rate"):
         rate = side.parameter("udp_rate", values.RATE_WITHOUT_TRACE)
         burst = side.parameter("udp_burst", values.SIZE)
         usual = max(round(mean(rate) * _POLICER_BURST_S / 8), _POLICER_BURST_PACKETS * PACKET_BYTES)
-        yield Stage("police", {"protocol": "udp", "rate_bps": rate, "burst_bytes": burst or usual})
+        police = Stage("police", {"protocol": "udp", "rate_bps": rate, "burst_bytes": burst or usual})
+        yield Made(police, "udp_rate", {"burst_bytes": "udp_burst"})
     if not side.is_off("udp_cutoff"):
-        yield Stage("cutoff", {"protocol": "udp", "packets": int(side.setting("udp_cutoff") or 0)})
+        yield Made(Stage("cutoff", {"protocol": "udp", "packets": int(side.setting("udp_cutoff") or 0)}), "udp_cutoff")
     if not side.is_off("drop_larger"):
         protocol, size_bytes = larger_than(side.setting("drop_larger"))
-        yield Stage("size_filter", {"protocol": protocol, "minimum_bytes": size_bytes + 1})
+        yield Made(Stage("size_filter", {"protocol": protocol, "minimum_bytes": size_bytes + 1}), "drop_larger")
     if not side.is_off("mtu"):
-        tells = True if side.setting("mtu_icmp") is None else bool(side.setting("mtu_icmp"))
-        yield Stage("mtu", {"mtu_bytes": side.parameter("mtu", values.SIZE), "icmp": tells})
+        icmp = True if side.setting("mtu_icmp") is None else bool(side.setting("mtu_icmp"))
+        parameters: dict[str, Json] = {"mtu_bytes": side.parameter("mtu", values.SIZE), "icmp": icmp}
+        yield Made(Stage("mtu", parameters), "mtu", {"icmp": "mtu_icmp"})
 
 
-def _bottleneck(side: Side, rate: Json, rate_bps: int, rtt_ns: Fraction) -> Stage:
+_BOTTLENECK_SETTINGS = {
+    "rate_bps": "rate",
+    "burst_bytes": "burst",
+    "ecn": "ecn",
+    **dict.fromkeys(("queue_bytes", "queue_packets", "minimum_bytes", "maximum_bytes"), "queue"),
+}
+
+
+def _bottleneck(side: Side, rate: Json, rate_bps: int, rtt_ns: Fraction) -> Made:
     aqm = str(side.setting("aqm"))
     parameters: dict[str, Json] = {"rate_bps": rate, **_queue(side, aqm, rate_bps, rtt_ns)}
     if burst_bytes := side.parameter("burst", values.SIZE):
         parameters["burst_bytes"] = burst_bytes
     if side.setting("ecn"):
         parameters["ecn"] = True
-    return Stage("rate" if aqm == "droptail" else aqm, parameters)
+    if aqm == _DROP_TAIL:
+        return Made(Stage("rate", parameters), "rate", _BOTTLENECK_SETTINGS)
+    return Made(Stage(aqm, parameters), "aqm", _BOTTLENECK_SETTINGS)
 
 
 def _queue(side: Side, aqm: str, rate_bps: int, rtt_ns: Fraction) -> dict[str, Json]:
@@ -150,7 +187,7 @@ def _queue(side: Side, aqm: str, rate_bps: int, rtt_ns: Fraction) -> dict[str, J
         return {}  # the limits of Linux, which such a queue is not meant to meet
     value = side.setting("queue")
     if values.call(value) is not None:
-        if aqm != "droptail":
+        if aqm != _DROP_TAIL:
             raise side.error("queue", f'varies, which {aqm} cannot; allowed: one length, or aqm = "droptail"')
         queue = values.read(values.QUEUE, value).parameter
         if trace_of(queue) is not None:
@@ -162,7 +199,7 @@ def _queue(side: Side, aqm: str, rate_bps: int, rtt_ns: Fraction) -> dict[str, J
         return _red(side, queue_bytes if queue_packets is None else queue_packets * PACKET_BYTES)
     if queue_packets is not None:
         return {"queue_packets": queue_packets}
-    return {"queue_bytes": queue_bytes, **({} if aqm == "droptail" else {"queue_packets": _NO_LIMIT})}
+    return {"queue_bytes": queue_bytes, **({} if aqm == _DROP_TAIL else {"queue_packets": _NO_LIMIT})}
 
 
 def _constant_queue(side: Side, value: object, rate_bps: int, rtt_ns: Fraction) -> tuple[int, int | None]:
@@ -197,7 +234,7 @@ def _red(side: Side, queue_bytes: int) -> dict[str, Json]:
     return {"queue_bytes": queue_bytes, **thresholds, **_RED}
 
 
-def _jitter(side: Side, delay: Json) -> Iterator[Stage]:
+def _jitter(side: Side, delay: Json) -> Iterator[Made]:
     jitter = side.parameter("jitter", values.JITTER)
     if not jitter:
         return
@@ -214,7 +251,8 @@ def _jitter(side: Side, delay: Json) -> Iterator[Stage]:
         parameters["law"] = str(law)
     if correlation := side.parameter("jitter_correlation", values.SHARE):
         parameters["correlation"] = correlation
-    yield Stage("jitter", parameters)
+    details = {"law": "jitter_law", "correlation": "jitter_correlation", "reorder": "jitter_reorders"}
+    yield Made(Stage("jitter", parameters), "jitter", details)
 
 
 def _reorder(side: Side, probability: Json, rtt_ns: Fraction) -> Stage:
@@ -224,7 +262,7 @@ def _reorder(side: Side, probability: Json, rtt_ns: Fraction) -> Stage:
 
 
 def rebind_times(value: object) -> tuple[int, int]:
-    """When a NAT gives new ports, and after how long again (0: never), of `5s` or `5s, repeat 10s`."""
+    """Return when a NAT gives new ports and how often again (0: never), in ns, from `5s` or `5s, repeat 10s`."""
     first, comma, again = str(value).partition(",")
     if not comma:
         return units.parse_time(first.strip()), 0
@@ -237,9 +275,6 @@ def rebind_times(value: object) -> tuple[int, int]:
 
 
 def larger_than(value: object) -> tuple[str, int]:
-    """Protocol and size of `1400B` (any) or `udp 1400B`."""
+    """Return protocol and size in bytes of `1400B` (any) or `udp 1400B`."""
     first, _, rest = str(value).strip().partition(" ")
     return (first, units.parse_size(rest)) if first in PROTOCOLS else ("any", units.parse_size(value))
-
-
-PROTOCOLS = ("udp", "tcp", "icmp", "any")

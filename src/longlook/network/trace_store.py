@@ -58,12 +58,12 @@ def read_trace(path: Path, role: Role) -> Json:
 
 
 def load(digest: str, within: Mapping[str, str] | None = None) -> Json:
-    """The parameter of a digest, from a file that `within` names for it, else from the cache."""
+    """Return the parameter of a digest, from the file that `within` names for it, else from the cache."""
     return _read(_load, digest, within)
 
 
 def load_text(digest: str, within: Mapping[str, str] | None = None) -> str:
-    """The same as the text of its JSON."""
+    """Return the parameter of a digest as the text of its JSON."""
     return _read(_load_text, digest, within)
 
 
@@ -80,13 +80,13 @@ def _read(how: Callable[[Path, str], T], digest: str, within: Mapping[str, str] 
 
 
 def lay(digests: Iterable[str], into: Path) -> dict[str, str]:
-    """Copies of traces in a folder of a run, by digest; those that are there already need no cache."""
+    """Copy traces into a folder of a run and return their files by digest; copies that exist need no cache."""
     laid: dict[str, str] = {}
     for digest in sorted(set(digests)):
         target = _file(into, digest)
         if not target.exists():
             into.mkdir(parents=True, exist_ok=True)
-            load(digest)  # or say that it is not there
+            load(digest)  # raises if it is not there
             _write(target, _file(folder(), digest).read_bytes())
         laid[digest] = str(target.resolve())
     return laid
@@ -132,4 +132,4 @@ def _write(path: Path, data: bytes) -> None:
         partial.write_bytes(data)
         partial.replace(path)
     except OSError as error:
-        raise InputError(f"a trace cannot be kept: {error}", "mend the cache, or move it: LONGLOOK_CACHE") from error
+        raise InputError(f"a trace cannot be kept: {error}", "move the cache: LONGLOOK_CACHE") from error

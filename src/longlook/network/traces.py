@@ -11,7 +11,7 @@
   error, and a RATE or LIMIT of 0 is no limit. It begins again after the sum of KEEP.
 - **Lost packets** (`loss`): the characters 0 and 1 (lost), spaces and line breaks without meaning; begins again.
 
-docs/link-traces.md says what of these formats is not taken over.
+docs/link-traces.md lists the parts of these formats that are not taken over.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from longlook.core.model import Json
 from longlook.core.units import UnitError
 
 Role = Literal["rate", "delay", "jitter", "loss", "queue", "duplicate"]
-"""What a trace is asked for; of TheaterQ's lines, the column."""
+"""The setting that a trace is for; it chooses the column of TheaterQ's lines."""
 
 LARGEST_BYTES = 64 << 20
 OPPORTUNITY_BYTES = 1500

@@ -1,9 +1,9 @@
-"""Values that may vary with time, as people write them: one text for each condition, and the link's parameter of it.
+"""Values that may vary with time: the canonical text of what people write, and the link's parameter that it means.
 
     10Mbit                                   a value that stays
     uniform(50Mbit, 150Mbit, 1s)             redrawn each second
     walk(10Mbit, 1Mbit, 5Mbit, 15Mbit, 1s)   start, largest step, minimum, maximum, how often
-    steps(0s 10Mbit, 5s 2Mbit, repeat 10s)   from when which value; without `repeat` the last one stays
+    steps(0s 10Mbit, 5s 2Mbit, repeat 10s)   each value from its time on; without `repeat` the last one stays
     trace(FILE)                              docs/link-traces.md
 
 Forms that can have only one value (`uniform(1s, 1s, …)`) are written as that value.
@@ -36,7 +36,7 @@ _SHAPES = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """A kind of value: how it is read and printed, what the link calls it, and what a trace is asked for it."""
+    """A kind of value: how it is read and printed, its number for the link, and the role of a trace of it."""
 
     read: Callable[[object], Number]
     show: Callable[[Number], str]
@@ -46,7 +46,7 @@ class Quantity:
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """Names of the calls that are allowed."""
+        """Return the names of the calls that are allowed."""
         return tuple(name for name in _SHAPES if name != "trace" or self.trace is not None)
 
 
@@ -87,13 +87,16 @@ class Value:
 
 
 def call(value: object) -> tuple[str, str] | None:
-    """Name and inside of `name(…)`."""
+    """Return name and arguments of `name(…)`, or None if the value has another form."""
     match = _CALL.fullmatch(value.strip()) if isinstance(value, str) else None
     return None if match is None else (match[1], match[2].strip())
 
 
 def read(quantity: Quantity, value: object, others: Sequence[str] = ()) -> Value:
-    """A value of a quantity; UnitError says what is allowed. `others` are calls that the setting knows besides."""
+    """Return a value of a quantity; UnitError names what is allowed.
+
+    `others` are further calls that the setting knows.
+    """
     called = call(value)
     if called is None:
         if isinstance(value, str) and (opened := _OPENED.match(value.strip())) and opened[1] in quantity.forms:
@@ -115,12 +118,12 @@ def read(quantity: Quantity, value: object, others: Sequence[str] = ()) -> Value
 
 
 def arguments(inside: str) -> list[str]:
-    """What commas separate."""
+    """Return the parts that commas separate."""
     return [part.strip() for part in inside.split(",")]
 
 
 def halved(parameter: Json, *, up: bool) -> Json:
-    """One direction's half of a round-trip delay; an odd nanosecond goes up, so that both together are the whole."""
+    """Return one direction's half of a round-trip delay; `up` gets an odd nanosecond, so the sum is exact."""
     if isinstance(parameter, int):
         return parameter // 2 + (parameter % 2 if up else 0)
     if "steps" in parameter:
@@ -178,7 +181,7 @@ def _steps(quantity: Quantity, given: list[str]) -> Value:
     for item in given:
         match = _STEP.fullmatch(item)
         if match is None:
-            raise UnitError(f"{item!r} is no step: write a time and a value, for example {_SHAPES['steps']}")
+            raise UnitError(f"{item!r} is not a step: write a time and a value, for example {_SHAPES['steps']}")
         at_ns, number = units.parse_time(match[1]), quantity.within(match[2])
         if not steps and at_ns:
             raise UnitError(f"the schedule begins at {units.print_time(at_ns)}: its first step must be at 0s")
@@ -233,6 +236,6 @@ def _in_order(quantity: Quantity, name: str, low: Number, high: Number) -> None:
 
 
 def _not_nothing(quantity: Quantity, highest: Number) -> None:
-    """A rate may be 0 for a time, never for ever."""
+    """Raise UnitError if a rate would be 0 for ever."""
     if quantity.within is units.parse_rate_or_none and highest == 0:
         raise UnitError("nothing would ever pass again: a rate may be 0bit for a time only")

@@ -1,4 +1,4 @@
-"""What can be said of a stage's parameter that varies with time: its mean, its largest value, and its trace.
+"""Parameters of a stage that vary with time: their mean, their bounds, and their trace.
 
 The forms are those of docs/link-formats.md: a number, or a mapping with `steps`, `uniform`, `walk` or `opportunities`;
 `{"trace": "sha256:…"}` stands for one of them, or for a text, in the store of traces. Light: the agent needs it too.
@@ -16,18 +16,18 @@ TRACE = "trace"
 
 
 def trace_of(value: Json) -> str | None:
-    """The digest that a parameter refers to, if it is a trace."""
+    """Return the digest that a parameter refers to, or None if it is not a trace."""
     return value[TRACE] if isinstance(value, dict) and value.keys() == {TRACE} else None
 
 
 def traces_of(link: Link) -> Iterator[str]:
-    """Digests of all traces of a link."""
+    """Yield the digests of all traces of a link."""
     for stage in (*link.up, *link.down):
         yield from filter(None, map(trace_of, stage.parameters.values()))
 
 
 def resolved(stage: Stage, read: Callable[[str], Json]) -> Stage:
-    """The stage with its traces in full."""
+    """Return the stage with its traces in full."""
     values = {
         name: value if (digest := trace_of(value)) is None else read(digest) for name, value in stage.parameters.items()
     }
@@ -35,10 +35,10 @@ def resolved(stage: Stage, read: Callable[[str], Json]) -> Stage:
 
 
 def mean(value: Json) -> "Fraction":
-    """The mean over time.
+    """Return the mean over time.
 
-    Of steps that repeat, over one repetition; of others, until the last one begins, since that one never ends. Of a
-    walk the middle between its bounds, where it is on average in the long run.
+    For steps that repeat, it is the mean over one repetition; for others, the mean until the last step begins, because
+    that one never ends. For a walk it is the middle between its bounds, its average in the long run.
     """
     from fractions import Fraction  # not for the agent, which pays for every import with each trial
 
@@ -68,12 +68,12 @@ def _mean_of_steps(value: dict[str, Any]) -> "Fraction":
 
 
 def largest(value: Json) -> float:
-    """The largest value that it ever takes; of opportunities to send, the mean rate."""
+    """Return the largest value that it ever takes; for opportunities to send, the mean rate."""
     return float(mean(value)) if isinstance(value, dict) and "opportunities" in value else max(_bounds(value))
 
 
 def smallest(value: Json) -> float:
-    """The smallest value that it ever takes; of opportunities to send, 0."""
+    """Return the smallest value that it ever takes; for opportunities to send, 0."""
     return 0 if isinstance(value, dict) and "opportunities" in value else min(_bounds(value))
 
 

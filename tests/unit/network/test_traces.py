@@ -13,7 +13,7 @@ from longlook.core.model import Link, Stage
 from longlook.network import settings as network
 from longlook.network import trace_store
 from longlook.network.config import linger_of, link_config
-from longlook.network.schema import violations
+from longlook.network.router_check import violation_of
 from longlook.network.traces import LARGEST_BYTES, Role, TraceError, parse_trace
 from longlook.network.varying import mean, traces_of
 from longlook.study.files import read_study
@@ -136,7 +136,9 @@ def test_any_bytes_are_a_trace_or_the_declared_error(data: bytes, role: Role) ->
         assert set(text) <= {"0", "1"}
         return
     others: dict[str, Any] = {"rate": {"rate_bps": 1000}, "jitter": {"reorder": False}}.get(kind, {})
-    assert list(violations(Link((Stage(kind, {**others, name: text}),), ()))) == []
+    refused = violation_of(Link((Stage(kind, {**others, name: text}),), ()))
+    # A file may be slower than a link can be; then the study that names it is refused before it runs.
+    assert refused is None or "the mean rate is" in refused.message
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

@@ -6,8 +6,8 @@
 //! is, before anything that the path does.
 
 use super::delay::MAX_DELAY_NS;
-use super::{Built, Order, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec};
+use crate::stage::{Built, Order, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::stream::{Stream, up_to};
 
 pub(super) const SPEC: StageSpec = StageSpec {
@@ -21,6 +21,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     )],
     drop_reasons: &[],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 

@@ -1,7 +1,7 @@
 //! A firewall that lets nothing of a protocol through.
 
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::protocol::{PROTOCOL, Protocol};
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 
 const REASON: &str = "block";
 
@@ -11,6 +11,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     parameters: &[PROTOCOL],
     drop_reasons: &[REASON],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 

@@ -4,8 +4,8 @@
 //! link after it, L = `packets` together. At the packet behind a burst the next one may begin, so a run of lost packets
 //! is one burst or several: a multiple of L. In the long run a share p·L/(p·L + 1 − p) of packets is lost.
 
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::stream::Stream;
 use crate::varying::Varying;
 
@@ -27,13 +27,14 @@ pub(super) const SPEC: StageSpec = StageSpec {
     ],
     drop_reasons: &[REASON],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 
 struct BurstLoss {
     probability: Varying,
     packets: u64,
-    /// Of the burst that has begun.
+    /// Packets that are left of the burst that has begun.
     left: u64,
     stream: Stream,
 }

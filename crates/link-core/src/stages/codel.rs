@@ -1,30 +1,11 @@
 //! A bottleneck whose queue is managed by `CoDel`.
 
-use super::rate::{BURST_BYTES, FULL, NO_LIMIT, QUEUE_BYTES, RATE_BPS};
-use super::{Built, Exit, Recipe, StageSpec, Transit};
-use crate::bottleneck::{Bottleneck, Discipline, Fifo, Limit, Load};
-use crate::codel::{Control, EARLY, ECN, INTERVAL_NS, Law, TARGET_NS};
-use crate::parameters::{Bounds, Fallback, ParameterSpec};
-use crate::transmitter::Transmitter;
-
-pub(super) const LIMIT_BYTES: ParameterSpec = ParameterSpec::new(
-    "queue_bytes",
-    "byte",
-    QUEUE_BYTES,
-    "most that may be queued, the packet in transmission included",
-)
-.or(NO_LIMIT);
-
-/// The most packets in a queue; disciplines differ in how many they have by default.
-pub(super) const fn limit_packets(fallback: u64) -> ParameterSpec {
-    ParameterSpec::new(
-        "queue_packets",
-        "packet",
-        Bounds::Integer(1, u32::MAX as u64),
-        "most packets that may be queued, the one in transmission included",
-    )
-    .or(Fallback::Integer(fallback))
-}
+use crate::queue::backlog::{Fifo, Limit, Load, limit_of};
+use crate::queue::codel_law::{Control, INTERVAL_NS, Law, TARGET_NS};
+use crate::queue::parameters::{BURST_BYTES, EARLY, ECN, FULL, LIMIT_BYTES, RATE_BPS, limit_packets};
+use crate::queue::transmitter::Transmitter;
+use crate::queue::{Bottleneck, Discipline};
+use crate::stage::{Built, Exit, Recipe, StageSpec, Transit};
 
 pub(super) const SPEC: StageSpec = StageSpec {
     kind: "codel",
@@ -32,6 +13,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     parameters: &[RATE_BPS, LIMIT_BYTES, limit_packets(1_000), BURST_BYTES, TARGET_NS, INTERVAL_NS, ECN],
     drop_reasons: &[FULL, EARLY],
     check: |values, _| Law::check(values),
+    bottleneck: true,
     build,
 };
 
@@ -40,10 +22,6 @@ struct CoDel {
     limit: Limit,
     queue: Fifo,
     control: Control,
-}
-
-pub(super) fn limit_of(recipe: &Recipe<'_>) -> Limit {
-    Limit { bytes: recipe.values.integer("queue_bytes"), packets: recipe.values.integer("queue_packets") }
 }
 
 fn build(recipe: &Recipe<'_>) -> Built {

@@ -1,15 +1,16 @@
 //! Corruption: one bit of a packet.
 
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, mix, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::stream::Stream;
+use crate::stream::mix;
 use crate::varying::Varying;
 
 const HALF: u32 = 32;
 
 pub(super) const SPEC: StageSpec = StageSpec {
     kind: "corrupt",
-    law: "with the given probability one bit behind the IP header is flipped; no checksum is mended",
+    law: "with the given probability one bit behind the IP header is flipped; checksums stay as they are",
     parameters: &[ParameterSpec::new(
         "probability",
         "1",
@@ -19,6 +20,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     .varying(Varies::WithTime)],
     drop_reasons: &[],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 
@@ -38,7 +40,7 @@ impl Stage for Corrupt {
 
     /// The upper half of the draw decides whether, the lower half where, so that the place does not depend on how rare
     /// corruption is: of one number for both, a rare packet's would always be small. The probability is met to 2⁻³²,
-    /// and 2³² places are 8000 for each bit of the largest packet. `mix` spreads them over 64 bits, because whoever
+    /// and 2³² places are 8000 for each bit of the largest packet. `mix` spreads them over 64 bits, because the program that
     /// flips the bit may look at any of them; it gives 0, which stands for no corruption, for 0 only.
     fn pass(&mut self, packet: &mut Transit, draw: u64) -> Outcome {
         const ONE: f64 = (1_u64 << HALF) as f64;

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec};
 use crate::protocol::{PROTOCOL, Protocol};
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 
 const REASON: &str = "cutoff";
 
@@ -17,6 +17,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     ],
     drop_reasons: &[REASON],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 

@@ -1,7 +1,7 @@
 //! Propagation delay.
 
-use super::{Built, Order, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::stage::{Built, Order, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::varying::Varying;
 
 pub(super) const MAX_DELAY_NS: u64 = 3_600_000_000_000;
@@ -13,6 +13,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
         .varying(Varies::WithTime)],
     drop_reasons: &[],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 

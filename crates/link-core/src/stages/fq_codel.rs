@@ -7,13 +7,14 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use super::codel::{LIMIT_BYTES, limit_of, limit_packets};
-use super::rate::{BURST_BYTES, FULL, RATE_BPS};
-use super::{Built, Exit, Recipe, StageSpec, Transit, mix};
-use crate::bottleneck::{Bottleneck, Discipline, Fifo, Limit, Load};
-use crate::codel::{Control, EARLY, ECN, INTERVAL_NS, Law, TARGET_NS};
 use crate::parameters::{Bounds, Fallback, ParameterSpec};
-use crate::transmitter::Transmitter;
+use crate::queue::backlog::{Fifo, Limit, Load, limit_of};
+use crate::queue::codel_law::{Control, INTERVAL_NS, Law, TARGET_NS};
+use crate::queue::parameters::{BURST_BYTES, EARLY, ECN, FULL, LIMIT_BYTES, RATE_BPS, limit_packets};
+use crate::queue::transmitter::Transmitter;
+use crate::queue::{Bottleneck, Discipline};
+use crate::stage::{Built, Exit, Recipe, StageSpec, Transit};
+use crate::stream::mix;
 
 const MAX_DROPPED_AT_ONCE: u64 = 64;
 
@@ -40,6 +41,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     ],
     drop_reasons: &[FULL, EARLY],
     check: |values, _| Law::check(values),
+    bottleneck: true,
     build,
 };
 

@@ -12,14 +12,16 @@
 //! a trial's first packets, which are its handshake, than of the others, and so less in short transfers than in long
 //! ones; drawn, each packet's chance of being lost is the mean loss, whatever its number.
 
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, mix};
-use crate::DirectionName;
-use crate::parameters::{Bounds, Fallback, ParameterSpec, Values};
-use crate::stream::{Stream, unit};
+use crate::messages::Problem;
+use crate::packet::DirectionName;
+use crate::parameters::{Bounds, Fallback, ParameterSpec};
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit};
+use crate::stream::{Stream, mix, unit};
+use crate::values::Values;
 
 const REASON: &str = "gilbert_elliott";
 const SHARE: Bounds = Bounds::Number(0.0, 1.0);
-/// Of a draw; the other bits decide whether a packet is lost in that state. [`unit`] does not look at this one.
+/// The bit of a draw that holds the state; the other bits decide whether a packet is lost in that state. [`unit`] does not look at this one.
 const BAD: u64 = 1;
 
 pub(super) const SPEC: StageSpec = StageSpec {
@@ -45,6 +47,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     ],
     drop_reasons: &[REASON],
     check,
+    bottleneck: false,
     build,
 };
 
@@ -57,11 +60,11 @@ struct GilbertElliott {
     stream: Stream,
 }
 
-fn check(values: &Values, _direction: DirectionName) -> Result<(), String> {
+fn check(values: &Values, _direction: DirectionName) -> Result<(), Problem> {
     if values.number("bad_to_good") == 0.0 {
-        return Err("key `bad_to_good` is 0: the channel would never leave its bad state; give more, or use the kind \
-                    `loss`"
-            .to_owned());
+        let reason = "key `bad_to_good` is 0: the channel would never leave its bad state; give more, or use the kind \
+                      `loss`";
+        return Err(Problem::with("bad_to_good", reason));
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! Random variation about the delay before it.
 
 use super::delay::MAX_DELAY_NS;
-use super::{Built, Order, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::distribution::{bits_of, normal_probability, normal_quantile, open_unit, standard_pareto_quantile};
 use crate::parameters::{Bounds, Fallback, ParameterSpec, Varies};
-use crate::stream::{Stream, symmetric};
+use crate::stage::{Built, Order, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
+use crate::stream::{Stream, mix, symmetric};
 use crate::varying::Varying;
 
 const LAWS: &[&str] = &["uniform", "normal", "pareto"];
@@ -38,6 +38,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     ],
     drop_reasons: &[],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 
@@ -104,7 +105,7 @@ impl Stage for Jitter {
     }
 
     fn redraw(&self, draw: u64) -> u64 {
-        if self.correlation == 0.0 { super::mix(draw) } else { draw }
+        if self.correlation == 0.0 { mix(draw) } else { draw }
     }
 
     fn pass(&mut self, packet: &mut Transit, draw: u64) -> Outcome {

@@ -1,7 +1,7 @@
 //! Independent (Bernoulli) loss.
 
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::stream::{Stream, unit};
 use crate::varying::Varying;
 
@@ -14,6 +14,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
         .varying(Varies::WithTime)],
     drop_reasons: &[REASON],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 

@@ -1,7 +1,7 @@
 //! Loss of chosen packets: those with these numbers in their direction.
 
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec};
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 
 const REASON: &str = "loss_index";
 
@@ -16,6 +16,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     )],
     drop_reasons: &[REASON],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 

@@ -1,7 +1,7 @@
 //! Loss as it was recorded.
 
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec};
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 
 const REASON: &str = "loss_trace";
 
@@ -16,6 +16,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     )],
     drop_reasons: &[REASON],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 

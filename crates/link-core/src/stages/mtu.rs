@@ -3,8 +3,8 @@
 //! It fragments nothing: IPv6 routers never do, and QUIC and Linux TCP set "don't fragment". Without `icmp` it is the
 //! black hole that RFC 4821 and DPLPMTUD (RFC 8899) were made for.
 
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::varying::Varying;
 
 const REASON: &str = "mtu";
@@ -27,11 +27,12 @@ pub(super) const SPEC: StageSpec = StageSpec {
             "icmp",
             "",
             Bounds::Boolean,
-            "whether the sender is told: ICMP \"fragmentation needed\", ICMPv6 \"packet too big\"",
+            "whether the sender is notified: ICMP \"fragmentation needed\", ICMPv6 \"packet too big\"",
         ),
     ],
     drop_reasons: &[REASON],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 

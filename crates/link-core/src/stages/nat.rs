@@ -1,12 +1,14 @@
 //! A NAT that forgets its ports, as home routers do after a time or a restart.
 //!
-//! The stage says with each packet how often that has happened; whoever changes the bytes keeps the ports.
+//! The stage counts with each packet how often that has happened; the program that changes the bytes keeps the ports.
 
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit};
-use crate::DirectionName;
-use crate::nat::NatTimes;
+use crate::messages::Problem;
+use crate::nat_times::NatTimes;
+use crate::packet::DirectionName;
 use crate::packet::Transport;
-use crate::parameters::{Bounds, Fallback, ParameterSpec, Values};
+use crate::parameters::{Bounds, Fallback, ParameterSpec};
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit};
+use crate::values::Values;
 
 const REASON: &str = "nat";
 const LONGEST_NS: u64 = 7 * 24 * 3_600 * 1_000_000_000;
@@ -29,6 +31,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     // Counted in the other direction: it is the server's packets that find no port.
     drop_reasons: &[REASON],
     check,
+    bottleneck: false,
     build,
 };
 
@@ -36,15 +39,15 @@ struct Nat {
     times: NatTimes,
 }
 
-fn check(values: &Values, direction: DirectionName) -> Result<(), String> {
+fn check(values: &Values, direction: DirectionName) -> Result<(), Problem> {
     if direction == DirectionName::Down {
-        return Err("a NAT stands at the client: put it into `up`; it acts on both directions".to_owned());
+        return Err(Problem::of_stage("a NAT stands at the client: put it into `up`; it acts on both directions"));
     }
     let repeat_ns = values.integer("repeat_ns");
     if (1..LEAST_REPEAT_NS).contains(&repeat_ns) {
-        return Err(format!(
-            "key `repeat_ns` is {repeat_ns}: it must be at least {LEAST_REPEAT_NS}, or 0 for a single change"
-        ));
+        let reason =
+            format!("key `repeat_ns` is {repeat_ns}: it must be at least {LEAST_REPEAT_NS}, or 0 for a single change");
+        return Err(Problem::with("repeat_ns", reason));
     }
     Ok(())
 }

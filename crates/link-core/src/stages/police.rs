@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use super::rate::RATE_BPS;
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec};
 use crate::protocol::{PROTOCOL, Protocol};
+use crate::queue::parameters::RATE_BPS;
 use crate::schedule::Schedule;
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::varying::Varying;
 
 const REASON: &str = "police";
@@ -34,6 +34,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     ],
     drop_reasons: &[REASON],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 
@@ -98,7 +99,7 @@ impl Police {
     }
 }
 
-/// What a trace has given by then; an opportunity at that very time counts, also the last of one cycle and the first of
+/// Returns the bytes that a trace has given by then; an opportunity at that very time counts, also the last of one cycle and the first of
 /// the next.
 fn bytes_by(sums: &[(u64, u64)], repeat_ns: u64, at_ns: u64) -> u128 {
     let within = |inside_ns: u64| match sums.partition_point(|sum| sum.0 <= inside_ns) {

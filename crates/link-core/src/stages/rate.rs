@@ -1,35 +1,11 @@
 //! A bottleneck: a rate behind a drop-tail queue.
 
-use std::collections::VecDeque;
-
-use super::{Built, Outcome, Queue, Recipe, Stage, StageSpec, Transit, unconstrained};
-use crate::parameters::{Bounds, Fallback, ParameterSpec, Varies};
-use crate::transmitter::Transmitter;
+use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::queue::backlog::Backlog;
+use crate::queue::parameters::{BURST_BYTES, FULL, NO_LIMIT, QUEUE_BYTES, RATE_BPS};
+use crate::queue::transmitter::Transmitter;
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::varying::Varying;
-
-/// Why a packet is dropped for which a queue has no room.
-pub(crate) const FULL: &str = "queue";
-/// Below one full packet the link would silently pass nothing but small ones.
-pub(crate) const QUEUE_BYTES: Bounds = Bounds::Integer(1_500, u32::MAX as u64);
-pub(crate) const NO_LIMIT: Fallback = Fallback::Integer(u32::MAX as u64);
-
-/// The rate of a bottleneck, the same for every kind.
-pub(crate) const RATE_BPS: ParameterSpec = ParameterSpec::new(
-    "rate_bps",
-    "bit/s",
-    Bounds::Integer(1_000, 1_000_000_000_000),
-    "rate of IP packets, without link-layer framing",
-)
-.varying(Varies::AsRate);
-
-/// The bucket of a bottleneck, the same for every kind.
-pub(crate) const BURST_BYTES: ParameterSpec = ParameterSpec::new(
-    "burst_bytes",
-    "byte",
-    Bounds::Integer(0, u32::MAX as u64),
-    "what may leave at once after a pause: the depth of a token bucket, full at the start",
-)
-.or(Fallback::Integer(0));
 
 pub(super) const SPEC: StageSpec = StageSpec {
     kind: "rate",
@@ -56,43 +32,9 @@ pub(super) const SPEC: StageSpec = StageSpec {
     ],
     drop_reasons: &[FULL],
     check: unconstrained,
+    bottleneck: true,
     build,
 };
-
-/// The packets whose last bit has not left.
-#[derive(Default)]
-pub(super) struct Backlog {
-    sent: VecDeque<(u64, u32)>,
-    bytes: u64,
-}
-
-impl Backlog {
-    /// The bytes that are left at `now_ns`, after which nothing earlier may be asked for.
-    pub fn bytes_at(&mut self, now_ns: u64) -> u64 {
-        while let Some(&(sent_ns, size_bytes)) = self.sent.front() {
-            if sent_ns > now_ns {
-                break;
-            }
-            self.bytes -= u64::from(size_bytes);
-            self.sent.pop_front();
-        }
-        self.bytes
-    }
-
-    /// As a packet finds it that comes then.
-    pub fn met(&self, joined: bool) -> Queue {
-        Queue { bytes: self.bytes, packets: self.packets() as u32, joined }
-    }
-
-    pub fn packets(&self) -> u64 {
-        self.sent.len() as u64
-    }
-
-    pub fn add(&mut self, sent_ns: u64, size_bytes: u32) {
-        self.sent.push_back((sent_ns, size_bytes));
-        self.bytes += u64::from(size_bytes);
-    }
-}
 
 struct Rate {
     transmitter: Transmitter,
@@ -120,7 +62,7 @@ impl Stage for Rate {
         if !joined {
             return Outcome::Drop(FULL);
         }
-        packet.leave(self.transmitter.send(packet.at_ns, size_bytes));
+        self.transmitter.forward(packet);
         self.backlog.add(packet.at_ns, size_bytes);
         Outcome::Pass
     }

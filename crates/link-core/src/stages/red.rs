@@ -1,13 +1,15 @@
 //! A bottleneck with random early detection (Floyd and Jacobson, "Random Early Detection Gateways for Congestion
 //! Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993).
 
-use super::rate::{BURST_BYTES, Backlog, FULL, QUEUE_BYTES, RATE_BPS};
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit};
-use crate::bottleneck::{can_be_marked, mark};
-use crate::codel::{EARLY, ECN};
-use crate::parameters::{Bounds, Fallback, ParameterSpec, Values};
+use crate::messages::Problem;
+use crate::parameters::{Bounds, Fallback, ParameterSpec};
+use crate::queue::backlog::Backlog;
+use crate::queue::marking::{can_be_marked, mark};
+use crate::queue::parameters::{BURST_BYTES, EARLY, ECN, FULL, QUEUE_BYTES, RATE_BPS};
+use crate::queue::transmitter::Transmitter;
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit};
 use crate::stream::{Stream, unit};
-use crate::transmitter::Transmitter;
+use crate::values::Values;
 
 /// An idle bottleneck counts as so many empty queues met as packets of this size could have been sent.
 const FULL_PACKET_BYTES: f64 = 1_500.0;
@@ -51,16 +53,19 @@ pub(super) const SPEC: StageSpec = StageSpec {
     ],
     drop_reasons: &[FULL, EARLY],
     check: |values, _| check(values),
+    bottleneck: true,
     build,
 };
 
-fn check(values: &Values) -> Result<(), String> {
+fn check(values: &Values) -> Result<(), Problem> {
     let [minimum, maximum, queue] = ["minimum_bytes", "maximum_bytes", "queue_bytes"].map(|key| values.integer(key));
     if minimum >= maximum {
-        return Err(format!("`minimum_bytes` is {minimum}: it must be below `maximum_bytes`, {maximum}"));
+        let reason = format!("`minimum_bytes` is {minimum}: it must be below `maximum_bytes`, {maximum}");
+        return Err(Problem::with("minimum_bytes", reason));
     }
     if maximum > queue {
-        return Err(format!("`maximum_bytes` is {maximum}: it must be at most `queue_bytes`, {queue}"));
+        let reason = format!("`maximum_bytes` is {maximum}: it must be at most `queue_bytes`, {queue}");
+        return Err(Problem::with("maximum_bytes", reason));
     }
     Ok(())
 }
@@ -103,7 +108,7 @@ fn build(recipe: &Recipe<'_>) -> Built {
 
 enum Signal {
     None,
-    /// By chance: a mark will do.
+    /// A signal by chance: a mark will do.
     Early,
     /// The average is too long: nothing but a drop will do (RFC 3168, section 7).
     Forced,
@@ -177,7 +182,7 @@ impl Stage for Red {
         if let Some(reason) = dropped {
             return Outcome::Drop(reason);
         }
-        packet.leave(self.transmitter.send(packet.at_ns, size_bytes));
+        self.transmitter.forward(packet);
         self.last_sent_ns = packet.at_ns;
         self.backlog.add(packet.at_ns, size_bytes);
         Outcome::Pass

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::delay::MAX_DELAY_NS;
-use super::{Built, Exit, Holder, Recipe, StageSpec, Transit, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::stage::{Built, Exit, Holder, Recipe, StageSpec, Transit, unconstrained};
 use crate::stream::{Stream, unit};
 use crate::varying::Varying;
 
@@ -29,6 +29,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     ],
     drop_reasons: &[],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 

@@ -1,8 +1,8 @@
 //! A middlebox that drops large packets of a protocol.
 
-use super::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::parameters::{Bounds, ParameterSpec};
 use crate::protocol::{PROTOCOL, Protocol};
+use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 
 const REASON: &str = "size_filter";
 
@@ -15,6 +15,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
     ],
     drop_reasons: &[REASON],
     check: unconstrained,
+    bottleneck: false,
     build,
 };
 

@@ -1,6 +1,6 @@
 //! A direction driven by a list of packets.
 
-use link_core::{Config, Direction, DirectionName, Edits, Event, Fate, PacketInfo, Verdict};
+use longlook_link_core::{Config, Direction, DirectionName, Edits, Event, Fate, PacketInfo, Verdict};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -135,7 +135,7 @@ fn a_byte_limit_holds_with_packets_of_any_size() {
 
 #[test]
 fn each_flow_has_a_control_law_of_its_own() {
-    // One flow above the rate, one far below: only the first is told.
+    // One flow above the rate, one far below: only the first gets a signal.
     let traffic = merged(&[stream(1, 1_500, MS / 2, 2_000 * MS), stream(2, 1_500, 10 * MS, 2_000 * MS)]);
     let decided = decide(1, &[fq_codel(&json!({"flows": 65_536}))], &traffic);
     let early = |flow: u64| {

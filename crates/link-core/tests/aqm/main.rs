@@ -1,5 +1,5 @@
 //! Bottlenecks with active queue management, and reordering: what must hold for any traffic, what theory and published
-//! implementations say of some, all in virtual time.
+//! implementations give for some, all in virtual time.
 
 mod codel;
 mod common;

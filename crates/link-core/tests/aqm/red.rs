@@ -125,7 +125,7 @@ fn above_the_maximum_everything_is_dropped_and_below_the_minimum_nothing() {
     let parameters =
         json!({"minimum_bytes": 5_000, "maximum_bytes": 10_000, "probability": 0.5, "weight": 0.02, "ecn": true});
     let mut run = Run::new(1, &[red(&parameters)]);
-    // The average, from what the log says of each packet.
+    // The average, from the log's entry of each packet.
     let (mut average, mut busy_until_ns, mut seen) = (0.0_f64, 0_u64, [0_u32; 3]);
     let mut at_ns = 0;
     for number in 0..20_000_u64 {

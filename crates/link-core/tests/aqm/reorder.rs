@@ -1,4 +1,4 @@
-use link_core::Event;
+use longlook_link_core::Event;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

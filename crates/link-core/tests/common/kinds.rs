@@ -1,6 +1,6 @@
 //! Parameters for every kind of stage. A new kind needs a line in each table, or the tests over all kinds fail.
 
-use link_core::stages;
+use longlook_link_core::stages;
 use serde_json::{Value, json};
 
 use super::stage;

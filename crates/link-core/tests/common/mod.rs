@@ -3,7 +3,7 @@
 
 pub mod kinds;
 
-use link_core::{Config, Direction, DirectionName, Event, Fate, PacketInfo, Transport, Verdict};
+use longlook_link_core::{Config, Direction, DirectionName, Event, Fate, PacketInfo, Transport, Verdict};
 use serde_json::{Value, json};
 
 /// One packet of a test's traffic.

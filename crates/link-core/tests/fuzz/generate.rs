@@ -1,7 +1,8 @@
 //! Stages of every kind with any parameters that their specification allows.
 
-use link_core::stages::{ALL, StageSpec};
-use link_core::{Bounds, Config, Fallback, ParameterSpec, Varies};
+use longlook_link_core::stage::StageSpec;
+use longlook_link_core::stages::ALL;
+use longlook_link_core::{Bounds, Config, Fallback, ParameterSpec, Varies};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! Any link with any traffic: every packet and every copy has one fate, and it does not depend on who asks when.
 
-use link_core::stages::ALL;
-use link_core::{Event, PacketInfo, Transport, Verdict};
+use longlook_link_core::stages::ALL;
+use longlook_link_core::{Event, PacketInfo, Transport, Verdict};
 use proptest::prelude::*;
 
 use crate::common::{Arrival, Decided, fates, upward};

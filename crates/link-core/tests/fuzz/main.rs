@@ -1,4 +1,4 @@
-//! Whatever a configuration says, it is read or refused with a reason; whatever a link is made of, no packet gets lost
+//! Whatever a configuration holds, it is read or refused with a reason; whatever a link is made of, no packet gets lost
 //! without a fate. `PROPTEST_CASES=100000 cargo test --release --test fuzz` looks longer.
 
 #[path = "../common/mod.rs"]

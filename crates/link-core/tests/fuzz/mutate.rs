@@ -1,6 +1,6 @@
 //! Configurations with one thing wrong.
 
-use link_core::Config;
+use longlook_link_core::Config;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value, json};
@@ -113,7 +113,7 @@ fn mutate(config: &mut Value, path: &Path, mutation: Mutation) {
     }
 }
 
-/// What an error about something wrong at `path` must say.
+/// The beginning of an error about a problem at `path`.
 fn place(path: &Path) -> Vec<String> {
     match path.as_slice() {
         [key] => vec![key.clone()],
@@ -181,14 +181,14 @@ proptest! {
 
     #[test]
     fn parameters_of_one_stage_may_be_anything(kind in prop::sample::select(kinds::all().collect::<Vec<_>>()), values in prop::collection::vec(junk(), 10)) {
-        let spec = link_core::stages::ALL.iter().find(|spec| spec.kind == kind).expect("there");
+        let spec = longlook_link_core::stages::ALL.iter().find(|spec| spec.kind == kind).expect("there");
         let parameters: Map<String, Value> = spec.parameters.iter().map(|one| one.name.to_owned()).zip(values).collect();
         let config = json!({"version": 2, "seed": 1, "linger_ns": 0, "up": [{"kind": kind, "parameters": parameters}], "down": []});
         if let Err(error) = Config::from_json(&config.to_string()) {
             let message = error.to_string();
             let start = format!("up, stage 0 ({kind}): ");
-            let told = message.starts_with(&start) && spec.parameters.iter().any(|one| message.contains(&format!("`{}`", one.name)));
-            prop_assert!(told || message.starts_with("not JSON"), "{message}");
+            let named = message.starts_with(&start) && spec.parameters.iter().any(|one| message.contains(&format!("`{}`", one.name)));
+            prop_assert!(named || message.starts_with("not JSON"), "{message}");
         }
     }
 }

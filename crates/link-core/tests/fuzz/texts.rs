@@ -1,6 +1,6 @@
 //! Texts that are no configuration.
 
-use link_core::Config;
+use longlook_link_core::Config;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Adding a stage leaves the draws of all others as they are.
 
 use crate::common::{Arrival, Decided, fates_of, kinds};
-use link_core::{PacketInfo, Transport};
+use longlook_link_core::{PacketInfo, Transport};
 
 const BOTTLENECKS: [&str; 4] = ["codel", "fq_codel", "rate", "red"];
 

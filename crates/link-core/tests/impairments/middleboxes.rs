@@ -1,6 +1,6 @@
 //! Rules that look at a packet.
 
-use link_core::{Config, NatTimes, PacketInfo, Transport};
+use longlook_link_core::{Config, NatTimes, PacketInfo, Transport};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -114,8 +114,8 @@ fn epochs_never_overflow() {
 fn an_mtu_may_change_on_the_way() {
     let when = json!({"steps": [[0, 1_500], [3_000_000, 1_100], [6_000_000, 1_200]]});
     let fates = fates_of(1, &[stage("mtu", &json!({"mtu_bytes": when, "icmp": true}))], &steady(8));
-    let told: Vec<u32> = fates.iter().map(|one| one.fate.edits.icmp_mtu).collect();
-    assert_eq!(told, [0, 0, 0, 1_100, 1_100, 1_100, 0, 0]);
+    let reported: Vec<u32> = fates.iter().map(|one| one.fate.edits.icmp_mtu).collect();
+    assert_eq!(reported, [0, 0, 0, 1_100, 1_100, 1_100, 0, 0]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A policer never lets more through than its bucket and its rate give, over any window, and no less than it must.
 
-use link_core::{PacketInfo, Transport};
+use longlook_link_core::{PacketInfo, Transport};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

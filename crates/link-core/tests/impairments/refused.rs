@@ -1,6 +1,6 @@
-//! What a configuration may not say, and what it is told.
+//! Configurations that are refused, and the error of each.
 
-use link_core::Config;
+use longlook_link_core::Config;
 use serde_json::{Value, json};
 
 use crate::common::{configuration, stage};
@@ -67,7 +67,7 @@ fn middleboxes() {
     for kind in ["block", "cutoff", "police", "size_filter"] {
         let given =
             json!({"protocol": "quic", "packets": 1, "rate_bps": 1_000, "burst_bytes": 1_500, "minimum_bytes": 1});
-        let spec = link_core::stages::ALL.iter().find(|spec| spec.kind == kind).expect("there");
+        let spec = longlook_link_core::stages::ALL.iter().find(|spec| spec.kind == kind).expect("there");
         let own: serde_json::Map<String, Value> =
             spec.parameters.iter().map(|one| (one.name.to_owned(), given[one.name].clone())).collect();
         assert_refused(kind, &json!(own), "key `protocol` is \"quic\": it must be one of udp, tcp, icmp, any");

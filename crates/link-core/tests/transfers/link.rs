@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use link_core::{Direction, Edits, Event, PacketInfo, Verdict};
+use longlook_link_core::{Direction, Edits, Event, PacketInfo, Verdict};
 
 /// What has become of the packets so far.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Counts {
     pub dropped: BTreeMap<&'static str, u64>,
     pub corrupted: u64,
     pub marked: u64,
-    pub told_mtu: u64,
+    pub reported_mtu: u64,
     pub last_epoch: u32,
     pub max_queue_bytes: u64,
 }
@@ -33,8 +33,8 @@ pub struct Lane<P> {
     leaving: BinaryHeap<Reverse<(u64, u64, u64)>>,
     edits: Vec<Edits>,
     events: Vec<Event>,
-    /// MTUs that the sender has been told since it was last asked.
-    told_mtu: Option<u32>,
+    /// MTUs that were reported to the sender since it was last asked.
+    reported_mtu: Option<u32>,
     pub counts: Counts,
 }
 
@@ -46,7 +46,7 @@ impl<P: Clone> Lane<P> {
             leaving: BinaryHeap::new(),
             edits: Vec::new(),
             events: Vec::new(),
-            told_mtu: None,
+            reported_mtu: None,
             counts: Counts::default(),
         }
     }
@@ -78,8 +78,8 @@ impl<P: Clone> Lane<P> {
                 Verdict::Drop { reason, .. } => {
                     *self.counts.dropped.entry(reason).or_default() += 1;
                     if edits.icmp_mtu > 0 {
-                        self.counts.told_mtu += 1;
-                        self.told_mtu = Some(edits.icmp_mtu);
+                        self.counts.reported_mtu += 1;
+                        self.reported_mtu = Some(edits.icmp_mtu);
                     }
                 }
             }
@@ -102,9 +102,9 @@ impl<P: Clone> Lane<P> {
         Some(Delivery { packet: self.packets[number as usize].clone(), edits: self.edits[turn as usize] })
     }
 
-    /// The last MTU that an ICMP message told.
-    pub fn take_told_mtu(&mut self) -> Option<u32> {
-        self.told_mtu.take()
+    /// The last MTU that an ICMP message reported.
+    pub fn take_reported_mtu(&mut self) -> Option<u32> {
+        self.reported_mtu.take()
     }
 
     /// Lets everything out and checks the books.

@@ -1,6 +1,6 @@
 //! Whole transfers over a grid of links in virtual time: one line each, compared with `tests/transfers.txt`.
 //!
-//! A line that changes says that links behave in another way than in the last release: look at each, then write the
+//! A line that changes shows that links behave in another way than in the last release: look at each, then write the
 //! file anew with `UPDATE_SNAPSHOT=1 cargo test -p longlook-link-core --test transfers`. Nothing here depends on the
 //! machine: times are whole nanoseconds and chance comes from the seed.
 
@@ -31,7 +31,7 @@ fn remarks(ended: &Ended) -> String {
         of("marked", data.marked + acks.marked),
         of("out of order", ended.out_of_order),
         of("ports", u64::from(data.last_epoch)),
-        of("told mtu", data.told_mtu),
+        of("reported mtu", data.reported_mtu),
         of("timeouts", ended.timeouts),
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();

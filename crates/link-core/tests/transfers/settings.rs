@@ -177,7 +177,7 @@ fn middleboxes() -> Vec<Setting> {
         stage("corrupt", &json!({"probability": 0.01})),
     ];
     vec![
-        one("mtu that tells", "mtu", &json!({"mtu_bytes": 1_400, "icmp": true})),
+        one("mtu with icmp", "mtu", &json!({"mtu_bytes": 1_400, "icmp": true})),
         one("mtu that is silent", "mtu", &json!({"mtu_bytes": 1_400, "icmp": false})),
         one("block udp", "block", &json!({"protocol": "udp"})),
         one("block tcp", "block", &json!({"protocol": "tcp"})),

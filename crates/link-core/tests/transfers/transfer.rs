@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use link_core::{Config, DirectionName, PacketInfo, Transport};
+use longlook_link_core::{Config, DirectionName, PacketInfo, Transport};
 
 use crate::link::{Counts, Lane};
 use crate::settings::Setting;
@@ -178,8 +178,8 @@ pub fn run(setting: &Setting) -> Ended {
             send(&mut up, &sender, sender.next, now_ns);
             sender.next += 1;
         }
-        if let Some(mtu) = up.take_told_mtu().filter(|mtu| *mtu < sender.size_bytes) {
-            // What was too large is sent again at once, in the size that was told.
+        if let Some(mtu) = up.take_reported_mtu().filter(|mtu| *mtu < sender.size_bytes) {
+            // What was too large is sent again at once, in the size that was reported.
             (sender.size_bytes, sender.next) = (mtu, sender.acked);
             continue;
         }

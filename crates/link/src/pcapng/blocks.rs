@@ -23,7 +23,7 @@ const MAX_OPTION_BYTES: usize = 60_000;
 pub struct Packet<'a> {
     pub interface: u32,
     pub unix_ns: u64,
-    /// What there is of it.
+    /// The captured bytes.
     pub bytes: &'a [u8],
     pub original_bytes: u32,
     pub comment: &'a str,

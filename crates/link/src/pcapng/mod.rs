@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::logfile::LogFile;
 use crate::record::{DELIVERED, Record};
 use blocks::{Packet, write_interface, write_packet, write_section};
-use failure::{Failure, say};
+use longlook_support::failure::{Failure, print_line};
 
 /// Later than any machine has run; beyond it a record is damaged.
 const MAX_MONOTONIC_NS: u64 = 1 << 62;
@@ -38,7 +38,7 @@ pub struct Options {
     out: PathBuf,
 }
 
-/// Writes the capture file and says what is in it.
+/// Writes the capture file and prints its counts.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let mut log = LogFile::open(&options.log)?;
     if is_same_file(&options.log, &options.out) {
@@ -49,7 +49,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         .map_err(|error| Failure::new(format!("{} cannot be read: {error}", options.log.display())))?;
     write(options, &log, &moments)
         .map_err(|error| Failure::new(format!("{} cannot be written: {error}", options.out.display())))?;
-    say(&json!({"event": "pcapng", "records": log.count, "packets": moments.len(), "damaged_records": skipped,
+    print_line(&json!({"event": "pcapng", "records": log.count, "packets": moments.len(), "damaged_records": skipped,
         "truncated_bytes": log.truncated_bytes}))
 }
 
@@ -127,7 +127,7 @@ mod tests {
     use crate::log::Log;
     use crate::quic;
     use crate::record::{EDIT_CE, NO_FLOW, NO_STAGE, QUEUED};
-    use clock::Anchor;
+    use longlook_support::clock::Anchor;
 
     const UNIX_NS: u64 = 1_700_000_000_123_456_789;
     const MS: u64 = 1_000_000;
@@ -239,7 +239,7 @@ mod tests {
                 1228,
                 "dropped: queue, stage 1 (rate); met a queue of 3 packets, 4500 bytes; packet 1 of flow 0",
             ),
-            (2, at(2 * MS), 0, 60, "still inside at the end; packet 0"),
+            (2, at(2 * MS), 0, 60, "still in flight at the end; packet 0"),
             (1, at(12 * MS + 4000), 28, 1228, fate),
             (
                 1,

@@ -1,4 +1,4 @@
-//! A packet as a capture would have shown it, and in words, as far as its record says.
+//! A packet as a capture would have shown it, and its fate in words, from its record.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const CE: u8 = 3;
 const HOPS: u8 = 64;
-/// What a log of version 1 does not say: addresses that RFC 5737 keeps for documentation.
+/// Stand-ins for the addresses that a log of version 1 lacks; RFC 5737 keeps them for documentation.
 const UNKNOWN_CLIENT: [u8; 4] = [192, 0, 2, 1];
 const UNKNOWN_SERVER: [u8; 4] = [192, 0, 2, 2];
 
@@ -92,14 +92,14 @@ fn saturated(number: u32) -> u16 {
     u16::try_from(number).unwrap_or(u16::MAX)
 }
 
-/// What became of a packet, in words.
+/// Returns the fate of a packet in words.
 pub fn comment(record: &Record, log: &LogFile) -> String {
     let mut text = fate(record, log);
     for (bit, words) in [
         (EDIT_CE, "congestion experienced marked"),
         (EDIT_CORRUPTED, "a bit flipped"),
         (EDIT_PORT, "client's port changed"),
-        (EDIT_ICMP, "sender told by ICMP"),
+        (EDIT_ICMP, "sender notified by ICMP"),
     ] {
         if record.edits & bit != 0 {
             text = format!("{text}; {words}");
@@ -130,7 +130,7 @@ fn fate(record: &Record, log: &LogFile) -> String {
             duration(record.due_ns.saturating_sub(record.arrival_ns)),
             duration(record.departure_ns.saturating_sub(record.due_ns)),
         ),
-        QUEUED => "still inside at the end".to_owned(),
+        QUEUED => "still in flight at the end".to_owned(),
         code => {
             let name = log.verdicts.get(&code).map_or("unknown", |name| name.trim_start_matches("dropped_"));
             let stage = match record.stage {

@@ -1,4 +1,4 @@
-//! Where packets come from and go to: one backend a file.
+//! The interfaces that packets come from and go to: one backend a file.
 
 mod packet;
 mod ring;
@@ -46,7 +46,7 @@ pub trait Port {
     /// Takes a frame for sending; false when there is no room at the moment.
     fn send(&mut self, frame: &[u8]) -> io::Result<bool>;
 
-    /// Whether a frame has left, and been dealt with by whoever it was for, when [`Port::send`] returns.
+    /// Whether a frame has left, and its receiver has dealt with it, when [`Port::send`] returns.
     fn sends_at_once(&self) -> bool {
         false
     }
@@ -57,7 +57,7 @@ pub trait Port {
     /// Follows steps of the wall clock, where stamps come from it.
     fn synchronise_clock(&mut self) {}
 
-    /// What became of it, after its descriptor reported an error.
+    /// Returns the state of the port after its descriptor reported an error.
     fn take_error(&mut self) -> io::Error;
 
     /// Packets that the kernel dropped for lack of room since it was opened.

@@ -7,8 +7,8 @@ use nix::net::if_::if_nametoindex;
 
 use super::ring::Ring;
 use super::{FRAME_BYTES, Port, Received};
-use clock::Anchor;
-use failure::Failure;
+use longlook_support::clock::Anchor;
+use longlook_support::failure::Failure;
 
 const ETHERNET_BYTES: usize = 14;
 /// A stamp further ahead of the clock means that the wall clock was stepped since the anchor was read.

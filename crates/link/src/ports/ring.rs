@@ -1,6 +1,6 @@
 //! The shared memory of a packet socket (`TPACKET_V2`). All unsafe code of the `AF_PACKET` backend is here.
 //!
-//! The kernel and this process own each frame in turn, told by its status word: it is read with acquire before a
+//! The kernel and this process own each frame in turn, as its status word shows: it is read with acquire before a
 //! frame's bytes are touched and written with release after.
 
 use std::io;
@@ -15,7 +15,7 @@ const BLOCK_FRAMES: usize = 16;
 /// Where the kernel looks for the bytes of a frame to be sent: after the aligned header.
 const SEND_OFFSET: usize = 32;
 
-/// What the kernel says of a received frame.
+/// The kernel's header of a received frame.
 pub struct RingFrame<'a> {
     pub bytes: &'a [u8],
     pub wire_length: usize,
@@ -63,7 +63,7 @@ impl Ring {
         if socket < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: it was just opened and nobody else has it.
+        // SAFETY: it was just opened and has no other owner.
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
         let on: c_int = 1;
         set_option(&socket, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V2 as c_int))?;
@@ -139,7 +139,7 @@ impl Ring {
         if flags & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // SAFETY: the status says that the frame is ours, so the kernel has filled in its header and leaves it alone.
+        // SAFETY: the status shows that the frame is ours, so the kernel has filled in its header and leaves it alone.
         let header = unsafe { &*frame };
         let offset = usize::from(header.tp_mac);
         let length = (header.tp_snaplen as usize).min(FRAME_BYTES - offset.min(FRAME_BYTES));
@@ -163,7 +163,7 @@ impl Ring {
         if self.status(frame).load(Ordering::Acquire) != libc::TP_STATUS_AVAILABLE {
             return false;
         }
-        // SAFETY: the status says that the frame is ours; header and bytes fit it by the assertion above.
+        // SAFETY: the status shows that the frame is ours; header and bytes fit it by the assertion above.
         unsafe {
             (*frame).tp_len = bytes.len() as u32;
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), frame.cast::<u8>().add(SEND_OFFSET), bytes.len());
@@ -178,7 +178,7 @@ impl Ring {
         FRAME_BYTES - SEND_OFFSET
     }
 
-    /// Has the kernel send what is in the ring.
+    /// Asks the kernel to send the frames of the ring.
     pub fn kick(&self) -> io::Result<()> {
         // SAFETY: no buffer is given; the frames are in the ring.
         let sent = unsafe { libc::send(self.socket.as_raw_fd(), std::ptr::null::<c_void>(), 0, libc::MSG_DONTWAIT) };

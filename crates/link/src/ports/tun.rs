@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 use super::{FRAME_BYTES, Port, Received};
-use clock::monotonic_ns;
-use failure::Failure;
+use longlook_support::clock::monotonic_ns;
+use longlook_support::failure::Failure;
 
 /// See the module. Packets carry no kernel stamp, so their arrival is when they were read.
 pub struct TunPort {

@@ -1,4 +1,4 @@
-//! The `probe` command: measures a link from outside, so that what the router says of itself can be checked.
+//! The `probe` command: measures a link from outside, so that the router's own log can be checked.
 //!
 //! A sender stamps each datagram right before it is sent, a receiver takes the kernel's receive stamp, both on
 //! `CLOCK_REALTIME`. Everything between the two stamps is in the result: one system call, the devices, the router.
@@ -11,7 +11,7 @@ mod stream;
 
 use clap::Subcommand;
 
-use failure::Failure;
+use longlook_support::failure::Failure;
 
 /// Sequence and send stamp, little endian, at the start of each datagram.
 const STAMP_BYTES: usize = 16;
@@ -25,7 +25,7 @@ pub enum Command {
     Receive(receive::Options),
     /// Send bytes over one TCP connection for some seconds
     StreamSend(stream::SendOptions),
-    /// Take them and say how many a second they were
+    /// Receive them and print how many a second they were
     StreamReceive(stream::ReceiveOptions),
 }
 

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::failed;
 use super::socket::{Arrival, Receiver};
 use crate::{signals, sys};
-use failure::{Failure, say};
+use longlook_support::failure::{Failure, print_line};
 
 /// Sequence, sent and received (8 bytes each), size (4), TTL, TOS, whether the payload came unharmed, 0.
 const RECORD_BYTES: usize = 32;
@@ -40,9 +40,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 20, file);
     let socket = UdpSocket::bind(&options.at).map_err(failed("the probe cannot listen"))?;
     let mut receiver = Receiver::new(socket).map_err(failed("the socket cannot be set up"))?;
-    // Without it, the sender and the router leave it no time on a small machine; where it is refused, drops tell.
+    // Without it, the sender and the router leave it no time on a small machine; where it is refused, drops show that.
     let _ = options.fifo > 0 && sys::set_fifo_priority(options.fifo);
-    say(&json!({"event": "ready"}))?;
+    print_line(&json!({"event": "ready"}))?;
     let mut count = 0;
     while count < options.count {
         let ended = wait(&receiver, &signals)?;
@@ -62,10 +62,10 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         }
     }
     out.flush().map_err(failed("the output cannot be written"))?;
-    say(&json!({"event": "received", "count": count, "socket_drops": receiver.dropped}))
+    print_line(&json!({"event": "received", "count": count, "socket_drops": receiver.dropped}))
 }
 
-/// Waits for datagrams; true when a signal told to stop.
+/// Waits for datagrams; true when a signal asked to stop.
 fn wait(receiver: &Receiver, signals: &nix::sys::signalfd::SignalFd) -> Result<bool, Failure> {
     let mut polled =
         [PollFd::new(receiver.socket().as_fd(), PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use failure::Failure;
+use longlook_support::failure::Failure;
 
 /// One packet: nanoseconds after the start, bytes of the IP packet, and which of the sender's sockets it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +65,8 @@ mod tests {
     #[test]
     fn a_line_may_leave_out_size_and_flow() {
         let packets = parse("0\n5 200\n5 300 2\n", 100).expect("it is sound");
-        let told: Vec<_> = packets.iter().map(|packet| (packet.offset_ns, packet.size_bytes, packet.flow)).collect();
-        assert_eq!(told, [(0, 100, 0), (5, 200, 0), (5, 300, 2)]);
+        let read: Vec<_> = packets.iter().map(|packet| (packet.offset_ns, packet.size_bytes, packet.flow)).collect();
+        assert_eq!(read, [(0, 100, 0), (5, 200, 0), (5, 300, 2)]);
     }
 
     #[test]

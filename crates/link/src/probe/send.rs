@@ -15,8 +15,8 @@ use super::schedule::{self, Packet};
 use super::socket::{enlarge_buffers, set_option};
 use super::{STAMP_BYTES, UDP_IP_BYTES, failed};
 use crate::sys;
-use clock::{monotonic_ns, unix_ns};
-use failure::{Failure, say};
+use longlook_support::clock::{monotonic_ns, unix_ns};
+use longlook_support::failure::{Failure, print_line};
 
 /// The first packet waits for its time like all others.
 const LEAD_NS: u64 = 5_000_000;
@@ -87,7 +87,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if let Some(path) = &options.out {
         write(path, &stamps).map_err(failed("the output cannot be written"))?;
     }
-    say(&json!({"event": "sent", "count": stamps.len(), "unsent": unsent, "took_ns": took_ns, "fifo": u8::from(fifo)}))
+    print_line(
+        &json!({"event": "sent", "count": stamps.len(), "unsent": unsent, "took_ns": took_ns, "fifo": u8::from(fifo)}),
+    )
 }
 
 fn open(tos: u8, to: SocketAddr) -> io::Result<UdpSocket> {
@@ -124,7 +126,7 @@ fn send(packets: &[Packet], sockets: &[UdpSocket], spin_ns: u64, stamps: &mut Ve
         let data = &buffer[..length * together.len()];
         let mut done = socket.send(data);
         if done.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
-            done = socket.send(data); // an earlier packet found nobody: that is not this one's failure
+            done = socket.send(data); // an earlier packet found no receiver: that is not this one's failure
         }
         match done {
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN)) => {

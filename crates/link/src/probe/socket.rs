@@ -95,7 +95,7 @@ impl Receiver {
                 message
             })
             .collect();
-        // SAFETY: as many messages as the kernel is told, each with buffers that outlive the call.
+        // SAFETY: as many messages as the kernel expects, each with buffers that outlive the call.
         let count = unsafe {
             libc::recvmmsg(
                 self.socket.as_raw_fd(),

@@ -10,8 +10,8 @@ use nix::sys::socket::{setsockopt, sockopt};
 use serde_json::json;
 
 use super::failed;
-use clock::monotonic_ns;
-use failure::{Failure, say};
+use longlook_support::clock::monotonic_ns;
+use longlook_support::failure::{Failure, print_line};
 
 const CHUNK_BYTES: usize = 256 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,16 +48,16 @@ pub fn send(options: &SendOptions) -> Result<(), Failure> {
     while monotonic_ns() < end_ns {
         sent_bytes += stream.write(&chunk).map_err(failed("sending failed"))? as u64;
     }
-    say(&json!({"event": "sent", "bytes": sent_bytes, "cubic": u8::from(chosen)}))
+    print_line(&json!({"event": "sent", "bytes": sent_bytes, "cubic": u8::from(chosen)}))
 }
 
 pub fn receive(options: &ReceiveOptions) -> Result<(), Failure> {
     let listener = TcpListener::bind(&options.at).map_err(failed("the probe cannot listen"))?;
-    say(&json!({"event": "ready"}))?;
-    let (mut stream, _) = listener.accept().map_err(failed("nobody connects"))?;
+    print_line(&json!({"event": "ready"}))?;
+    let (mut stream, _) = listener.accept().map_err(failed("no client connects"))?;
     stream.set_read_timeout(Some(SILENCE)).map_err(failed("the socket cannot be set up"))?;
     let (bytes, took_ns) = count(&mut stream, (options.skip * 1e9) as u64).map_err(failed("receiving failed"))?;
-    say(&json!({"event": "received", "bytes": bytes, "took_ns": took_ns,
+    print_line(&json!({"event": "received", "bytes": bytes, "took_ns": took_ns,
         "bits_per_second": bytes as f64 * 8e9 / took_ns.max(1) as f64}))
 }
 

@@ -14,18 +14,18 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Turn a trace into a table of events
-    Decode(trace::cli::Options),
+    Decode(longlook_trace::cli::Options),
     /// Infer the smallest state machine that keeps all temporal invariants of a log
-    Infer(infer::cli::Options),
+    Infer(longlook_infer::cli::Options),
     /// Record what the kernel's TCP does, until SIGTERM
-    RecordTcp(tcptrace::cli::Options),
+    RecordTcp(longlook_tcptrace::cli::Options),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Decode(options) => trace::cli::run(&options),
-        Command::Infer(options) => infer::cli::run(&options),
-        Command::RecordTcp(options) => tcptrace::cli::run(&options),
+        Command::Decode(options) => longlook_trace::cli::run(&options),
+        Command::Infer(options) => longlook_infer::cli::run(&options),
+        Command::RecordTcp(options) => longlook_tcptrace::cli::run(&options),
     };
-    failure::end("longlook-trace", done)
+    longlook_support::failure::end("longlook-trace", done)
 }

@@ -1,4 +1,4 @@
-//! Chromium's netlog → rows: what its QUIC sessions sent, received and were told.
+//! Chromium's netlog → rows: packets and parameters that its QUIC sessions sent and received.
 //!
 //! A log holds the whole network stack's events; those of sources of the type `QUIC_SESSION` are read. Times are
 //! milliseconds of the browser's monotonic clock, `timeTickOffset` maps it to the time since 1970; packets that were
@@ -68,7 +68,7 @@ impl<'a> Record<'a> {
 }
 
 impl Netlog {
-    /// Of a log with these constants; `None` where they are not a netlog's.
+    /// Reads a log with these constants; `None` if they are not a netlog's.
     #[must_use]
     pub fn new(constants: &Value, writer: &mut EventWriter) -> Option<Self> {
         let numbers = constants.get("logEventTypes")?.as_object()?;

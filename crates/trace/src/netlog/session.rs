@@ -66,7 +66,7 @@ impl What {
     }
 }
 
-/// What is remembered of one session.
+/// The state of one session.
 pub struct Session {
     /// Its index among the connections.
     pub connection: usize,
@@ -149,7 +149,7 @@ impl Session {
         Ok(at.time_ns)
     }
 
-    /// The log names the number but not its space: losses are told of the space that sent such a packet last.
+    /// The log names the number but not its space: losses count for the space that sent such a packet last.
     fn lost(at: At, params: &[u8], rows: &mut Rows, writer: &mut EventWriter) -> Result<i64, Refusal> {
         let (mut number, mut time_ns) = (None, None);
         Cursor::new(params).object(|key, cursor| {
@@ -276,8 +276,8 @@ impl Session {
                 rows.milestone_once(at, if idle { "idle_timeout" } else { "closed" }, Some(&detail), writer)?;
             }
             What::Parameters(owner) => {
-                let said = parameters(text("quic_transport_parameters").unwrap_or_default());
-                parameters_row(owner, said, at, rows, writer)?;
+                let given = parameters(text("quic_transport_parameters").unwrap_or_default());
+                parameters_row(owner, given, at, rows, writer)?;
             }
             What::CongestionControl => parameters_row("recovery", data.clone(), at, rows, writer)?,
             What::Duplicate | What::Undecryptable => {
@@ -305,14 +305,14 @@ impl Session {
 
 fn parameters_row(
     owner: &str,
-    said: Members,
+    given: Members,
     at: At,
     rows: &mut Rows,
     writer: &mut EventWriter,
 ) -> Result<(), Refusal> {
     let mut row = rows.row(at, Kind::Parameters);
     row.name = writer.text(owner);
-    row.detail = writer.text(&Value::Object(said).to_string());
+    row.detail = writer.text(&Value::Object(given).to_string());
     Ok(writer.push(row)?)
 }
 

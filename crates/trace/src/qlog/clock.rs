@@ -41,7 +41,7 @@ impl Clock {
     /// The time of an event; `None` where that is no time.
     pub fn time_ns(&mut self, text: &[u8]) -> Option<i64> {
         let said_ns = scaled(text, self.power)?.checked_add(self.offset_ns)?;
-        if self.format == TimeFormat::Unsaid {
+        if self.format == TimeFormat::Unknown {
             self.format = if said_ns >= ABSOLUTE_NS { TimeFormat::Absolute } else { TimeFormat::Relative };
         }
         match self.format {

@@ -1,21 +1,19 @@
-//! What a qlog file says before and beside its events.
+//! The header of a trace in a qlog file: everything but its events.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::decimal::scaled;
 use crate::event::Vantage;
-use crate::qlog::own::Own;
+use crate::json::Members;
+use crate::qlog::longlook::LonglookFields;
 use crate::qlog::record::Field;
 use crate::rfc3339;
-
-/// The members of a file or of a trace in it, but for the events.
-pub type Members = Map<String, Value>;
 
 /// How the times of events are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeFormat {
-    /// It is not said; the first time tells.
-    Unsaid,
+    /// The file does not name it; the first time shows it.
+    Unknown,
     /// Since the reference.
     Relative,
     /// Since 1970, or another epoch.
@@ -24,9 +22,9 @@ pub enum TimeFormat {
     Delta,
 }
 
-/// What is said of one trace.
+/// The header of one trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each is what its name says")]
+#[allow(missing_docs, reason = "the names are enough")]
 pub struct Header {
     pub vantage: Vantage,
     pub schema: Option<String>,
@@ -38,14 +36,14 @@ pub struct Header {
     pub time_offset_ns: i64,
     pub reference_unix_ns: Option<i64>,
     pub clock: &'static str,
-    /// What the places of an event mean that is written as an array.
+    /// The meaning of the places of an event that is written as an array.
     pub fields: Vec<Field>,
-    /// Of files that we wrote ourselves.
-    pub own: Option<Own>,
+    /// Present in files that `longlook trace convert` wrote.
+    pub longlook: Option<LonglookFields>,
 }
 
 impl Header {
-    /// Of a trace with these members, in a file with those.
+    /// Reads the header of a trace from its members and those of its file.
     #[must_use]
     pub fn new(file: &Members, trace: &Members) -> Self {
         let common = object(trace, "common_fields").or(object(file, "common_fields"));
@@ -63,14 +61,14 @@ impl Header {
             .and_then(Value::as_array)
             .map(|names| names.iter().map(|name| Field::of(name.as_str().unwrap_or_default().as_bytes())).collect())
             .unwrap_or_default();
-        let said = of_common("time_format").and_then(Value::as_str).unwrap_or_default();
-        let time_format = match said {
+        let given = of_common("time_format").and_then(Value::as_str).unwrap_or_default();
+        let time_format = match given {
             "relative" | "relative_to_epoch" => TimeFormat::Relative,
             "absolute" => TimeFormat::Absolute,
             "delta" | "relative_to_previous_event" => TimeFormat::Delta,
             _ if fields.contains(&Field::RelativeTime) => TimeFormat::Relative,
             _ if fields.contains(&Field::DeltaTime) => TimeFormat::Delta,
-            _ => TimeFormat::Unsaid,
+            _ => TimeFormat::Unknown,
         };
         let connection_id =
             ["ODCID", "group_id", "group_ids", "dcid"].into_iter().find_map(|key| hexadecimal(of_common(key)));
@@ -85,7 +83,7 @@ impl Header {
             reference_unix_ns,
             clock,
             fields,
-            own: Own::of(trace),
+            longlook: LonglookFields::of(trace),
         }
     }
 }
@@ -139,12 +137,12 @@ fn reference(value: Option<&Value>, power: i32) -> (Option<i64>, &'static str) {
 }
 
 fn vantage(value: Option<&Value>) -> Vantage {
-    let said = match value {
+    let given = match value {
         Some(Value::String(text)) => text.as_str(),
         Some(Value::Object(members)) => members.get("type").and_then(Value::as_str).unwrap_or_default(),
         _ => "",
     };
-    match said.to_ascii_lowercase().as_str() {
+    match given.to_ascii_lowercase().as_str() {
         "client" => Vantage::Client,
         "server" => Vantage::Server,
         _ => Vantage::Unknown,
@@ -161,7 +159,7 @@ fn schema(file: &Members, trace: &Members) -> Option<String> {
     quic.or_else(version).or_else(|| file.get("file_schema").and_then(Value::as_str).map(str::to_owned))
 }
 
-/// Who wrote it: the title of most, the vantage point's name of some; tquic says neither, but names its ids alike.
+/// Returns the producer: the title of most files, the vantage point's name of some; tquic's ids name it.
 fn producer(file: &Members, trace: &Members) -> Option<String> {
     let text = |members: &Members, key: &str| members.get(key).and_then(Value::as_str).map(str::to_owned);
     let title = text(file, "title").or_else(|| text(trace, "title")).unwrap_or_default();

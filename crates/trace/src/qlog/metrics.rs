@@ -1,4 +1,4 @@
-//! The numbers of a sender, of which every event says only what changed.
+//! The numbers of a sender; an event has only those that changed.
 
 use crate::decimal::scaled;
 use crate::event::Event;
@@ -24,7 +24,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Takes over what an event says.
+    /// Takes over the numbers of an event.
     pub fn update(&mut self, data: &[u8], quirks: &mut Quirks) -> Result<(), Bad> {
         if data.is_empty() {
             return Err(Bad::Shape);

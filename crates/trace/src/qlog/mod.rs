@@ -2,9 +2,9 @@
 
 pub mod clock;
 pub mod header;
+pub mod longlook;
 pub mod metrics;
 pub mod names;
-pub mod own;
 pub mod packet;
 pub mod quirks;
 pub mod rare;
@@ -16,9 +16,10 @@ pub mod traffic;
 use std::collections::HashMap;
 
 use crate::event::{Source, Vantage};
+use crate::json::Members;
 use crate::json::{self, Bad, Cursor};
 use crate::qlog::clock::Clock;
-use crate::qlog::header::{Header, Members};
+use crate::qlog::header::Header;
 use crate::qlog::metrics::Metrics;
 use crate::qlog::names::What;
 use crate::qlog::quirks::Quirks;
@@ -55,14 +56,14 @@ pub struct Qlog {
     clock: Clock,
     quirks: Quirks,
     rows: Rows,
-    /// The senders' numbers as last said, by connection.
+    /// The last known numbers of the senders, by connection.
     metrics: Vec<Metrics>,
     groups: HashMap<Vec<u8>, usize>,
     ungrouped: Option<usize>,
 }
 
 impl Qlog {
-    /// Before a file's first trace; `vantage` is that of traces that do not say it.
+    /// Before a file's first trace; `vantage` is that of traces that do not name theirs.
     #[must_use]
     pub fn new(vantage: Vantage) -> Self {
         let header = Header::new(&Members::new(), &Members::new());
@@ -77,7 +78,7 @@ impl Qlog {
         }
     }
 
-    /// A trace begins; of a file the account takes what its first trace says.
+    /// A trace begins; the account of a file takes the header of its first trace.
     pub fn begin(&mut self, header: Header, writer: &mut EventWriter) {
         let account = &mut writer.account;
         if account.schema.is_none() && account.producer.is_none() {
@@ -131,8 +132,8 @@ impl Qlog {
         if record.name.is_empty() {
             return Err(Refusal::Skip("no name"));
         }
-        if self.header.own.is_some() {
-            return self.own(record, writer);
+        if self.header.longlook.is_some() {
+            return self.longlook(record, writer);
         }
         let what = names::what(record.category, record.name);
         if what.is_none() && self.header.time_format != header::TimeFormat::Delta {
@@ -161,15 +162,15 @@ impl Qlog {
     }
 
     /// The row of an event that we wrote ourselves.
-    fn own(&mut self, record: &Record, writer: &mut EventWriter) -> Result<i64, Refusal> {
+    fn longlook(&mut self, record: &Record, writer: &mut EventWriter) -> Result<i64, Refusal> {
         let time_ns = record.time.and_then(|text| self.clock.time_ns(text)).ok_or(Refusal::Skip("no time"))?;
         let connection = self.connection(record.group, writer)?;
-        let Some(own) = &self.header.own else { return Err(Refusal::Ignore) };
-        if let (Some((client, server)), Some(entry)) = (own.ends(), writer.account.connections.get_mut(connection)) {
+        let Some(fields) = &self.header.longlook else { return Err(Refusal::Ignore) };
+        if let (Some((client, server)), Some(entry)) = (fields.ends(), writer.account.connections.get_mut(connection)) {
             (entry.client, entry.server) = (Some(client), Some(server));
         }
-        let frame = own::Frame { time_ns, vantage: self.rows.vantage, connection };
-        let row = own::row(own, frame, record, writer)?.ok_or(Refusal::Ignore)?;
+        let frame = longlook::Frame { time_ns, vantage: self.rows.vantage, connection };
+        let row = longlook::row(fields, frame, record, writer)?.ok_or(Refusal::Ignore)?;
         writer.push(row)?;
         Ok(time_ns)
     }

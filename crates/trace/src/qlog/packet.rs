@@ -1,4 +1,4 @@
-//! What `packet_sent`, `packet_received`, `packet_lost` and `packet_dropped` say, over all schemas.
+//! The content of `packet_sent`, `packet_received`, `packet_lost` and `packet_dropped`, over all schemas.
 
 use crate::decimal::scaled;
 use crate::event::Space;
@@ -101,7 +101,7 @@ pub fn space(kind: &[u8]) -> Option<Space> {
     })
 }
 
-/// A frame that says something to us.
+/// A frame that becomes part of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// Its ranges: one JSON array.
@@ -116,7 +116,7 @@ pub enum Frame<'a> {
     HandshakeDone,
 }
 
-/// Gives every frame of an array of frames that says something to us.
+/// Gives every frame of an array of frames that becomes part of a row.
 pub fn frames<'a>(text: &'a [u8], mut each: impl FnMut(Frame<'a>) -> Result<(), Bad>) -> Result<(), Bad> {
     if text.first() != Some(&b'[') {
         return Ok(());

@@ -1,14 +1,14 @@
-//! Where a producer departs from what qlog says, and how that is recognised.
+//! Departures of producers from qlog, and how they are recognised.
 
 use crate::decimal::scaled;
 use crate::json::Cursor;
 
 const MILLISECONDS: i32 = 6;
 const SECONDS: i32 = 9;
-/// quinn's first round trip is the configured guess, 333 ms unless set: less than this says that the unit is seconds.
+/// quinn's first round trip is the configured guess, 333 ms unless set: less than this shows that the unit is seconds.
 const LONGEST_FIRST_RTT: i64 = 10;
 
-/// What to do differently for one producer.
+/// The departures of one producer.
 #[derive(Clone, Copy, Debug)]
 pub struct Quirks {
     /// Power of ten from the unit of round trips to nanoseconds, once it is known.
@@ -18,9 +18,9 @@ pub struct Quirks {
 }
 
 impl Quirks {
-    /// Of a producer as [`crate::qlog::header::Header`] names it.
+    /// Returns the departures of a producer, by its name in [`crate::qlog::header::Header`].
     ///
-    /// - quinn writes round trips in seconds (`as_secs_f32`), and may mend that: the first one tells.
+    /// - quinn writes round trips in seconds (`as_secs_f32`), and may correct that: the first one shows it.
     /// - quiche, and netty that wraps it, write `pacing_rate` in bytes per second.
     #[must_use]
     pub fn of(producer: Option<&str>) -> Self {

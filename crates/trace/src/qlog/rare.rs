@@ -1,4 +1,4 @@
-//! What happens a few times in a connection: its milestones, parameters and limits.
+//! Events that happen a few times in a connection: its milestones, parameters and limits.
 
 use std::net::IpAddr;
 
@@ -131,7 +131,7 @@ impl Qlog {
         Ok(self.rows.key_updated(at, key.starts_with("client"), trigger, writer)?)
     }
 
-    /// Keys of a space are discarded in pairs; the first says it. Old 1-RTT keys are discarded after every update.
+    /// Keys of a space are discarded in pairs; the first one counts. Old 1-RTT keys are discarded after every update.
     fn key_discarded(&mut self, at: At, data: &Members, writer: &mut EventWriter) -> Result<(), Refusal> {
         let key = data.get("key_type").and_then(Value::as_str).ok_or(Refusal::Skip("a key without a type"))?;
         let (once, space) = match key.split_once('_').map_or(key, |(_, space)| space) {

@@ -17,13 +17,13 @@ pub enum Field {
     Category,
     /// The name without its category.
     Event,
-    /// What brought it about, where that stands beside the data.
+    /// The trigger, where it stands beside the data.
     Trigger,
-    /// What the event says.
+    /// The event's data.
     Data,
     /// Which connection it belongs to.
     Group,
-    /// What a row of ours comes from.
+    /// The source of a row of ours.
     Source,
     /// Something else.
     Other,
@@ -59,13 +59,13 @@ pub struct Record<'a> {
     pub name: &'a [u8],
     /// Where the name is without one.
     pub category: &'a [u8],
-    /// What brought it about.
+    /// The trigger.
     pub trigger: Option<&'a [u8]>,
     /// Which connection it belongs to.
     pub group: Option<&'a [u8]>,
-    /// What a row of ours comes from.
+    /// The source of a row of ours.
     pub source: Option<&'a [u8]>,
-    /// What it says: one JSON value, or nothing.
+    /// The data: one JSON value, or nothing.
     pub data: &'a [u8],
 }
 

@@ -51,11 +51,11 @@ impl Qlog {
         Ok(())
     }
 
-    /// A count that rises says that a probe timeout fired, unless the timer's expiry said so already.
+    /// A count that rises shows that a probe timeout fired, unless the timer's expiry was reported already.
     fn pto_count(&mut self, at: At, count: Option<i64>, writer: &mut EventWriter) -> Result<(), Refusal> {
         let count = count.unwrap_or(0);
-        let told = std::mem::replace(&mut self.rows.connections[at.connection].probes, count);
-        if count > told {
+        let before = std::mem::replace(&mut self.rows.connections[at.connection].probes, count);
+        if count > before {
             self.rows.pto(at, count, writer)?;
         }
         Ok(())

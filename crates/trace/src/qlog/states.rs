@@ -1,6 +1,6 @@
 //! Stacks' own names of congestion states → the one vocabulary (src/longlook/timeline/states.py).
 
-/// The state in our vocabulary, or `None` for a name that nobody has mapped yet.
+/// The state in our vocabulary, or `None` for a name that is not mapped yet.
 ///
 /// quic-go, quiche, netty and tquic write the qlog draft's names; quiche and netty add
 /// `conservative_slow_start` (`HyStart++`); those with BBR write its phases with and without a prefix, and some their parts.

@@ -96,7 +96,7 @@ impl Qlog {
         Ok(self.rows.blocked(at, Blocked { name, stream, limit }, way, writer)?)
     }
 
-    /// An event of its own for acknowledgements; those that ACK frames told already give no second row.
+    /// An event of its own for acknowledgements; those that ACK frames have reported already give no second row.
     pub(super) fn packets_acked(&mut self, at: At, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
         let mut space = None;
         let mut numbers: &[u8] = b"";

@@ -1,13 +1,12 @@
 //! One connection of the kernel's TCP → events.
 //!
-//! A probe tells what a socket was before a segment was processed. What it tells was therefore made by the segment before
+//! A probe shows a socket as it was before a segment was processed. Its values were therefore made by the segment before
 //! it, and its rows have that one's time, unless a sample or a change of the congestion state shows that it came later.
 
 use std::collections::VecDeque;
 
 use super::message::Message;
 use super::metrics::Metrics;
-use super::samples::{Counters, Waiting};
 use crate::event::{Event, Kind, Source, Vantage};
 use crate::writer::{EventWriter, Halt};
 
@@ -27,7 +26,7 @@ const CLOSE: u64 = 7;
 const LAST_ACK: u64 = 9;
 const NEW_SYN_RECEIVED: u64 = 12;
 
-/// What the recording has; what it lacks is found less exactly from samples.
+/// The tracepoints of the recording; the events of missing ones are found less exactly from samples.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "four tracepoints, each there or not whatever the others are")]
 pub struct Has {
@@ -67,14 +66,32 @@ struct Acknowledged {
     beyond: Option<i64>,
 }
 
-/// What is known of a connection so far.
+/// A sample that waits for the next probe.
+pub struct Waiting {
+    /// When.
+    pub time_ns: i64,
+    /// The sender's numbers at that time.
+    pub metrics: Metrics,
+    /// Bytes acknowledged as the kernel counts them.
+    pub bytes_acked: Option<i64>,
+}
+
+/// The counters of a sample: numbers that only grow.
+#[derive(Clone, Copy)]
+pub struct Counters {
+    pub limited_us: [Option<u64>; 2],
+    pub retransmissions: Option<i64>,
+    pub timeouts: Option<i64>,
+}
+
+/// The state of a connection so far.
 pub struct Connection {
     blank: Event,
     pub(super) has: Has,
     pub(super) mss: Option<i64>,
     pub(super) metrics: Metrics,
     acknowledged: Option<Acknowledged>,
-    /// Samples, of which the next probe tells what they saw the result of.
+    /// Samples that wait for the next probe, which shows the segment that they saw the result of.
     pub(super) waiting: VecDeque<Waiting>,
     pub(super) sampled: Option<Counters>,
     state: u8,
@@ -182,7 +199,7 @@ impl Connection {
         advance
     }
 
-    /// No probe will come any more: the last samples tell what the last segments acknowledged.
+    /// No probe will come any more: the last samples show how much the last segments acknowledged.
     pub fn end(&mut self, writer: &mut EventWriter) -> Result<(), Halt> {
         for sample in std::mem::take(&mut self.waiting) {
             self.learn(sample.time_ns, &sample.metrics, writer)?;
@@ -243,7 +260,7 @@ impl Connection {
         writer.push(Event { name, detail, ..self.row(time_ns, Kind::CongestionState) })
     }
 
-    /// How the window grows while nothing is lost, as far as the last known figures tell.
+    /// How the window grows while nothing is lost, as far as the last known figures show.
     fn growth(&self) -> Option<&'static str> {
         if self.bbr.is_some() {
             return self.bbr;
@@ -253,7 +270,7 @@ impl Connection {
         Some(if slow { "slow_start" } else { "congestion_avoidance" })
     }
 
-    /// A segment was sent again. It says nothing of which; the link's log does.
+    /// A segment was sent again. The event does not name the segment; the link's log does.
     pub fn retransmission(&mut self, time_ns: i64, socket: u64, writer: &mut EventWriter) -> Result<(), Halt> {
         writer.push(self.row(time_ns, Kind::PacketRetransmitted))?;
         let lost = match self.state {

@@ -1,4 +1,4 @@
-//! What `sock_diag` says of a socket: `struct inet_diag_msg` (`include/uapi/linux/inet_diag.h`) and its attributes, of which
+//! The state of a socket from `sock_diag`: `struct inet_diag_msg` (`include/uapi/linux/inet_diag.h`) and its attributes, of which
 //! `struct tcp_info` (tcp.h) grows with the kernel: fields that one lacks are None.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

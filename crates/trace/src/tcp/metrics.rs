@@ -1,4 +1,4 @@
-//! The sender's numbers as rows: a row says only what has changed.
+//! The sender's numbers as rows: a row has only the numbers that have changed.
 
 use super::message::Message;
 use crate::event::Event;
@@ -7,7 +7,7 @@ const NO_THRESHOLD: i64 = 0x7fff_ffff;
 const NS_PER_US: i64 = 1000;
 const BITS_PER_BYTE: i64 = 8;
 
-/// What one moment says of the sender; None where it does not.
+/// The sender's numbers at one moment; None where one is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Metrics {
     /// Congestion window, bytes.
@@ -31,7 +31,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Those of a sample.
+    /// Returns the numbers of a sample.
     pub fn of_sample(message: &Message, mss: Option<i64>, acked_bytes: Option<i64>) -> Self {
         Self {
             in_flight_bytes: mss.and_then(|mss| message.in_flight_bytes(mss)),
@@ -54,7 +54,7 @@ impl Metrics {
         }
     }
 
-    /// What is new beside `self`, which then knows it too; None where nothing is.
+    /// Returns the numbers that differ from `self`, and takes them over; None if none differs.
     pub fn learn(&mut self, now: &Self) -> Option<Self> {
         let fresh = |old: &mut Option<i64>, new: Option<i64>| {
             let news = new.filter(|_| *old != new);

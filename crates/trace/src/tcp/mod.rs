@@ -1,4 +1,4 @@
-//! Recordings of the kernel's TCP (crates/tcptrace) → events. docs/capture.md says what becomes what.
+//! Recordings of the kernel's TCP (crates/tcptrace) → events. docs/capture.md has the mapping.
 
 mod connection;
 mod message;
@@ -11,8 +11,8 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use failure::Failure;
-use tcptrace::file::{Damage, Header, Reader, Record};
+use longlook_support::failure::Failure;
+use longlook_tcptrace::file::{Damage, Header, Reader, Record};
 
 use self::connection::{Connection, Has, Probe};
 use self::message::{Ends, Message};
@@ -23,7 +23,7 @@ use crate::event::Vantage;
 use crate::writer::{self, EventWriter, Halt};
 
 /// How a recording begins.
-pub const MAGIC: &[u8] = tcptrace::file::MAGIC;
+pub const MAGIC: &[u8] = longlook_tcptrace::file::MAGIC;
 
 const HINT: &str = "record it again: longlook-trace record-tcp";
 
@@ -191,7 +191,7 @@ impl<'a> Walk<'a> {
             }
         };
         let Some(number) = self.sockets.owner(&point) else {
-            // A listening socket has no other end; the machine's other connections with the port are nobody's business.
+            // A listening socket has no other end; the machine's other connections with the port are not recorded.
             self.writer.account.count_ignored(match point {
                 Point::Life { ends, .. } if ends.remote.port() == 0 => "listening socket",
                 _ => "socket of another namespace",

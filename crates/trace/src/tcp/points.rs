@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use tcptrace::format::{Field, Format};
+use longlook_tcptrace::format::{Field, Format};
 
 use super::message::{Ends, address};
 
-/// What a tracepoint says.
+/// The content of a tracepoint's event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {
     /// A segment arrived; the values are those from before it was processed.
@@ -90,7 +90,7 @@ impl Points {
         self.known.values().any(|(known, _)| known == name)
     }
 
-    /// What an event says; Err(its tracepoint) where it cannot be used.
+    /// Returns the content of an event, or Err(its tracepoint) if it cannot be used.
     pub fn read(&self, raw: &[u8]) -> Result<Point, &str> {
         let id = raw.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes));
         let (name, format) = id.and_then(|id| self.known.get(&id)).ok_or("an unknown tracepoint")?;

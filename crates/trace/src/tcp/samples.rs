@@ -1,6 +1,6 @@
-//! What samples of a socket add: what no tracepoint tells, and all of it where there are no tracepoints.
+//! Rows from samples of a socket: everything that no tracepoint reports, or all rows where there are no tracepoints.
 
-use super::connection::Connection;
+use super::connection::{Connection, Counters, Waiting};
 use super::message::Message;
 use super::metrics::Metrics;
 use crate::event::{Event, Kind};
@@ -8,24 +8,6 @@ use crate::writer::{EventWriter, Halt};
 
 /// Samples that wait for a probe; a sender that hears nothing for so long is idle.
 const MOST_WAITING: usize = 64;
-
-/// A sample that waits for the next probe.
-pub struct Waiting {
-    /// When.
-    pub time_ns: i64,
-    /// What it saw.
-    pub metrics: Metrics,
-    /// Bytes acknowledged as the kernel counts them.
-    pub bytes_acked: Option<i64>,
-}
-
-/// Of a sample what only grows.
-#[derive(Clone, Copy)]
-pub struct Counters {
-    limited_us: [Option<u64>; 2],
-    retransmissions: Option<i64>,
-    timeouts: Option<i64>,
-}
 
 impl Connection {
     /// The socket was asked.
@@ -115,7 +97,7 @@ impl Connection {
         writer.push(Event { name, detail, ..self.row(time_ns, Kind::State) })
     }
 
-    /// What tracepoints tell one by one where there are some, as differences of counters.
+    /// Events that tracepoints would report one by one, as differences of counters.
     fn count(&mut self, time_ns: i64, message: &Message, writer: &mut EventWriter) -> Result<(), Halt> {
         let now = Counters {
             limited_us: [message.receive_window_limited_us(), message.send_buffer_limited_us()],

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use tcptrace::file::{Reader, Record};
+use longlook_tcptrace::file::{Reader, Record};
 
 use super::message::{Ends, Message};
 use super::points::{Point, Points};
@@ -16,7 +16,7 @@ pub struct Socket {
     pub cookie: u64,
     /// Its addresses.
     pub ends: Ends,
-    /// Whether `sock_diag` has told of it, so that it is of the recorded namespace.
+    /// Whether `sock_diag` has reported it, so that it belongs to the recorded namespace.
     asked: bool,
     /// Bytes of a full segment as first known.
     pub mss: Option<i64>,
@@ -65,7 +65,7 @@ impl Sockets {
         &mut self.all[number]
     }
 
-    /// Those that `sock_diag` has told of.
+    /// Returns the sockets that `sock_diag` has reported.
     fn of_namespace(self) -> Self {
         let mut kept = Self::default();
         for socket in self.all.into_iter().filter(|socket| socket.asked) {

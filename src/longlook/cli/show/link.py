@@ -1,4 +1,4 @@
-"""A run of `longlook link` as its user sees it: two lines before, a summary after, JSON where asked for."""
+"""A run of `longlook link` on the terminal: two lines before, a summary after, and JSON on request."""
 
 import json
 import sys
@@ -14,36 +14,38 @@ _READ_BYTES = 1 << 20
 
 
 class LinkDisplay:
-    """Runs one order and shows it on standard error: standard output is the command's."""
+    """Run one request and show it on standard error; standard output belongs to the command."""
 
-    def __init__(self, emulation: Emulation, order: LinkRequest, *, json_file: str | None, quiet: bool) -> None:
+    def __init__(self, emulation: Emulation, request: LinkRequest, *, json_file: str | None, quiet: bool) -> None:
         self._emulation = emulation
-        self._order = order
+        self._request = request
         self._json_file = json_file
         self._quiet = quiet
         self._opened: Opened | None = None
 
     def run(self) -> int:
-        """The command's exit code; LonglookError where the link could not be opened, or broke."""
+        """Return the command's exit code; raise LonglookError if the link could not be opened, or broke."""
         lateness = LatenessCounter()
-        ended = run_link(self._order, self._open, lateness.add)
-        if self._order.log is not None:
-            with self._order.log.open("rb") as file:
+        ended = run_link(self._request, self._open, lateness.add)
+        if self._request.log is not None:
+            with self._request.log.open("rb") as file:
                 while piece := file.read(_READ_BYTES):
                     lateness.add(piece)
         summary = summarise(ended.summary, lateness.result(), ended.duration_s, ended.exit_code)
         if not self._quiet:
-            self._say(*summary_lines(summary))
-            self._say(f"  seed {self._order.seed}" + (f", packets in {self._order.log}" if self._order.log else ""))
+            self._print(*summary_lines(summary))
+            self._print(
+                f"  seed {self._request.seed}" + (f", packets in {self._request.log}" if self._request.log else "")
+            )
         if self._json_file is not None:
             error = {"reason": ended.error.message, "hint": ended.error.hint} if ended.error else None
             known = {
                 "settings": dict(self._emulation.settings),
-                "seed": self._order.seed,
-                "command": list(self._order.command),
+                "seed": self._request.seed,
+                "command": list(self._request.command),
                 "addresses": {"client": self._opened.client, "far": self._opened.far} if self._opened else None,
                 "notes": list(self._opened.notes) if self._opened else [],
-                "log": str(self._order.log) if self._order.log else None,
+                "log": str(self._request.log) if self._request.log else None,
                 "error": error,
             }
             self._write({**known, **summary})
@@ -55,9 +57,9 @@ class LinkDisplay:
         self._opened = opened
         if self._quiet:
             return
-        self._say(self._emulation.shown)
-        self._say(f"  {opened.what} at {opened.far}; the command at {opened.client}")
-        self._say(*(f"  {note}" for note in opened.notes))
+        self._print(self._emulation.shown)
+        self._print(f"  {opened.what} at {opened.far}; the command at {opened.client}")
+        self._print(*(f"  {note}" for note in opened.notes))
 
     def _write(self, summary: dict[str, object]) -> None:
         text = json.dumps(summary, allow_nan=False)
@@ -67,8 +69,8 @@ class LinkDisplay:
             Path(str(self._json_file)).write_text(text + "\n")
 
     @staticmethod
-    def _say(*lines: str) -> None:
-        with suppress(BrokenPipeError):  # nobody reads it; the command's own end is what matters
+    def _print(*lines: str) -> None:
+        with suppress(BrokenPipeError):  # there is no reader; only the command's own end matters
             for line in lines:
                 sys.stderr.write(line + "\n" if line.startswith(" ") else f"longlook link: {line}\n")
             sys.stderr.flush()

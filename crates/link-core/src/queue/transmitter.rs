@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::schedule::Schedule;
-use crate::stages::Recipe;
+use crate::stage::{Recipe, Transit};
 use crate::varying::Varying;
 
 const PS_PER_NS: u128 = 1_000;
@@ -61,6 +61,14 @@ impl Transmitter {
         let burst = u128::from(recipe.values.integer("burst_bytes")) * WORK_PER_BYTE;
         let rate_bps = recipe.varying("rate_bps");
         Self(Means::Rate(Bucket { rate_bps, burst, tokens: burst, busy_until_ps: 0 }))
+    }
+
+    /// Sends a packet that reached the bottleneck at `packet.at_ns`, which becomes the time of its last bit.
+    pub(crate) fn forward(&mut self, packet: &mut Transit) {
+        let sent = self.send(packet.at_ns, packet.info.size_bytes);
+        packet.queued_ns += sent.begin_ns.saturating_sub(packet.at_ns);
+        packet.at_ns = sent.end_ns;
+        packet.floor_ns = sent.end_ns;
     }
 
     /// Sends a packet that is ready at `start_ns`, after all packets before it.
@@ -149,7 +157,7 @@ impl Bucket {
         bytes
     }
 
-    /// What is in the bucket, or will be at `at_ns` if nothing is sent until then.
+    /// Returns the content of the bucket at `at_ns` if nothing is sent until then.
     fn tokens_at(&mut self, at_ns: u64) -> u128 {
         if self.burst == 0 {
             return 0;
@@ -158,7 +166,7 @@ impl Bucket {
         self.burst.min(self.tokens + idle)
     }
 
-    /// What could have been sent since the last packet, as far as it can matter.
+    /// Returns the work that could have been done since the last packet, as far as it can matter.
     fn idle_work(&mut self, until_ps: u128) -> u128 {
         let (mut at_ps, mut work) = (self.busy_until_ps, 0);
         while at_ps < until_ps && work < self.burst {
@@ -264,8 +272,15 @@ mod tests {
         let stage = json!({"kind": "rate", "parameters": {"rate_bps": rate_bps, "burst_bytes": burst_bytes}});
         let config = json!({"version": 2, "seed": 1, "linger_ns": 0, "up": [stage], "down": []});
         let config = Config::from_json(&config.to_string()).expect("valid");
-        let (values, direction) = (&config.up[0].values, DirectionName::Up);
-        Transmitter::new(&Recipe { values, seed: 1, direction, kind: "rate", occurrence: 0, bottlenecks: 0 })
+        let (stage, direction) = (&config.up[0], DirectionName::Up);
+        Transmitter::new(&Recipe {
+            values: &stage.values,
+            seed: 1,
+            direction,
+            spec: stage.spec,
+            occurrence: 0,
+            bottlenecks: 0,
+        })
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! When a NAT forgets its ports.
 
-use crate::parameters::Values;
+use crate::values::Values;
 
 /// The times at which a NAT gives the client's UDP flows new ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

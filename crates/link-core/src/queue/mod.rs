@@ -3,74 +3,15 @@
 //! The discipline is asked for a packet when the transmitter can begin to send one, and decides then; so a packet's
 //! fate is known when its transmission begins, and the time of its last bit with it.
 
-use std::collections::VecDeque;
+pub(crate) mod backlog;
+pub(crate) mod codel_law;
+pub(crate) mod marking;
+pub(crate) mod parameters;
+pub(crate) mod transmitter;
 
-use crate::stages::{Exit, Holder, Queue, Transit};
-use crate::transmitter::Transmitter;
-
-/// Packets and their bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Load {
-    pub bytes: u64,
-    pub packets: u64,
-}
-
-impl Load {
-    pub fn of(packet: &Transit) -> Self {
-        Self { bytes: u64::from(packet.info.size_bytes), packets: 1 }
-    }
-
-    pub fn plus(self, other: Self) -> Self {
-        Self { bytes: self.bytes + other.bytes, packets: self.packets + other.packets }
-    }
-
-    pub fn minus(self, other: Self) -> Self {
-        Self { bytes: self.bytes - other.bytes, packets: self.packets - other.packets }
-    }
-
-    /// What the log will say of a packet that met this queue.
-    pub fn met(self, joined: bool) -> Queue {
-        Queue { bytes: self.bytes, packets: self.packets as u32, joined }
-    }
-}
-
-/// The most that may be in a queue, the packet in transmission included.
-pub(crate) type Limit = Load;
-
-impl Limit {
-    pub fn holds(self, load: Load) -> bool {
-        load.bytes <= self.bytes && load.packets <= self.packets
-    }
-}
-
-/// Packets that wait, first in, first out. Meanwhile `at_ns` of each is when it came.
-#[derive(Default)]
-pub(crate) struct Fifo {
-    packets: VecDeque<Transit>,
-    bytes: u64,
-}
-
-impl Fifo {
-    pub fn push(&mut self, packet: Transit) {
-        self.bytes += u64::from(packet.info.size_bytes);
-        self.packets.push_back(packet);
-    }
-
-    pub fn pop(&mut self) -> Option<Transit> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= u64::from(packet.info.size_bytes);
-        Some(packet)
-    }
-
-    /// The packet that came last.
-    pub fn last_mut(&mut self) -> Option<&mut Transit> {
-        self.packets.back_mut()
-    }
-
-    pub fn load(&self) -> Load {
-        Load { bytes: self.bytes, packets: self.packets.len() as u64 }
-    }
-}
+use crate::queue::backlog::Load;
+use crate::queue::transmitter::Transmitter;
+use crate::stage::{Exit, Holder, Transit};
 
 /// Which packets a queue takes, gives and drops. Dropped ones go to `exits`.
 pub(crate) trait Discipline: Send {
@@ -81,7 +22,7 @@ pub(crate) trait Discipline: Send {
     /// Gives the packet to send now, as it came in but for its edits; none only if none waits any more.
     fn dequeue(&mut self, now_ns: u64, exits: &mut Vec<Exit>) -> Option<Transit>;
 
-    /// What waits, without the packet in transmission.
+    /// Returns the load that waits, without the packet in transmission.
     fn waiting(&self) -> Load;
 }
 
@@ -111,7 +52,7 @@ impl<D: Discipline> Bottleneck<D> {
             let Some(mut packet) = self.discipline.dequeue(now_ns, exits) else { break };
             self.last = Load::of(&packet);
             // From when it came, not from now: `now_ns` is rounded up, and over many packets that would cost rate.
-            packet.leave(self.transmitter.send(packet.at_ns, packet.info.size_bytes));
+            self.transmitter.forward(&mut packet);
             self.last_sent_ns = packet.at_ns;
             self.ready_ns = self.transmitter.ready_ns(self.last_sent_ns);
             exits.push(Exit { packet, dropped: None });
@@ -143,17 +84,4 @@ impl<D: Discipline> Holder for Bottleneck<D> {
     fn serve(&mut self, now_ns: u64, exits: &mut Vec<Exit>) {
         self.send(now_ns, exits);
     }
-}
-
-const NOT_CAPABLE: u8 = 0;
-const EXPERIENCED: u8 = 3;
-
-/// Whether a mark in its header can tell of congestion (RFC 3168); other packets must be dropped for that.
-pub(crate) fn can_be_marked(packet: &Transit) -> bool {
-    packet.info.ecn != NOT_CAPABLE
-}
-
-/// Has it marked; one that came with a mark needs no other.
-pub(crate) fn mark(packet: &mut Transit) {
-    packet.edits.mark_ce |= packet.info.ecn != EXPERIENCED;
 }

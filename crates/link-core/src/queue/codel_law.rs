@@ -1,11 +1,12 @@
 //! `CoDel`'s control law (Nichols and Jacobson, RFC 8289), for one queue.
 
-use crate::bottleneck::{Fifo, can_be_marked, mark};
-use crate::parameters::{Bounds, Fallback, ParameterSpec, Values};
-use crate::stages::{Exit, Transit};
-
-/// Why a packet is dropped before the queue is full.
-pub(crate) const EARLY: &str = "aqm";
+use crate::messages::Problem;
+use crate::parameters::{Bounds, Fallback, ParameterSpec};
+use crate::queue::backlog::Fifo;
+use crate::queue::marking::{can_be_marked, mark};
+use crate::queue::parameters::EARLY;
+use crate::stage::{Exit, Transit};
+use crate::values::Values;
 
 const MAX_TIME_NS: u64 = 3_600_000_000_000;
 /// As long as no more than this waits, nothing is dropped: with less than a packet behind it, none can be spared.
@@ -29,10 +30,6 @@ pub(crate) const INTERVAL_NS: ParameterSpec = ParameterSpec::new(
 )
 .or(Fallback::Integer(100_000_000));
 
-pub(crate) const ECN: ParameterSpec =
-    ParameterSpec::new("ecn", "", Bounds::Boolean, "mark packets that can be marked instead of dropping them")
-        .or(Fallback::Boolean(false));
-
 /// The same for all queues of a stage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Law {
@@ -47,10 +44,11 @@ impl Law {
         Self { target_ns, interval_ns, ecn: values.boolean("ecn") }
     }
 
-    pub fn check(values: &Values) -> Result<(), String> {
+    pub fn check(values: &Values) -> Result<(), Problem> {
         let (target_ns, interval_ns) = (values.integer("target_ns"), values.integer("interval_ns"));
         if target_ns > interval_ns {
-            return Err(format!("`target_ns` is {target_ns}: it must be at most `interval_ns`, {interval_ns}"));
+            let reason = format!("`target_ns` is {target_ns}: it must be at most `interval_ns`, {interval_ns}");
+            return Err(Problem::with(TARGET_NS.name, reason));
         }
         Ok(())
     }
@@ -139,7 +137,7 @@ impl Control {
     }
 }
 
-/// Marks the packet and says so, or drops it.
+/// Marks the packet and returns true, or drops it.
 fn signal(law: &Law, packet: &mut Option<Transit>, exits: &mut Vec<Exit>) -> bool {
     if let Some(packet) = packet.as_mut().filter(|packet| law.ecn && can_be_marked(packet)) {
         mark(packet);

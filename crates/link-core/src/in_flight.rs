@@ -37,17 +37,17 @@ impl<T> Ord for Entry<T> {
 }
 
 /// Packets waiting for their time, given back in the order of (due time, sequence).
-pub struct Inside<T> {
+pub struct InFlight<T> {
     heap: BinaryHeap<Entry<T>>,
 }
 
-impl<T> Default for Inside<T> {
+impl<T> Default for InFlight<T> {
     fn default() -> Self {
         Self { heap: BinaryHeap::new() }
     }
 }
 
-impl<T> Inside<T> {
+impl<T> InFlight<T> {
     /// Keep `packet` until `due_ns`. `sequence` orders packets that are due at the same time.
     pub fn push(&mut self, due_ns: u64, sequence: u64, packet: T) {
         self.heap.push(Entry { due_ns, sequence, packet });

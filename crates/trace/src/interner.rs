@@ -1,4 +1,4 @@
-//! Texts of events, each kept once.
+//! Interner of events, each kept once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use crate::event::Text;
 const MOST_TEXTS: usize = 1 << 16;
 const MOST_BYTES: usize = 16 << 20;
 
-/// Texts of events, each kept once, in bounded memory.
+/// Interner of events, each kept once, in bounded memory.
 #[derive(Default)]
-pub struct Texts {
+pub struct Interner {
     numbers: HashMap<Arc<str>, Text>,
     all: Vec<Arc<str>>,
     bytes: usize,
     refused: u64,
 }
 
-impl Texts {
+impl Interner {
     /// The text's number; `None` when there are too many already, which is counted.
     pub fn intern(&mut self, text: &str) -> Option<Text> {
         if let Some(&known) = self.numbers.get(text) {

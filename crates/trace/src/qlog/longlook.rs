@@ -4,41 +4,40 @@ use serde_json::Value;
 
 use crate::decimal::scaled;
 use crate::event::{Event, Kind, Source, Vantage};
-use crate::json::{Bad, Cursor, text};
-use crate::qlog::header::Members;
+use crate::json::{Bad, Cursor, Members, text};
 use crate::qlog::packet::space;
 use crate::qlog::record::Record;
 use crate::writer::EventWriter;
 
-/// What such a file declares beside the draft's events.
+/// The schema that such a file declares beside the draft's events.
 const SCHEMA: &str = "urn:longlook:qlog:events:1";
 const PREFIX: &[u8] = b"longlook_";
 const CATEGORY: &[u8] = b"longlook:";
 
-/// What is said once for all rows of a file of ours.
+/// The fields that all rows of such a file share.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Own {
-    /// Of rows that say no other.
+pub struct LonglookFields {
+    /// The source of rows that name no other.
     pub source: Source,
-    /// Client and server.
+    /// The addresses of client and server.
     pub flow: Option<String>,
 }
 
-impl Own {
-    /// `None` for files of others.
+impl LonglookFields {
+    /// Returns the shared fields, or `None` if the file was written by another program.
     #[must_use]
     pub fn of(trace: &Members) -> Option<Self> {
         let schemas = trace.get("event_schemas").and_then(Value::as_array)?;
         if !schemas.iter().any(|schema| schema.as_str() == Some(SCHEMA)) {
             return None;
         }
-        let said = trace.get("common_fields").and_then(|common| common.get("longlook"));
-        let word = |key: &str| said.and_then(|said| said.get(key)).and_then(Value::as_str);
+        let given = trace.get("common_fields").and_then(|common| common.get("longlook"));
+        let word = |key: &str| given.and_then(|given| given.get(key)).and_then(Value::as_str);
         let source = word("source").and_then(source).unwrap_or(Source::Qlog);
         Some(Self { source, flow: word("flow").map(str::to_owned) })
     }
 
-    /// Client's and server's address.
+    /// Returns the addresses of client and server.
     #[must_use]
     pub fn ends(&self) -> Option<(String, String)> {
         let mut parts = self.flow.as_deref()?.split(' ').skip(1);
@@ -50,7 +49,7 @@ fn source(word: &str) -> Option<Source> {
     Source::ALL.iter().copied().find(|source| source.as_str() == word)
 }
 
-/// What a row is made of besides its data.
+/// The parts of a row besides its data.
 #[derive(Clone, Copy)]
 pub struct Frame {
     /// When it happened.
@@ -62,12 +61,17 @@ pub struct Frame {
 }
 
 /// The row of an event; `Ok(None)` for an event that no row is written as.
-pub fn row(own: &Own, frame: Frame, record: &Record, writer: &mut EventWriter) -> Result<Option<Event>, Bad> {
+pub fn row(
+    fields: &LonglookFields,
+    frame: Frame,
+    record: &Record,
+    writer: &mut EventWriter,
+) -> Result<Option<Event>, Bad> {
     let Some(kind) = kind(record.name) else { return Ok(None) };
     let source = record.source.and_then(|word| std::str::from_utf8(word).ok()).and_then(source);
-    let mut row = Event::new(frame.time_ns, frame.vantage, source.unwrap_or(own.source), kind);
+    let mut row = Event::new(frame.time_ns, frame.vantage, source.unwrap_or(fields.source), kind);
     row.connection = frame.connection as u32;
-    row.flow = own.flow.as_deref().and_then(|flow| writer.text(flow));
+    row.flow = fields.flow.as_deref().and_then(|flow| writer.text(flow));
     let ours = record.name.starts_with(CATEGORY);
     match record.name {
         b"quic:connection_data_blocked_updated" => row.name = writer.text("connection"),
@@ -113,16 +117,16 @@ fn kind(name: &[u8]) -> Option<Kind> {
 
 /// A member that stands for one column.
 fn column(row: &mut Event, key: &[u8], cursor: &mut Cursor<'_>, writer: &mut EventWriter) -> Result<(), Bad> {
-    let said = cursor.scalar()?;
-    let whole = scaled(said, 0);
+    let given = cursor.scalar()?;
+    let whole = scaled(given, 0);
     match key {
-        b"space" => row.space = space(said),
+        b"space" => row.space = space(given),
         b"packet_number" => row.packet_number = whole,
         b"size_bytes" => row.size_bytes = whole,
-        b"name" => row.name = writer.text(&text(said)),
-        b"detail" => row.detail = writer.text(&text(said)),
+        b"name" => row.name = writer.text(&text(given)),
+        b"detail" => row.detail = writer.text(&text(given)),
         b"stream" => row.stream = whole,
-        b"value" => row.value = number(said),
+        b"value" => row.value = number(given),
         b"cwnd_bytes" => row.cwnd_bytes = whole,
         b"ssthresh_bytes" => row.ssthresh_bytes = whole,
         b"in_flight_bytes" => row.in_flight_bytes = whole,
@@ -158,9 +162,9 @@ fn drafts(
             Ok(())
         })?,
         b"raw" => cursor.object(|key, cursor| {
-            let said = cursor.scalar()?;
+            let given = cursor.scalar()?;
             if key == b"length" {
-                row.size_bytes = scaled(said, 0);
+                row.size_bytes = scaled(given, 0);
             }
             Ok(())
         })?,
@@ -179,8 +183,8 @@ fn drafts(
         b"pacing_rate" => row.pacing_bps = scaled(cursor.scalar()?, 0),
         b"pto_count" => row.pto_count = scaled(cursor.scalar()?, 0),
         b"trigger" => {
-            let said = text(cursor.scalar()?);
-            row.name = writer.text(if said == "pto_expired" { "pto" } else { &said });
+            let given = text(cursor.scalar()?);
+            row.name = writer.text(if given == "pto_expired" { "pto" } else { &given });
         }
         b"new" => new(row, event, cursor.scalar()?, writer),
         b"event_type" => row.name = writer.text(&text(cursor.scalar()?)),
@@ -194,12 +198,12 @@ fn drafts(
     Ok(())
 }
 
-fn new(row: &mut Event, event: &[u8], said: &[u8], writer: &mut EventWriter) {
+fn new(row: &mut Event, event: &[u8], given: &[u8], writer: &mut EventWriter) {
     match event {
-        b"quic:congestion_state_updated" => row.name = writer.text(&text(said)),
-        b"quic:mtu_updated" => row.value = number(said),
+        b"quic:congestion_state_updated" => row.name = writer.text(&text(given)),
+        b"quic:mtu_updated" => row.value = number(given),
         b"quic:connection_state_updated" => {
-            row.name = writer.text(match said {
+            row.name = writer.text(match given {
                 b"handshake_complete" => "complete",
                 b"handshake_confirmed" => "confirmed",
                 b"closing" => "closing",
@@ -225,11 +229,11 @@ fn parameters(mut row: Event, data: &[u8], writer: &mut EventWriter) -> Result<E
     Ok(row)
 }
 
-fn number(said: &[u8]) -> Option<f64> {
-    std::str::from_utf8(said).ok()?.parse().ok()
+fn number(given: &[u8]) -> Option<f64> {
+    std::str::from_utf8(given).ok()?.parse().ok()
 }
 
 /// Milliseconds as seconds: the point is moved in the text, so that no digit is rounded twice.
-fn seconds(said: &[u8]) -> Option<f64> {
-    format!("{}e-3", std::str::from_utf8(said).ok()?).parse().ok()
+fn seconds(given: &[u8]) -> Option<f64> {
+    format!("{}e-3", std::str::from_utf8(given).ok()?).parse().ok()
 }

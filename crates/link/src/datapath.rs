@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use link_core::{Config, Direction, DirectionName, Event, Fate, Inside, PacketInfo, Transport, Verdict};
+use longlook_link_core::{Config, Direction, DirectionName, Event, Fate, InFlight, PacketInfo, Transport, Verdict};
 use serde_json::Value;
 
 use crate::counters::{Counters, OVERFLOW, OVERSIZE};
@@ -28,7 +28,7 @@ struct Waiting {
     fates: u32,
 }
 
-/// What both directions use.
+/// State that both directions use.
 pub struct Shared {
     pub pool: Pool,
     pub flows: Flows,
@@ -36,17 +36,17 @@ pub struct Shared {
 }
 
 /// See the module.
-pub struct Lane {
+pub struct Datapath {
     name: DirectionName,
-    /// What comes before the IP header of a frame.
+    /// Length of the link-layer header of a frame.
     header_bytes: usize,
     fates: Direction,
-    inside: Inside<Box<Packet>>,
+    in_flight: InFlight<Box<Packet>>,
     waiting: BTreeMap<u64, Waiting>,
     /// Dropped packets with complete records, for the log.
     #[expect(clippy::vec_box, reason = "they go back to the pool")]
     pub dropped: Vec<Box<Packet>>,
-    /// Frames that tell the sender of a packet that it was too big.
+    /// Frames that notify the sender of a packet that it was too big.
     pub replies: Vec<Vec<u8>>,
     pub counters: Counters,
     /// Number of the next packet in the log.
@@ -57,13 +57,13 @@ pub struct Lane {
     events: Vec<Event>,
 }
 
-impl Lane {
+impl Datapath {
     pub fn new(config: &Config, name: DirectionName, header_bytes: usize) -> Self {
         Self {
             name,
             header_bytes,
             fates: config.direction(name),
-            inside: Inside::default(),
+            in_flight: InFlight::default(),
             waiting: BTreeMap::new(),
             dropped: Vec::new(),
             replies: Vec::new(),
@@ -107,7 +107,7 @@ impl Lane {
         self.settle(Some((number, Waiting { packet, fates: 1 })), shared);
     }
 
-    /// Has everything decided that is due by `now_ns`.
+    /// Decides everything that is due by `now_ns`.
     pub fn advance(&mut self, now_ns: u64, shared: &mut Shared) {
         if self.fates.next_event_ns().is_some_and(|event_ns| event_ns <= now_ns) {
             self.fates.advance(now_ns, &mut self.events);
@@ -163,7 +163,7 @@ impl Lane {
                 packet.record.due_ns = due_ns;
                 self.turn += 1;
                 packet.turn = self.turn;
-                self.inside.push(due_ns, packet.turn, packet);
+                self.in_flight.push(due_ns, packet.turn, packet);
             }
             Verdict::Drop { stage, reason } => {
                 packet.record.stage = stage as u8;
@@ -203,25 +203,25 @@ impl Lane {
 
     /// When the next packet is due, or something is to be decided.
     pub fn next_ns(&self) -> Option<u64> {
-        [self.inside.next_due_ns(), self.fates.next_event_ns()].into_iter().flatten().min()
+        [self.in_flight.next_due_ns(), self.fates.next_event_ns()].into_iter().flatten().min()
     }
 
-    /// Whether no packet is inside.
+    /// Whether no packet is in flight.
     pub fn is_empty(&self) -> bool {
-        self.inside.is_empty() && self.waiting.is_empty()
+        self.in_flight.is_empty() && self.waiting.is_empty()
     }
 
     /// The next packet that is due by `now_ns`.
     pub fn pop_due(&mut self, now_ns: u64) -> Option<Box<Packet>> {
-        self.inside.pop_due(now_ns)
+        self.in_flight.pop_due(now_ns)
     }
 
     /// Takes back a packet for which the interface had no room.
     pub fn put_back(&mut self, packet: Box<Packet>) {
-        self.inside.push(packet.record.due_ns, packet.turn, packet);
+        self.in_flight.push(packet.record.due_ns, packet.turn, packet);
     }
 
-    /// Completes the record of a packet that left and says how late it was, in nanoseconds.
+    /// Completes the record of a packet that left and returns how late it was, in nanoseconds.
     pub fn departed(&mut self, packet: &mut Packet, departure_ns: u64) -> u64 {
         packet.record.verdict = DELIVERED;
         packet.record.departure_ns = departure_ns;
@@ -234,14 +234,14 @@ impl Lane {
 
     /// Everything that is left, at the end: a record for each packet and each copy.
     pub fn drain(&mut self) -> Vec<Record> {
-        let mut records: Vec<Record> = self.inside.drain().map(|packet| packet.record).collect();
+        let mut records: Vec<Record> = self.in_flight.drain().map(|packet| packet.record).collect();
         for (_, left) in std::mem::take(&mut self.waiting) {
             records.extend((0..left.fates).map(|_| left.packet.record));
         }
         records
     }
 
-    /// The direction's part of the summary, with `queued` packets still inside.
+    /// The direction's part of the summary, with `queued` packets still in flight.
     pub fn summary(&self, queued: u64) -> Value {
         self.counters.summary(queued, self.fates.max_queue_bytes())
     }
