@@ -38,7 +38,7 @@ def test_a_cache_that_is_named_from_here_is_found_there(guest_home: GuestHome, m
 def test_client_fault(
     guest_home: GuestHome, monkeypatch: pytest.MonkeyPatch, fault: str, outcome: Outcome, reason: str
 ) -> None:
-    monkeypatch.setenv("LONGLOOK_PATIENCE_S", "20")
+    monkeypatch.setenv("LONGLOOK_SPIN_TIMEOUT_S", "20")
     began = time.monotonic()
     run = guest_home.run(client={"fault": fault}, timeout_s=600.0)
     assert run.outcome is outcome

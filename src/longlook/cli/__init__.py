@@ -46,10 +46,10 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         print_json([codec.encode(need) for need in needs])
     else:
-        table = Table("", "need", "found", "to mend", box=None)
+        table = Table("", "need", "found", "hint", box=None)
         for need in needs:
             mark = "[green]ok[/]" if need.met else ("[red]missing[/]" if need.required else "[yellow]absent[/]")
-            table.add_row(mark, need.name, need.detail, "" if need.met else need.mend)
+            table.add_row(mark, need.name, need.detail, "" if need.met else need.hint)
         console().print(table)
     if any(need.required and not need.met for need in needs):
         raise typer.Exit(3)

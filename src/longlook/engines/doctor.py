@@ -1,4 +1,4 @@
-"""What this machine has and lacks; every unmet need names the one command that mends it."""
+"""Examines what this machine has and lacks; every unmet need has the command that meets it."""
 
 import shutil
 import subprocess
@@ -17,17 +17,20 @@ from longlook.provision import guest_kernel
 
 @dataclass(frozen=True)
 class Need:
-    """One thing Longlook uses. `required` ones decide whether anything can run at all."""
+    """One thing that Longlook uses. Without a `required` one nothing can run.
+
+    `detail` is what was found, `hint` the command that meets the need (None where there is nothing to do).
+    """
 
     name: str
     met: bool
     detail: str
-    mend: str | None
+    hint: str | None
     required: bool = True
 
 
 def examine() -> list[Need]:
-    """Every need of this machine, in the order in which one would mend them."""
+    """Return every need, in the order in which one would meet them."""
     return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), *_space()]
 
 
@@ -38,11 +41,11 @@ def _tools() -> Iterator[Need]:
     yield _tool("cargo", ["cargo", "--version"], "install Rust 1.85 or newer with rustup", required=False)
 
 
-def _tool(name: str, command: list[str], mend: str, *, required: bool) -> Need:
+def _tool(name: str, command: list[str], hint: str, *, required: bool) -> Need:
     if shutil.which(name) is None:
-        return Need(name, met=False, detail="not in PATH", mend=mend, required=required)
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    return Need(name, met=answer.returncode == 0, detail=answer.stdout.strip(), mend=mend, required=required)
+        return Need(name, met=False, detail="not in PATH", hint=hint, required=required)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    return Need(name, met=done.returncode == 0, detail=done.stdout.strip(), hint=hint, required=required)
 
 
 def _built(stack_name: str) -> bool:
@@ -54,28 +57,28 @@ def _link() -> Iterator[Need]:
     try:
         program = link_program()
     except LonglookError as error:
-        yield Need("link emulator", met=False, detail=error.message, mend=error.hint or "make build")
+        yield Need("link emulator", met=False, detail=error.message, hint=error.hint or "make build")
     else:
-        yield Need("link emulator", met=True, detail=f"sha256 {program.digest[:12]}", mend=None)
+        yield Need("link emulator", met=True, detail=f"sha256 {program.digest[:12]}", hint=None)
 
 
 def _laboratory() -> Iterator[Need]:
     for capable in capability.check():
-        yield Need(capable.need, capable.met, capable.detail, capable.mend, capable.required)
+        yield Need(capable.need, capable.met, capable.detail, capable.hint, capable.required)
 
 
 def _guest_kernel() -> Iterator[Need]:
     kernel = guest_kernel.readiness()
-    yield Need("guest kernel", kernel.ready, kernel.detail, kernel.mend, required=False)
+    yield Need("guest kernel", kernel.ready, kernel.detail, kernel.hint, required=False)
     if not kernel.ready:
         return
     try:
         guest = find_guest()
     except LonglookError as error:
-        yield Need("virtual time", met=False, detail=error.message, mend=error.hint)
+        yield Need("virtual time", met=False, detail=error.message, hint=error.hint)
     else:
         detail = f"a guest boots and runs its programs by {guest.userspace}"
-        yield Need("virtual time", met=True, detail=note_on(guest) or detail, mend=None)
+        yield Need("virtual time", met=True, detail=note_on(guest) or detail, hint=None)
 
 
 def _stacks() -> Iterator[Need]:
@@ -83,12 +86,12 @@ def _stacks() -> Iterator[Need]:
     for name, stack in stacks.items():
         version, others = stack.default_version, len(stack.versions) - 1
         ready = stack.installed(version)
-        older = f"; {others} older to be had: longlook setup {name}@VERSION" if others else ""
+        older = f"; {others} older available: longlook setup {name}@VERSION" if others else ""
         yield Need(
             f"stack {name}",
             met=ready,
             detail=f"{version} is {'installed' if ready else 'not installed'}{older}",
-            mend=f"longlook setup {name}",
+            hint=f"longlook setup {name}",
             required=False,
         )
 
@@ -101,10 +104,10 @@ def _space() -> Iterator[Need]:
         "free space for the cache",
         met=free_gib >= 2,
         detail=f"{free_gib:.1f} GiB",
-        mend="make room or set LONGLOOK_CACHE to a larger disk",
+        hint="make room or set LONGLOOK_CACHE to a larger disk",
     )
     writable = _writable(place)
-    yield Need("cache writable", met=writable, detail="yes" if writable else "no", mend="set LONGLOOK_CACHE")
+    yield Need("cache writable", met=writable, detail="yes" if writable else "no", hint="set LONGLOOK_CACHE")
 
 
 def _writable(folder: Path) -> bool:

@@ -7,12 +7,15 @@ from longlook.core.model import Trial
 from longlook.core.stack import Stack
 
 
-def batches(trials: Iterable[Trial], *, gathers: bool) -> list[tuple[Trial, ...]]:
-    """Trials in the order of the plan; where the engine gathers, those of a round that share a warm client together."""
+def batches(trials: Iterable[Trial], *, in_batches: bool) -> list[tuple[Trial, ...]]:
+    """Return the calls in the order of the plan, a trial each.
+
+    `in_batches`: the trials of a round that share a session client come in one call.
+    """
     gathered: dict[object, list[Trial]] = {}
     for trial in trials:
         client: Stack = registry.get("stacks", trial.client.stack)
-        shares = gathers and client.session_command is not None
+        shares = in_batches and client.session_command is not None
         key = (trial.round, trial.client.stack, trial.client.version, trial.capture) if shares else trial.id
         gathered.setdefault(key, []).append(trial)
     return [tuple(batch) for batch in gathered.values()]
