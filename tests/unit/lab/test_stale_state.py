@@ -13,7 +13,6 @@ from longlook.lab.stale_state import Record, clear_stale_state, open_record
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = paths.state_dir()
     assert folder.is_relative_to(tmp_path)

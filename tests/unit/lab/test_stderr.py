@@ -7,7 +7,7 @@ import pytest
 from longlook.lab.stderr import excerpt, read_excerpt
 
 PYTHON = 'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\nValueError: no such knob\n'
-GO = "listening\npanic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n\t/x.go:3\nexit status 2\n"
+GO = "listening\npanic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n\t/x.go:3\n"
 RUST = "thread 'main' panicked at src/main.rs:5:9:\nentropy source failed\nnote: run with `RUST_BACKTRACE=1`\n"
 
 
