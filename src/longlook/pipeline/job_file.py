@@ -1,0 +1,89 @@
+"""Writes the job of one trial of a run folder into a file, and runs it alone where that is asked (docs/debugging.md).
+
+    python -m longlook.pipeline.job_file RUN TRIAL FOLDER                      write FOLDER/job.json
+    python -m longlook.pipeline.job_file RUN TRIAL FOLDER --engine virtual     and run it once by an engine
+
+TRIAL is the trial's id, which is the name of its folder in RUN/trials. FOLDER is a new folder for the trial's files.
+Programs that are missing are installed first. The cache of trials is not used.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from longlook.core import codec
+from longlook.core.errors import InputError, LonglookError
+from longlook.core.job import Job
+from longlook.core.model import Plan
+from longlook.core.registry import nearest
+from longlook.core.run_folder import RunFolder
+from longlook.engines.choice import ENGINES, make_engine
+from longlook.network.varying import traces_of
+from longlook.pipeline import provide
+from longlook.run.execute import make_job
+
+
+def job_of(run: Path, trial_id: str, folder: Path) -> Job:
+    """Return the job of a trial of the run folder `run`, for its first attempt; `folder` is where it will write.
+
+    Raise InputError for an unknown trial.
+    """
+    found = RunFolder.open(run)
+    trials = {trial.id: trial for trial in found.plan.trials}
+    if trial_id not in trials:
+        known = f"ls {run / 'trials'} lists them{nearest(trial_id, trials)}"
+        raise InputError(f"{run} has no trial {trial_id!r}", known)
+    trial = trials[trial_id]
+    provisions = provide(Plan(trial.study, "", (trial,)), _log)
+    traces = {
+        digest: str((found.traces / f"{digest.removeprefix('sha256:')}.json").resolve())
+        for digest in traces_of(trial.link)
+    }
+    return make_job(trial, 1, str(folder.resolve()), replace(provisions, traces=traces))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the job file and print its path, then run the job where an engine is named; return the exit code."""
+    parser = argparse.ArgumentParser(prog="longlook.pipeline.job_file")
+    for name in ("run", "trial", "folder"):
+        parser.add_argument(name)
+    parser.add_argument("--engine", choices=sorted(ENGINES))
+    options = parser.parse_args(arguments)
+    try:
+        job = job_of(Path(options.run), options.trial, Path(options.folder))
+        file = write(job)
+        sys.stdout.write(f"{file}\n")
+        if options.engine is not None:
+            sys.stdout.write(f"{_run(job, options.engine)}\n")
+    except LonglookError as error:
+        sys.stderr.write(f"error: {error.message}" + (f" ({error.hint})\n" if error.hint else "\n"))
+        return error.exit_code
+    return 0
+
+
+def _log(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def write(job: Job) -> Path:
+    """Write a job as `job.json` into its folder, which must not exist yet, and return the file."""
+    folder = Path(job.folder)
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError as error:
+        raise InputError(f"{folder} exists", "name a new folder: the trial's files go into it") from error
+    file = folder / "job.json"
+    file.write_text(json.dumps(codec.encode(job), indent=1) + "\n")
+    return file
+
+
+def _run(job: Job, engine: str) -> str:
+    with make_engine(engine) as entered:
+        run = entered.run(job)
+    return "\n".join(filter(None, (str(run.outcome), run.reason, run.hint)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
