@@ -88,7 +88,7 @@ class Seen:
 
 
 def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
-    """The evidence in a trial's folder. What is missing or damaged is absent here: a proof then finds nothing."""
+    """Return the evidence in a trial's folder; files that are missing or damaged give none, so that a proof fails."""
     qlogs = {role: _files(folder / "qlog" / role) for role in ("client", "server")}
     own = folder / FLOWS / trial.flows[0].name if trial.flows else folder
     return Seen(

@@ -151,7 +151,7 @@ def _crash_hint(case: Case, role: str, program: Observations) -> str:
 
 
 def _unconnected(case: Case) -> Judgement | None:
-    """A competing flow that was stopped, as planned, must at least have had a connection."""
+    """Check that a competing flow that was stopped as planned had at least a connection; return None where it had."""
     if case.kind is FlowKind.CROSS or case.client.events("connection") or case.server.events("connection"):
         return None
     reason = f"it had no connection yet when all flows stopped{_link_drops(case.link)}"

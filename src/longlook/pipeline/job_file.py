@@ -2,6 +2,7 @@
 
     python -m longlook.pipeline.job_file RUN TRIAL FOLDER                      write FOLDER/job.json
     python -m longlook.pipeline.job_file RUN TRIAL FOLDER --engine virtual     and run it once by an engine
+    … --program client=./wrapper                                               with another program in a role
 
 TRIAL is the trial's id, which is the name of its folder in RUN/trials. FOLDER is a new folder for the trial's files.
 Programs that are missing are installed first. The cache of trials is not used.
@@ -9,13 +10,16 @@ Programs that are missing are installed first. The cache of trials is not used.
 
 import argparse
 import json
+import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from longlook.core import codec
+from longlook.core.digests import file_digest
 from longlook.core.errors import InputError, LonglookError
-from longlook.core.job import Job
+from longlook.core.job import Job, Program
 from longlook.core.model import Plan
 from longlook.core.registry import nearest
 from longlook.core.run_folder import RunFolder
@@ -50,9 +54,10 @@ def main(arguments: list[str] | None = None) -> int:
     for name in ("run", "trial", "folder"):
         parser.add_argument(name)
     parser.add_argument("--engine", choices=sorted(ENGINES))
+    parser.add_argument("--program", metavar="ROLE=FILE", action="append", default=[])
     options = parser.parse_args(arguments)
     try:
-        job = job_of(Path(options.run), options.trial, Path(options.folder))
+        job = with_programs(job_of(Path(options.run), options.trial, Path(options.folder)), options.program)
         file = write(job)
         sys.stdout.write(f"{file}\n")
         if options.engine is not None:
@@ -65,6 +70,20 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _log(text: str) -> None:
     sys.stderr.write(f"{text}\n")
+
+
+def with_programs(job: Job, changes: Sequence[str]) -> Job:
+    """Return the job with other programs, each given as ROLE=FILE; raise InputError for a bad one."""
+    programs = dict(job.programs)
+    for change in changes:
+        role, _, name = change.partition("=")
+        path = Path(name).absolute()
+        if role not in programs:
+            raise InputError(f"--program {change}: this trial has no {role!r}", f"known: {', '.join(programs)}")
+        if not os.access(path, os.X_OK) or not path.is_file():
+            raise InputError(f"--program {change}: {path} is not an executable file", f"chmod +x {path}")
+        programs[role] = Program(str(path), file_digest(path))
+    return replace(job, programs=programs)
 
 
 def write(job: Job) -> Path:

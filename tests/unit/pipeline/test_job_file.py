@@ -38,6 +38,21 @@ def test_a_trial_becomes_a_job_that_writes_into_a_new_folder(
     assert "name a new folder" in capsys.readouterr().err
 
 
+def test_a_program_can_be_replaced_by_a_wrapper(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trial_id = sorted(path.name for path in (run / "trials").iterdir())[0]
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text("#!/bin/sh\n")
+    arguments = [str(run), trial_id, str(tmp_path / "alone"), "--program"]
+    assert job_file.main([*arguments, f"client={wrapper}"]) == 2
+    assert f"chmod +x {wrapper}" in capsys.readouterr().err
+    wrapper.chmod(0o755)
+    assert job_file.main([*arguments, f"clients={wrapper}"]) == 2
+    assert "has no 'clients' (known: server, client, link)" in capsys.readouterr().err
+    assert job_file.main([*arguments, f"client={wrapper}"]) == 0
+    job = codec.decode(Job, json.loads((tmp_path / "alone" / "job.json").read_text()))
+    assert job.programs["client"].path == str(wrapper)
+
+
 def test_an_unknown_trial_is_refused_with_where_to_find_the_known_ones(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
