@@ -37,7 +37,7 @@ def guest_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gues
     home = GuestHome(tmp_path)
     (tmp_path / "tmp").mkdir()
     settings = home.environment()
-    for key in ("LONGLOOK_CACHE", "TMPDIR", "LONGLOOK_PLUGINS", "LONGLOOK_KERNEL", "LONGLOOK_PATIENCE_S"):
+    for key in ("LONGLOOK_CACHE", "TMPDIR", "LONGLOOK_PLUGINS", "LONGLOOK_KERNEL", "LONGLOOK_SPIN_TIMEOUT_S"):
         monkeypatch.setenv(key, settings[key])
     monkeypatch.setattr("tempfile.tempdir", None)  # it is remembered, and TMPDIR has changed
     registry.forget()

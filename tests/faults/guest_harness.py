@@ -74,11 +74,11 @@ def kernel() -> str:
 class GuestHome(Home):
     """A home whose trials run in guests; their kernels are recognised by where they work."""
 
-    patience_s: str = "3"
+    spin_timeout_s: str = "3"
     runs: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def environment(self) -> dict[str, str]:
-        return {**super().environment(), "LONGLOOK_KERNEL": kernel(), "LONGLOOK_PATIENCE_S": self.patience_s}
+        return {**super().environment(), "LONGLOOK_KERNEL": kernel(), "LONGLOOK_SPIN_TIMEOUT_S": self.spin_timeout_s}
 
     def job(self, *args: Any, **options: Any) -> Job:
         tls = self.path / "tls"

@@ -44,7 +44,7 @@ def _kernels(home: GuestHome) -> int:
 def test_a_run_that_is_ended_leaves_no_guest_and_goes_on(guest_home: GuestHome, kill: str) -> None:
     out = guest_home.path / "out"
     study = str(guest_home.study(fault="spins", rounds=2))
-    patient = {"LONGLOOK_PATIENCE_S": "600"}  # both CPUs are soon taken by spinning guests
+    patient = {"LONGLOOK_SPIN_TIMEOUT_S": "600"}  # both CPUs are soon taken by spinning guests
     run = guest_home.longlook("run", study, "--jobs", "2", "--out", str(out), extra=patient)
     _wait_for(run, lambda: _both_spin(guest_home))
     finished = {path.name for path in out.glob("trials/[!.]*")}

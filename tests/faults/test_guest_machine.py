@@ -85,7 +85,7 @@ def test_a_small_dev_shm_is_passed_over(guest_home: GuestHome) -> None:
 def test_a_guest_whose_memory_finds_no_room_says_so(guest_home: GuestHome) -> None:
     script = 'mount -t tmpfs -o size=1030m tmpfs /dev/shm && exec "$@"'
     job = guest_home.job(client={"fault": "eats_memory"})
-    patient = replace(guest_home, patience_s="20")
+    patient = replace(guest_home, spin_timeout_s="20")
     (answer,) = results(patient.drive(job, prefix=(*SMALL_SHM, script, "sh"), engine="virtual"))
     assert answer["run"]["outcome"] == Outcome.INVALID
     assert "/dev/shm is full" in answer["run"]["reason"]

@@ -13,6 +13,8 @@ from tests.faults.guest_harness import GuestHome
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
+JITTER = "entropy: the CPU's jitter failed its health test"
+
 
 def test_a_trial_whose_home_the_guest_hides_is_ok(guest_home: GuestHome) -> None:
     assert str(guest_home.path).startswith("/tmp/"), "this test needs a home in /tmp"
@@ -38,7 +40,7 @@ def test_a_cache_that_is_named_from_here_is_found_there(guest_home: GuestHome, m
 def test_client_fault(
     guest_home: GuestHome, monkeypatch: pytest.MonkeyPatch, fault: str, outcome: Outcome, reason: str
 ) -> None:
-    monkeypatch.setenv("LONGLOOK_PATIENCE_S", "20")
+    monkeypatch.setenv("LONGLOOK_SPIN_TIMEOUT_S", "20")
     began = time.monotonic()
     run = guest_home.run(client={"fault": fault}, timeout_s=600.0)
     assert run.outcome is outcome
@@ -49,7 +51,7 @@ def test_client_fault(
 @pytest.mark.parametrize(
     ("fault", "reason"), [("spins", "the program python"), ("crashes_the_kernel", "sysrq triggered crash")]
 )
-def test_a_lost_guest_is_an_invalid_trial_with_its_last_words(guest_home: GuestHome, fault: str, reason: str) -> None:
+def test_a_lost_guest_is_an_invalid_trial_with_its_console(guest_home: GuestHome, fault: str, reason: str) -> None:
     lost, after = guest_home.job("lost", client={"fault": fault}), guest_home.job("after")
     began = time.monotonic()
     with VirtualEngine() as engine:
@@ -62,16 +64,26 @@ def test_a_lost_guest_is_an_invalid_trial_with_its_last_words(guest_home: GuestH
     assert json.loads((Path(lost.folder) / "run.json").read_text())["outcome"] == "invalid"
 
 
+def test_a_program_that_aborts_only_in_virtual_time_is_quoted_and_live_is_advised(guest_home: GuestHome) -> None:
+    job = guest_home.job(client={"fault": "needs_jitter"})
+    with VirtualEngine() as engine:
+        run = engine.run(job)
+    assert run.outcome is Outcome.FAILED
+    assert run.reason == "the client failed (signal 6, SIGABRT); its stderr: " + JITTER
+    assert "--engine live" in (run.hint or "")
+    assert (Path(job.folder) / "client.stderr").read_text() == f"{JITTER}\n"
+
+
 def test_a_declared_busy_waiter_runs_where_cpu_takes_time(guest_home: GuestHome) -> None:
     with VirtualEngine() as engine:
-        calm, busy = guest_home.job("calm"), guest_home.job("busy", client_stack="rogue-busy")
-        runs = engine.run_together([busy, calm])
-    assert [run.trial_id for run in runs] == ["busy", "calm"]
+        usual, busy = guest_home.job("usual"), guest_home.job("busy", client_stack="rogue-busy")
+        runs = engine.run_together([busy, usual])
+    assert [run.trial_id for run in runs] == ["busy", "usual"]
     assert [run.outcome for run in runs] == [Outcome.OK, Outcome.OK]
     assert [run.exact for run in runs] == [False, True]
 
 
-def test_an_undeclared_busy_waiter_is_told_what_to_declare(guest_home: GuestHome) -> None:
+def test_the_hint_for_an_undeclared_busy_waiter_names_what_to_declare(guest_home: GuestHome) -> None:
     run = guest_home.run(client={"fault": "waits_busily"})
     assert run.outcome is Outcome.INVALID
     assert "spins" in (run.reason or "")

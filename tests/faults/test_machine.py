@@ -86,4 +86,4 @@ def test_needs_are_met_here_and_checking_leaves_nothing(home: Home) -> None:
     found = {capability.need: capability for capability in check()}
     assert found["namespaces"].met
     assert found["veth and AF_PACKET"].met
-    assert all(capability.met or capability.mend for capability in found.values())
+    assert all(capability.met or capability.hint for capability in found.values())

@@ -26,6 +26,7 @@ SERVER_FAULTS = [
 ]
 
 CLIENT_FAULTS = [
+    ("needs_jitter", Outcome.OK, ""),  # it aborts in virtual time
     ("hangs", Outcome.TIMED_OUT, "client hung"),
     ("unsupported", Outcome.UNSUPPORTED, "rogue does not do this"),
     ("prints_junk", Outcome.FAILED, "Segmentation fault (only joking)"),

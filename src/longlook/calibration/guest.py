@@ -1,7 +1,7 @@
 """Pid 1 of a guest that calibrates the link. Light imports only."""
 
 from longlook.calibration.catalogue import CASES
-from longlook.lab.guest import ENGINE, EXCHANGE, HOME, GuestRequest, hand_over, live_as_init
+from longlook.lab.guest import ENGINE, EXCHANGE, HOME, GuestRequest, copy_to_host, run_as_init
 from longlook.lab.timing import Timing
 
 RESULT = "calibration"
@@ -10,7 +10,7 @@ RESULT = "calibration"
 
 def main() -> None:
     """Run as the guest's first process; it does not return."""
-    live_as_init(_calibrate)
+    run_as_init(_calibrate)
 
 
 def _calibrate(request: GuestRequest) -> None:
@@ -19,7 +19,7 @@ def _calibrate(request: GuestRequest) -> None:
     folder = HOME / "calibration"
     folder.mkdir()
     measure_cases(CASES, folder, Timing(ENGINE, virtual=True, exact=request.exact))
-    hand_over(folder, EXCHANGE / RESULT)
+    copy_to_host(folder, EXCHANGE / RESULT)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from longlook.calibration.check import LIVE, VIRTUAL, Check
 from longlook.calibration.host import DEPTH, FULL_BYTES, LOG, RATES_MBIT, TIMES
 from longlook.calibration.verdicts import judge
 from longlook.core import codec
+from longlook.core.cpus import usable_cpus
 from longlook.core.errors import MachineError
 from longlook.core.programs import link_program
 from longlook.core.run_folder import write_json
@@ -109,7 +110,7 @@ def calibrate_live(say: Callable[[str], None], out: Path | None = None) -> LiveC
         passed=all(row.passed for row in rows),
         link=link_program().digest,
         system=f"{platform.system()} {platform.release()}",
-        cpus=len(os.sched_getaffinity(0)),
+        cpus=len(usable_cpus()),
         load=round(load, 2),
         realtime=has_realtime_priority(),
         wall_s=round(time.monotonic() - began, 1),

@@ -21,7 +21,7 @@ from longlook.core.errors import MachineError
 from longlook.core.programs import link_program
 from longlook.core.run_folder import write_json
 from longlook.engines.virtual.bundle import make_bundle
-from longlook.engines.virtual.guest_run import run_guest
+from longlook.engines.virtual.guest_run import GuestRun, run_guest
 from longlook.engines.virtual.probe import find_guest
 from longlook.engines.virtual.scratch import exchange_directory
 
@@ -57,9 +57,8 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
     guest, link = find_guest(), link_program()
     say(f"measuring {len(CASES)} cases in a guest, about a minute …")
     with exchange_directory() as exchange:
-        ended = run_guest(
-            guest, _MODULE, (), make_bundle(_MODULE, "longlook.calibration.measure"), exchange, _SEED, _WALL_LIMIT_S
-        )
+        bundle = make_bundle(_MODULE, "longlook.calibration.measure")
+        ended = run_guest(guest, GuestRun(_MODULE, bundle, (), _SEED, _WALL_LIMIT_S), exchange)
         measured = exchange / RESULT / PACKETS
         if not measured.exists():
             last = ended.console.strip().splitlines()[-20:]

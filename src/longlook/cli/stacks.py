@@ -1,6 +1,6 @@
 """Commands about stacks; no logic of their own."""
 
-import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +12,7 @@ import typer
 from longlook.cli.options import AsJson
 from longlook.cli.terminal import console, print_json
 from longlook.core import codec
+from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InputError
 
 Engine = Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")]
@@ -69,6 +70,8 @@ def stacks_check(
         made = check_all(chosen, engine, place, _say(as_json), peer=peer, jobs=_jobs(jobs), use_cache=not no_cache)
         for report in made:
             reports.append(report)
+            if out is None and not report.failed:
+                shutil.rmtree(place / f"{report.stack}@{report.version}", ignore_errors=True)
             if not as_json:
                 console().print(report_table(report))
         if out is not None:
@@ -100,6 +103,9 @@ def stacks_matrix(
     with _place(None) as place:
         say = _say(as_json)
         made = matrices(names or (), protocol or ("h3", "h2"), engine, place, say, every=every, jobs=_jobs(jobs))
+        for matrix in made:
+            if not matrix.reasons:
+                shutil.rmtree(place / matrix.protocol, ignore_errors=True)
     if out is not None:
         write_matrices(made, out)
     if as_json:
@@ -115,21 +121,37 @@ def stacks_matrix(
 def stacks_docs(
     path: Annotated[Path, typer.Argument(help="The document whose generated blocks are made anew.")],
 ) -> None:
-    """Write the tables of docs/stacks.md from what checks and matrices have found on this machine."""
+    """Write the tables of docs/stacks.md from the results of checks and matrices on this machine.
+
+    Results in the document that were not measured again stay, and are listed.
+    """
     from longlook.conformance.documents import update
 
-    console().print(f"{path}: {', '.join(update(path))}", markup=False)
+    for block in update(path):
+        kept = f"; kept, not measured here: {', '.join(block.kept)}" if block.kept else ""
+        console().print(f"{path}: {block.name}{kept}", markup=False)
 
 
 @contextmanager
 def _place(out: Path | None) -> Iterator[Path]:
-    """Yield the folder of the trials: `out`, which is kept, or one that is removed at the end."""
+    """Yield the folder for the trials: `out`, or a temporary one.
+
+    A temporary one is removed at the end unless something is left in it: the trials of a failure, to look into.
+    """
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         yield out
         return
-    with tempfile.TemporaryDirectory(prefix="longlook-stacks-") as folder:
-        yield Path(folder)
+    folder = Path(tempfile.mkdtemp(prefix="longlook-stacks-"))
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if any(folder.iterdir()):
+        typer.echo(f"the trials of what failed are kept in {folder}: see docs/debugging.md, and remove it", err=True)
+    else:
+        folder.rmdir()
 
 
 def _say(as_json: bool) -> Callable[[str], None]:
@@ -137,4 +159,4 @@ def _say(as_json: bool) -> Callable[[str], None]:
 
 
 def _jobs(jobs: int | None) -> int:
-    return jobs or len(os.sched_getaffinity(0))
+    return jobs or len(usable_cpus())

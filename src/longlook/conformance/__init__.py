@@ -1,7 +1,10 @@
-"""The conformance suite: what every stack must do, as checks over real trials (adapters/CONTRACT.md).
+"""The conformance suite: it checks over real trials that a stack does what it declares (adapters/CONTRACT.md).
 
-A check is data: the trials that it wants, and a pure function from what they left to a finding. `proofs/` has one for
-each knob. `suite.py` lists the checks of a stack's version, `runner.py` runs them, `matrix.py` tries pairs.
+A version of a stack goes in, a `Report` comes out; `cli` uses it for `longlook stacks`. A `Check` is data: the trials
+that it needs (`Want`), and a pure function from their results (`evidence.Seen`) to a `Finding`. `suite` lists the
+checks of a version, `proofs` has one for each knob, `runner` runs them, `matrix` tries all pairs.
+
+Entry points: `session.check_all`, `session.matrices`, `documents.update`, `saved.write_reports`, `suite.checks`.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +18,7 @@ from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, 
 
 
 class Status(StrEnum):
-    """What a check comes to."""
+    """The result of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -24,20 +27,20 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A check's result; `seen` is what was seen, with numbers and units."""
+    """A check's result; `seen` is what was observed, in words with numbers and units."""
 
     status: Status
     seen: str
 
 
 def verdict(holds: bool, seen: str) -> Finding:
-    """Passed or failed."""
+    """Return the finding `passed` where something holds, else `failed`."""
     return Finding(Status.PASSED if holds else Status.FAILED, seen)
 
 
 @dataclass(frozen=True)
 class Want:
-    """A trial that a check needs. `congestion_control` is the kernel's, for TCP alone."""
+    """A trial that a check needs."""
 
     protocol: str
     link: Link
@@ -50,9 +53,10 @@ class Want:
     seed: int = 1
 
     def trial(self) -> Trial:
-        """The same as the engines take it; equal wants are one trial.
+        """Return the trial for an engine; equal wants give the same trial.
 
-        Bare datagrams come as cross traffic that meets nobody, since they fetch nothing that could end a trial.
+        Bare datagrams run as cross traffic without competitors, since they fetch nothing that could end a trial. TCP
+        uses the kernel's cubic.
         """
         identity = codec.content_hash(self)
         datagrams = self.protocol in DATAGRAM_PROTOCOLS
@@ -98,9 +102,9 @@ Judge = Callable[[Mapping[str, Seen]], Finding]
 
 @dataclass(frozen=True)
 class Check:
-    """One question. `wants` are by the names under which `judge` finds what they left.
+    """One question about a stack. `judge` gets the results of `wants` under the same names.
 
-    `knob` names the setting that the check proves; several checks may prove one, for both roles say.
+    `knob` names the setting that the check proves; several checks may prove one, for both roles for example.
     """
 
     name: str
@@ -111,13 +115,13 @@ class Check:
 
 
 def inapplicable(name: str, why: str, knob: str | None = None, role: str | None = None) -> Check:
-    """A check that has nothing to ask here."""
+    """Return a check that does not apply here, with the reason."""
     return Check(name, {}, lambda _seen: Finding(Status.NOT_APPLICABLE, why), knob, role)
 
 
 @dataclass(frozen=True)
 class Result:
-    """A check and its finding, as saved; `trials` are the ids of what it rests on."""
+    """A check and its finding, as saved; `trials` are the ids of the trials it is based on."""
 
     check: str
     status: Status
@@ -129,7 +133,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Report:
-    """The suite over one version of a stack. `digest` is its program's, None where it could not be installed."""
+    """The results for one version of a stack. `digest` is its program's, None where it could not be installed."""
 
     stack: str
     version: str
@@ -141,5 +145,5 @@ class Report:
 
     @property
     def failed(self) -> tuple[Result, ...]:
-        """What does not conform."""
+        """Return the checks that failed."""
         return tuple(result for result in self.results if result.status is Status.FAILED)

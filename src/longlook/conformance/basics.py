@@ -1,4 +1,4 @@
-"""The checks that every stack has: transfers, states, lines, logs, and how it says no."""
+"""The checks of every stack: transfers, connection states, lines, logs, and how it refuses what it does not support."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ _KNOWN = ("h3", "h2")
 
 
 def basics(subject: Subject) -> Iterator[Check]:
-    """Every check but the knobs' proofs and those of a lone process."""
+    """Yield every check except the knobs' proofs and those of a single process."""
     for role, protocol in subject.settings():
         yield page(subject, role, protocol)
         yield download(subject, role, protocol)
@@ -45,7 +45,7 @@ def _want(subject: Subject, role: str, protocol: str, workload: Workload, **more
 
 
 def _least(protocol: str) -> Workload:
-    """The least that shows that two ends talk."""
+    """Return the smallest workload that shows that two endpoints communicate."""
     return _SECOND if protocol in DATAGRAM_PROTOCOLS else SMALL
 
 
@@ -54,7 +54,7 @@ def _one(name: str, want: Want, judge: object) -> Check:
 
 
 def page(subject: Subject, role: str, protocol: str) -> Check:
-    """All objects with the right digests over the declared protocol: the trial's judge has seen to that."""
+    """Check that all objects arrive with the right digests over the declared protocol, which the outcome decides."""
 
     def judge(seen: Seen) -> Finding:
         objects = len(seen.events("client", "object"))
@@ -67,7 +67,7 @@ def page(subject: Subject, role: str, protocol: str) -> Check:
 
 
 def download(subject: Subject, role: str, protocol: str) -> Check:
-    """5 MB at 20 Mbit/s."""
+    """Check a download of 5 MB at 20 Mbit/s."""
 
     def judge(seen: Seen) -> Finding:
         if not seen.ok:
@@ -88,37 +88,37 @@ def _took_s(seen: Seen) -> float:
 
 
 def state(subject: Subject, role: str, protocol: str, wanted: ConnectionState) -> Check:
-    """A declared state is proven by both ends' lines; one that is not declared is refused."""
+    """Check that a declared state is proven by both endpoints' lines, and that an undeclared one is refused."""
     name = f"connection {wanted} over {protocol} ({role})"
     if wanted is ConnectionState.ZERO_RTT and protocol != "h3":
         return inapplicable(name, "early data is QUIC's here")
     if subject.can(role, protocol, wanted):
         want = _want(subject, role, protocol, _least(protocol), connection=wanted)
-        return _one(name, want, _told_by_both if protocol in DATAGRAM_PROTOCOLS else _told)
+        return _one(name, want, _reported_by_both if protocol in DATAGRAM_PROTOCOLS else _reported)
     if wanted in subject.stack.connections_of(subject.version):
         return inapplicable(name, f"{subject.other(role).stack} cannot")
     if role == "server":
-        return inapplicable(name, "not declared")  # whether a ticket is given is the client's to find out
+        return inapplicable(name, "not declared")  # only a client finds out whether a server gives tickets
     want = _want(subject, role, protocol, _least(protocol), connection=wanted, timeout_s=20.0)
     return _one(name, want, _refused)
 
 
-def _told(seen: Seen) -> Finding:
+def _reported(seen: Seen) -> Finding:
     return verdict(seen.ok, _states(seen) if seen.ok else seen.why)
 
 
-def _told_by_both(seen: Seen) -> Finding:
-    """Cross traffic may have no connection in a trial that is ok."""
+def _reported_by_both(seen: Seen) -> Finding:
+    """Demand lines of both endpoints: cross traffic may have no connection in a trial that is ok."""
     both = all(seen.events(role, "connection") for role in ("client", "server"))
     return verdict(seen.ok and both, _states(seen) if seen.ok else seen.why)
 
 
 def _states(seen: Seen) -> str:
-    told = []
+    states = []
     for role in ("client", "server"):
         found = [_state_of(line) for line in seen.events(role, "connection") if not line.get("primes")]
-        told.append(f"{role} says {found[-1] if found else 'nothing'}")
-    return ", ".join(told)
+        states.append(f"{role} reports {found[-1] if found else 'nothing'}")
+    return ", ".join(states)
 
 
 def _state_of(line: Mapping[str, object]) -> str:
@@ -130,10 +130,10 @@ def _refused(seen: Seen) -> Finding:
 
 
 def several(subject: Subject, protocol: str) -> Check:
-    """Connections from sockets of their own, each fetching everything."""
+    """Check that several connections, each from a socket of its own, fetch everything each."""
     name = f"several connections over {protocol} (client)"
     if not subject.stack.several_connections:
-        return inapplicable(name, "the client opens one only, and is not asked for more")
+        return inapplicable(name, "the client opens only one connection")
     states = [state for state in ConnectionState if subject.can("client", protocol, state)]
     if not states:
         return inapplicable(name, f"{subject.other('client').stack} has none of its connection states")
@@ -147,21 +147,21 @@ def several(subject: Subject, protocol: str) -> Check:
 
 
 def ready(subject: Subject, protocol: str) -> Check:
-    """The server's first line."""
+    """Check the server's first line."""
 
     def judge(seen: Seen) -> Finding:
         first = dict(next(iter(seen.lines["server"]), {}))
         wanted = {"event": "ready", "role": "server", "protocol": protocol}
-        told = str(first.get("version"))
-        versioned = told == subject.version or stack_of(subject.end).versions[0].released == ""
+        version = str(first.get("version"))
+        versioned = version == subject.version or stack_of(subject.end).versions[0].released == ""
         holds = all(first.get(key) == value for key, value in wanted.items()) and versioned
-        return verdict(holds and isinstance(first.get("port"), int), f"{first.get('event')}, version {told}")
+        return verdict(holds and isinstance(first.get("port"), int), f"{first.get('event')}, version {version}")
 
     return _one(f"ready line over {protocol} (server)", _want(subject, "server", protocol, _least(protocol)), judge)
 
 
 def lines(subject: Subject, protocol: str) -> Check:
-    """One line per object, and one per connection."""
+    """Check that the client prints one line for each object and one for each connection."""
 
     def judge(seen: Seen) -> Finding:
         paths = Counter(line.get("path") for line in seen.events("client", "object"))
@@ -179,10 +179,10 @@ def lines(subject: Subject, protocol: str) -> Check:
 
 
 def logs(subject: Subject, role: str, protocol: str) -> Check:
-    """qlog where declared, and readable to the end of the connection."""
+    """Check that a stack that declares qlog writes it, and that its packets can be read."""
     name = f"qlog over {protocol} ({role})"
     if "qlog" not in subject.stack.log_formats or protocol != "h3":
-        return inapplicable(name, "not declared" if protocol == "h3" else "QUIC's own")
+        return inapplicable(name, "not declared" if protocol == "h3" else "qlog is for QUIC only")
 
     def judge(seen: Seen) -> Finding:
         events = seen.qlogs[role]
@@ -194,7 +194,7 @@ def logs(subject: Subject, role: str, protocol: str) -> Check:
 
 
 def unknown_knob(subject: Subject, role: str, protocol: str) -> Check:
-    """A wish that nobody knows ends with 127, so the trial with `unsupported`."""
+    """Check that an unknown knob ends the program with exit code 127, and so the trial with `unsupported`."""
     knobs = {"no_such_knob": 1}
     ends: dict[str, object] = {
         role: Endpoint(subject.stack.name, subject.version, knobs),
@@ -205,13 +205,13 @@ def unknown_knob(subject: Subject, role: str, protocol: str) -> Check:
 
 
 def unspoken(subject: Subject, role: str) -> Check:
-    """So does a protocol that it does not speak."""
+    """Check that a protocol that it does not speak ends the program in the same way."""
     name = f"unspoken protocol ({role})"
     own = subject.stack.protocols_of(subject.version)
     missing = [protocol for protocol in _KNOWN if protocol not in own]
     other = subject.witness if role == "client" else subject.client("server")
     if role == "client" and not missing:
-        return inapplicable(name, "it speaks all that a server here could be asked for")
+        return inapplicable(name, "it speaks every protocol that the servers here speak")
     ends = {"server": subject.end, "client": other} if role == "server" else {"server": other, "client": subject.end}
     want = _want(subject, role, missing[0] if missing else "http/0.9", SMALL, link=path(20, 0.04), **ends)
     return _one(name, want, _refused)

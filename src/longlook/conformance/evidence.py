@@ -1,4 +1,4 @@
-"""What a trial left, as proofs read it: its run, its programs' lines, the link's packets and the endpoints' qlogs."""
+"""The results of a trial as proofs read them: its run, its programs' lines, the link's packets and the qlogs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,10 @@ _LONG = frozenset({"initial", "0rtt", "handshake", "retry", "version_negotiation
 
 @dataclass(frozen=True)
 class Packets:
-    """The measured connection's packets at the router, in the order in which they came there; all of one shape.
+    """The measured connection's packets at the router, in order of arrival; all arrays have one entry a packet.
 
-    The router is beside both senders: a packet comes when it is sent (`sent_s`), and `left_s` is when it is received,
-    NaN where it was dropped or still inside. Sizes are bytes of UDP or TCP payload.
+    Neither sender is delayed before the router: a packet arrives when it is sent (`sent_s`), and `left_s` is when it is
+    received, NaN where it was dropped or had not left. Sizes are bytes of UDP or TCP payload.
     """
 
     sent_s: Floats
@@ -43,7 +43,7 @@ class Packets:
     short: Flags  # no long header of QUIC: after the handshake, whose fixed bit some ends grease (RFC 9287)
 
     def chosen(self, mask: Flags) -> "Packets":
-        """Some of them."""
+        """Return the packets that a mask selects."""
         return Packets(
             sent_s=self.sent_s[mask],
             left_s=self.left_s[mask],
@@ -55,7 +55,7 @@ class Packets:
         )
 
     def of(self, sender: str) -> "Packets":
-        """Those that the `client` or the `server` sent."""
+        """Return the packets that the `client` or the `server` sent."""
         return self.chosen(self.up if sender == "client" else ~self.up)
 
     def __len__(self) -> int:
@@ -64,7 +64,7 @@ class Packets:
 
 @dataclass(frozen=True)
 class Seen:
-    """Everything about one finished trial. Roles are `client` and `server`."""
+    """Everything observed of one finished trial. Roles are `client` and `server`."""
 
     run: Run
     lines: Mapping[str, Sequence[Line]]
@@ -74,21 +74,21 @@ class Seen:
 
     @property
     def ok(self) -> bool:
-        """Whether all arrived over the declared protocol, in the declared state."""
+        """Return whether everything arrived over the declared protocol, in the declared state."""
         return self.run.outcome is Outcome.OK
 
     @property
     def why(self) -> str:
-        """Why it is not ok."""
+        """Return the outcome and its reason."""
         return f"{self.run.outcome}: {self.run.reason or 'no reason given'}"
 
     def events(self, role: str, event: str) -> list[Line]:
-        """A program's lines of one kind."""
+        """Return a program's lines of one kind."""
         return [line for line in self.lines.get(role, ()) if line.get("event") == event]
 
 
 def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
-    """The evidence in a trial's folder. What is missing or damaged is absent here: a proof then finds nothing."""
+    """Return the evidence in a trial's folder; files that are missing or damaged give none, so that a proof fails."""
     qlogs = {role: _files(folder / "qlog" / role) for role in ("client", "server")}
     own = folder / FLOWS / trial.flows[0].name if trial.flows else folder
     return Seen(
@@ -101,7 +101,7 @@ def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
 
 
 def packets_of(timeline: Timeline) -> Packets:
-    """The packets of a timeline, without those of connections that only earn a ticket."""
+    """Return the packets of a timeline, without those of priming connections, which only obtain a session ticket."""
     table = timeline.select(_PACKETS, "link").sort_by("arrival_ns")
     table = table.filter(pc.is_in(table["protocol"].cast(pa.string()), value_set=pa.array(["tcp", "udp"])))  # no ICMP
     kinds = np.array(table["kind"].to_pylist(), dtype=object)
@@ -123,7 +123,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _lines(file: Path) -> list[Line]:
-    """The JSON lines of a program; anything else it printed has already cost the trial its outcome."""
+    """Return the JSON lines of a program; a trial whose program printed anything else is not ok in the first place."""
     try:
         raw = file.read_text(errors="replace").splitlines()
     except FileNotFoundError:

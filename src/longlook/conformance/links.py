@@ -1,4 +1,4 @@
-"""The links of the checks: plain ones, whose laws are known, so that what is seen is the stack's doing."""
+"""The links of the checks: simple ones whose behaviour is known, so that differences come from the stack."""
 
 from longlook.core.model import Link, Stage
 
@@ -12,9 +12,9 @@ def path(
     down: tuple[Stage, ...] = (),
     behind: tuple[Stage, ...] = (),
 ) -> Link:
-    """Rate and queue, then half of the round trip, both ways alike.
+    """Return a link with a rate, a queue and half of the round trip in each direction.
 
-    `up` and `down` come before the rate of their direction, `behind` after the delay of `down`.
+    The stages `up` and `down` come before the rate of their direction, `behind` after the delay of `down`.
     """
     common = (
         Stage("rate", {"rate_bps": round(rate_mbps * 1e6), "queue_bytes": queue_bytes}),
@@ -24,5 +24,5 @@ def path(
 
 
 def usual() -> Link:
-    """Where nothing is special: 20 Mbit/s and 40 ms."""
+    """Return the link of checks that need no particular one: 20 Mbit/s and 40 ms."""
     return path(20, 0.04, 100_000)

@@ -1,4 +1,4 @@
-"""What needs no link: a server by itself, on loopback, and how it ends."""
+"""Checks that need no link: a single server on loopback, and how it ends."""
 
 import json
 import select
@@ -17,11 +17,11 @@ from longlook.provision import tls
 _READY_WITHIN_S = 30.0
 _ENDS_WITHIN_S = 1.0
 _GIVES_UP_S = 10.0
-_TRIES = 2  # the machine may be busy with something else just then
+_TRIES = 2  # the machine may be busy with something else during the first
 
 
 def lone_server(subject: Subject, program: Program, content: Content) -> Iterator[Result]:
-    """SIGTERM ends an idle server with exit code 0 within a second, over each protocol."""
+    """Yield for each protocol whether SIGTERM ends an idle server with exit code 0 within a second."""
     if subject.stack.server_command is None:
         return
     for protocol in subject.stack.protocols_of(subject.version):
@@ -34,9 +34,9 @@ def lone_server(subject: Subject, program: Program, content: Content) -> Iterato
 
 
 def _stopped(subject: Subject, program: Program, content: Content, protocol: str) -> tuple[Status, str, bool]:
-    """Status, what was seen, and whether it only ended late."""
+    """Return the status, what was observed, and whether the only fault is that it ended late."""
     make = subject.stack.server_command
-    assert make is not None  # noqa: S101 asked for by lone_server
+    assert make is not None  # noqa: S101 lone_server has checked it
     job = ServerJob(protocol, "127.0.0.1", 0, content.root, tls.identity(), {})
     command = make(program, job)
     process = subprocess.Popen(
@@ -49,7 +49,7 @@ def _stopped(subject: Subject, program: Program, content: Content, protocol: str
     try:
         first = _first_line(process)
         if first.get("event") != "ready":
-            return Status.FAILED, f"it did not become ready: {first.get('reason', 'it said nothing')}", False
+            return Status.FAILED, f"it did not become ready: {first.get('reason', 'it printed nothing')}", False
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=_GIVES_UP_S)
@@ -66,7 +66,7 @@ def _stopped(subject: Subject, program: Program, content: Content, protocol: str
 
 
 def _first_line(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
-    """The first line of standard output, empty where none comes in time."""
+    """Return the first line of standard output, {} where none comes in time or it is not JSON."""
     if process.stdout is None or not select.select([process.stdout], [], [], _READY_WITHIN_S)[0]:
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Every client against every server: one object of 1 MB and a small page in virtual time, over one protocol."""
+"""Tries every client against every server over one protocol: one object of 1 MB, and a small page."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ WORKS, NOTHING_SHARED = "✓", "–"
 
 @dataclass(frozen=True)
 class Pair:
-    """A square. `reason` is None where it works; `shared` is false where the two do not both speak the protocol."""
+    """A cell of the matrix. `reason` is None where it works; `shared` is false where one lacks the protocol."""
 
     server: str
     client: str
@@ -35,7 +35,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Servers in rows, clients in columns, each NAME@VERSION."""
+    """The results of all pairs; servers and clients are NAME@VERSION."""
 
     protocol: str
     engine: str
@@ -46,11 +46,11 @@ class Matrix:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Each distinct reason of a failure, in the order in which they come: the legend."""
+        """Return each distinct reason of a failure, in order of appearance: the legend."""
         return tuple(dict.fromkeys(pair.reason for pair in self.pairs if pair.reason))
 
     def mark(self, server: str, client: str) -> str:
-        """What stands in a square: ✓, –, or the letter of its reason."""
+        """Return the mark of a pair: ✓, –, or the letter of its reason."""
         (pair,) = (pair for pair in self.pairs if (pair.server, pair.client) == (server, client))
         if not pair.shared:
             return NOTHING_SHARED
@@ -58,7 +58,7 @@ class Matrix:
 
 
 def key_of(number: int) -> str:
-    """A, B, …, Z, A1, B1, …"""
+    """Return the letter of a reason by its number: A, B, …, Z, A1, B1, …"""
     return chr(ord("A") + number % 26) + (str(number // 26) if number >= 26 else "")
 
 
@@ -70,7 +70,10 @@ def make_matrix(
     say: Callable[[str], None],
     jobs: int = 1,
 ) -> Matrix:
-    """Try all pairs of the given versions, which are installed. The engine has been entered."""
+    """Try all pairs of the given versions and return the matrix.
+
+    The versions are installed and the engine has been entered; `out` is the run folder of the trials.
+    """
     servers = [(stack, version) for stack, version in ends if "server" in stack.roles]
     clients = [(stack, version) for stack, version in ends if "client" in stack.roles]
     wanted: dict[tuple[str, str], Mapping[str, Want]] = {}
@@ -92,7 +95,7 @@ def make_matrix(
 
 
 def _reason(wants: Mapping[str, Want], found: Mapping[str, Seen | str]) -> str | None:
-    """The first that went wrong, in the words of the run."""
+    """Return the workload that failed first, with its outcome and reason; None where none failed."""
     for name, want in wants.items():
         seen = found[want.trial().id]
         if isinstance(seen, str):

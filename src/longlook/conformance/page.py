@@ -1,4 +1,4 @@
-"""The matrix as a page in the report's style: one HTML file that opens from disk."""
+"""Writes matrices as a page in the report's style: one HTML file that opens from disk."""
 
 import time
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _CLASSES = {WORKS: "works", NOTHING_SHARED: "apart"}
 
 
 def write_page(matrices: Sequence[Matrix], out: Path) -> Path:
-    """Write `index.html` into a folder; its path."""
+    """Write `index.html` into a folder and return its path."""
     page = template("assets/matrix.html.j2").render(
         matrices=[(matrix, _rows(matrix), _legend(matrix)) for matrix in matrices],
         facts=facts(matrices),
@@ -25,7 +25,7 @@ def write_page(matrices: Sequence[Matrix], out: Path) -> Path:
 
 
 def facts(matrices: Sequence[Matrix]) -> str:
-    """How many pairs work, of those that could."""
+    """Return a sentence on how many of the pairs that share a protocol work."""
     pairs = [pair for matrix in matrices for pair in matrix.pairs if pair.shared]
     works = sum(pair.reason is None for pair in pairs)
     day = time.strftime("%Y-%m-%d", time.gmtime(max(matrix.made_unix_s for matrix in matrices)))
@@ -33,7 +33,7 @@ def facts(matrices: Sequence[Matrix]) -> str:
 
 
 def _rows(matrix: Matrix) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Server, and for each client mark, class and what its tooltip says."""
+    """Return for each server its squares: mark, CSS class and tooltip for each client."""
     rows = []
     for server in matrix.servers:
         squares = []

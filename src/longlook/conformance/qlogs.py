@@ -1,4 +1,4 @@
-"""A small tolerant reader of qlog: enough to prove settings, of every container and schema that stacks write.
+"""Reads qlog tolerantly, of every container and schema that stacks write: enough to prove settings.
 
 JSON with `traces`, JSON-SEQ (RFC 7464) and lines of JSON; events as objects (0.3, 0.4, the current drafts) or as arrays
 with `event_fields` (draft-01, draft-02). Names lose their category (`transport:`, `quic:`).
@@ -16,20 +16,20 @@ _OLD_FIELDS = ("relative_time", "category", "event", "data")
 
 @dataclass(frozen=True)
 class Event:
-    """One event: its name without the category, and what it says."""
+    """One event: its name without the category, and its data."""
 
     name: str
     data: Mapping[str, Any]
 
 
 def read_qlog(file: Path) -> list[Event]:
-    """Every event that can be read; a file that is cut off gives those before the cut."""
+    """Return every event that can be read; a file that is cut off gives those before the cut."""
     text = file.read_text(errors="replace")
     return list(events_of(text))
 
 
 def events_of(text: str) -> Iterator[Event]:
-    """Events of a qlog's text."""
+    """Yield the events of a qlog's text."""
     whole = _parsed(text) if text.lstrip().startswith("{") else None
     if isinstance(whole, dict) and isinstance(whole.get("traces"), list):
         for trace in whole["traces"]:
@@ -73,7 +73,7 @@ def _parsed(text: str) -> Any:
 
 
 def parameters(events: Sequence[Event], sender: str) -> Mapping[str, Any]:
-    """Transport parameters by name; `sender` is `local` or `remote` as the log's writer sees it."""
+    """Return the transport parameters by name; `sender` is `local` or `remote` as the log's writer sees it."""
     found: dict[str, Any] = {}
     for event in events:
         owner = event.data.get("initiator", event.data.get("owner"))
@@ -83,5 +83,5 @@ def parameters(events: Sequence[Event], sender: str) -> Mapping[str, Any]:
 
 
 def count(events: Sequence[Event], name: str) -> int:
-    """How many events of a name there are."""
+    """Return how many events of a name there are."""
     return sum(event.name == name for event in events)

@@ -1,4 +1,4 @@
-"""Runs the trials that checks want, through an engine and the cache of trials, and judges what they left."""
+"""Runs the trials that checks need, by an engine and the cache of trials, and judges their results."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,15 +23,15 @@ from longlook.run.trial_cache import TrialCache
 Say = Callable[[str], None]
 
 _LIVE_RETRIES = 2
-"""Of a trial that a guard of real time rejects; in virtual time the same would come again."""
+"""How often a trial that the validity guard rejects is tried again in real time; in virtual time it would not help."""
 
 
 def check_subject(
     subject: Subject, engine: Engine, out: Path, say: Say, *, jobs: int = 1, use_cache: bool = True
 ) -> Report:
-    """The whole suite over one version; the trials are in the run folder `out`. The engine has been entered.
+    """Check one version with the whole suite and return the report; the trials are in the run folder `out`.
 
-    What cannot be installed, or cannot run, is a failed check of its own.
+    The engine has been entered. A version that cannot be installed has one check, which failed.
     """
     made_unix_s = int(time.time())
     try:
@@ -60,7 +60,7 @@ def check_subject(
 
 
 def judged(check: Check, found: Mapping[str, Seen | str]) -> Result:
-    """A check's result; a text in place of evidence says why there is none."""
+    """Return a check's result; in `found`, by trial id, a text in place of the evidence is the reason for its lack."""
     ids = {name: want.trial().id for name, want in check.wants.items()}
     evidence: dict[str, Seen] = {}
     for name, trial_id in ids.items():
@@ -75,7 +75,7 @@ def judged(check: Check, found: Mapping[str, Seen | str]) -> Result:
 def run_wants(
     wants: Iterable[Want], engine: Engine, out: Path, say: Say, jobs: int = 1, use_cache: bool = True
 ) -> dict[str, Seen | str]:
-    """What each distinct trial left, by its id; a text where it could not run."""
+    """Run each distinct trial and return its evidence by its id; a text where it could not run."""
     trials = {trial.id: trial for trial in (want.trial() for want in wants)}
     if not trials:
         return {}
@@ -85,12 +85,12 @@ def run_wants(
     setting = engine.setting()
     cache = TrialCache(setting) if use_cache and setting is not None else None
 
-    def told(progress: Progress) -> None:
+    def report(progress: Progress) -> None:
         if progress.done % 10 == 0 or progress.done == progress.total:
             say(f"  {progress.done} of {progress.total} trials")
 
     with RunFolder.create(out, study, plan, {"study": study.id, "engine": engine.name}) as folder:
-        Executor(study, folder, engine, provisions, Tally(len(trials), told), jobs=jobs, cache=cache).execute(
+        Executor(study, folder, engine, provisions, Tally(len(trials), report), jobs=jobs, cache=cache).execute(
             plan.trials
         )
         return {trial.id: _read(folder, trial) for trial in plan.trials}
@@ -102,7 +102,7 @@ def _read(folder: RunFolder, trial: Trial) -> Seen | str:
 
 
 def _study(trials: Sequence[Trial], retries: int) -> Study:
-    """What a run folder wants to know of its trials."""
+    """Return the study that the run folder of the trials needs."""
     return Study(
         id="conformance",
         title="Conformance",

@@ -1,4 +1,4 @@
-"""Findings in the cache, so that tables can be made of what was seen: one file for each program and engine."""
+"""Saves reports in the cache, from which the documents' tables are made: one file for each program and engine."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,12 @@ from longlook.core.run_folder import write_json
 
 
 def root() -> Path:
-    """The folder of all saved reports."""
+    """Return the folder of all saved reports."""
     return paths.cache_dir() / "conformance"
 
 
 def save(report: Report) -> Path:
-    """Keep a report under its program's digest; the newest of a program stays."""
+    """Save a report under its program's digest, over an older one of the same program, and return its file."""
     key = report.digest or "not-installed"
     folder = root() / report.stack / report.version
     folder.mkdir(parents=True, exist_ok=True)
@@ -25,7 +25,7 @@ def save(report: Report) -> Path:
 
 
 def saved() -> list[Report]:
-    """The newest report of every version, by stack and version; what is no report of ours is left out."""
+    """Return the newest report of every version, by stack and version; files that are not reports are left out."""
     newest: dict[tuple[str, str], Report] = {}
     for report in _all():
         key = (report.stack, report.version)
@@ -35,7 +35,7 @@ def saved() -> list[Report]:
 
 
 def write_reports(reports: Sequence[Report], path: Path) -> None:
-    """All of a session in one file."""
+    """Write all reports of a session into one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, codec.encode(tuple(reports)))
 

@@ -1,11 +1,11 @@
-"""What `longlook stacks` does: many versions checked one after another, and pairs tried. One failure stops no other."""
+"""Runs `longlook stacks check` and `matrix`: many versions one after another, and all pairs. No failure stops them."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from longlook.conformance import Report, Result, Status, tables
-from longlook.conformance.documents import keep_matrix
+from longlook.conformance.documents import save_matrix
 from longlook.conformance.matrix import Matrix, make_matrix
 from longlook.conformance.page import write_page
 from longlook.conformance.runner import check_subject
@@ -34,9 +34,10 @@ def check_all(
     jobs: int = 1,
     use_cache: bool = True,
 ) -> Iterator[Report]:
-    """The report of each version as it is finished; kept in the cache, for the documents.
+    """Yield the report of each version as it is finished, and save it in the cache for the documents.
 
-    Names are looked at before anything runs: InputError for an unknown one.
+    `place` is the folder for the trials, in which each version gets one of its name. Raise InputError for an unknown
+    name before anything runs.
     """
     subjects = [subject(part, peer) for part in parts]
     with make_engine(engine) as entered:
@@ -66,13 +67,14 @@ def matrices(
     every: bool = False,
     jobs: int = 1,
 ) -> list[Matrix]:
-    """A matrix for each protocol, of the versions named and of the newest installed one of each stack named, or of any.
+    """Return a matrix for each protocol, of the named versions and the newest installed version of each named stack.
 
-    `every`: of all installed versions, not only the newest. What is named and not there is installed (of a stack
-    without any version its newest); what cannot be installed is said and left out.
+    Without names it takes every stack; `every` takes all installed versions, not only the newest. Named versions that
+    are missing are installed (of a stack without any its default); those that cannot be installed are reported by `say`
+    and left out. Raise InputError where a protocol has no server or no client.
     """
     if fetchless := [protocol for protocol in protocols if protocol in DATAGRAM_PROTOCOLS]:
-        raise InputError(f"a matrix is of objects that arrive, and {fetchless[0]} fetches none", "h3 or h2")
+        raise InputError(f"a matrix counts objects that arrive, and {fetchless[0]} fetches none", "use h3 or h2")
     ends = list(_ready(names, say, every=every))
     speakers = {
         protocol: [each for each in ends if protocol in each[0].protocols_of(each[1])] for protocol in protocols
@@ -85,13 +87,13 @@ def matrices(
             say(f"{protocol}: {len(speakers[protocol])} versions …")
             matrix = make_matrix(speakers[protocol], protocol, entered, place / protocol, say, jobs)
             if engine == "virtual":
-                keep_matrix(matrix)
+                save_matrix(matrix)
             made.append(matrix)
     return made
 
 
 def write_matrices(made: Sequence[Matrix], out: Path) -> None:
-    """JSON, Markdown and a page in a folder."""
+    """Write matrices as JSON, Markdown and a page into a folder."""
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / "matrix.json", codec.encode(tuple(made)))
     text = "\n\n".join(f"## {matrix.protocol}\n{tables.matrix_table(matrix)}" for matrix in made)

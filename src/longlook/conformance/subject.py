@@ -1,4 +1,4 @@
-"""Who plays what when one version of a stack is checked."""
+"""Assigns the roles when one version of a stack is checked: itself, its peer, and the endpoint whose qlog is read."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from longlook.core.stack import Stack
 from longlook.provision.setup import parse_part
 
 REFERENCE = "quic-go@0.65.0"
-"""Plays the other end of stacks that have one role, and writes the log in which a peer's parameters are read."""
+"""The other endpoint for stacks that have one role; in its qlog the parameters of a peer are read."""
 
 _RFC_9000 = "2021-05-27"
 
 AMPLE_BYTES = 1 << 24
-_CALM: dict[str, Scalar] = {"pacing": False, "initial_rtt": 0.5}  # longer than the round trip of any check's path
+_UNLIMITED: dict[str, Scalar] = {"pacing": False, "initial_rtt": 0.5}  # longer than the round trip of any check's path
 _WINDOWS = ("initial_stream_window", "initial_connection_window", "max_stream_window", "max_connection_window")
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A version under test, its peer where it does not play both ends, and the witness whose qlog is read."""
+    """A version under test, the peer that plays the other role, and the witness, whose qlog is read."""
 
     stack: Stack
     version: str
@@ -30,54 +30,54 @@ class Subject:
 
     @property
     def end(self) -> Endpoint:
-        """It."""
+        """Return the version under test as an endpoint."""
         return Endpoint(self.stack.name, self.version)
 
     @property
     def name(self) -> str:
-        """NAME@VERSION."""
+        """Return NAME@VERSION."""
         return f"{self.stack.name}@{self.version}"
 
     def settings(self) -> Iterator[tuple[str, str]]:
-        """(role, protocol) of everything that it can do and its peer can answer."""
+        """Yield (role, protocol) for each that it has and whose protocol the other endpoint speaks."""
         for role in self.stack.roles:
             for protocol in self.stack.protocols_of(self.version):
                 if protocol in protocols_of(self.other(role)):
                     yield role, protocol
 
     def other(self, role: str) -> Endpoint:
-        """Who plays the other role."""
+        """Return the endpoint that plays the other role."""
         return self.peer if role in ("server", "client") else self.end
 
     def server(self, role: str) -> Endpoint:
-        """The server of a trial in which the subject plays `role`."""
+        """Return the server of a trial in which the subject plays `role`."""
         return self.end if role == "server" else self.other(role)
 
     def client(self, role: str) -> Endpoint:
-        """The client of such a trial."""
+        """Return the client of a trial in which the subject plays `role`."""
         return self.end if role == "client" else self.other(role)
 
     def can(self, role: str, protocol: str, state: ConnectionState) -> bool:
-        """Whether both ends can bring a connection into a state."""
+        """Return whether both endpoints can bring a connection into a state."""
         both = (self.end, self.other(role))
         early_over_tcp = state is ConnectionState.ZERO_RTT and protocol != "h3"
         return not early_over_tcp and all(state in stack_of(end).connections_of(end.version) for end in both)
 
 
 def stack_of(end: Endpoint) -> Stack:
-    """The stack of an endpoint."""
+    """Return the stack of an endpoint."""
     return registry.stack(end.stack)
 
 
 def protocols_of(end: Endpoint) -> tuple[str, ...]:
-    """What an endpoint speaks."""
+    """Return the protocols that an endpoint speaks."""
     return stack_of(end).protocols_of(end.version)
 
 
 def ample_knobs(end: Endpoint, role: str, protocol: str) -> dict[str, Scalar]:
-    """Knobs of an end, whose peer plays `role`, under which nothing of its own holds the peer back.
+    """Return knobs of an endpoint, whose peer plays `role`, with which it does not limit the peer.
 
-    That is its windows, its pacing, and retransmissions of the handshake before an answer can be there.
+    They set wide windows, no pacing, and an initial RTT that avoids early retransmissions of the handshake.
     """
     own = "client" if role == "server" else "server"
     declared = {
@@ -87,22 +87,25 @@ def ample_knobs(end: Endpoint, role: str, protocol: str) -> dict[str, Scalar]:
     }
     windows = (name for name in _WINDOWS if name in declared)
     found: dict[str, Scalar] = {name: int(min(AMPLE_BYTES, declared[name].maximum or AMPLE_BYTES)) for name in windows}
-    return found | {name: value for name, value in _CALM.items() if name in declared}
+    return found | {name: value for name, value in _UNLIMITED.items() if name in declared}
 
 
 def endpoint(part: str) -> Endpoint:
-    """`quic-go` or `quic-go@0.65.0` as an endpoint; InputError with the nearest name for an unknown one."""
+    """Return `quic-go` or `quic-go@0.65.0` as an endpoint; raise InputError for an unknown name."""
     stack, version = parse_part(part)
     return Endpoint(stack.name, version)
 
 
 def subject(part: str, peer: str | None = None) -> Subject:
-    """A version of a stack with its peer: `peer`, else itself where it has both roles, else the reference."""
+    """Return a version of a stack with its peer: `peer`, else itself where it has both roles, else the reference.
+
+    Raise InputError for an unknown name, and for a peer without a common protocol.
+    """
     stack, version = parse_part(part)
     witness = endpoint(REFERENCE)
     both = {"server", "client"} <= set(stack.roles)
     released = stack.version(version).released  # empty where what is installed decides
-    if both and "" < released < _RFC_9000:  # it may speak drafts alone, as nobody but itself does
+    if both and "" < released < _RFC_9000:  # it may speak only drafts, which no other stack speaks
         witness = Endpoint(stack.name, version)
     other = endpoint(peer) if peer else Endpoint(stack.name, version) if both else witness
     shared = set(stack.protocols_of(version)) & set(protocols_of(other))

@@ -1,4 +1,4 @@
-"""Every check of one version of a stack, in the order in which they are shown."""
+"""Lists the checks of one version of a stack, in the order in which they are shown."""
 
 from collections.abc import Iterator
 
@@ -11,12 +11,12 @@ from longlook.core.stack import Knob
 
 
 def checks(subject: Subject) -> list[Check]:
-    """The basic checks and a proof of each declared knob, for each role that has it."""
+    """Return the basic checks and a proof of each declared knob, for each role that has it."""
     return [*basics(subject), *knobs(subject)]
 
 
 def knobs(subject: Subject) -> Iterator[Check]:
-    """A knob without a proof fails: what nobody has seen to work is not claimed."""
+    """Yield the proofs of all declared knobs; a knob without a proof gets a check that fails."""
     for role in subject.stack.roles:
         declared = subject.stack.knobs_of(subject.version, role)
         for name, knob in declared.items():
@@ -29,14 +29,14 @@ def knobs(subject: Subject) -> Iterator[Check]:
                     yield _unproven(ask, "there is no proof of this knob: add one to conformance/proofs")
                 elif protocol not in proven_over(name):
                     known = ", ".join(proven_over(name))
-                    why = f"its proof is of {known}: its Knob must say protocols, or {protocol} needs a proof"
+                    why = f"its proof is for {known}: set `protocols` of its Knob, or add a proof for {protocol}"
                     yield _unproven(ask, why)
                 else:
                     yield proof(ask)
 
 
 def _spoken(subject: Subject, knob: Knob) -> list[str]:
-    """The protocols over which a knob means something and that the peer speaks too."""
+    """Return the protocols for which a knob is declared and that the peer speaks too."""
     return [
         protocol
         for protocol in subject.stack.protocols_of(subject.version)

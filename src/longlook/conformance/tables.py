@@ -1,5 +1,7 @@
-"""The suite's tables in Markdown, as they stand in docs/stacks.md."""
+"""The suite's tables in Markdown, as they stand in docs/stacks.md, and a reader for them. Pure."""
 
+import re
+import textwrap
 from collections.abc import Iterable, Sequence
 
 from longlook.conformance import Report, Result, Status
@@ -7,13 +9,17 @@ from longlook.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
 from longlook.provision.catalogue import Entry
 
 MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_APPLICABLE: "·"}
+BELOW = "below"
+"""Stands in the last cell of a row that would be too long to read; the cell's text is in a list below the table."""
+
+_LONGEST_ROW = 200
+_WRAPPED = 120
+_FAILURES_SHOWN = 3  # those of a version that fails altogether would fill the page
+_CELLS = re.compile(r"(?<!\\)\|")
 
 
-_TOLD = 3  # failures of a version that breaks altogether would fill the page
-
-
-def stacks_table(entries: Iterable[Entry]) -> str:
-    """Each stack once, with its versions and their dates."""
+def stacks_rows(entries: Iterable[Entry]) -> list[list[str]]:
+    """Return the table of all stacks, one row each, with their versions and dates; the first row is the head."""
     by_stack: dict[str, list[Entry]] = {}
     for entry in entries:
         by_stack.setdefault(entry.stack, []).append(entry)
@@ -24,31 +30,32 @@ def stacks_table(entries: Iterable[Entry]) -> str:
             f"{entry.version} ({entry.released})" if entry.released else entry.version for entry in versions
         )
         rows.append([name, ", ".join(newest.roles), ", ".join(newest.protocols), ", ".join(newest.connections), dated])
-    return markdown(rows)
+    return rows
 
 
-def checks_table(reports: Sequence[Report]) -> str:
-    """A row for each version: checks passed and failed, and the first failures' words."""
+def checks_rows(reports: Sequence[Report]) -> list[list[str]]:
+    """Return a row for each version: how many checks passed, failed or do not apply, and its first failures."""
     rows = [["stack", "passed", "failed", "not applicable", "what failed"]]
     for report in reports:
         counts = [sum(result.status is status for result in report.results) for status in Status]
-        told = [f"{result.check}: {result.seen}" for result in report.failed[:_TOLD]]
-        failed = "; ".join([*told, *([f"{more} more"] if (more := len(report.failed) - _TOLD) > 0 else [])])
+        shown = [f"{result.check}: {result.seen}" for result in report.failed[:_FAILURES_SHOWN]]
+        more = len(report.failed) - _FAILURES_SHOWN
+        failed = "; ".join([*shown, *([f"{more} more"] if more > 0 else [])])
         rows.append([f"{report.stack}@{report.version}", *map(str, counts), failed])
-    return markdown(rows)
+    return rows
 
 
-def knobs_table(reports: Sequence[Report]) -> str:
-    """The knobs in rows, versions in columns."""
+def knobs_rows(reports: Sequence[Report]) -> list[list[str]]:
+    """Return a row for each knob, with a column of marks for each version."""
     names = sorted({result.knob for report in reports for result in report.results if result.knob})
     rows = [["knob", *(f"{report.stack} {report.version}" for report in reports)]]
     for name in names:
         rows.append([f"`{name}`", *(_mark(report, name) for report in reports)])
-    return markdown(rows)
+    return rows
 
 
 def _mark(report: Report, knob: str) -> str:
-    """One failure outweighs all; what applies somewhere outweighs what applies nowhere."""
+    """Return the mark of a knob over all its checks: one failure outweighs all, then a pass outweighs the rest."""
     found = {result.status for result in report.results if result.knob == knob}
     for status in (Status.FAILED, Status.PASSED, Status.NOT_APPLICABLE):
         if status in found:
@@ -57,7 +64,7 @@ def _mark(report: Report, knob: str) -> str:
 
 
 def proofs_table(report: Report) -> str:
-    """What was seen of each knob of one version."""
+    """Return the table of what was seen of each knob of one version."""
     rows = [["knob", "role", "", "seen"]]
     rows += [[f"`{result.knob}`", result.role or "", MARKS[result.status], result.seen] for result in _of_knobs(report)]
     return markdown(rows)
@@ -68,7 +75,7 @@ def _of_knobs(report: Report) -> Iterable[Result]:
 
 
 def matrix_table(matrix: Matrix) -> str:
-    """Servers in rows, clients in columns, and the legend below."""
+    """Return a table with servers in rows and clients in columns, and its legend."""
     rows = [["server \\ client", *matrix.clients]]
     rows += [[server, *(matrix.mark(server, client) for client in matrix.clients)] for server in matrix.servers]
     legend = [f"{WORKS} all arrived; {NOTHING_SHARED} they do not both speak {matrix.protocol}."]
@@ -77,11 +84,40 @@ def matrix_table(matrix: Matrix) -> str:
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """The first row is the head."""
+    """Return a table in Markdown; the first row is the head.
+
+    The last cell of a row of more than 200 characters goes to a list below the table.
+    """
     head, *body = [[_cell(text) for text in row] for row in rows]
-    lines = [head, ["---"] * len(head), *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    lines, notes = [_line(head), _line(["---"] * len(head))], []
+    for row in body:
+        if len(_line(row)) > _LONGEST_ROW:
+            notes.append(_note(f"- {row[0]}: {row[-1]}"))
+            row[-1] = BELOW
+        lines.append(_line(row))
+    return "\n".join([*lines, *(["", *notes] if notes else [])])
+
+
+def _note(text: str) -> str:
+    return textwrap.fill(text, _WRAPPED, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def parsed(text: str) -> list[list[str]]:
+    """Return the rows of the table that `markdown` has made, with its head; none where the text has no table.
+
+    Cells come as they stand there, with `|` escaped.
+    """
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in _CELLS.split(line)[1:-1]] for line in table]
+    notes = re.findall(r"^- (.+(?:\n  .+)*)$", text, re.MULTILINE)
+    below = dict(note.replace("\n  ", " ").split(": ", 1) for note in notes if ": " in note)
+    body = [[*row[:-1], below.get(row[0], BELOW)] if row[-1] == BELOW else row for row in rows[2:]]
+    return [*rows[:1], *body]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return re.sub(r"(?<!\\)\|", r"\\|", text).replace("\n", " ")

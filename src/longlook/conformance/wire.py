@@ -1,6 +1,6 @@
-"""What the link's packets tell of a sender. Pure; times in seconds, sizes in bytes of transport payload.
+"""Measures a sender by the packets at the link. Pure; times in seconds, sizes in bytes of transport payload.
 
-None where there is nothing to measure: missing is never zero.
+Functions return None where there is nothing to measure, never zero instead.
 """
 
 import numpy as np
@@ -8,26 +8,26 @@ import numpy as np
 from longlook.conformance.evidence import Packets
 
 LARGE_BYTES = 600
-"""Packets of data; ACKs, settings and requests are smaller."""
+"""Larger packets carry data; those with ACKs, settings and requests are smaller."""
 
 _NEAR = 500
 """Packets behind one that may have overtaken it."""
 
-_TURNS_UNTIL_CALM = 2.1
-"""Round trips from a loss until the sender has found it and its flight has fallen to the new window."""
+_TURNS_UNTIL_RECOVERED = 2.1
+"""Round trips from a loss until the sender has detected it and its flight has fallen to the new window."""
 
 _FLIGHT = 0.9
 """Share of a round trip: before its end no answer to the first packet can have come back."""
 
 
 def data_begins_s(packets: Packets) -> float | None:
-    """When the server sent its first large packet after the handshake."""
+    """Return when the server sent its first large packet after the handshake."""
     data = _data(packets)
     return float(data.sent_s[0]) if len(data) else None
 
 
 def first_flight(packets: Packets, rtt_s: float) -> tuple[int, int]:
-    """Large packets, and bytes of all, that the server sent before anything of its first data can be acknowledged."""
+    """Return how many large packets, and how many bytes, the server sent before its first data can be acknowledged."""
     begin = data_begins_s(packets)
     if begin is None:
         return 0, 0
@@ -37,20 +37,23 @@ def first_flight(packets: Packets, rtt_s: float) -> tuple[int, int]:
 
 
 def largest(packets: Packets, sender: str) -> int | None:
-    """The largest payload that an end sent."""
+    """Return the largest payload that an endpoint sent."""
     own = packets.of(sender)
     return int(own.payload_bytes.max()) if len(own) else None
 
 
 def second_sending_s(packets: Packets, sender: str, pause_s: float = 0.005) -> float | None:
-    """From an end's first packet to the first one that follows a pause: the first retransmission where none answers."""
+    """Return the time from an endpoint's first packet to the first one behind a pause.
+
+    Where nothing comes back, that is its first retransmission.
+    """
     sent_s = packets.of(sender).sent_s
     pauses = np.flatnonzero(np.diff(sent_s) > pause_s)
     return float(sent_s[pauses[0] + 1] - sent_s[0]) if len(pauses) else None
 
 
 def most_in(packets: Packets, window_s: float) -> int | None:
-    """The most bytes that reached the client in any window of a length."""
+    """Return the most bytes that reached the client within any interval of the length `window_s`."""
     server = packets.of("server")
     arrived = server.chosen(~np.isnan(server.left_s))
     if not len(arrived):
@@ -62,7 +65,7 @@ def most_in(packets: Packets, window_s: float) -> int | None:
 
 
 def acks_per_packet(packets: Packets) -> float | None:
-    """Packets that the client sends for each large one that it gets, after the first of them."""
+    """Return how many packets the client sends for each large one that the server sends, after the first of these."""
     begin = data_begins_s(packets)
     if begin is None:
         return None
@@ -71,7 +74,7 @@ def acks_per_packet(packets: Packets) -> float | None:
 
 
 def spread(packets: Packets, rtt_s: float, parts: int = 20) -> float | None:
-    """Share of the parts of a round trip in which the server sends, over the second to the fourth of its data."""
+    """Return the share of the parts of a round trip in which the server sends, in the second to fourth round trip."""
     begin = data_begins_s(packets)
     if begin is None:
         return None
@@ -82,15 +85,15 @@ def spread(packets: Packets, rtt_s: float, parts: int = 20) -> float | None:
     return len(np.unique((inside / (rtt_s / parts)).astype(np.int64))) / (3 * parts)
 
 
-def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float, calm_turns: int = 0) -> float | None:
-    """What the last loss does to the sender: bytes of a round trip behind it, over those before. Packets that follow on
-    each other are one loss.
+def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float, later_turns: int = 0) -> float | None:
+    """Return the share of the window that the last loss leaves: bytes sent in a round trip after it over those before.
 
-    What is beyond `path_bytes`, which the path carries in a round trip, stood in a queue and does not count as before.
+    Consecutive lost packets are one loss. At most `path_bytes`, which the path carries in a round trip, count as
+    before: the rest stood in a queue.
 
-    What was sent in the round trip after the first lost packet is in flight when it is found missing. The next round
-    trip is recovery's own, whose sending waits for the flight to fall; the one behind it is counted, or one
-    `calm_turns` later.
+    The packets of the round trip after the first lost one are in flight when the loss is detected. The next round trip
+    is recovery, in which sending waits for the flight to fall; the one behind it is counted, or one `later_turns`
+    round trips later.
     """
     server = packets.of("server")
     lost = np.flatnonzero(np.isnan(server.left_s))
@@ -100,25 +103,25 @@ def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float, calm_tu
     since_s = server.sent_s - server.sent_s[first]
     before, after = (
         int(server.payload_bytes[(since_s > turns * rtt_s) & (since_s <= (turns + 1) * rtt_s)].sum())
-        for turns in (0, _TURNS_UNTIL_CALM + calm_turns)
+        for turns in (0, _TURNS_UNTIL_RECOVERED + later_turns)
     )
     return after / min(before, path_bytes) if before else None
 
 
 def overtaken(packets: Packets, by: int = 3) -> int:
-    """How many of the server's packets at least so many later ones overtook on the way."""
+    """Return how many of the server's packets were overtaken by at least `by` later ones."""
     server = packets.of("server")
     left_s = server.left_s[~np.isnan(server.left_s)]
     return sum(int((left_s[at + 1 : at + _NEAR] < left_s[at]).sum()) >= by for at in range(len(left_s)))
 
 
 def data_packets(packets: Packets) -> int:
-    """The server's large packets after the handshake."""
+    """Return how many large packets the server sent after the handshake."""
     return len(_data(packets))
 
 
 def ecn_share(packets: Packets, sender: str) -> float | None:
-    """Share of an end's packets that carry an ECN codepoint."""
+    """Return the share of an endpoint's packets that carry an ECN codepoint."""
     own = packets.of(sender)
     return float((own.ecn > 0).mean()) if len(own) else None
 

@@ -1,4 +1,11 @@
-"""Where a trial's time comes from: `virtual` boots a guest for it, `live` runs the agent on this host."""
+"""The engines: each runs the laboratory in its kind of time, and turns a `Job` into a `Run`.
+
+`virtual` boots a guest for each trial, `live` runs the agent on this host, and `fake` makes results up, for tests of
+what comes after an engine. `run`, `calibration`, `conformance` and `cli` use them.
+
+Entry points: `Engine` (the protocol), `choice.make_engine`, `live.LiveEngine`, `virtual.VirtualEngine`,
+`fake.FakeEngine`, `doctor.examine`.
+"""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -8,49 +15,49 @@ from longlook.core.job import Job
 from longlook.core.model import Run
 
 
-class OneAtATime:
-    """What engines share whose trials follow one another and are no function of anything that can be named."""
+class SequentialEngine:
+    """Base class of engines that run one trial at a time and whose results are not reproducible."""
 
-    gathers = False
+    batches = False
     parallel = 1
 
     def setting(self) -> None:
-        """Nothing that determines a result."""
+        """Return None: nothing determines a result, so no result can be taken from the cache."""
 
     def notes(self) -> Sequence[str]:
-        """Nothing out of the ordinary."""
+        """Return no notes."""
         return ()
 
     def interrupt(self) -> None:
-        """Nothing runs in other threads."""
+        """Do nothing: no call runs in another thread."""
 
     def run(self, job: Job) -> Run:
-        """Run one trial."""
+        """Run one trial and return its result."""
         raise NotImplementedError
 
     def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Run trials one after another."""
+        """Run trials one after another and return their results in the same order."""
         return [self.run(job) for job in jobs]
 
 
 class Engine(Protocol):
-    """Runs jobs, up to `parallel` calls at once. A failed trial raises nothing: the Run says what became of it.
+    """Runs jobs, up to `parallel` calls at once. Each engine is a context manager.
 
-    `gathers` says that trials which share a warm client must come in one call, since each call starts afresh. Each
-    engine is a context manager.
+    A failed trial raises nothing: its Run has the outcome and the reason. MachineError means that nothing can run here
+    (privileges, a full disk); the caller stops and keeps what is finished.
 
-    MachineError means that nothing can run here (privileges, a full disk); the caller stops and keeps what is finished.
+    `batches`: trials that share a session client must come in one call, since each call starts a new one.
     """
 
     name: str
-    gathers: bool
+    batches: bool
 
     def setting(self) -> Mapping[str, str] | None:
-        """What beside the job determines a result; None where a trial is no function of anything that can be named."""
+        """Return everything except the job that a result depends on; None where results are not reproducible."""
         ...
 
     def notes(self) -> Sequence[str]:
-        """What a user should know of how it runs here; one sentence each."""
+        """Return what a user should know about how trials run on this machine, one sentence each."""
         ...
 
     def interrupt(self) -> None:
@@ -59,23 +66,23 @@ class Engine(Protocol):
 
     @property
     def parallel(self) -> int:
-        """How many calls of `run` or `run_together` may be under way at once; 1: not from several threads."""
+        """Return how many calls of `run` or `run_together` may be under way at once; 1: not from several threads."""
         ...
 
     def __enter__(self) -> Self:
-        """Make ready; nothing of the host is touched before this."""
+        """Make the engine ready; nothing of the host is touched before this."""
         ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End every process and remove every trace."""
+        """End every process and remove every temporary file."""
         ...
 
     def run(self, job: Job) -> Run:
-        """Run one trial; its artefacts and `run.json` are in `job.folder` afterwards."""
+        """Run one trial and return its result; its artefacts and `run.json` are in `job.folder` afterwards."""
         ...
 
     def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Run trials one after another as `run` does, with one warm client where they have one."""
+        """Run trials one after another as `run` does, with one session client where they have one."""
         ...

@@ -24,7 +24,7 @@ DEFAULT = "virtual"
 
 
 def make_engine(name: str) -> Engine:
-    """The engine of that name, not yet entered."""
+    """Return the engine of a name, not yet entered; raise InputError for an unknown name."""
     if name not in ENGINES:
         raise InputError(f"unknown engine {name!r}", f"known: {', '.join(ENGINES)}{registry.nearest(name, ENGINES)}")
     return ENGINES[name]()

@@ -1,4 +1,4 @@
-"""What this machine has and lacks; every unmet need names the one command that fixes it."""
+"""Examines what this machine has and lacks; every unmet need has the command that meets it."""
 
 import shutil
 import subprocess
@@ -16,7 +16,10 @@ from longlook.provision import guest_kernel
 
 @dataclass(frozen=True)
 class Need:
-    """One thing Longlook uses. `required` ones decide whether anything can run at all."""
+    """One thing that Longlook uses. Without a `required` one nothing can run.
+
+    `detail` is what was found, `fix` the command that meets the need (None where there is nothing to do).
+    """
 
     name: str
     met: bool
@@ -26,7 +29,7 @@ class Need:
 
 
 def examine() -> list[Need]:
-    """Every need of this machine, in the order in which one would fix them."""
+    """Return every need, in the order in which one would meet them."""
     return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), *_space()]
 
 
@@ -40,8 +43,8 @@ def _tools() -> Iterator[Need]:
 def _tool(name: str, command: list[str], fix: str, *, required: bool) -> Need:
     if shutil.which(name) is None:
         return Need(name, met=False, detail="not in PATH", fix=fix, required=required)
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    return Need(name, met=answer.returncode == 0, detail=answer.stdout.strip(), fix=fix, required=required)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    return Need(name, met=done.returncode == 0, detail=done.stdout.strip(), fix=fix, required=required)
 
 
 def _built(stack_name: str) -> bool:
@@ -60,12 +63,12 @@ def _link() -> Iterator[Need]:
 
 def _laboratory() -> Iterator[Need]:
     for capable in capability.check():
-        yield Need(capable.need, capable.met, capable.detail, capable.mend, capable.required)
+        yield Need(capable.need, capable.met, capable.detail, capable.hint, capable.required)
 
 
 def _guest_kernel() -> Iterator[Need]:
     kernel = guest_kernel.readiness()
-    yield Need("guest kernel", kernel.ready, kernel.detail, kernel.mend, required=False)
+    yield Need("guest kernel", kernel.ready, kernel.detail, kernel.hint, required=False)
     if not kernel.ready:
         return
     try:
@@ -81,7 +84,7 @@ def _stacks() -> Iterator[Need]:
     for name, stack in registry.stacks().items():
         version, others = stack.default_version, len(stack.versions) - 1
         ready = stack.installed(version)
-        older = f"; {others} older to be had: longlook setup {name}@VERSION" if others else ""
+        older = f"; {others} older available: longlook setup {name}@VERSION" if others else ""
         yield Need(
             f"stack {name}",
             met=ready,

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from longlook.core.job import Job
 from longlook.core.model import ConnectionState, Outcome, Run, Stage
-from longlook.engines import OneAtATime
+from longlook.engines import SequentialEngine
 from longlook.lab.artefacts import digests, seal, write_json, write_lines
 from longlook.network import trace_store
 from longlook.network.varying import mean, resolved
@@ -20,12 +20,12 @@ _HANDSHAKE_ROUND_TRIPS = {"h3": 1, "h2": 2}
 _CLIENT, _FIRST_PORT, _SERVER = "10.8.0.1", 40000, "10.8.0.2:443"
 
 
-class FakeEngine(OneAtATime):
-    """A deterministic function of the trial alone: id, seed, link, protocol and content decide everything.
+class FakeEngine(SequentialEngine):
+    """Makes results up that depend on the trial alone: on its id, seed, link, protocol and content.
 
     A load takes the handshake's round trips, one more for the request, and the bytes of all connections at the link's
-    rate, all times `factors[arm]` (1 where an arm is not named) and times log-normal noise of `sigma`. `outcomes` makes
-    trials end otherwise: trial id → outcome. Artefacts are `client.jsonl` and `server.jsonl`; there is no link log.
+    rate, all times `factors[arm]` (1 where an arm is not named) and times log-normal noise of `sigma`. `outcomes` maps
+    trial ids to outcomes other than ok. Artefacts are `client.jsonl` and `server.jsonl`; there is no link log.
     """
 
     name = "fake"
@@ -50,7 +50,7 @@ class FakeEngine(OneAtATime):
         pass
 
     def run(self, job: Job) -> Run:
-        """Write the artefacts of one made-up trial."""
+        """Write the artefacts of one made-up trial and return its result."""
         trial, folder = job.trial, Path(job.folder)
         self.ran.append(trial.id)
         outcome = self.outcomes.get(trial.id, Outcome.OK)
@@ -106,7 +106,7 @@ def _mean(job: Job, stage: Stage, name: str) -> float:
 
 
 def _addresses(job: Job) -> list[str]:
-    """Of the client's connections."""
+    """Return the addresses of the client's connections."""
     return [f"{_CLIENT}:{_FIRST_PORT + number}" for number in range(job.content.connections)]
 
 

@@ -1,4 +1,4 @@
-"""The result of a trial whose testbed was lost: invalid, and repeated, since no program under test is to blame."""
+"""The result of a trial whose testbed was lost: it is invalid and tried again, since it says nothing about a stack."""
 
 from pathlib import Path
 
@@ -8,7 +8,10 @@ from longlook.lab.artefacts import digests, seal, write_json
 
 
 def lost_run(job: Job, engine: str, reason: str, hint: str, began_unix_ns: int, duration_s: float) -> Run:
-    """Seal the job's folder with an invalid run; what it holds already is kept."""
+    """Seal the job's folder with an invalid run and return it; files that are in the folder already are kept.
+
+    `began_unix_ns` is when the trial began, `duration_s` how long it ran until it was lost, both in real time.
+    """
     folder = Path(job.folder)
     write_json(folder / "trial.json", job.trial)
     run = Run(

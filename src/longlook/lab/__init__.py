@@ -1,6 +1,14 @@
-"""The laboratory: namespaces, link, programs, readiness, CPU accounting, guards. All effects and all clean-up.
+"""The laboratory: it runs one trial, from an empty network to a sealed folder.
 
-Everything here lives in anonymous namespaces that the agent owns (docs/lab.md): when the agent dies, for whatever
-reason, the kernel removes its processes, namespaces and devices. Modules import the standard library and pyroute2 only,
-because the agent also runs inside a guest where starting is part of the cost.
+A `core.job.Job` goes in; a `core.model.Run` and the trial's folder (packet log, programs' lines, `run.json`) come out.
+Everything lives in anonymous namespaces that the agent owns (docs/lab.md): when the agent ends, for whatever reason,
+the kernel removes its processes, namespaces and devices. The engines start the two ways in, `agent` on this host and
+`guest` as process 1 of a guest; `linktool` and `calibration` use the network alone.
+
+All effects on the machine go through `lab.linux`. Pure modules, which import nothing of it, decide what a trial is
+worth: `judge` (the outcome, from `observations`), `guard` (was the measurement disturbed), `environment`, `stderr`.
+Modules import the standard library and pyroute2 only, because starting the agent is part of the cost of each guest.
+
+Entry points: `laboratory.Laboratory`, `agent.main`, `guest.main`, `guest.run_as_init`, `capability.check`,
+`stale_state.clear_stale_state`, `topology.Side`, `router.launch`, `artefacts.seal`.
 """

@@ -1,11 +1,12 @@
-"""The agent: runs trials in a laboratory of its own on this host (`guest.py` is its like inside a guest).
+"""The agent: runs trials in a laboratory of its own on this host. Inside a guest, `guest` does the same.
 
-    python -m longlook.lab.agent                 orders and answers as JSON lines on standard input and output
-    python -m longlook.lab.agent --job FILE      run the one Job in FILE, leave run.json in its folder, end
+    python -m longlook.lab.agent                 requests and responses as JSON lines on standard input and output
+    python -m longlook.lab.agent --job FILE      run the one Job in FILE, leave run.json in its folder, exit
 
-Orders: {"op": "run", "job": {…}} and {"op": "quit"}. Answers: {"event": "hello", "pid": …} once (the agent proper, seen
-from outside), {"event": "run", "run": {…}} or {"event": "machine_error" | "input_error", "message": …, "hint": …}.
-Exit code: 0, or that of the error. When standard input is closed, everything is killed.
+Requests: {"op": "run", "job": {…}} and {"op": "quit"}. Responses: {"event": "hello", "pid": …} once (the pid of the
+agent proper as the starter sees it), then for each request {"event": "run", "run": {…}} or
+{"event": "machine_error" | "input_error", "message": …, "hint": …}.
+The exit code is 0, or that of the last error. When standard input is closed, everything is killed.
 """
 
 import argparse
@@ -31,71 +32,84 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Entry point; see the module's description."""
+    """Run the agent as the module's description says; return its exit code."""
     parser = argparse.ArgumentParser(prog="longlook.lab.agent")
     parser.add_argument("--job", type=Path, help="run this one job, then end")
     options = parser.parse_args(arguments)
     record = open_record()
     try:
         if options.job is not None:
-            order = {"op": "run", "job": json.loads(options.job.read_text())}
-            return run_isolated(lambda: _serve([json.dumps(order)], record), None, lambda _pid: None)
-        return run_isolated(lambda: _serve(sys.stdin, record), sys.stdin.fileno(), _say_hello)
+            request = {"op": "run", "job": _job_data(options.job)}
+            return run_isolated(lambda: _serve([json.dumps(request)], record), None, lambda _pid: None)
+        return run_isolated(lambda: _serve(sys.stdin, record), sys.stdin.fileno(), _send_hello)
     except LonglookError as error:
-        _answer_error(error)
+        _send_error(error)
         return error.exit_code
     finally:
         record.close()
 
 
-def _say_hello(pid: int) -> None:
-    _answer({"event": "hello", "pid": pid})
+def _job_data(file: Path) -> Any:
+    """Return the job in a file; its folder is made absolute, emptied of results and created where it is missing."""
+    try:
+        data = json.loads(file.read_text())
+        folder = Path(data["folder"]).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is not a job file: {error}", "docs/debugging.md shows how to make one") from error
+    if (folder / "run.json").exists():
+        raise InputError(f"{folder} holds a finished trial", "name an empty folder as the job's `folder`")
+    return {**data, "folder": str(folder)}
 
 
-def _serve(orders: Iterable[str], record: Record) -> int:
-    """Work through orders; the exit code of the last error, or 0."""
-    from longlook.lab.laboratory import Laboratory  # slow to import: after `hello`, while no order is there yet
+def _send_hello(pid: int) -> None:
+    _send({"event": "hello", "pid": pid})
+
+
+def _serve(requests: Iterable[str], record: Record) -> int:
+    """Work through requests; return the exit code of the last error, or 0."""
+    from longlook.lab.laboratory import Laboratory  # slow to import: after `hello`, while no request is there yet
 
     code = 0
     os.chdir(record.scratch)
     try:
         mount_own()
         laboratory = Laboratory(Path(record.scratch), record.marker, Timing())
-        for line in orders:
-            order = json.loads(line)
-            if order["op"] == "quit":
+        for line in requests:
+            request = json.loads(line)
+            if request["op"] == "quit":
                 break
-            code = _attempt(laboratory, codec.decode(Job, order["job"]))
+            code = _attempt(laboratory, codec.decode(Job, request["job"]))
         laboratory.close()
     except LonglookError as error:
-        _answer_error(error)
+        _send_error(error)
         return error.exit_code
     return code
 
 
 def _attempt(laboratory: "Laboratory", job: Job) -> int:
     try:
-        _answer({"event": "run", "run": codec.encode(laboratory.run(job))})
+        _send({"event": "run", "run": codec.encode(laboratory.run(job))})
     except LonglookError as error:
-        _answer_error(error)
+        _send_error(error)
         return error.exit_code
     except OSError as error:
         if error.errno not in _NO_ROOM:
             raise
         place = error.filename or job.folder
         full = MachineError(f"the disk of {place} is full", "make room, then run again with --resume")
-        _answer_error(full)
+        _send_error(full)
         return full.exit_code
     return 0
 
 
-def _answer_error(error: LonglookError) -> None:
+def _send_error(error: LonglookError) -> None:
     kind = "input_error" if isinstance(error, InputError) else "machine_error"
-    _answer({"event": kind, "message": error.message, "hint": error.hint})
+    _send({"event": kind, "message": error.message, "hint": error.hint})
 
 
-def _answer(answer: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(answer) + "\n")
+def _send(response: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(response) + "\n")
     sys.stdout.flush()
 
 

@@ -1,4 +1,4 @@
-"""Files of a trial's folder: written so that a crash never leaves half of one, and named by their digests."""
+"""The files of a trial's folder: `run.json` is written last and at once, with the digests of all others."""
 
 import errno
 import hashlib
@@ -16,17 +16,17 @@ _FULL_DISK_BYTES = 1 << 16
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Indented JSON; for files that `run.json` vouches for later."""
+    """Write indented JSON. A crash may leave half of the file: only `run.json`, written last, makes it count."""
     path.write_text(json.dumps(codec.encode(value), indent=1, sort_keys=True) + "\n")
 
 
 def write_lines(path: Path, lines: list[Mapping[str, Any]]) -> None:
-    """JSON lines."""
+    """Write JSON lines."""
     path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file below a folder, by relative path; `run.json` is not one of them."""
+    """Return the SHA-256 of every file below a folder but `run.json`, by relative path."""
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name != "run.json":
@@ -36,7 +36,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def seal(folder: Path, run: Run) -> None:
-    """Write `run.json` last, whole and on disk: its presence means that the trial is finished."""
+    """Write `run.json` atomically and flush it to the disk: its presence means that the trial is finished."""
     partial = folder / "run.json.partial"
     with partial.open("w") as file:
         json.dump(codec.encode(run), file, indent=1, sort_keys=True)
@@ -52,9 +52,9 @@ def seal(folder: Path, run: Run) -> None:
 
 
 def raise_if_full(folder: Path, error: OSError | None = None) -> None:
-    """MachineError where a disk has no room, or a write has just failed for want of it.
+    """Raise MachineError where the folder's disk is full, or `error` is a write that failed because it is.
 
-    A disk without room makes programs fail in ways that say nothing about them.
+    A full disk makes programs fail in ways that are not their fault.
     """
     space = os.statvfs(folder)
     full = space.f_bavail * space.f_frsize < _FULL_DISK_BYTES

@@ -1,4 +1,4 @@
-"""What the laboratory needs of this machine, tried out rather than guessed, each with the command that mends it."""
+"""The laboratory's requirements of this machine: each is tried out, and has the command that meets it."""
 
 import os
 import signal
@@ -19,23 +19,24 @@ _USER_NAMESPACES = "sysctl -w user.max_user_namespaces=10000 kernel.unprivileged
 
 @dataclass(frozen=True)
 class Capability:
-    """A need, whether it is met, what was seen, and the one command that mends it."""
+    """A requirement, whether it is met, what was found, and the command that meets it (None where nothing is to do)."""
 
     need: str
     met: bool
     detail: str
-    mend: str | None
+    hint: str | None
     required: bool = True
 
 
 def check() -> list[Capability]:
-    """Every need of the laboratory. Nothing of the machine is changed: trials happen in a child's namespaces."""
+    """Return every requirement of the laboratory. The machine is not changed: all is tried in a child's namespaces."""
     path = datapath()
-    made = _tried(isolation.mount_own)
+    refused = _failure_of(isolation.mount_own)
     privilege = "as root" if isolation.has_full_privilege() else "in a user namespace"
-    found = [Capability("namespaces", made is None, made or privilege, None if made is None else _USER_NAMESPACES)]
-    if made is None:
-        packet, tun = _tried(_use_packet), _tried(_use_tun)
+    hint = None if refused is None else _USER_NAMESPACES
+    found = [Capability("namespaces", refused is None, refused or privilege, hint)]
+    if refused is None:
+        packet, tun = _failure_of(_use_packet), _failure_of(_use_tun)
         found += [
             Capability(
                 "veth and AF_PACKET",
@@ -46,24 +47,24 @@ def check() -> list[Capability]:
             ),
             Capability("TUN", tun is None, tun or "yes", None if tun is None else "modprobe tun", required=path == TUN),
         ]
-    return [*found, *_congestion_controls(), *_comforts()]
+    return [*found, *_congestion_controls(), *_optional()]
 
 
 def has_realtime_priority() -> bool:
-    """Whether the router may have real-time priority here; without it, busy machines make packets late."""
-    return _tried(_use_fifo, isolated=False) is None
+    """Return whether the router may have real-time priority here; without it, busy machines make packets late."""
+    return _failure_of(_use_fifo, isolated=False) is None
 
 
 def _congestion_controls() -> Iterator[Capability]:
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     for name, required in (("cubic", True), ("bbr", False), ("reno", False)):
         met = name in available
-        mend = None if met else f"modprobe tcp_{name}"
-        yield Capability(f"congestion control {name}", met, "yes" if met else "not in this kernel", mend, required)
+        hint = None if met else f"modprobe tcp_{name}"
+        yield Capability(f"congestion control {name}", met, "yes" if met else "not in this kernel", hint, required)
 
 
-def _comforts() -> Iterator[Capability]:
-    fifo = _tried(_use_fifo, isolated=False)
+def _optional() -> Iterator[Capability]:
+    fifo = _failure_of(_use_fifo, isolated=False)
     yield Capability(
         "real-time priority for the router",
         fifo is None,
@@ -100,28 +101,28 @@ def _use_fifo() -> None:
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_ROUTER_PRIORITY))
 
 
-def _tried(attempt: Callable[[], None], *, isolated: bool = True) -> str | None:
-    """Why an attempt fails in a child process, or None where it works."""
+def _failure_of(attempt: Callable[[], None], *, isolated: bool = True) -> str | None:
+    """Return why an attempt fails in a child process, or None where it works."""
     read, write = os.pipe2(os.O_CLOEXEC)
     child = os.fork()
     if child == 0:
         os.close(read)
-        _try_and_tell(attempt, write, isolated=isolated)
+        _try_and_report(attempt, write, isolated=isolated)
     os.close(write)
-    with os.fdopen(read) as answer:
-        said = answer.read()
+    with os.fdopen(read) as pipe:
+        reason = pipe.read()
     os.waitpid(child, 0)
-    return said or None
+    return reason or None
 
 
-def _try_and_tell(attempt: Callable[[], None], write: int, *, isolated: bool) -> None:
+def _try_and_report(attempt: Callable[[], None], write: int, *, isolated: bool) -> None:
     code = 1
     try:
         signal.alarm(10)
         code = (
-            isolation.run_isolated(lambda: _told(attempt, write), None, lambda _pid: None)
+            isolation.run_isolated(lambda: _report(attempt, write), None, lambda _pid: None)
             if isolated
-            else (_told(attempt, write))
+            else _report(attempt, write)
         )
     except LonglookError as error:
         os.write(write, error.message.encode())
@@ -129,7 +130,7 @@ def _try_and_tell(attempt: Callable[[], None], write: int, *, isolated: bool) ->
         os._exit(code)
 
 
-def _told(attempt: Callable[[], None], write: int) -> int:
+def _report(attempt: Callable[[], None], write: int) -> int:
     try:
         attempt()
     except (LonglookError, OSError) as error:

@@ -1,4 +1,7 @@
-"""The client of a trial: a program of its own, or one that is already warm. The trial treats both alike."""
+"""The client of a trial: a program that is started for it, or a session client that stays between trials.
+
+The trial treats both alike.
+"""
 
 import json
 from contextlib import nullcontext
@@ -11,34 +14,34 @@ from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.proctable import cpu_of_tree
 from longlook.lab.process import Process, start, stop
 from longlook.lab.session import Session, Sessions
+from longlook.lab.session_traces import SessionTraces
 from longlook.lab.topology import Side
-from longlook.lab.warm_traces import WarmTraces
 
 
 class Client(Protocol):
-    """What a trial needs of a client. `process` exists from `begin` on, and earlier where it is warm."""
+    """What a trial needs of a client. `process` exists from `begin` on, and before that for a session client."""
 
     session: bool
 
     @property
     def process(self) -> Process | None:
-        """The running program."""
+        """Return the running program, None before it is started."""
         ...
 
     def ready(self) -> bool:
-        """Whether it can be given its job."""
+        """Return whether it can be given its job."""
         ...
 
     def begin(self, job: ClientJob) -> None:
-        """Let it go."""
+        """Give it its job."""
         ...
 
     def done(self) -> bool:
-        """Whether it has ended, or ended its job."""
+        """Return whether it has finished its job or ended."""
         ...
 
     def finish(self, *, trusted: bool) -> float:
-        """Stop it where it should not stay (`trusted`: it did its job), save what it left; its CPU seconds."""
+        """Save its traces, stop it where it should not stay, and return its CPU seconds; `trusted`: it did its job."""
         ...
 
 
@@ -61,11 +64,11 @@ class PlainClient:
         self.process: Process | None = None
 
     def ready(self) -> bool:
-        """Always: there is nothing to wait for."""
+        """Return True: there is nothing to wait for."""
         return True
 
     def begin(self, job: ClientJob) -> None:
-        """Start it."""
+        """Write the job's file and start the program."""
         write_json(self._job_file, job.data())
         with self._quota.inside() if self._quota else nullcontext():
             self.process = start(
@@ -78,11 +81,11 @@ class PlainClient:
             )
 
     def done(self) -> bool:
-        """Whether it has ended."""
+        """Return whether it has ended."""
         return self.process is not None and self.process.exit is not None
 
     def finish(self, *, trusted: bool) -> float:
-        """End it if it still runs."""
+        """Stop it if it still runs; return its CPU seconds."""
         if self.process is None:
             return 0.0
         stop(self.process)
@@ -92,7 +95,7 @@ class PlainClient:
 
 
 class SessionClient:
-    """A warm client that gets its job as a line."""
+    """A session client: it stays between trials and gets its job as a line."""
 
     session = True
 
@@ -100,37 +103,40 @@ class SessionClient:
         self._session, self._sessions, self._folder = session, sessions, folder
         self._cpu_before_s = 0.0
         self._finished = False
-        self._traces = WarmTraces(session)
+        self._traces = SessionTraces(session)
 
     @property
     def process(self) -> Process:
-        """The warm program."""
+        """Return the running program."""
         return self._session.process
 
     def ready(self) -> bool:
-        """Whether it has once said so."""
+        """Return whether it has printed its ready line, in this trial or in an earlier one."""
         self._session.ready = self._session.ready or bool(self.process.events("ready"))
         return self._session.ready
 
     def begin(self, job: ClientJob) -> None:
-        """Hand it the job."""
-        self.process.read()  # what it said since its last job belongs to no job
+        """Write the job to its standard input."""
+        self.process.read()  # what it printed since its last job belongs to no job
         self.process.redirect(self._folder / "client.jsonl")
         self._cpu_before_s = cpu_of_tree(self.process.pid)
         self.process.write_line(json.dumps(job.data()))
 
     def done(self) -> bool:
-        """Whether it has said so, or ended."""
+        """Return whether it has printed `done`, or ended."""
         return bool(self.process.events("done")) or self.process.exit is not None
 
     def finish(self, *, trusted: bool) -> float:
-        """Keep it warm, or end it when it failed. Only the first call counts."""
+        """Save its traces and keep it running, or end it when it failed; return its CPU seconds.
+
+        Only the first call has an effect.
+        """
         if self._finished:
             return 0.0
         self._finished = True
         cpu_s = max(0.0, cpu_of_tree(self.process.pid) - self._cpu_before_s) if self.process.exit is None else 0.0
         self.process.redirect(None)
-        self._traces.keep(self._folder)
+        self._traces.copy_to(self._folder)
         if not trusted:
             self._sessions.drop(self._session)
         return cpu_s

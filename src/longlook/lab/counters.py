@@ -1,29 +1,22 @@
-"""Readings of the machine around a measurement: CPU time and the losses that happen outside the link."""
+"""Readings of the machine's counters around a measurement: CPU time, and losses that happen outside the link."""
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from longlook.lab.guard import Reading
 from longlook.lab.topology import Side
 
-_IDLE, _IOWAIT, _STEAL, _COLUMNS = 3, 4, 7, 8  # of /proc/stat; guests, behind them, are counted in user time
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Counters at one moment; the difference of two is what `guard` judges."""
-
-    monotonic_s: float
-    busy_ticks: int  # all CPUs, without steal
-    idle_ticks: int
-    steal_ticks: int
-    dropped: int  # packets lost on both sides outside the router
-    udp_errors: int  # datagrams received and thrown away for want of buffer, both endpoints
+_IDLE, _IOWAIT, _STEAL, _COLUMNS = (
+    3,
+    4,
+    7,
+    8,
+)  # of /proc/stat; the columns behind them count guests, which user time already includes
 
 
 def take_reading(sides: Iterable[Side]) -> Reading:
-    """Read everything now."""
+    """Read all counters now; `sides` are the endpoints' sides of the network."""
     first = Path("/proc/stat").read_text().partition("\n")[0]
     ticks = [int(word) for word in first.split()[1 : _COLUMNS + 1]]
     idle = ticks[_IDLE] + ticks[_IOWAIT]
@@ -39,6 +32,6 @@ def take_reading(sides: Iterable[Side]) -> Reading:
 
 
 def out_of_memory_kills() -> int:
-    """How many processes the kernel has killed for want of memory since it started."""
+    """Return how many processes the kernel has killed because memory ran out, since it started."""
     lines = Path("/proc/vmstat").read_text().splitlines()
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)

@@ -1,4 +1,4 @@
-"""What the laboratory's programs find around them: their environment and a scratch folder."""
+"""The environment of the laboratory's programs: their variables and a scratch folder. Pure."""
 
 import os
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ _INHERITED = ("PATH", "LD_LIBRARY_PATH", "TZ", "PYTHONHASHSEED", "PYTHONPYCACHEP
 
 @dataclass(frozen=True)
 class Environment:
-    """`scratch` is a folder that goes away with the laboratory; `marker` names the laboratory in every program."""
+    """`scratch` is a folder that is removed with the laboratory; `marker` names the laboratory in every program."""
 
     scratch: Path
     marker: str
 
     def variables(self, own: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
-        """A small environment, alike on every machine; `own` is the laboratory's, `extra` a stack's."""
+        """Return a small environment, the same on every machine, with the laboratory's `own` and a stack's `extra`."""
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         place = str(self.scratch)
         basic = {"LONGLOOK_LAB": self.marker, "HOME": place, "TMPDIR": place, "LANG": "C.UTF-8"}

@@ -1,4 +1,4 @@
-"""One flow of a trial in the laboratory: its client, its server, its addresses, and what became of them."""
+"""One flow of a trial as it runs: its client, its server, its addresses, its times; and the schedule of all flows."""
 
 import time
 from collections.abc import Callable
@@ -10,14 +10,16 @@ from longlook.core.job import Content, Job
 from longlook.core.model import Flow, Trial
 from longlook.core.stack import ClientJob
 from longlook.lab.clients import Client
-from longlook.lab.judge import FlowKind, Observations, succeeded
+from longlook.lab.judge import succeeded
+from longlook.lab.observations import FlowKind, Observations
 from longlook.lab.process import Process
+from longlook.lab.stderr import read_excerpt
 from longlook.lab.topology import SERVER_PORT, Addresses
 
 
 @dataclass
 class FlowRun:
-    """A client and the server that it talks to. `trial` is the trial as this flow sees it, `folder` is its own."""
+    """A client and the server that it talks to. `trial` is the trial as this flow sees it, `folder` the flow's own."""
 
     trial: Trial
     client: Client
@@ -25,29 +27,29 @@ class FlowRun:
     addresses: Addresses
     folder: Path
     phases: tuple[tuple[str, ...], ...]
-    flow: Flow | None = None  # of several
+    flow: Flow | None = None  # None where it is the only one
     began_unix_ns: int | None = None
     ended_unix_ns: int | None = None
     ended_by_itself: bool = False
 
     @property
     def kind(self) -> FlowKind:
-        """What is asked of it."""
+        """Return what the flow has to do for its trial to be ok."""
         if self.flow is None or (self.flow.object_bytes is not None and not self.flow.cross):
             return FlowKind.FINITE
         return FlowKind.CROSS if self.flow.cross else FlowKind.BULK
 
     @property
     def name(self) -> str:
-        """The flow's, empty where it is the only one."""
+        """Return the flow's name, "" where it is the only one."""
         return self.flow.name if self.flow is not None else ""
 
     def server_ready(self) -> bool:
-        """Whether its server may be asked."""
+        """Return whether its server has printed its ready line."""
         return bool(self.server.events("ready"))
 
     def begin(self, job: Job) -> None:
-        """Let its client go."""
+        """Start the client's work and note the time."""
         self.began_unix_ns = time.time_ns()
         self.client.begin(
             ClientJob(
@@ -64,7 +66,7 @@ class FlowRun:
         )
 
     def done(self) -> bool:
-        """Whether its client has come to its end by itself; the first to ask notes when."""
+        """Return whether its client has ended by itself; the first call that finds it so notes the time."""
         if self.began_unix_ns is None and self.flow is not None:
             return False
         done = self.client.done()
@@ -73,12 +75,12 @@ class FlowRun:
         return done
 
     def end(self, *, by_itself: bool) -> None:
-        """Note that it is over."""
+        """Note the time of the flow's end; only the first call counts, and only for a flow that has begun."""
         if self.began_unix_ns is not None and self.ended_unix_ns is None:
             self.ended_unix_ns, self.ended_by_itself = time.time_ns(), by_itself
 
     def record(self) -> dict[str, Any]:
-        """What `flows.json` says of it; times are null where it never began."""
+        """Return the flow's entry in `flows.json`; its times are None where it never began."""
         flow = self.flow
         return {
             "name": self.name,
@@ -93,22 +95,22 @@ class FlowRun:
 
     @property
     def lasted_s(self) -> float:
-        """From its start to its end; 0 where it has not both."""
+        """Return the time from its start to its end; 0 where one of them is missing."""
         if self.began_unix_ns is None or self.ended_unix_ns is None:
             return 0.0
         return (self.ended_unix_ns - self.began_unix_ns) / 1e9
 
-    def client_evidence(self) -> Observations:
-        """What its client has said and done by now."""
+    def client_observations(self) -> Observations:
+        """Return what is known of its client by now."""
         return observations_of(self.client.process)
 
     def in_order(self) -> bool:
-        """Whether it ended as it should: its client has done its job well, or was still at it as planned."""
+        """Return whether it ended as planned: its client succeeded, or still runs and is meant to."""
         running = self.kind is not FlowKind.FINITE and not self.client.done()
-        return running or succeeded(self.client_evidence(), session=self.client.session)
+        return running or succeeded(self.client_observations(), session=self.client.session)
 
     def content(self, job: Job) -> Content:
-        """What its client is to get of what is served."""
+        """Return the part of the job's content that its client has to fetch."""
         if self.flow is None:
             return job.content
         wanted = {path: job.content.expected[path] for phase in self.phases for path in phase}
@@ -116,7 +118,11 @@ class FlowRun:
 
 
 class FlowSchedule:
-    """Who starts when, and when it is over. Of a trial with one flow: at once, and when its client is done."""
+    """Starts the flows on time and decides when the trial is over.
+
+    A trial with one flow starts it at once and ends when its client is done. `duration_s` stops all flows together;
+    None waits for those that have a fixed amount to fetch.
+    """
 
     def __init__(self, flow_runs: list[FlowRun], duration_s: float | None, begin: Callable[[FlowRun], None]) -> None:
         self._flow_runs, self._duration_s, self._begin = flow_runs, duration_s, begin
@@ -125,12 +131,12 @@ class FlowSchedule:
         self.stopped = False
 
     def begin(self) -> None:
-        """Time starts to count, and who is due starts."""
+        """Start the clock, and the flows that are due at once."""
         self._began = time.monotonic()
         self._start_due()
 
     def over(self) -> bool:
-        """Start who is due; whether there is nothing left to wait for."""
+        """Start the flows that are due; return whether there is nothing left to wait for."""
         self._start_due()
         if self._duration_s is not None:
             self.stopped = time.monotonic() - self._began >= self._duration_s
@@ -138,10 +144,10 @@ class FlowSchedule:
                 flow_run.done() for flow_run in self._flow_runs if flow_run.kind is FlowKind.BULK
             )
         competing = [flow_run for flow_run in self._flow_runs if flow_run.kind is not FlowKind.CROSS]
-        return all([flow_run.done() for flow_run in competing])  # noqa: C419 each is to note its own end
+        return all([flow_run.done() for flow_run in competing])  # noqa: C419 each has to note its own end
 
     def next_s(self) -> float:
-        """How long until something is due that no program announces."""
+        """Return the seconds until something is due that no program announces."""
         due = [_start_s(flow_run) for flow_run in self._waiting[:1]]
         due += [] if self._duration_s is None else [self._duration_s]
         return max(0.0, min(due, default=float("inf")) - (time.monotonic() - self._began))
@@ -157,7 +163,9 @@ def _start_s(flow_run: FlowRun) -> float:
 
 
 def observations_of(process: Process | None) -> Observations:
-    """What a program has said and done by now."""
+    """Return what is known of a program by now; of one that ended with an error also an excerpt of its stderr."""
     if process is None:
         return Observations()
-    return Observations(tuple(process.lines), tuple(process.junk), process.exit.code if process.exit else None)
+    code = process.exit.code if process.exit else None
+    stderr = read_excerpt(process.stderr) if code else ""
+    return Observations(tuple(process.lines), tuple(process.junk), code, stderr)

@@ -1,23 +1,35 @@
-"""The validity guard: what disturbed a measurement so much that its number cannot be trusted. Pure."""
+"""The validity guard: finds what disturbed a measurement so much that its result cannot be trusted.
+
+Pure: nothing here touches the machine or imports `lab.linux`.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook.lab.counters import Reading
-
 _QUIET = "quiet the machine: end other work, or give it more cores; the trial is tried again"
 
 
 @dataclass(frozen=True)
-class Thresholds:
-    """Where a live trial becomes invalid. docs/lab.md gives the measurements behind the numbers.
+class Reading:
+    """Counters at one moment; the difference of two is judged. Ticks are the kernel's, of 10 ms."""
 
-    A share alone would condemn a short transfer for one late packet, so each share has a count below which it does not
-    speak, and CPU shares are read only over intervals long enough for the kernel's ticks of 10 ms. Busy CPUs do not
-    matter to a trial that needs little of them, and a program that keeps them busy alone
-    is slow by its own doing.
+    monotonic_s: float
+    busy_ticks: int  # all CPUs, without steal
+    idle_ticks: int
+    steal_ticks: int
+    dropped: int  # packets lost on both sides outside the router
+    udp_errors: int  # datagrams that both endpoints received and dropped because a buffer was full
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The limits beyond which a trial is invalid. docs/lab.md gives the measurements behind the numbers.
+
+    A share alone would reject a short transfer for one late packet, so each share has a count below which it is
+    ignored, and CPU shares are read only over intervals long enough for the kernel's ticks of 10 ms. Busy CPUs do not
+    matter to a trial that needs little of them, and a program that fills them alone is the cause of its own slowness.
     """
 
     late_share: float = 0.001  # of delivered packets, more than 1 ms late …
@@ -29,27 +41,32 @@ class Thresholds:
     other_share: float = 0.25  # … and others more than this …
     cpu_interval_s: float = 0.2  # … over at least this long
     dropped: int = 0  # packets lost outside the link
-    udp_errors: float = 0  # datagrams the kernel threw away for want of buffer
+    udp_errors: float = 0  # datagrams that the kernel dropped because a receive buffer was full
     ring_drops: int = 0  # packets the router never saw
 
 
 def limits(*, limited_client: bool) -> Thresholds:
-    """Those of a trial. What a client with a share of a CPU has no time to read is its own loss, as a phone's is."""
+    """Return the thresholds of a trial.
+
+    With a CPU-limited client, an overflow of its receive buffer is part of the result, as it is on a phone, and not a
+    reason to reject the trial.
+    """
     return Thresholds(udp_errors=math.inf) if limited_client else Thresholds()
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One reason why a measurement is invalid, and what to do."""
+    """One reason why a measurement is invalid, and what to do about it."""
 
     reason: str
     hint: str
 
 
 def observe(before: Reading, after: Reading, summary: Mapping[str, Any], own_cpu_s: float = 0.0) -> dict[str, float]:
-    """The guard's numbers of one trial: readings around the client's run, and the router's summary line.
+    """Return the guard's numbers of one trial, from the readings around it and the router's summary line.
 
-    `own_cpu_s` is what the trial's programs used, divided by the number of CPUs.
+    `own_cpu_s` are the CPU seconds of the trial's programs, divided by the number of CPUs. Counts of packets come as
+    floats; shares are between 0 and 1, and 0 where there was nothing to divide by.
     """
     interval_s = after.monotonic_s - before.monotonic_s
     busy, idle, steal = (
@@ -84,21 +101,21 @@ def observe(before: Reading, after: Reading, summary: Mapping[str, Any], own_cpu
 
 
 def findings(observed: Mapping[str, float], limits: Thresholds = Thresholds()) -> list[Finding]:
-    """Every limit that was passed, the most telling first; none for a sound measurement."""
+    """Return a finding for each limit that was exceeded, the most informative first; none for a valid measurement."""
     return [*_losses(observed, limits), *_router_lateness(observed, limits), *_processor(observed, limits)]
 
 
 def _losses(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Finding]:
     if observed["unaccounted"]:
         yield Finding(
-            f"the router's books do not balance by {observed['unaccounted']:.0f} packets",
+            f"the router's packet counters do not add up: {observed['unaccounted']:.0f} packets are unaccounted for",
             "this is a bug of longlook-link: keep link.bin and report it",
         )
     if observed["ring_drops"] > limits.ring_drops:
         yield Finding(f"the router missed {observed['ring_drops']:.0f} packets", _QUIET)
     if observed["overflow"]:
         yield Finding(
-            f"the router had no room for {observed['overflow']:.0f} packets",
+            f"the router's own buffer had no room for {observed['overflow']:.0f} packets",
             "use less delay at this rate, or a shorter queue",
         )
     if observed["log_lost"]:
@@ -112,7 +129,7 @@ def _losses(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Findi
         yield Finding(f"{observed['dropped_outside']:.0f} packets were lost outside the link", _QUIET)
     if observed["udp_errors"] > limits.udp_errors:
         yield Finding(
-            f"the kernel threw away {observed['udp_errors']:.0f} received datagrams for want of buffer",
+            f"the kernel dropped {observed['udp_errors']:.0f} received datagrams because a buffer was full",
             "raise the host's limit: sysctl -w net.core.rmem_max=16777216",
         )
 
@@ -125,7 +142,7 @@ def _router_lateness(observed: Mapping[str, float], limits: Thresholds) -> Itera
             _QUIET + fifo,
         )
     if observed["max_gap_ms"] > limits.max_gap_ms:
-        yield Finding(f"the router stood still for {observed['max_gap_ms']:.1f} ms", _QUIET + fifo)
+        yield Finding(f"the router did not run for {observed['max_gap_ms']:.1f} ms", _QUIET + fifo)
 
 
 def _processor(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Finding]:
@@ -134,12 +151,12 @@ def _processor(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Fi
     if observed["steal_share"] > limits.steal_share:
         yield Finding(
             f"other machines on this host took {observed['steal_share']:.1%} of the CPU time",
-            "use a machine of your own, or a quieter hour; the trial is tried again",
+            "use a dedicated machine, or a quieter hour; the trial is tried again",
         )
     own, other = observed["own_share"], observed["busy_share"] - observed["own_share"]
     if observed["busy_share"] > limits.busy_share and own > limits.own_share and other > limits.other_share:
         yield Finding(
-            f"the CPUs were busy {observed['busy_share']:.1%} of the time, {other:.1%} with work beside the trial's",
+            f"the CPUs were busy {observed['busy_share']:.1%} of the time, {other:.1%} with other work",
             _QUIET,
         )
 

@@ -1,11 +1,11 @@
-"""Process 1 of a guest: it makes the kernel a testbed, runs the jobs in it, and switches the machine off.
+"""Process 1 of a guest: it sets the guest up, runs the requested jobs in a laboratory, and switches the guest off.
 
 The working directory of the guest's kernel on the host is the exchange directory, the one place that the guest can
 write to. `request.json` in it lists the jobs, and each job's folder is copied into it, named by the job's number, as
-soon as the job is finished. Everything else is the host's root, read-only under a layer in memory. Light imports only.
+soon as the job is finished. Everything else is the host's root, read-only under a layer in memory.
 
 `error.json` in the exchange directory gives the reason of a failure: a `machine` or an `input` error, or a `bug` whose
-traceback is on the console.
+traceback is on the console. Starting a guest costs each trial its imports, so this module imports little.
 """
 
 import json
@@ -39,28 +39,28 @@ _SETTINGS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class GuestRequest:
-    """What a guest is to do: jobs, one after another, in an environment."""
+    """The request to a guest: jobs to run one after another, and the environment to run them in."""
 
     jobs: tuple[Job, ...]
     environment: Mapping[str, str]
     exact: bool
-    shown: tuple[str, ...] = ()  # folders of the host that the guest's own file systems would hide
+    host_folders: tuple[str, ...] = ()  # folders of the host that the guest's own file systems would hide
 
 
 def main() -> None:
-    """Entry point; does not return."""
-    live_as_init(_run_jobs)
+    """Run the requested jobs as pid 1; does not return."""
+    run_as_init(_run_jobs)
 
 
-def live_as_init(work: Callable[[GuestRequest], None]) -> None:
-    """A whole life of pid 1: make the machine ready, do the work, tell what went wrong, switch off."""
+def run_as_init(work: Callable[[GuestRequest], None]) -> None:
+    """Be pid 1 of a guest: set it up, do the work, report an error in `error.json`, switch off. Does not return."""
     try:
-        work(_enter())
+        work(_set_up())
     except LonglookError as error:
-        _complain("input" if isinstance(error, InputError) else "machine", error.message, error.hint)
+        _report_error("input" if isinstance(error, InputError) else "machine", error.message, error.hint)
     except BaseException as error:
         traceback.print_exc()
-        _complain("bug", f"{type(error).__name__}: {error}", None)
+        _report_error("bug", f"{type(error).__name__}: {error}", None)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -68,15 +68,16 @@ def live_as_init(work: Callable[[GuestRequest], None]) -> None:
         system.power_off()
 
 
-def _complain(kind: str, message: str, hint: str | None) -> None:
-    with suppress(OSError):  # a full disk, which the host notices by itself
+def _report_error(kind: str, message: str, hint: str | None) -> None:
+    with suppress(OSError):  # the disk is full, which the host notices by itself
         (EXCHANGE / ERROR).write_text(json.dumps({"kind": kind, "message": message, "hint": hint}))
 
 
-def _enter() -> GuestRequest:
+def _set_up() -> GuestRequest:
+    """Read the request, move into the guest's own root and environment, and return the request."""
     request = codec.decode(GuestRequest, json.loads((_EXCHANGE_ON_HOST / REQUEST).read_text()))
     new = _make_root()
-    view.show(request.shown, new, _STAGE)
+    view.show(request.host_folders, new, _STAGE)
     home = new / HOME.relative_to("/")
     for name in ("exchange", "www", "tls", "scratch"):
         (home / name).mkdir(parents=True, exist_ok=True)
@@ -93,7 +94,7 @@ def _enter() -> GuestRequest:
 
 
 def _make_root() -> Path:
-    """The host's root under a layer in memory, with file systems of the guest's own kernel in it."""
+    """Mount the host's root under a layer in memory, with the guest's own file systems in it; return its path."""
     system.mount("stage", str(_STAGE), "tmpfs", 0)
     upper, work, new = (_STAGE / name for name in ("upper", "work", "new"))
     for folder in (upper, work, new):
@@ -123,14 +124,15 @@ def _run_jobs(request: GuestRequest) -> None:
     for number, job in enumerate(request.jobs):
         folder = HOME / "trial"
         folder.mkdir()
-        with _bound(job.content.root, HOME / "www"), _bound(str(Path(job.identity.key).parent), HOME / "tls"):
-            laboratory.run(_at_home(job, folder))
-        hand_over(folder, EXCHANGE / str(number))
+        www, tls = (job.content.root, HOME / "www"), (str(Path(job.identity.key).parent), HOME / "tls")
+        with _bind_mounted(*www), _bind_mounted(*tls):
+            laboratory.run(_with_guest_paths(job, folder))
+        copy_to_host(folder, EXCHANGE / str(number))
     laboratory.close()
 
 
 @contextmanager
-def _bound(source: str, target: Path) -> Iterator[None]:
+def _bind_mounted(source: str, target: Path) -> Iterator[None]:
     system.mount(source, str(target), None, system.MS_BIND)
     try:
         yield
@@ -138,8 +140,8 @@ def _bound(source: str, target: Path) -> Iterator[None]:
         system.unmount(str(target))
 
 
-def _at_home(job: Job, folder: Path) -> Job:
-    """The job with the guest's own paths, which are the same on every host, in every file that it leaves."""
+def _with_guest_paths(job: Job, folder: Path) -> Job:
+    """Return the job with the guest's own paths, so that every file it leaves names the same paths on every host."""
     tls = HOME / "tls"
     identity = replace(
         job.identity, **{name: str(tls / Path(getattr(job.identity, name)).name) for name in _IDENTITY_FILES}
@@ -150,8 +152,8 @@ def _at_home(job: Job, folder: Path) -> Job:
 _IDENTITY_FILES = ("ca", "certificate", "key")
 
 
-def hand_over(folder: Path, target: Path) -> None:
-    """Copy to the host, `run.json` last: where it is, all is."""
+def copy_to_host(folder: Path, target: Path) -> None:
+    """Move a folder to `target` in the exchange directory, under that name only once it is complete."""
     partial = target.with_name(f"{target.name}.partial")
     shutil.copytree(folder, partial)
     os.sync()

@@ -1,79 +1,25 @@
-"""What became of a trial, from what its programs did and said. Pure: nothing here touches the machine."""
+"""Classifies a finished trial: what its programs printed and how they ended decide its outcome.
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Any
+Pure: nothing here touches the machine or imports `lab.linux`.
+"""
 
-from longlook.core.job import Content, Expected
-from longlook.core.model import ConnectionState, Outcome, Trial
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from longlook.core.job import Expected
+from longlook.core.model import ConnectionState, Outcome
+from longlook.lab.observations import Case, FlowKind, Line, Observations, Stopped
 
 UNSUPPORTED_EXIT = 127
 _HTTP_OK = 200
 _RULES = ("block", "police", "cutoff", "size_filter", "mtu", "nat")
 _SENDERS = {"up": "client", "down": "server"}
 
-Line = Mapping[str, Any]
-
-
-class Stopped(StrEnum):
-    """Why the laboratory stopped waiting."""
-
-    SERVER_STARTED_LATE = "server started late"  # no ready line in time
-    CLIENT_STARTED_LATE = "client started late"  # session clients only
-    SERVER_ENDED = "server ended"  # before the client was done
-    LINK_ENDED = "link ended"
-    CLIENT_ENDED = "client ended"  # or said `done`
-    CLIENT_HUNG = "client hung"  # still running well after the time limit
-
-
-class FlowKind(StrEnum):
-    """What is asked of a flow."""
-
-    FINITE = "finite"  # every object, as of a trial's only flow
-    BULK = "bulk"  # to last until all flows are stopped
-    CROSS = "cross"  # cross traffic: not to fail
-
-
-@dataclass(frozen=True)
-class Observations:
-    """One program: what it printed, and how it ended by itself (None: it had to be stopped)."""
-
-    lines: Sequence[Line] = ()
-    junk: Sequence[str] = ()
-    exit_code: int | None = None
-
-    def events(self, event: str) -> list[Line]:
-        """The lines of one kind."""
-        return [line for line in self.lines if line.get("event") == event]
-
-    def errors(self) -> str:
-        """Its `error` lines as text."""
-        return "; ".join(str(line.get("reason")) for line in self.events("error"))
-
-
-@dataclass(frozen=True)
-class Case:
-    """Everything a judgement rests on."""
-
-    trial: Trial
-    content: Content
-    stopped: Stopped
-    client: Observations = Observations()
-    server: Observations = Observations()
-    link: Observations = Observations()
-    measure_s: float = 0.0
-    session: bool = False  # the client stays and says `done` instead of ending
-    server_reports_state: bool = True  # if not, the connections that the client reports are the proof
-    seen_congestion_controls: frozenset[str] = field(default_factory=frozenset)  # of the kernel's sockets
-    kind: FlowKind = FlowKind.FINITE
-    flow: str = ""  # its name where there are several
-    started: bool = True  # a flow that was to start later may never have
-
 
 @dataclass(frozen=True)
 class Judgement:
-    """An outcome; everything but ok has a reason, and mostly a hint."""
+    """An outcome. Every outcome but ok has a reason and a hint."""
 
     outcome: Outcome
     reason: str | None = None
@@ -81,7 +27,10 @@ class Judgement:
 
 
 def judge_all(cases: Sequence[Case]) -> Judgement:
-    """Of several flows the first thing that went wrong, told of the flow at fault; ok when nothing did in any."""
+    """Return the outcome of a trial with several flows: that of the flow at fault, whose name begins the reason.
+
+    The outcome is ok when nothing went wrong in any flow.
+    """
     for case in sorted(cases, key=_blame_order):
         if (found := judge(case)).outcome is not Outcome.OK:
             return replace(found, reason=f"flow {case.flow}: {found.reason}") if case.flow else found
@@ -89,7 +38,10 @@ def judge_all(cases: Sequence[Case]) -> Judgement:
 
 
 def _blame_order(case: Case) -> int:
-    """How far from being the reason that everything stopped: another flow's end is not its own failure."""
+    """Return a sort key: the flow most likely to have stopped the trial comes first.
+
+    A flow that was stopped because another one ended has not failed itself.
+    """
     late = case.stopped is Stopped.SERVER_STARTED_LATE and not case.server.events("ready")
     if case.server.exit_code is not None or late:
         return 0
@@ -99,7 +51,7 @@ def _blame_order(case: Case) -> int:
 
 
 def judge(case: Case) -> Judgement:
-    """The first thing that went wrong, in the order of how much it explains; ok when nothing did."""
+    """Return the outcome of one flow: the first check that fails decides, in the order of how much it explains."""
     if not case.started and _blame_order(case) > 0:
         return Judgement(Outcome.OK)
     for check in (_support, _link, _server, _client, _objects, _protocol, _connections, _congestion_control):
@@ -109,20 +61,20 @@ def judge(case: Case) -> Judgement:
 
 
 def succeeded(client: Observations, *, session: bool) -> bool:
-    """Whether a client says that all its objects arrived."""
+    """Return whether a client reports that all its objects arrived."""
     if session:
         return any(line.get("ok") is True for line in client.events("done"))
     return client.exit_code == 0
 
 
 def _support(case: Case) -> Judgement | None:
-    for role, evidence, end in (
+    for role, program, end in (
         ("server", case.server, case.trial.server),
         ("client", case.client, case.trial.client),
     ):
-        said_so = any(line.get("supported") is False for line in evidence.events("error"))
-        if evidence.exit_code == UNSUPPORTED_EXIT or (said_so and evidence.exit_code is None):
-            reason = evidence.errors() or "it does not say what"
+        reported = any(line.get("supported") is False for line in program.events("error"))
+        if program.exit_code == UNSUPPORTED_EXIT or (reported and program.exit_code is None):
+            reason = program.errors() or "it does not report what"
             return Judgement(
                 Outcome.UNSUPPORTED,
                 f"{role} {end.stack} {end.version} does not support this: {reason}",
@@ -134,32 +86,32 @@ def _support(case: Case) -> Judgement | None:
 def _link(case: Case) -> Judgement | None:
     if case.stopped is not Stopped.LINK_ENDED:
         return None
-    reason = case.link.errors() or _ending(case.link)
-    return Judgement(Outcome.INVALID, f"the link emulator stopped in the middle: {reason}", "see link.stderr")
+    reason = f"the link emulator stopped in the middle ({_ending(case.link)}){case.link.cause()}"
+    return Judgement(Outcome.INVALID, reason, "see link.stderr")
 
 
 def _server(case: Case) -> Judgement | None:
     server = case.server
     if case.stopped is Stopped.SERVER_STARTED_LATE:
-        return Judgement(Outcome.TIMED_OUT, "the server hung: it never said that it is ready", "see server.stderr")
+        return Judgement(Outcome.TIMED_OUT, "the server hung: it never printed its ready line", "see server.stderr")
     if case.stopped is not Stopped.SERVER_ENDED:
         return None
     when = "before the client was done" if server.events("ready") else "at its start"
-    said = f": {server.errors()}" if server.errors() else ""
-    return Judgement(Outcome.FAILED, f"the server ended {when} ({_ending(server)}){said}", "see server.stderr")
+    reason = f"the server ended {when} ({_ending(server)}){server.cause()}"
+    return Judgement(Outcome.FAILED, reason, _crash_hint(case, "server", server))
 
 
 def _client(case: Case) -> Judgement | None:
     client = case.client
     if case.stopped is Stopped.CLIENT_STARTED_LATE:
-        return Judgement(Outcome.TIMED_OUT, "the client hung: it never said that it is ready", "see client.stderr")
+        return Judgement(Outcome.TIMED_OUT, "the client hung: it never printed its ready line", "see client.stderr")
     if case.stopped is Stopped.CLIENT_HUNG:
         reason = f"the client hung: it did not end within its limit of {case.trial.timeout_s:g} s"
         return Judgement(Outcome.TIMED_OUT, reason, "see client.stderr")
     if client.junk:
         return Judgement(
             Outcome.FAILED,
-            f"the client printed something that is no JSON line: {client.junk[0]!r}",
+            f"the client printed something that is not a JSON line: {client.junk[0]!r}",
             "standard output is for JSON lines only (adapters/CONTRACT.md)",
         )
     if case.kind is not FlowKind.FINITE and client.exit_code is None:
@@ -170,54 +122,67 @@ def _client(case: Case) -> Judgement | None:
 
 
 def _failed(case: Case) -> Judgement:
-    """Of a client that has not got everything."""
+    """Return the outcome of a client that did not receive everything."""
     client, limit_s = case.client, case.trial.timeout_s
     arrived = sum(1 for line in client.events("object") if line.get("error") is None)
     if case.measure_s >= limit_s:
         wanted = len(case.content.expected) * case.content.connections
         return Judgement(
             Outcome.TIMED_OUT,
-            f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s{_link_said(case.link)}",
+            f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s{_link_drops(case.link)}",
             "raise the study's timeout if the link is this slow; see server.stderr",
         )
     reasons = [reason for reason in (client.errors(), _object_errors(client)) if reason]
-    said = f": {'; '.join(reasons)}" if reasons else ""
-    reason = f"the client failed ({_ending(client)}){said}{_link_said(case.link)}"
-    return Judgement(Outcome.FAILED, reason, "see client.stderr")
+    cause = f": {'; '.join(reasons)}" if reasons else client.cause()
+    reason = f"the client failed ({_ending(client)}){cause}{_link_drops(case.link)}"
+    return Judgement(Outcome.FAILED, reason, _crash_hint(case, "client", client))
+
+
+def _crash_hint(case: Case, role: str, program: Observations) -> str:
+    """Return where to look, and for a crash in virtual time how to find out whether virtual time is its cause.
+
+    A program may abort there because it measures the jitter of the CPU.
+    """
+    started = bool(program.events("ready") or program.events("connection") or program.events("object"))
+    crashed = program.exit_code is not None and (program.exit_code < 0 or not started)
+    if case.virtual and crashed:
+        return f"see {role}.stderr; try the same with --engine live: virtual time may be the cause (docs/debugging.md)"
+    return f"see {role}.stderr"
 
 
 def _unconnected(case: Case) -> Judgement | None:
-    """A competing flow that was stopped, as planned, must at least have had a connection."""
+    """Check that a competing flow that was stopped as planned had at least a connection; return None where it had."""
     if case.kind is FlowKind.CROSS or case.client.events("connection") or case.server.events("connection"):
         return None
-    reason = f"it had no connection yet when all flows stopped{_link_said(case.link)}"
+    reason = f"it had no connection yet when all flows stopped{_link_drops(case.link)}"
     return Judgement(Outcome.FAILED, reason, "see client.stderr; or let the flows run for longer")
 
 
 def _ended_early(case: Case) -> Judgement:
     return Judgement(
         Outcome.FAILED,
-        f"it had everything after {case.measure_s:.3g} s, before all flows stopped",
-        "the file that never ends was too short for this link: report it",
+        f"it had received everything after {case.measure_s:.3g} s, before all flows stopped",
+        "the endless file was too short for this link: please report it",
     )
 
 
-def _link_said(link: Observations) -> str:
-    """What of the link explains that nothing arrived, which its ends cannot know: rules, and a way that is shut.
+def _link_drops(link: Observations) -> str:
+    """Return the drops of the link that explain why nothing arrived, to be put behind a reason; "" without any.
 
-    Without numbers: one reason in all rounds, so that a report can count it.
+    These are drops by rules, and a direction in which nothing was delivered: the endpoints cannot know of either.
+    There are no numbers in it, so that all rounds have the same reason and a report can count it.
     """
-    said = []
+    found = []
     for summary in link.events("summary"):
         for direction, sender in _SENDERS.items():
             counters = summary.get(direction, {})
             dropped = [name for name, packets in counters.items() if name.startswith("dropped_") and packets]
             reasons = [name.removeprefix("dropped_") for name in dropped]
             if counters.get("delivered") == 0 and reasons:
-                said.append(f"every packet of the {sender} ({', '.join(sorted(reasons))})")
+                found.append(f"every packet of the {sender} ({', '.join(sorted(reasons))})")
             elif rules := [name for name in reasons if name in _RULES]:
-                said.append(f"packets of the {sender} by rule ({', '.join(sorted(rules))})")
-    return f"; the link dropped {' and '.join(said)}" if said else ""
+                found.append(f"packets of the {sender} by rule ({', '.join(sorted(rules))})")
+    return f"; the link dropped {' and '.join(found)}" if found else ""
 
 
 def _objects(case: Case) -> Judgement | None:
@@ -264,7 +229,7 @@ def _protocol(case: Case) -> Judgement | None:
             return Judgement(
                 Outcome.INVALID,
                 f"{what} used {spoken}, not {wanted}",
-                "the client fell back or raced protocols: force the protocol in its adapter",
+                "the client fell back to another protocol or raced two: force the protocol in its adapter",
             )
     return None
 
@@ -278,30 +243,33 @@ def _connections(case: Case) -> Judgement | None:
             Outcome.INVALID,
             f"the measured transfer used {len(measured)} connections, not {'one' if wanted == 1 else wanted}"
             if measured
-            else f"the {_witness(case)} reported no measured connection, so its state is not proven",
-            f"see {_witness(case)}.jsonl; the client must keep all requests on the connections it was told to open",
+            else f"the {_reporter(case)} reported no measured connection, so its state is not proven",
+            f"see {_reporter(case)}.jsonl; the client must send all requests over the connections of its job",
         )
     for line in measured:
         if not isinstance(line.get("resumed"), bool):
             return Judgement(
                 Outcome.INVALID,
-                f"the {_witness(case)} does not tell whether the connection was resumed, so its state is not proven",
-                "one end must tell: see which stacks do in docs/stacks.md",
+                f"the {_reporter(case)} does not report whether the connection was resumed, so its state is not proven",
+                "one endpoint must report `resumed` in its connection lines: docs/stacks.md lists the stacks that do",
             )
         resumed, early = line.get("resumed") is True, line.get("used_0rtt") is True
         state = ConnectionState.ZERO_RTT if early else ConnectionState.RESUMED if resumed else ConnectionState.COLD
         if state is not case.trial.connection:
             return Judgement(
                 Outcome.INVALID,
-                f"the connection was {state}, declared {case.trial.connection}: the {_witness(case)} says so",
-                f"see {_witness(case)}.jsonl; the ticket was not kept, not accepted, or kept when it should not be",
+                f"the connection was {state}, declared {case.trial.connection}, as the {_reporter(case)} reports",
+                f"see {_reporter(case)}.jsonl; the ticket was not kept, not accepted, or kept when it should not be",
             )
     return None if wanted == 1 else _carriers(case, measured)
 
 
 def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
-    """Whether each of several connections carried every object: the client says by which, the server knows them."""
-    own = "remote" if _witness(case) == "server" else "local"
+    """Check that each of several connections carried every object; return None where each did.
+
+    The client reports the port over which an object came, and `measured` are the connections' lines.
+    """
+    own = "remote" if _reporter(case) == "server" else "local"
     ports = sorted(_port(line.get(own)) for line in measured)
     for path in case.content.expected:
         carried = sorted(_port(line.get("local")) for line in case.client.events("object") if line.get("path") == path)
@@ -315,12 +283,13 @@ def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
 
 
 def _measured_connections(case: Case) -> Iterator[Line]:
-    """The server's connections without those that only earned a ticket; the client's where the server tells none.
+    """Yield the lines of the measured connections: the server's, or the client's where the server reports none.
 
-    A client that reports its connections says which of them primed, by port. Of one that does not, the first primed.
+    Priming connections, which only obtain a session ticket, are left out. A client that reports its connections marks
+    those that primed, and the ports identify them at the server; else the first connection counts as the priming one.
     """
     reported = case.client.events("connection")
-    if _witness(case) == "client":
+    if _reporter(case) == "client":
         yield from (line for line in reported if line.get("primes") is not True)
         return
     priming_ports = {_port(line.get("local")) for line in reported if line.get("primes") is True}
@@ -337,8 +306,8 @@ def _congestion_control(case: Case) -> Judgement | None:
     if case.kind is FlowKind.CROSS and not case.client.events("connection"):
         return None  # it was not yet connected when all stopped
     lines = (*case.server.events("connection"), *case.client.events("connection"))
-    said = {line.get("congestion_control") for line in lines} - {None}
-    seen = {str(name) for name in said | case.seen_congestion_controls}
+    reported = {line.get("congestion_control") for line in lines} - {None}
+    seen = {str(name) for name in reported | case.seen_congestion_controls}
     if not seen:
         return Judgement(
             Outcome.INVALID,
@@ -354,8 +323,12 @@ def _congestion_control(case: Case) -> Judgement | None:
     return None
 
 
-def _witness(case: Case) -> str:
-    """Who proves a connection's state. Some servers tell of connections that are over, as endless ones never are."""
+def _reporter(case: Case) -> str:
+    """Return the endpoint whose lines prove a connection's state.
+
+    It is the client where the server reports no state. Some servers report a connection when it is closed, which an
+    endless one never is.
+    """
     silent = case.kind is FlowKind.BULK and not case.server.events("connection")
     return "server" if case.server_reports_state and not silent else "client"
 
@@ -368,10 +341,12 @@ def _object_errors(client: Observations) -> str:
     return first if len(failed) == 1 else f"{first} (and {len(failed) - 1} more)"
 
 
-def _ending(evidence: Observations) -> str:
-    if evidence.exit_code is None:
-        return "it said so"
-    return f"exit code {evidence.exit_code}" if evidence.exit_code >= 0 else f"signal {-evidence.exit_code}"
+def _ending(program: Observations) -> str:
+    if program.exit_code is None:
+        return "by its own report"
+    if program.exit_code >= 0:
+        return f"exit code {program.exit_code}"
+    return f"signal {-program.exit_code}, {signal.Signals(-program.exit_code).name}"
 
 
 def _port(address: object) -> str:

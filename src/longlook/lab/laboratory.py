@@ -1,4 +1,4 @@
-"""The laboratory of one agent: session clients, a scratch folder, and trials one after another."""
+"""The laboratory of one agent: it runs trials one after another, with session clients that stay between them."""
 
 import os
 from contextlib import suppress
@@ -8,41 +8,45 @@ from longlook.core.job import Job
 from longlook.core.model import Run
 from longlook.lab.environment import Environment
 from longlook.lab.linux.proctable import children_of
-from longlook.lab.process import kill_stray
+from longlook.lab.process import kill_orphan
 from longlook.lab.session import Sessions
+from longlook.lab.testbed import Facilities
 from longlook.lab.timing import Timing
 from longlook.lab.topology import datapath
 from longlook.lab.trial import run_trial
 
 
 class Laboratory:
-    """Runs jobs; must be pid 1 of a PID namespace, so that what programs leave behind is its to end."""
+    """Runs jobs. Its process must be pid 1 of a PID namespace, so that orphans of programs become its children.
+
+    `scratch` is an existing folder for programs' temporary files, `marker` the laboratory's name in programs and
+    control groups.
+    """
 
     def __init__(self, scratch: Path, marker: str, timing: Timing) -> None:
-        self._path = datapath()
-        self._environment = Environment(scratch, marker)
-        self._sessions = Sessions(self._environment, self._path)
-        self._timing = timing
+        environment, path = Environment(scratch, marker), datapath()
+        self._sessions = Sessions(environment, path)
+        self._facilities = Facilities(self._sessions, environment, path, timing)
         self._trials = 0
 
     def run(self, job: Job) -> Run:
-        """Run one trial; see `run_trial`."""
+        """Run one trial and return its result; see `run_trial`."""
         self._trials += 1
         try:
-            return run_trial(job, self._sessions, self._environment, self._path, self._trials, self._timing)
+            return run_trial(job, self._facilities, self._trials)
         finally:
-            self._end_strays()
+            self._end_orphans()
 
     def close(self) -> None:
         """End the session clients and everything else."""
         self._sessions.close()
-        self._end_strays()
+        self._end_orphans()
 
-    def _end_strays(self) -> None:
+    def _end_orphans(self) -> None:
         """Kill orphans that programs left; those in a session client's namespace belong to it (a crash reporter)."""
         kept = {process.pid for process in self._sessions.processes()}
         homes = {os.fstat(namespace.descriptor).st_ino for namespace in self._sessions.namespaces()}
         for pid in children_of(os.getpid()):
             with suppress(OSError):
                 if pid not in kept and Path(f"/proc/{pid}/ns/net").stat().st_ino not in homes:
-                    kill_stray(pid)
+                    kill_orphan(pid)

@@ -1,4 +1,4 @@
-"""Programs under the agent: started in a namespace, watched by descriptor, ended and always reaped by their own id."""
+"""The programs of a trial as processes: started in a namespace, watched by descriptor, and always ended and reaped."""
 
 import json
 import math
@@ -25,9 +25,9 @@ Line = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Exit:
-    """How a program ended: exit code, or the signal's number negated, and the CPU it and its children used."""
+    """How a program ended, and the CPU seconds that it and its reaped children used."""
 
-    code: int
+    code: int  # exit code, or the negated number of the signal that ended it
     cpu_s: float
 
     def __str__(self) -> str:
@@ -36,25 +36,26 @@ class Exit:
 
 @dataclass
 class Process:
-    """A running program. `lines` are the JSON objects it printed; other output counts as `junk`."""
+    """A running program. `lines` are the JSON objects that it printed; other output counts as `junk`."""
 
     name: str
     pid: int
     pidfd: int
     stdout: int  # -1 once it is closed
     stdin: int | None
-    log: int  # where the raw output goes too; -1: nowhere
+    log: int  # descriptor of the file that gets the raw output too; -1: none
+    stderr: Path
     lines: list[Line] = field(default_factory=list)
     junk: list[str] = field(default_factory=list)
     exit: Exit | None = None
     _rest: bytes = b""
 
     def events(self, event: str) -> list[Line]:
-        """The lines of one kind, in order."""
+        """Return the lines of one kind, in order."""
         return [line for line in self.lines if line.get("event") == event]
 
     def write_line(self, text: str) -> bool:
-        """Give a session client its job; False when it no longer reads."""
+        """Write a line to the program's standard input; return False when it no longer reads."""
         if self.stdin is None:
             raise ValueError(f"{self.name} has no standard input")
         data = text.encode() + b"\n"
@@ -66,7 +67,7 @@ class Process:
         return True
 
     def redirect(self, log: Path | None) -> None:
-        """Send the raw output to another file from now on, and forget what was read so far."""
+        """Send the raw output to another file from now on (None: to none), and forget what was read so far."""
         if self.log >= 0:
             os.close(self.log)
         self.log = -1 if log is None else _create(log)
@@ -74,13 +75,13 @@ class Process:
         self.junk.clear()
 
     def send(self, number: signal.Signals) -> None:
-        """Signal the program's whole process group, if it still runs."""
+        """Send a signal to the program's whole process group, if it still runs."""
         if self.exit is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, number)
 
     def read(self) -> None:
-        """Take what the program printed without waiting."""
+        """Read what the program has printed, without waiting."""
         while self.stdout >= 0:
             try:
                 data = os.read(self.stdout, _READ_BYTES)
@@ -94,7 +95,7 @@ class Process:
             self._take(data)
 
     def has_ended(self) -> bool:
-        """Whether it has ended by now; reaps it if so."""
+        """Return whether the program has ended by now; reap it if so."""
         if self.exit is None and select.select([self.pidfd], [], [], 0)[0]:
             self.reap()
         return self.exit is not None
@@ -151,7 +152,11 @@ def start(
     with_stdin: bool = False,
     inherit: Sequence[int] = (),
 ) -> Process:
-    """Start a program in a namespace, leader of its own session; MachineError when it cannot be executed."""
+    """Start a program in a network namespace as the leader of a session of its own, and return it.
+
+    `stdout_log` and `stderr_log` are files that get its output; `inherit` are descriptors that it keeps under the same
+    numbers. Raise MachineError when it cannot be executed.
+    """
     out_read, out_write = os.pipe2(os.O_CLOEXEC)
     in_read, in_write = os.pipe2(os.O_CLOEXEC) if with_stdin else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), -1)
     log = stderr = -1
@@ -182,7 +187,7 @@ def start(
             if descriptor >= 0:
                 os.close(descriptor)
     os.set_blocking(out_read, False)
-    return Process(name, pid, os.pidfd_open(pid), out_read, in_write if with_stdin else None, log)
+    return Process(name, pid, os.pidfd_open(pid), out_read, in_write if with_stdin else None, log, stderr_log)
 
 
 def watch(
@@ -191,9 +196,9 @@ def watch(
     timeout_s: float,
     every_s: Callable[[], float] = lambda: math.inf,
 ) -> bool:
-    """Read output and reap exits as they happen until the condition holds; False when the time is over first.
+    """Read output and reap exits as they happen until the condition holds; return False when the time is over first.
 
-    One poll watches everything, so that a death anywhere is noticed at once. The condition is looked at whenever
+    One poll watches everything, so that the end of any program is noticed at once. The condition is evaluated whenever
     something happens, and at the latest after `every_s()`.
     """
     deadline = time.monotonic() + timeout_s
@@ -216,7 +221,10 @@ def watch(
 
 
 def stop(process: Process, others: Sequence[Process] = (), within_s: float = STOP_WITHIN_S) -> bool:
-    """SIGTERM, and SIGKILL when that is not obeyed in time; True if it was. Always reaps."""
+    """Send SIGTERM, and SIGKILL when the program does not end in time; return whether SIGTERM was enough.
+
+    The program is reaped in any case; the output of `others` is read meanwhile.
+    """
     process.send(signal.SIGTERM)
     if watch([process, *others], lambda: process.exit is not None, within_s):
         return True
@@ -225,8 +233,8 @@ def stop(process: Process, others: Sequence[Process] = (), within_s: float = STO
     return False
 
 
-def kill_stray(pid: int) -> None:
-    """End and reap a child that no Process stands for: pid 1 adopts the orphans of its namespace."""
+def kill_orphan(pid: int) -> None:
+    """Kill and reap a child that no Process stands for: pid 1 becomes the parent of its namespace's orphans."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     with suppress(ChildProcessError):

@@ -1,4 +1,4 @@
-"""The programs of a trial as the laboratory starts them: servers, and clients that end with their job."""
+"""Starts the programs of a trial: servers, and clients that end with their job."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,19 +16,22 @@ from longlook.lab.topology import SERVER_PORT, Side
 
 
 def stack_of(end: Endpoint) -> Stack:
-    """The declaration of a program's stack."""
+    """Return the declaration of an endpoint's stack."""
     return registry.stack(end.stack)
 
 
 def start_server(
     job: Job, program: Program, address: str, side: Side, environment: Environment, folder: Path, name: str
 ) -> Process:
-    """Start the server of a flow; the job's trial is as it sees it, `name` is its own ("" of a trial's only one)."""
+    """Start the server of a flow and return its process; raise InputError where the stack has no server.
+
+    The job's trial is the trial as this flow sees it; `name` is the flow's, "" where it is the only one.
+    """
     trial = job.trial
     stack = stack_of(trial.server)
     if stack.server_command is None:
         raise InputError(f"stack {stack.name} has no server", "see: longlook stacks list")
-    order = ServerJob(
+    server_job = ServerJob(
         protocol=trial.protocol,
         address=address,
         port=SERVER_PORT,
@@ -36,12 +39,12 @@ def start_server(
         identity=job.identity,
         knobs=trial.server.knobs,
     )
-    command = stack.server_command(program, order)
+    command = stack.server_command(program, server_job)
     return start(
         "server",
         command.argv,
         side.namespace,
-        environment.variables(_told(job, "server", name), command.env),
+        environment.variables(_variables(job, "server", name), command.env),
         stdout_log=folder / "server.jsonl",
         stderr_log=folder / "server.stderr",
     )
@@ -56,27 +59,32 @@ def plain_client(
     name: str,
     quota: CpuQuota | None,
 ) -> PlainClient:
-    """The client of a flow, yet to begin."""
+    """Return the client of a flow, not yet started; raise InputError where the stack has none that ends by itself."""
     trial = job.trial
     stack = stack_of(trial.client)
     if stack.client_command is None:
         raise InputError(f"stack {stack.name} has no client that ends with its job", "see: longlook stacks list")
     job_file = folder / "client.json"
     command = stack.client_command(program, str(job_file))
-    env = environment.variables(_told(job, "client", name), command.env)
+    env = environment.variables(_variables(job, "client", name), command.env)
     return PlainClient(command, env, side, folder, job_file, quota)
 
 
-def _told(job: Job, role: str, name: str) -> Mapping[str, str]:
-    """What a program is told in its environment. One of several flows gets the source of what it may do at random: the
-    trial's seed, which all arms of a round have, and its own name, so that no two flows do the same.
+def _variables(job: Job, role: str, name: str) -> Mapping[str, str]:
+    """Return the environment variables that depend on the trial.
+
+    One of several flows gets the source of its randomness: the trial's seed, which all arms of a round share, and the
+    flow's name, so that no two flows behave alike.
     """
     source = {"LONGLOOK_SEED": str(job.trial.seed), "LONGLOOK_FLOW": name} if name else {}
-    return {**captures(job.trial.capture, Path(job.folder), role, name), **source}
+    return {**capture_variables(job.trial.capture, Path(job.folder), role, name), **source}
 
 
-def captures(capture: Capture, folder: Path, role: str, name: str) -> Mapping[str, str]:
-    """What tells a program to keep its own traces; those of several flows lie in folders of their names."""
+def capture_variables(capture: Capture, folder: Path, role: str, name: str) -> Mapping[str, str]:
+    """Return the variables that make a program keep its own traces, and make the folders that they name.
+
+    The traces of several flows lie in folders, or have names, with the flow's `name`.
+    """
     own = {}
     if capture.qlog:
         qlog = folder / "qlog" / role / name

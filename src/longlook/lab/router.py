@@ -1,4 +1,4 @@
-"""The link emulator as a process between the two sides (docs/link-formats.md)."""
+"""Runs the link emulator as a process between the two sides of the network (docs/link-formats.md)."""
 
 import signal
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _BAD_CONFIGURATION_EXIT = 2
 
 
 class Router:
-    """A running `longlook-link`. It stops by `finish`, which returns its summary line ({} when it died without one)."""
+    """A running `longlook-link` with the configuration of a job's trial. `options` are further command-line options."""
 
     def __init__(
         self,
@@ -44,17 +44,17 @@ class Router:
 
     @property
     def ready(self) -> bool:
-        """Whether packets would flow."""
+        """Return whether packets would flow."""
         return bool(self.process.events("ready"))
 
     def raise_if_not_ready(self) -> None:
-        """MachineError (InputError for a configuration it refuses) when it ended, or hangs, before it was ready."""
+        """Raise MachineError where it ended or hangs before it was ready, InputError where it refuses the network."""
         if self.ready:
             return
         raise refusal(self.process)
 
     def finish(self, *, drain: bool) -> Mapping[str, Any]:
-        """Stop it, after the last packet has come out where that matters, and return its summary."""
+        """Stop it and return its summary line, {} where it ended without one; `drain`: wait for the last packet."""
         if self.process.exit is None and drain:
             self.process.send(signal.SIGUSR1)
             watch([self.process], lambda: self.process.exit is not None, self._linger_ns / 1e9 + _DRAIN_WITHIN_S)
@@ -67,7 +67,7 @@ class Router:
 def launch(
     argv: Sequence[str], namespace: Namespace, client: Side, server: Side, env: Mapping[str, str], folder: Path
 ) -> Process:
-    """Start `longlook-link run …` between two sides; what it says goes to `link.jsonl` and `link.stderr` there."""
+    """Start `longlook-link run …` between two sides; its output goes to `link.jsonl` and `link.stderr` in `folder`."""
     tuns = [side.tun for side in (client, server) if side.tun is not None]
     if len(tuns) == 2:
         ends = ["--client-tun-fd", str(tuns[0]), "--server-tun-fd", str(tuns[1])]
@@ -87,12 +87,12 @@ def launch(
 
 
 def refusal(router: Process) -> LonglookError:
-    """Why a router did not become ready, in its own words: InputError for a configuration that it refuses."""
-    said = router.events("error")
-    reason = str(said[0].get("reason")) if said else f"it ended with {router.exit}, see link.stderr"
-    hint = (said[0].get("hint") if said else None) or "see docs/lab.md; LONGLOOK_DATAPATH=tun avoids AF_PACKET"
+    """Return the error for a router that did not become ready: InputError where it refuses its configuration."""
+    errors = router.events("error")
+    reason = str(errors[0].get("reason")) if errors else f"it ended with {router.exit}, see link.stderr"
+    hint = (errors[0].get("hint") if errors else None) or "see docs/lab.md; LONGLOOK_DATAPATH=tun avoids AF_PACKET"
     if router.exit is None:
         reason = "it does not become ready"
     elif router.exit.code == _BAD_CONFIGURATION_EXIT:
-        return InputError(f"the link emulator refuses the network: {reason}", said[0].get("hint") if said else None)
+        return InputError(f"the link emulator refuses the network: {reason}", errors[0].get("hint") if errors else None)
     return MachineError(f"the link emulator cannot run: {reason}", hint)

@@ -1,4 +1,4 @@
-"""Session clients: started once, warm between trials, each in a client namespace of its own that lasts as long."""
+"""Session clients: started once and kept between trials, each in a client namespace of its own that lasts as long."""
 
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ from longlook.lab.topology import CLIENT, Side
 
 @dataclass
 class Session:
-    """A session client with its side of the network. `ready` once it has said so."""
+    """A session client with its side of the network. `ready` once it has printed its ready line."""
 
     process: Process
     router: Namespace
     side: Side
-    folder: Path  # its scratch: traces of its connections are somewhere in it
+    folder: Path  # its scratch folder: traces of its connections are somewhere in it
     stderr: Path
     keylog: Path | None
     netlogs: Path  # where a browser puts its netlogs
@@ -34,9 +34,9 @@ Key = tuple[str, str, str, Capture, float | None]
 
 
 class Sessions:
-    """All session clients of a laboratory by what they depend on.
+    """All session clients of a laboratory.
 
-    That is stack, program, identity, what it is to keep, and the share of a CPU.
+    Trials share a client where stack, program, identity, captured traces and share of a CPU agree.
     """
 
     def __init__(self, environment: Environment, path: str) -> None:
@@ -48,8 +48,8 @@ class Sessions:
     def get(
         self, stack: Stack, program: Program, identity: Identity, *, capture: Capture, cpu_share: float | None = None
     ) -> Session:
-        """The warm client, or a new one that is yet to become ready."""
-        capture = replace(capture, tcp=False)  # nothing of the client's
+        """Return the running client, or a new one that is not ready yet."""
+        capture = replace(capture, tcp=False)  # recorded outside of the client
         key = (stack.name, program.path, identity.spki_sha256, capture, cpu_share)
         session = self._open.get(key)
         if session is not None and not session.process.has_ended():
@@ -60,7 +60,7 @@ class Sessions:
         return session
 
     def drop(self, session: Session) -> None:
-        """End a client that can no longer be trusted; the next trial starts another."""
+        """End a client that can no longer be trusted; the next trial that needs one starts another."""
         self._open = {key: other for key, other in self._open.items() if other is not session}
         stop(session.process)
         session.process.close()
@@ -70,11 +70,11 @@ class Sessions:
             session.quota.close()
 
     def processes(self) -> list[Process]:
-        """The processes of all sessions."""
+        """Return the processes of all sessions."""
         return [session.process for session in self._open.values()]
 
     def namespaces(self) -> list[Namespace]:
-        """The client namespaces of all sessions: whatever runs in one belongs to its client."""
+        """Return the client namespaces of all sessions: whatever runs in one belongs to its client."""
         return [session.side.namespace for session in self._open.values()]
 
     def close(self) -> None:

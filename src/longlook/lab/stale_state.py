@@ -1,6 +1,7 @@
-"""Records of running laboratories, so that a scratch folder whose agent was killed is found and removed.
+"""Records of running laboratories, by which the next start finds and removes what a killed agent left.
 
-Nothing else needs this: processes, namespaces and devices end with the agent by the kernel's own doing.
+That is a scratch folder and perhaps a control group: the kernel itself ends the agent's processes, namespaces and
+devices. A record is a JSON file in the state directory (`core.paths.state_dir`).
 """
 
 import json
@@ -9,7 +10,7 @@ import secrets
 import shutil
 import tempfile
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from longlook.core import paths
@@ -21,7 +22,7 @@ _DEAD = ("Z", "X")
 
 @dataclass(frozen=True)
 class Record:
-    """A laboratory: who owns it, told apart from a later process of the same number, and its scratch folder."""
+    """A laboratory: its owner, distinguished from a later process of the same pid, and its scratch folder."""
 
     marker: str
     pid: int
@@ -31,21 +32,21 @@ class Record:
 
     @property
     def path(self) -> Path:
-        """The record's file."""
+        """Return the path of the record's file."""
         return paths.state_dir() / f"{self.marker}.json"
 
     def close(self) -> None:
-        """Remove the scratch folder, then the record."""
+        """Remove the scratch folder and control groups, then the record."""
         _remove_scratch(self)
         cpuquota.clear(self.marker)
         self.path.unlink(missing_ok=True)
 
 
 def open_record() -> Record:
-    """Record this process as the owner of a new laboratory and make its scratch folder.
+    """Record this process as the owner of a new laboratory, make its scratch folder and return the record.
 
-    The record comes first, so that no moment leaves a folder without one. The folder lies below the system's temporary
-    one, because paths of sockets inside it must stay short.
+    The record is written first, so that there is never a folder without one. The folder lies below the system's
+    temporary folder, because paths of sockets inside it must stay short.
     """
     marker = secrets.token_hex(6)
     pid = os.getpid()
@@ -58,7 +59,7 @@ def open_record() -> Record:
 
 
 def clear_stale_state() -> list[str]:
-    """Remove the scratch folders of laboratories whose owner is dead, and return them. Others are left alone."""
+    """Remove what laboratories with a dead owner left, and return the removed scratch folders."""
     removed = []
     for path in sorted(paths.state_dir().glob("*.json")):
         record = _read(path)
@@ -72,10 +73,16 @@ def clear_stale_state() -> list[str]:
 
 
 def _read(path: Path) -> Record | None:
+    """Return a record, None for a file that is being written, or is not a record.
+
+    Fields that only another version of Longlook knows are ignored, so that its scratch folders are removed too.
+    """
+    known = {item.name for item in fields(Record)}
     try:
-        record = Record(**json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError):
-        return None  # written this moment, or not ours
+        data = json.loads(path.read_text())
+        record = Record(**{name: value for name, value in data.items() if name in known})
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
     return record if path.stem == record.marker else None
 
 
@@ -95,12 +102,12 @@ def _remove_scratch(record: Record) -> bool:
 
 
 def is_same_process(pid: int, started: int | None, boot: str) -> bool:
-    """Whether a process noted down by number, start and boot still runs."""
+    """Return whether a process that was recorded by pid, start (ticks since boot) and boot still runs."""
     return boot == boot_id() and started is not None and start_ticks(pid) == started
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process started; None for one that is gone, or ended and not yet reaped."""
+    """Return when a process started, in ticks since boot; None where it is gone, or ended and not yet reaped."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -110,5 +117,5 @@ def start_ticks(pid: int) -> int | None:
 
 
 def boot_id() -> str:
-    """What tells this start of the machine from any other."""
+    """Return the id of this boot of the machine."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -1,6 +1,6 @@
-"""The recorder of the kernel's TCP beside a trial: `longlook-trace record-tcp` (docs/capture.md).
+"""Runs the recorder of the kernel's TCP beside a trial: `longlook-trace record-tcp` (docs/capture.md).
 
-It is never a reason for a trial to fail: what it cannot record, and that it ended early, is told by `collectors`.
+It never makes a trial fail: `collectors` gives what it could not record, and whether it ended early.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,10 @@ TRACEPOINTS, SOCK_DIAG = "tracepoints", "sock_diag"
 
 
 class TcpRecorder:
-    """A running recorder of both ends. `tcp/client.tcptrace` and `tcp/server.tcptrace` are whole after `finish`."""
+    """A running recorder of both endpoints.
+
+    `tcp/client.tcptrace` and `tcp/server.tcptrace` are complete after `finish`.
+    """
 
     def __init__(
         self, program: Program, port: int, client: Side, server: Side, environment: Environment, folder: Path
@@ -39,17 +42,17 @@ class TcpRecorder:
         )
 
     def settled(self) -> bool:
-        """Whether it records, or never will."""
+        """Return whether it records, or never will."""
         return bool(self.process.events("ready")) or self.process.exit is not None
 
     def finish(self) -> Mapping[str, str]:
-        """Stop it; see `collectors`."""
+        """Stop it and return what `collectors` returns."""
         stop(self.process)
         return collectors(self.process)
 
 
 def collectors(recorder: Process) -> dict[str, str]:
-    """Tracepoints and sock_diag → empty where they were recorded to the end, else the reason in words."""
+    """Return for `tracepoints` and `sock_diag` "" where they were recorded to the end, else the reason why not."""
     ready, errors = recorder.events("ready"), recorder.events("error")
     if not recorder.events("summary"):
         why = str(errors[-1].get("reason")) if errors else f"the recorder ended with {recorder.exit}"

@@ -1,6 +1,5 @@
-"""Everything one trial needs up and running: network, router, servers, clients. Closing it ends all of it."""
+"""The testbed of one trial: network, router, servers and clients, all running. Closing it ends all of it."""
 
-import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -8,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from longlook.core.cpus import usable_cpus
 from longlook.core.flows import phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Trial
@@ -15,9 +15,9 @@ from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import FlowRun, observations_of
-from longlook.lab.judge import Observations, Stopped
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
+from longlook.lab.observations import Observations, Stopped
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import plain_client, stack_of, start_server
 from longlook.lab.router import Router
@@ -30,10 +30,10 @@ READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
 
 LINK_OPTIONS_IN_GUEST = ("--ring-frames", "256", "--no-memory-lock")
-"""Nobody stops the router there while packets wait, so large rings locked in memory would only cost time to make."""
+"""Nothing stops the router there while packets wait, so large rings locked in memory would only cost time to make."""
 
 FLOWS, FLOWS_FILE = "flows", "flows.json"
-"""Of several flows: folder with one folder for each, and file that says when each began and ended."""
+"""For several flows: the folder with a folder for each, and the file with the times when each began and ended."""
 
 _SPIN_US = 100
 _CPUS_TO_SPARE = 4
@@ -41,21 +41,34 @@ _SPIN_PERCENT, _SPIN_PERCENT_ON_FEW = 80, 50
 
 
 def link_options_on_host() -> tuple[str, ...]:
-    """Spinning before a packet is due; on few CPUs for less of the time, for client and server need them too."""
-    spare = len(os.sched_getaffinity(0)) >= _CPUS_TO_SPARE
+    """Return the options that make the router spin before a packet is due.
+
+    On few CPUs it may spin for less of the time, because client and server need them too.
+    """
+    spare = len(usable_cpus()) >= _CPUS_TO_SPARE
     percent = _SPIN_PERCENT if spare else _SPIN_PERCENT_ON_FEW
     return ("--spin-us", str(_SPIN_US), "--spin-percent", str(percent))
 
 
 @dataclass(frozen=True)
+class Facilities:
+    """What the trials of one laboratory share."""
+
+    sessions: Sessions
+    environment: Environment
+    path: str  # how packets reach the router, as `topology.datapath` returns it
+    timing: Timing
+
+
+@dataclass(frozen=True)
 class Teardown:
-    """What is left of a testbed that was taken down. `clients` and `servers` are of its flow_runs, in their order."""
+    """The result of taking a testbed down. `clients` and `servers` are in the order of its `flow_runs`."""
 
     clients: tuple[Observations, ...]
     servers: tuple[Observations, ...]
     link: Observations
     summary: dict[str, Any]  # the router's
-    cpu_s: dict[str, float]
+    cpu_s: dict[str, float]  # by role
     throttling: dict[str, float]  # of a client with a share of a CPU
     collectors: Mapping[str, str]  # as in Run
 
@@ -63,14 +76,13 @@ class Teardown:
 class Testbed:
     """The running parts of one trial. `serial` differs between the trials of a laboratory."""
 
-    def __init__(
-        self, job: Job, sessions: Sessions, environment: Environment, path: str, serial: int, timing: Timing
-    ) -> None:
+    def __init__(self, job: Job, facilities: Facilities, serial: int) -> None:
         self._job, self._folder = job, Path(job.folder)
-        self._sessions, self._environment, self._path = sessions, environment, path
-        # A warm client's router may still hold the last trial's device while the kernel takes its namespace down.
+        self._sessions, self._environment = facilities.sessions, facilities.environment
+        self._path = facilities.path
+        # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end = replace(SERVER, router_device=f"rs{serial}")
-        self._link_options = LINK_OPTIONS_IN_GUEST if timing.virtual else link_options_on_host()
+        self._link_options = LINK_OPTIONS_IN_GUEST if facilities.timing.virtual else link_options_on_host()
         self._serial = serial
         self._quota: CpuQuota | None = None
         self._throttled_before: dict[str, float] = {}
@@ -114,19 +126,22 @@ class Testbed:
 
     @property
     def servers(self) -> list[Process]:
-        """Every server once."""
+        """Return every server once: flows of one address slot share theirs."""
         return list({flow_run.server.pid: flow_run.server for flow_run in self.flow_runs}.values())
 
     def processes(self) -> list[Process]:
-        """All that run now."""
+        """Return all processes that run now."""
         clients = [flow_run.client.process for flow_run in self.flow_runs if flow_run.client.process is not None]
         recorder = [] if self._recorder is None else [self._recorder.process]
         return [*self.servers, self.router.process, *clients, *recorder]
 
     def await_ready(self) -> Stopped | None:
-        """Wait until clients may begin; else say what did not come up. MachineError where the router cannot run."""
-        warm = all(flow_run.client.ready() for flow_run in self.flow_runs)
-        watch(self.processes(), self._settled, READY_WITHIN_S if warm else SESSION_READY_WITHIN_S)
+        """Wait until clients may begin and return None, else the reason why not.
+
+        Raise MachineError where the router cannot run, InputError where it refuses the network.
+        """
+        clients_ready = all(flow_run.client.ready() for flow_run in self.flow_runs)
+        watch(self.processes(), self._settled, READY_WITHIN_S if clients_ready else SESSION_READY_WITHIN_S)
         if self.lost_server() is not None:
             return Stopped.SERVER_ENDED
         self.router.raise_if_not_ready()
@@ -137,17 +152,17 @@ class Testbed:
         return None if all(flow_run.client.ready() for flow_run in self.flow_runs) else Stopped.CLIENT_STARTED_LATE
 
     def begin(self, flow_run: FlowRun) -> None:
-        """Let a client go."""
+        """Start the work of a flow's client."""
         self._throttled_before = self._throttled()
         flow_run.begin(self._job)
 
     def lost_server(self) -> Process | None:
-        """A server that has ended although nobody stopped it."""
+        """Return a server that has ended without being stopped, None where all run."""
         return next((server for server in self.servers if server.exit is not None), None)
 
-    def take_down(self, *, trusted: bool) -> Teardown:
+    def tear_down(self, *, trusted: bool) -> Teardown:
         """Stop clients, servers, and the router once it is empty, in this order; `trusted` if clients did their job."""
-        clients = tuple(flow_run.client_evidence() for flow_run in self.flow_runs)
+        clients = tuple(flow_run.client_observations() for flow_run in self.flow_runs)
         servers = [observations_of(flow_run.server) for flow_run in self.flow_runs]
         for flow_run in self.flow_runs:
             flow_run.end(by_itself=False)
@@ -161,8 +176,8 @@ class Testbed:
         return Teardown(
             clients=clients,
             servers=tuple(
-                replace(evidence, lines=tuple(flow_run.server.lines))
-                for evidence, flow_run in zip(servers, self.flow_runs, strict=True)
+                replace(server, lines=tuple(flow_run.server.lines))
+                for server, flow_run in zip(servers, self.flow_runs, strict=True)
             ),
             link=observations_of(self.router.process),
             summary=dict(summary),
@@ -191,7 +206,7 @@ class Testbed:
         return self.router.ready and up and recorded
 
     def _make_client(self) -> Client | None:
-        """The client's side of the network, and with it the client of a trial that has just one."""
+        """Make the client's side of the network; return the client of a trial with one flow, None with several."""
         job, trial = self._job, self._job.trial
         if not trial.flows and stack_of(trial.client).session_command is not None:
             session = self._sessions.get(
@@ -226,7 +241,7 @@ class Testbed:
         self.flow_runs.append(FlowRun(job.trial, client, server, addresses_of(0), self._folder, job.content.phases))
 
     def _add_flow_run(self, flow: Flow, servers: dict[int, Process]) -> None:
-        """A flow's flow_run; `servers` are those that run already, by address_slot."""
+        """Add the run of one of several flows; `servers` are those that run already, by address slot."""
         trial, where = view_of(self._job.trial, flow), addresses_of(flow.address_slot)
         folder = self._folder / FLOWS / flow.name
         folder.mkdir(parents=True)
@@ -235,7 +250,7 @@ class Testbed:
                 (self.client_side, where.client, where.server),
                 (self.server_side, where.server, where.client),
             ):
-                side.add_seat(own, peer, flow.congestion_control, flow.initial_window_packets)
+                side.add_address(own, peer, flow.congestion_control, flow.initial_window_packets)
             program = self._job.programs[program_role(flow.server)]
             servers[flow.address_slot] = self._start_server(trial, program, where, folder, flow.name)
         client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)

@@ -1,4 +1,4 @@
-"""What a laboratory must know of the time it runs in: real, on a host, or virtual, in a guest whose clock is ours."""
+"""The kind of time that a laboratory runs in: real time on a host, or a guest's virtual time."""
 
 import time
 from dataclasses import dataclass
@@ -6,27 +6,27 @@ from dataclasses import dataclass
 from longlook.lab.linux import system
 
 BEAT_NS = 100_000_000
-"""Between what a trial begins with: starting takes milliseconds, and an idle browser is not free while it waits."""
+"""The grid on which trials and their clients begin: starting takes milliseconds, and an idle browser costs CPU."""
 
 BOOT_BEAT_NS = 1_000_000_000
-"""Between boot and all trials: however long a search for files takes, it ends in the first second."""
+"""The grid on which the first trial begins after boot: a search for files takes less, however long it takes."""
 
-_HALF_A_TICK_NS = 128  # of the guest's clock: waking then means its next tick, however the sleep is rounded
+_HALF_A_TICK_NS = 128  # of the guest's clock: waking then means its next tick, whichever way the sleep is rounded
 
 
 @dataclass(frozen=True)
 class Timing:
-    """`exact`: the same trial gives the same bytes. Only virtual time can be."""
+    """`exact`: the same trial gives the same bytes, which only virtual time can do."""
 
     engine: str = "live"
     virtual: bool = False
     exact: bool = False
 
     def align(self, beat_ns: int = BEAT_NS) -> None:
-        """In virtual time, sleep until the next full beat of the guest's clock; begin randomness again from its seed.
+        """In virtual time, sleep until the next full beat of the guest's clock, then reseed the kernel's randomness.
 
-        What came before (imports, a search for a file, a slower start of another version) then leaves no trace in
-        when the next thing begins or in what is random to it.
+        What happened before (imports, a search for a file, a slower start of another version) then influences neither
+        the time nor the randomness of what begins next. In real time this does nothing.
         """
         if self.virtual:
             ahead_ns = beat_ns - time.clock_gettime_ns(time.CLOCK_BOOTTIME) % beat_ns

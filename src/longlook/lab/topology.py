@@ -34,7 +34,7 @@ PACKET, TUN = "packet", "tun"
 
 @dataclass(frozen=True)
 class End:
-    """Names and addresses of one endpoint; `router_device` is the router's, facing it."""
+    """Names and addresses of one endpoint; `router_device` is the router's device that faces it."""
 
     role: str
     device: str
@@ -49,14 +49,17 @@ class End:
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where the client and the server of a flow are."""
+    """The addresses of a flow's client and server."""
 
     client: str
     server: str
 
 
 def addresses_of(address_slot: int) -> Addresses:
-    """Of competing flows each has a pair of its own, odd and even, so that routes can tell them apart."""
+    """Return the pair of addresses of a slot: odd for the client, even for the server.
+
+    Each competing flow has a slot of its own, so that routes can set the TCP of each separately.
+    """
     network = SUBNET.rpartition(".")[0]
     return Addresses(f"{network}.{2 * address_slot + 1}", f"{network}.{2 * address_slot + 2}")
 
@@ -67,7 +70,10 @@ SERVER = End("server", "s0", "rs", "02:00:00:00:01:02", SERVER_ADDRESS, _SERVER_
 
 
 def datapath() -> str:
-    """How packets reach the router: LONGLOOK_DATAPATH, `packet` (AF_PACKET on veths) unless it says `tun`."""
+    """Return how packets reach the router: `packet` (AF_PACKET on veths), or `tun` by LONGLOOK_DATAPATH.
+
+    Raise MachineError for any other value.
+    """
     choice = os.environ.get("LONGLOOK_DATAPATH", PACKET)
     if choice not in (PACKET, TUN):
         raise MachineError(f"LONGLOOK_DATAPATH is {choice!r}", f"use {PACKET} or {TUN}")
@@ -77,7 +83,7 @@ def datapath() -> str:
 class Side:
     """One endpoint's namespace and its device towards the router. Close it before the router's namespace.
 
-    The namespace is a new one unless it is given; a given one is closed all the same.
+    The namespace is a new one unless `namespace` is given, which is then closed with the side.
     """
 
     def __init__(self, end: End, router: Namespace, path: str, namespace: Namespace | None = None) -> None:
@@ -104,9 +110,9 @@ class Side:
         self.close()
 
     def set_tcp(self, algorithm: str | None, settings: Mapping[str, Scalar]) -> None:
-        """Make TCP use `algorithm` towards the peer, and refuse any other to programs; None: the kernel's default.
+        """Make TCP use `algorithm` towards the peer, whatever programs ask for; None: the kernel's default.
 
-        `settings` are those of `Trial.tcp`.
+        `settings` are those of `Trial.tcp`. Raise MachineError where the kernel does not have the algorithm.
 
         A route's locked congestion control is the one way that works everywhere: outside the initial namespace the
         sysctl takes unrestricted algorithms only, and a program's own choice would need a privilege.
@@ -133,21 +139,22 @@ class Side:
                 f"it has: {available}; load the module (modprobe tcp_{algorithm}) or choose one of these",
             ) from error
 
-    def add_seat(self, own: str, peer: str, algorithm: str | None, initial_window_packets: int | None) -> None:
-        """Give this side another address, from which it talks to one of the other's with a TCP of its own.
+    def add_address(self, own: str, peer: str, algorithm: str | None, initial_window_packets: int | None) -> None:
+        """Add an address, from which this side reaches the peer's address with a TCP of its own.
 
-        Its own are congestion control and initial window, which routes have; all else of TCP is the namespace's.
+        Congestion control and initial window belong to the route and so to the address; all other settings of TCP
+        belong to the namespace. None leaves the kernel's default.
         """
         window = {} if initial_window_packets is None else {"initial_window_packets": initial_window_packets}
         index = self.namespace.index(self.end.device)
         if own != self.end.address:
             self.namespace.netlink.addr("add", index=index, address=own, prefixlen=32)
         if self.tun is None and peer != self.end.peer_address:
-            self._know_neighbour(index, peer)
+            self._add_neighbour(index, peer)
         self._route(f"{peer}/32", own, algorithm, tcp.route_metrics(window))
 
     def drain(self) -> None:
-        """Throw away what a TUN device queued while nobody read it."""
+        """Discard what a TUN device has queued while no router read it."""
         if self.tun is None:
             return
         while True:
@@ -157,7 +164,7 @@ class Side:
                 return
 
     def drops(self) -> int:
-        """Packets that vanished outside the router on this side, in either direction, since the side was made."""
+        """Return the packets that were lost on this side outside the router, both directions, since it was made."""
         total = sum(self.namespace.drops(self.end.device).values())
         if self.tun is None:
             # What the router receives is consumed by its packet socket; the kernel counts its own copy as unwanted.
@@ -166,7 +173,7 @@ class Side:
         return total
 
     def close(self) -> None:
-        """Remove the devices and let go of the namespace."""
+        """Remove the devices and close the namespace."""
         if self.tun is not None:
             os.close(self.tun)
         self.namespace.close()
@@ -215,12 +222,12 @@ class Side:
             switch_off(self.end.device)
         netlink.link("set", index=index, state="up")
         prefix = int(self.end.subnet.rpartition("/")[2])
-        # The kernel's own route would carry no congestion control; ours replaces it.
+        # The kernel's own route would have no congestion control; ours replaces it.
         netlink.addr("add", index=index, address=self.end.address, prefixlen=prefix, flags=_IFA_F_NOPREFIXROUTE)
         if path == PACKET:
-            self._know_neighbour(index, self.end.peer_address)
+            self._add_neighbour(index, self.end.peer_address)
         self.set_tcp(None, {})
 
-    def _know_neighbour(self, index: int, address: str) -> None:
+    def _add_neighbour(self, index: int, address: str) -> None:
         netlink: Any = self.namespace.netlink
         netlink.neigh("replace", dst=address, lladdr=self.end.peer_mac, ifindex=index, state=_NUD_PERMANENT)

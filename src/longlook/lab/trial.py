@@ -1,4 +1,4 @@
-"""One trial from an empty network to a sealed folder. The order of things is all here; each thing is elsewhere."""
+"""Runs one trial, from an empty network to a sealed folder. The order of the steps is here, each step elsewhere."""
 
 import os
 import time
@@ -11,57 +11,58 @@ from longlook.core.flows import endpoints_of, stop_after_s
 from longlook.core.job import Job
 from longlook.core.model import Outcome, Run
 from longlook.lab import artefacts, guard
-from longlook.lab.congestion_proof import ControlProof
-from longlook.lab.counters import Reading, out_of_memory_kills, take_reading
-from longlook.lab.environment import Environment
+from longlook.lab.congestion_proof import CongestionProof
+from longlook.lab.counters import out_of_memory_kills, take_reading
 from longlook.lab.flow_run import FlowRun, FlowSchedule
-from longlook.lab.judge import Case, Judgement, Stopped, judge_all
+from longlook.lab.judge import Judgement, judge_all
+from longlook.lab.observations import Case, Stopped
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
-from longlook.lab.session import Sessions
-from longlook.lab.testbed import Teardown, Testbed
+from longlook.lab.testbed import Facilities, Teardown, Testbed
 from longlook.lab.timing import Timing
 
 GRACE_S = 1.0
-"""Beyond the time limit, for a client that ends itself to say what had arrived."""
+"""Time beyond the trial's limit, for a client that ends by itself and reports what had arrived."""
 
-DYING_S = 0.25
-"""A client may see its connection break before the kernel reports the server's death, which is the better reason."""
+SERVER_EXIT_DELAY_S = 0.25
+"""A client may see its connection break before the kernel reports the server's end, which is the better reason."""
 
 
 @dataclass(frozen=True)
 class _Measurement:
     stopped: Stopped
     duration_s: float
-    before: Reading
-    after: Reading
-    congestion_controls: tuple[frozenset[str], ...]  # as the kernel said, of the testbed's flow_runs in their order
+    before: guard.Reading
+    after: guard.Reading
+    congestion_controls: tuple[frozenset[str], ...]  # as seen in the kernel, in the order of the testbed's flow_runs
 
 
-def run_trial(job: Job, sessions: Sessions, environment: Environment, path: str, serial: int, timing: Timing) -> Run:
-    """Run one job; its folder is complete afterwards and nothing of it runs any more, but for a warm client.
+def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
+    """Run one job and return its result; its folder is complete then, and only session clients still run.
 
-    MachineError or InputError where nothing can be measured here; every other failure is an outcome.
+    `serial` differs between the trials of a laboratory. Raise MachineError or InputError where nothing can be measured
+    here; every other failure is an outcome.
     """
+    timing = facilities.timing
     timing.align()
     folder = Path(job.folder)
     started_unix_ns, began = time.time_ns(), time.monotonic()
     killed = out_of_memory_kills()
     artefacts.write_json(folder / "trial.json", job.trial)
-    with Testbed(job, sessions, environment, path, serial, timing) as testbed:
+    with Testbed(job, facilities, serial) as testbed:
         late = testbed.await_ready()
         setup_s = time.monotonic() - began
         measured = _measure(testbed, job, late, timing)
         ended = time.monotonic()
-        teardown = testbed.take_down(trusted=measured.stopped is Stopped.CLIENT_ENDED)
+        teardown = testbed.tear_down(trusted=measured.stopped is Stopped.CLIENT_ENDED)
     own_cpu_s = sum(teardown.cpu_s.values()) / (os.cpu_count() or 1)
     observed = guard.observe(measured.before, measured.after, teardown.summary, own_cpu_s) | teardown.throttling
-    judgement = _judge(testbed, job, measured, teardown, observed)
+    judgement = _judge(testbed, job, measured, teardown, observed, virtual=timing.virtual)
     if judgement.outcome is not Outcome.OK:
         artefacts.raise_if_full(folder)
         if out_of_memory_kills() > killed:
-            short = f"{judgement.reason}; the kernel ran out of memory and killed a process"
-            judgement = replace(judgement, reason=short)
+            reason = f"{judgement.reason}; the kernel ran out of memory and killed a process"
+            judgement = replace(judgement, reason=reason)
     run = Run(
         trial_id=job.trial.id,
         outcome=judgement.outcome,
@@ -98,7 +99,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
             running.append(flow_run.client.process)
 
     schedule = FlowSchedule(testbed.flow_runs, stop_after_s(job.trial.workload), begin)
-    with closing(ControlProof(testbed.flow_runs, sides)) as proof:
+    with closing(CongestionProof(testbed.flow_runs, sides)) as proof:
 
         def over() -> bool:
             proof.look()
@@ -112,11 +113,11 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         duration_s = time.monotonic() - began
         seen = tuple(proof.seen_of(flow_run) for flow_run in testbed.flow_runs)
     if not all(flow_run.in_order() for flow_run in testbed.flow_runs):
-        watch(running, lambda: testbed.lost_server() is not None, DYING_S)
-    return _Measurement(_why(testbed, in_time=in_time), duration_s, before, take_reading(sides), seen)
+        watch(running, lambda: testbed.lost_server() is not None, SERVER_EXIT_DELAY_S)
+    return _Measurement(_stop_reason(testbed, in_time=in_time), duration_s, before, take_reading(sides), seen)
 
 
-def _why(testbed: Testbed, *, in_time: bool) -> Stopped:
+def _stop_reason(testbed: Testbed, *, in_time: bool) -> Stopped:
     if testbed.router.process.exit is not None:
         return Stopped.LINK_ENDED
     if testbed.lost_server() is not None:
@@ -125,7 +126,13 @@ def _why(testbed: Testbed, *, in_time: bool) -> Stopped:
 
 
 def _judge(
-    testbed: Testbed, job: Job, measured: _Measurement, teardown: Teardown, observed: Mapping[str, float]
+    testbed: Testbed,
+    job: Job,
+    measured: _Measurement,
+    teardown: Teardown,
+    observed: Mapping[str, float],
+    *,
+    virtual: bool,
 ) -> Judgement:
     cases = [
         Case(
@@ -142,6 +149,7 @@ def _judge(
             kind=flow_run.kind,
             flow=flow_run.name,
             started=flow_run.flow is None or flow_run.began_unix_ns is not None,
+            virtual=virtual,
         )
         for flow_run, client, server, seen in zip(
             testbed.flow_runs, teardown.clients, teardown.servers, measured.congestion_controls, strict=True
@@ -152,7 +160,7 @@ def _judge(
         return judgement
     if not teardown.summary:
         return Judgement(
-            Outcome.INVALID, f"the link emulator left no summary: {teardown.link.errors()}", "see link.stderr"
+            Outcome.INVALID, f"the link emulator left no summary{teardown.link.cause()}", "see link.stderr"
         )
     found = guard.findings(observed, guard.limits(limited_client=job.trial.client_cpu_share is not None))
     if found:

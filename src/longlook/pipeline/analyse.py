@@ -9,8 +9,8 @@ import pandas as pd
 
 from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.analysis.claims.judge import judge
-from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.measure import Measured, measure_all
+from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import arm_levels, estimate, estimates_table
 from longlook.core import codec
@@ -73,7 +73,7 @@ def measure(folder: RunFolder, observer: Observer) -> list[Measured]:
     return measured
 
 
-def write_digest(folder: RunFolder, measured: Sequence[Measured]) -> Fingerprint | None:
+def write_digest(folder: RunFolder, measured: Sequence[Measured]) -> ResultsDigest | None:
     """Note the digest of all exact results in the manifest; None where no trial is exact."""
     found = results_digest((entry.run, entry.values) for entry in measured)
     if found is not None:

@@ -1,1 +1,8 @@
-"""TODO: one sentence, then the entry points."""
+"""Provisions everything that trials need and that is made once: programs, the guest kernel, certificate and contents.
+
+Names and versions go in; a `core.job.Program`, `Identity` or `Content` comes out, from the cache or made first. Stacks
+and workloads use it to install and to prepare, `pipeline` before a run, `cli` for `longlook setup`.
+
+Entry points: `setup.install`, `parallel.install_all`, `catalogue.catalogue`, `guest_kernel.kernel_program`,
+`tls.identity`, `content.content`, and one module for each way of making a program: `go`, `rust`, `python`, `packaged`.
+"""

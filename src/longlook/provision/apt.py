@@ -1,7 +1,7 @@
-"""Packages of Debian's archive without touching the machine's own: a private apt state that needs no root.
+"""Fetches packages of Debian without touching the machine's own: with a private apt state that needs no root.
 
-The mirror is the one that the machine's own sources name; proxies, credentials and certificates of its apt.conf stay in
-force. Every index is verified by apt against Debian's keyring, and every package against its index.
+The mirror is the one of the machine's own package sources; proxies, credentials and certificates of its apt.conf stay
+in force. apt verifies every index against Debian's keyring, and every package against its index.
 """
 
 import os
@@ -26,7 +26,7 @@ _SUITES = frozenset(
     )
 )
 _KEYRINGS = tuple(f"/usr/share/keyrings/debian-archive-keyring.{ending}" for ending in ("gpg", "pgp"))
-_CLEARED = (  # what a machine's apt.conf may hold that would act on the machine, or break for a private state
+_CLEARED = (  # settings of a machine's apt.conf that would act on the machine, or fail with a private state
     *("APT::Update::Pre-Invoke", "APT::Update::Post-Invoke", "APT::Update::Post-Invoke-Success"),
     *("DPkg::Pre-Invoke", "DPkg::Post-Invoke", "APT::Default-Release", "Acquire::Languages"),
 )
@@ -34,17 +34,17 @@ _CLEARED = (  # what a machine's apt.conf may hold that would act on the machine
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a machine's package sources, as far as it is of interest here."""
+    """One entry of a machine's package sources, with the fields that matter here."""
 
     uris: tuple[str, ...]
     suites: tuple[str, ...]
     components: tuple[str, ...]
-    signed_by: str | None = None  # path of a keyring, or whatever else stands there
+    signed_by: str | None = None  # path of a keyring, or any other value of the field
 
 
 @dataclass(frozen=True)
 class Mirror:
-    """Where this machine gets Debian's main archive, and the suite it runs."""
+    """The mirror from which this machine gets Debian's main archive, and the suite it runs."""
 
     uri: str
     suite: str
@@ -63,12 +63,12 @@ class Package:
 
     @property
     def file_name(self) -> str:
-        """What `apt-get download` calls it."""
+        """Return the file name that `apt-get download` gives it."""
         return f"{self.name}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"
 
 
 def machine_mirror(etc: Path = Path("/etc")) -> Mirror:
-    """The mirror of Debian's main archive in this machine's sources; MachineError where there is none."""
+    """Return the mirror of Debian's main archive in this machine's sources; raise MachineError where there is none."""
     mirror = choose_mirror(machine_entries(etc / "apt"), _codename(etc / "os-release"))
     if mirror is None:
         raise MachineError(
@@ -79,7 +79,7 @@ def machine_mirror(etc: Path = Path("/etc")) -> Mirror:
 
 
 def machine_entries(apt: Path) -> list[Entry]:
-    """Every entry that is in force below /etc/apt; files that cannot be read are passed over."""
+    """Return every entry that is in force below /etc/apt; files that cannot be read are ignored."""
     entries: list[Entry] = []
     for file in (apt / "sources.list", *sorted((apt / "sources.list.d").glob("*"))):
         try:
@@ -93,7 +93,7 @@ def machine_entries(apt: Path) -> list[Entry]:
 
 
 def parse_one_line(text: str) -> Iterator[Entry]:
-    """The entries of a `.list` file: `deb [options] URI SUITE COMPONENT…`."""
+    """Yield the entries of a `.list` file: `deb [options] URI SUITE COMPONENT…`."""
     for line in text.splitlines():
         found = re.fullmatch(r"deb\s+(?:\[([^]]*)\]\s*)?(\S+)\s+(\S+)\s*(.*)", line.partition("#")[0].strip())
         if found:
@@ -102,7 +102,7 @@ def parse_one_line(text: str) -> Iterator[Entry]:
 
 
 def parse_deb822(text: str) -> Iterator[Entry]:
-    """The enabled binary entries of a `.sources` file (stanzas of `Field: value`)."""
+    """Yield the enabled binary entries of a `.sources` file (stanzas of `Field: value`)."""
     for stanza in re.split(r"\n\s*\n", "\n".join(line for line in text.splitlines() if not line.startswith("#"))):
         fields = parse_stanza(stanza)
         if fields.get("enabled", "yes").lower() in {"no", "false", "0", "off"}:
@@ -115,7 +115,7 @@ def parse_deb822(text: str) -> Iterator[Entry]:
 
 
 def parse_stanza(stanza: str) -> dict[str, str]:
-    """Fields of one stanza, names in lower case; continuation lines belong to the field above."""
+    """Return the fields of one stanza, names in lower case; continuation lines belong to the field above."""
     fields: dict[str, str] = {}
     name = ""
     for line in stanza.splitlines():
@@ -130,10 +130,10 @@ def parse_stanza(stanza: str) -> dict[str, str]:
 
 
 def choose_mirror(entries: Sequence[Entry], codename: str | None) -> Mirror | None:
-    """The likeliest mirror of Debian's main archive, None where no entry looks like one.
+    """Return the likeliest mirror of Debian's main archive, None where no entry looks like one.
 
-    Third parties publish suites of Debian's names too. Theirs are told by a keyring of their own, or have neither
-    Debian's keyring, nor the archive's name in their address, nor the updates that go with a release.
+    Third parties publish suites of the same names. Their entries have a keyring of their own, or have neither Debian's
+    keyring, nor the archive's name in their address, nor the updates that go with a release.
     """
     best: tuple[int, Mirror] | None = None
     for entry in entries:
@@ -160,7 +160,7 @@ def _debian_signed(entry: Entry) -> bool:
 
 
 def _codename(os_release: Path) -> str | None:
-    """The suite this machine runs, where it runs Debian itself."""
+    """Return the suite that this machine runs, None where it does not run Debian."""
     try:
         lines = os_release.read_text().splitlines()
     except OSError:
@@ -170,7 +170,7 @@ def _codename(os_release: Path) -> str | None:
 
 
 def archive_keyring() -> str:
-    """Path of the keyring of Debian's archive; MachineError where it is not installed."""
+    """Return the path of the keyring of Debian's archive; raise MachineError where it is not installed."""
     for keyring in _KEYRINGS:
         if Path(keyring).is_file():
             return keyring
@@ -196,11 +196,11 @@ class PrivateApt:
         run(self._command("apt-get", "-q", "update"), self._log, env=_environment(), hint=NETWORK_HINT)
 
     def names(self, prefix: str) -> list[str]:
-        """Names of all packages that begin so."""
+        """Return the names of all packages that begin with a prefix."""
         return sorted(self._ask("apt-cache", "pkgnames", prefix).split())
 
     def show(self, name: str) -> Package | None:
-        """The newest version of a package, None where the suite has none (or it is a virtual one)."""
+        """Return the newest version of a package, None where the suite has none (or only a virtual one)."""
         fields = parse_stanza(self._ask("apt-cache", "show", "--no-all-versions", name).partition("\n\n")[0])
         if fields.get("package") != name:
             return None
@@ -209,7 +209,10 @@ class PrivateApt:
         return Package(name, version, architecture, int(fields["size"]), fields["sha256"], depends)
 
     def download(self, package: Package, into: Path, say: Callable[[str], None]) -> Path:
-        """The package's file in `into`, its digest checked; what an interrupted download left is continued."""
+        """Download a package into the folder `into`, check its digest and return the file.
+
+        An interrupted download is continued. Raise MachineError where it fails, or the digest is not the index's.
+        """
         file = into / package.file_name
         if is_file_of(package, file):
             return file
@@ -218,7 +221,7 @@ class PrivateApt:
         progress = Progress(say, f"downloading {package.name}", step=20)
         try:
             run(
-                # not `apt-get download`, which begins anew where a part is there
+                # `apt-get download` would start from the beginning where a part is there
                 self._command(_helper(), "download-file", self._uri(package), str(part), f"SHA256:{package.sha256}"),
                 self._log,
                 env=_environment(),
@@ -227,7 +230,7 @@ class PrivateApt:
             )
         finally:
             if part.exists() and part.stat().st_size >= package.size and not is_file_of(package, part):
-                part.unlink()  # nothing can be added to it: the next attempt begins anew
+                part.unlink()  # it cannot be continued: the next attempt starts from the beginning
         if not is_file_of(package, part):
             raise MachineError(
                 f"{package.file_name} is not what the signed index of Debian promises (sha256 {package.sha256})",
@@ -239,7 +242,7 @@ class PrivateApt:
         what = f"{package.name}={package.version}"
         found = re.search(r"^'([^']+)' ", self._ask("apt-get", "--print-uris", "download", what), re.MULTILINE)
         if found is None:
-            raise MachineError(f"apt does not say where {what} is", NETWORK_HINT)
+            raise MachineError(f"apt does not print the address of {what}", NETWORK_HINT)
         return found[1]
 
     def _command(self, program: str, *arguments: str) -> list[str]:
@@ -258,29 +261,29 @@ class PrivateApt:
 
 
 def _helper() -> str:
-    """apt's own downloader, which is not in PATH."""
+    """Return apt's own downloader, which is not in PATH."""
     return shutil.which("apt-helper", path=f"{os.environ.get('PATH', os.defpath)}:/usr/lib/apt") or "apt-helper"
 
 
 def is_file_of(package: Package, file: Path) -> bool:
-    """Whether `file` is there and exactly what the index describes."""
+    """Return whether `file` is there and is exactly the file that the index describes."""
     return file.is_file() and file.stat().st_size == package.size and file_digest(file) == package.sha256
 
 
 def expect_apt() -> None:
-    """MachineError where this machine has no apt."""
+    """Raise MachineError where this machine has no apt."""
     for program in ("apt-get", "apt-cache", "dpkg-deb", "dpkg-query"):
         if shutil.which(program) is None:
             raise MachineError(f"the guest kernel is made from a Debian package, and {program} is missing", INSTEAD)
 
 
 def source_line(uri: str, suite: str, keyring: str) -> str:
-    """A sources.list of one suite; of all that a suite offers only the list of its packages is wanted."""
+    """Return the line of a sources.list for one suite, which fetches only the list of its packages."""
     return f"deb [arch=amd64 signed-by={keyring} target=Packages] {uri} {suite} main\n"
 
 
 def configuration(folder: Path) -> str:
-    """apt's settings, read after the machine's own and so in force where both say something."""
+    """Return apt's settings; they are read after the machine's own and so override them."""
     settings = {
         "Dir::State": folder / "state",
         "Dir::State::lists": folder / "state" / "lists",
@@ -306,7 +309,7 @@ def configuration(folder: Path) -> str:
 
 
 def downloaded(line: str) -> float:
-    """Percent of a download that apt reports in a line of its status, 0 for other lines."""
+    """Return the percentage of a download that apt reports in a line of its status, 0 for other lines."""
     found = re.match(r"dlstatus:\d+:([\d.]+):", line)
     return float(found[1]) if found else 0.0
 

@@ -12,7 +12,7 @@ from longlook.core.errors import MachineError
 from longlook.core.job import Program
 from longlook.core.paths import cache_dir
 from longlook.provision.cache_folder import filled
-from longlook.provision.progress import tell
+from longlook.provision.progress import report_step
 
 _RECORD = "program.json"
 _PROGRAM = "program"
@@ -86,7 +86,7 @@ def toolchain_version(command: Sequence[str], hint: str, cwd: Path | None = None
 
 def compile_with(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
     """Run one step of a build; MachineError with the end of its log where it fails."""
-    tell(" ".join([Path(command[0]).name, *command[1:_WORDS_TOLD]]))
+    report_step(" ".join([Path(command[0]).name, *command[1:_WORDS_TOLD]]))
     done = subprocess.run(
         command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )

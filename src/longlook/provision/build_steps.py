@@ -1,4 +1,4 @@
-"""Steps of a long build: children that end with us, a log that is kept, and progress in few lines."""
+"""Runs the steps of a long build: children that end with this process, a log that is kept, progress in few lines."""
 
 import contextlib
 import os
@@ -12,8 +12,8 @@ from pathlib import Path
 from longlook.core.errors import MachineError
 
 _LINES_SHOWN = 20
-_PATIENCE_S = 10.0
-"""How long a child that was asked to end may take before it is killed."""
+_END_WITHIN_S = 10.0
+"""How long a child may take after SIGTERM before it is killed."""
 
 
 def run(
@@ -26,10 +26,10 @@ def run(
     each: Callable[[str], None] = lambda _line: None,
     keep_open: int | None = None,
 ) -> None:
-    """Run one step, its output appended to `log` and every line of it shown to `each`.
+    """Run one step; append its output to `log` and call `each` with every line of it.
 
-    MachineError with the end of the output and `hint` where it fails. Whatever ends the waiting (Ctrl-C, SIGTERM, an
-    error) ends the step first, with everything it started. `keep_open` is a descriptor that the step inherits.
+    Raise MachineError with the end of the output and `hint` where it fails. Whatever ends the waiting (Ctrl-C, SIGTERM,
+    an error) ends the step first, with everything it started. `keep_open` is a descriptor that the step inherits.
     """
     shown: list[str] = []
     with log.open("a") as record, _child(command, cwd, env, keep_open) as child:
@@ -52,7 +52,7 @@ def run(
 def _child(
     command: Sequence[str], cwd: Path | None, env: Mapping[str, str] | None, keep_open: int | None
 ) -> Iterator[subprocess.Popen[str]]:
-    """A child in a process group of its own, which is gone when the block is left."""
+    """Start a child in a process group of its own; the group is ended when the block is left."""
     try:
         child = subprocess.Popen(
             command,
@@ -64,7 +64,7 @@ def _child(
             text=True,
             errors="replace",
             pass_fds=() if keep_open is None else (keep_open,),
-            start_new_session=True,  # a terminal's Ctrl-C reaches us alone, and we end the group in order
+            start_new_session=True,  # a terminal's Ctrl-C reaches only this process, which ends the group in order
         )
     except FileNotFoundError as error:
         raise MachineError(f"{command[0]} is not installed", "install it and run this again") from error
@@ -72,8 +72,8 @@ def _child(
         yield child
     except BaseException:
         try:
-            _signal_group(child, signal.SIGTERM)  # make removes what it was about to write
-            child.wait(_PATIENCE_S)
+            _signal_group(child, signal.SIGTERM)  # make removes unfinished files
+            child.wait(_END_WITHIN_S)
         finally:  # also where it does not end, or a second Ctrl-C cuts the waiting short
             _signal_group(child, signal.SIGKILL)
             child.wait()
@@ -89,34 +89,34 @@ def _signal_group(child: subprocess.Popen[str], number: signal.Signals) -> None:
 
 
 class Progress:
-    """Says how far a step is, at most once every `step` percent."""
+    """Reports the progress of a step, at most once every `step` percent."""
 
     def __init__(self, say: Callable[[str], None], what: str, step: int = 5) -> None:
-        """Nothing is said before the first `step` percent."""
+        """Report to `say`, from the first `step` percent on, as `what`."""
         self._say = say
         self._what = what
         self._step = step
-        self._said = 0
+        self._reported = 0
 
     def at(self, percent: float) -> None:
-        """Take note of `percent`; smaller ones than before are passed over."""
+        """Report that `percent` are reached; values below an earlier one are ignored."""
         reached = int(min(percent, 100) // self._step) * self._step
-        if reached > self._said:
-            self._said = reached
+        if reached > self._reported:
+            self._reported = reached
             self._say(f"{self._what}: {reached} %")
 
 
 class ObjectCount:
-    """Counts what a kernel's build has compiled, from the lines that make prints."""
+    """Counts the objects that a kernel's build has compiled, from the lines that make prints."""
 
     def __init__(self, progress: Progress, expected: int, already: int = 0) -> None:
-        """`expected` objects make the whole; `already` were there before."""
+        """Count up to `expected` objects, of which `already` were there before."""
         self._progress = progress
         self._expected = expected
         self.done = already
 
     def see(self, line: str) -> None:
-        """One line of make's output."""
+        """Evaluate one line of make's output."""
         if re.match(r"  (CC|AS) ", line):
             self.done += 1
             self._progress.at(min(99.0, 100 * self.done / self._expected))

@@ -1,4 +1,4 @@
-"""Folders below the cache that are made once: whole or not at all, by one process at a time. Standard library only."""
+"""Makes folders of the cache once: atomically, and by one process at a time. Standard library only."""
 
 import contextlib
 import errno
@@ -10,25 +10,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from longlook.core.errors import MachineError
-from longlook.provision.progress import tell
+from longlook.provision.progress import report_step
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
 
 
 def filled(folder: Path, is_intact: Callable[[Path], bool], fill: Callable[[Path], None]) -> Path:
-    """`folder`, after `fill` has made its contents where they were missing or `is_intact` says they are damaged.
+    """Return `folder`; call `fill` to make its contents first where it is missing, or not intact by `is_intact`.
 
-    `fill` works in a temporary folder beside, which takes the name at the end: nobody ever sees half of it, and a
-    killed process leaves only a temporary folder that the next call removes. Raises MachineError when the cache cannot
-    be written.
+    `fill` works in a temporary folder, which is renamed at the end: no process ever sees half of it, and a killed one
+    leaves only a temporary folder that the next call removes. Raise MachineError when the cache cannot be written.
     """
     if folder.is_dir() and is_intact(folder):
         return folder
     with _explained(folder), locked(folder):
         if folder.is_dir() and is_intact(folder):  # another process has just made it
             return folder
-        _remove_leftovers(folder)
+        _remove_stale(folder)
         temporary = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
         try:
             temporary.chmod(0o755)
@@ -46,9 +45,9 @@ def _prefix(folder: Path) -> str:
     return f".{folder.name}.making-"
 
 
-def _remove_leftovers(folder: Path) -> None:
-    for leftover in folder.parent.glob(f"{_prefix(folder)}*"):
-        shutil.rmtree(leftover, ignore_errors=True)
+def _remove_stale(folder: Path) -> None:
+    for stale in folder.parent.glob(f"{_prefix(folder)}*"):
+        shutil.rmtree(stale, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -62,7 +61,7 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            tell("waiting for another longlook, which is making it")
+            report_step("waiting for another longlook, which is making it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -79,6 +78,6 @@ def _explained(folder: Path) -> Iterator[None]:
             ) from error
         if error.errno in _FORBIDDEN:
             raise MachineError(
-                f"the cache cannot be written: {error}", "mend it, or move it: LONGLOOK_CACHE"
+                f"the cache cannot be written: {error}", "make it writable, or move it: LONGLOOK_CACHE"
             ) from error
         raise

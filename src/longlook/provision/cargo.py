@@ -20,7 +20,16 @@ _KEY_FILE = "dependencies"
 _FIXED = {"LC_ALL": "C", "CARGO_INCREMENTAL": "0"}
 _PASSED = frozenset(
     ("PATH", "HOME", "TMPDIR", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "RUSTUP_AUTO_INSTALL")
-    + ("SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+    + (
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+    )
 )
 _PASSED_PREFIXES = ("CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTRIES_")
 _RUST_HINT = "install Rust with rustup, or sudo apt-get install cargo (1.85 or newer)"

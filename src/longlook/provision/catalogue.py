@@ -1,4 +1,4 @@
-"""Every stack and version as `longlook stacks list` shows them. Nothing is installed or fetched for it."""
+"""Lists every stack and version for `longlook stacks list`. Nothing is installed or fetched for it."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,20 +28,20 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """NAME@VERSION."""
+        """Return NAME@VERSION."""
         return f"{self.stack}@{self.version}"
 
 
 def catalogue(names: Sequence[str] = ()) -> list[Entry]:
-    """All versions of all stacks, or of those named (NAME or NAME@VERSION)."""
+    """Return all versions of all stacks, or of those named (NAME or NAME@VERSION); InputError for an unknown name."""
     chosen = selected(names)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:  # what is installed is asked of disks and programs
-        there = pool.map(lambda each: is_installed(*each), chosen)
-        return [_entry(stack, version, installed) for (stack, version), installed in zip(chosen, there, strict=True)]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # each answer takes reading a disk or starting a program
+        installed = pool.map(lambda each: is_installed(*each), chosen)
+        return [_entry(stack, version, ready) for (stack, version), ready in zip(chosen, installed, strict=True)]
 
 
 def selected(names: Sequence[str]) -> list[tuple[Stack, str]]:
-    """Stacks and versions: NAME means all of its versions, nothing means all there are."""
+    """Return the stacks and versions that are named: NAME stands for all of its versions, no name for all stacks."""
     if not names:
         stacks = registry.stacks().values()
         return [(stack, version) for stack in stacks for version in stack.version_names]
@@ -56,7 +56,7 @@ def selected(names: Sequence[str]) -> list[tuple[Stack, str]]:
 
 
 def is_installed(stack: Stack, version: str) -> bool:
-    """Whether it is there; what cannot be told is not."""
+    """Return whether a version is installed; False where that cannot be found out."""
     try:
         return stack.installed(version)
     except LonglookError:

@@ -1,6 +1,6 @@
-"""Files that a workload serves: deterministic, incompressible, written once. Standard library only.
+"""Makes the files that a workload serves: deterministic, incompressible, written once. Standard library only.
 
-Bytes depend on nothing but the parameters and FORMAT, so the digests agree between machines and Python versions.
+The bytes depend on the parameters and FORMAT alone, so the digests agree between machines and Python versions.
 """
 
 import hashlib
@@ -17,10 +17,10 @@ from longlook.core.paths import cache_dir
 from longlook.provision.cache_folder import filled
 
 FORMAT = 1
-"""Counts up whenever the same parameters give other bytes."""
+"""Has to be raised whenever the same parameters give other bytes."""
 
 PRIME_PATH = "/prime"
-"""One byte, for connections that only earn a ticket."""
+"""A file of one byte, for priming connections, which only obtain a session ticket."""
 
 BLOCK_BYTES = 1 << 20
 _RECORD = "content.json"
@@ -28,18 +28,18 @@ _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PADDING_CHUNK = b"llPd"  # ancillary, private, safe to copy
 
 PNG_OVERHEAD_BYTES = 84
-"""What a PNG of `png` has beside its padding: signature 8, IHDR 25, the padding chunk's frame 12, IDAT 27, IEND 12."""
+"""The bytes of a PNG without its padding: signature 8, IHDR 25, the padding chunk's frame 12, IDAT 27, IEND 12."""
 
 
 class Writer:
-    """Adds files to a folder that is being filled, and keeps what a correct answer to each is."""
+    """Adds files to a folder that is being filled, and records the correct answer to a request of each."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self.expected: dict[str, Expected] = {}
 
     def add(self, path: str, blocks: Iterator[bytes]) -> None:
-        """Write one file at an absolute URL path."""
+        """Write one file, whose URL has the absolute path `path`."""
         file = self._root / path.removeprefix("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         digest, size = hashlib.sha256(), 0
@@ -51,7 +51,7 @@ class Writer:
         self.expected[path] = Expected(size, f"sha256:{digest.hexdigest()}")
 
     def add_hole(self, path: str, size_bytes: int) -> None:
-        """A file of zeros that takes no room. Nobody gets the whole of it, so no digest is kept."""
+        """Add a file of zeros that takes no space. No client fetches the whole of it, so it has no digest."""
         file = self._root / path.removeprefix("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("wb") as out:
@@ -62,10 +62,10 @@ class Writer:
 def content(
     kind: str, parameters: Mapping[str, Scalar], write: Callable[[Writer], tuple[tuple[str, ...], ...]]
 ) -> Content:
-    """The content of a workload, from the cache or made by `write`, which adds files and returns the phases.
+    """Return the content of a workload, from the cache or made by `write`, which adds files and returns the phases.
 
-    The key is the digest of kind, parameters and FORMAT. Reuse checks the size of every file, not its digest: clients'
-    digests are compared with what was written, so a damaged file fails its first trial rather than costing every start.
+    The key is the digest of kind, parameters and FORMAT. Reuse checks the size of every file, not its digest: clients
+    compare digests with the recorded ones, so a damaged file fails its first trial, and no start has to read it all.
     """
     key = codec.content_hash({"kind": kind, "parameters": parameters, "format": FORMAT})
     folder = filled(cache_dir() / "www" / f"{kind}-{key}", _has_all_files, lambda into: _fill(into, write))
@@ -92,16 +92,16 @@ def _has_all_files(folder: Path) -> bool:
 
 
 def noise(seed: str, size_bytes: int) -> Iterator[bytes]:
-    """Incompressible bytes that depend on `seed` alone, in blocks: SHAKE-256 of the seed and the block's number."""
+    """Yield incompressible bytes that depend on `seed` alone, in blocks: SHAKE-256 of the seed and a block's number."""
     for number in range(-(-size_bytes // BLOCK_BYTES)):
         length = min(BLOCK_BYTES, size_bytes - number * BLOCK_BYTES)
         yield hashlib.shake_256(f"{seed}/{number}".encode()).digest(length)
 
 
 def png(number: int, size_bytes: int) -> Iterator[bytes]:
-    """A valid PNG of exactly `size_bytes` bytes: one pixel whose colour is `number`, padded with noise of its own.
+    """Yield a valid PNG of exactly `size_bytes` bytes: one pixel whose colour is `number`, padded with its own noise.
 
-    The padding comes before the pixel, so that nothing can be shown before all has arrived. Raises ValueError below
+    The padding comes before the pixel, so that nothing can be shown before all has arrived. Raise ValueError below
     PNG_OVERHEAD_BYTES.
     """
     padding_bytes = size_bytes - PNG_OVERHEAD_BYTES
@@ -121,7 +121,7 @@ def _png_chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _png_pixel(number: int) -> bytes:
-    """A zlib stream with one stored block, written by hand: compressors differ between zlib's builds."""
+    """Return a zlib stream with one stored block, made by hand: compressors differ between builds of zlib."""
     row = b"\0" + (number & 0xFFFFFF).to_bytes(3, "big")
     return (
         b"\x78\x01\x01" + struct.pack("<HH", len(row), len(row) ^ 0xFFFF) + row + struct.pack(">I", zlib.adler32(row))

@@ -1,4 +1,4 @@
-"""Libraries and programs from packages of Debian, whatever the machine itself has installed. No root."""
+"""Fetches libraries and programs from packages of Debian, whatever the machine has installed, without root."""
 
 import shutil
 import subprocess
@@ -15,10 +15,10 @@ _LIBRARIES = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
 
 
 def fetch_libraries(listed: Path, suite: str, work: Path, into: Path) -> None:
-    """Put the libraries that a file lists (`PACKAGE SONAME` lines) into a folder, as `NN-SONAME` in its order.
+    """Put the libraries that a file lists (`PACKAGE SONAME` lines) into the new folder `into`, as `NN-SONAME` in order.
 
-    All are of one release of Debian (`suite`), and apt verifies them with its keyring; `work` is for what apt needs
-    meanwhile.
+    All are of one release of Debian (`suite`), and apt verifies them with its keyring; `work` is apt's temporary
+    folder. Raise MachineError where they cannot be fetched.
     """
     libraries = listed_libraries(listed)
     root = _unpacked([name for name, _ in libraries], suite, work, listed.parent.parent.name)
@@ -28,9 +28,9 @@ def fetch_libraries(listed: Path, suite: str, work: Path, into: Path) -> None:
 
 
 def fetch_packages(listed: Path, suite: str, work: Path, into: Path) -> None:
-    """Put what the packages that a file lists (one per line) install into a folder, their documents left out.
+    """Unpack the packages that a file lists (one per line) into a folder, without their documentation.
 
-    As `fetch_libraries` else: of one release, verified, and without touching the machine's own packages.
+    Release, verification, `work` and errors are as for `fetch_libraries`; the machine's own packages stay as they are.
     """
     names = [name for line in _lines(listed) for name in line]
     shutil.move(_unpacked(names, suite, work, listed.parent.parent.name), into)
@@ -38,7 +38,7 @@ def fetch_packages(listed: Path, suite: str, work: Path, into: Path) -> None:
 
 
 def _unpacked(names: list[str], suite: str, work: Path, stack: str) -> Path:
-    """The folder below `work` in which packages were unpacked."""
+    """Fetch and unpack packages; return the folder below `work` that holds their files."""
     from longlook.provision import apt  # not at the top: a guest reads the declarations of stacks
 
     for program in ("apt-get", "apt-cache", "dpkg-deb"):
@@ -60,7 +60,7 @@ def _unpacked(names: list[str], suite: str, work: Path, stack: str) -> Path:
 
 
 def listed_libraries(listed: Path) -> list[tuple[str, str]]:
-    """(package, soname) of each line that is no comment."""
+    """Return (package, soname) for each line that is not a comment."""
     return [(package, soname) for package, soname in _lines(listed)]
 
 

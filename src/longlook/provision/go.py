@@ -1,4 +1,4 @@
-"""Adapters in Go that exist for several versions of a library: the right files, release of Go and patch for each.
+"""Builds adapters in Go for several versions of a library: with the right files, release of Go and patches for each.
 
 Below an adapter's folder:
     *.go, go.mod, go.sum      the newest version's; an adapter without libraries has nothing else
@@ -32,7 +32,10 @@ _PATCHES = "library.patches"
 
 @contextmanager
 def assembled(adapter: Path, version: str, renamed: tuple[str, str] | None = None) -> Iterator[Path]:
-    """A folder with exactly what one version is built from; `renamed` is (import path, what it was called then)."""
+    """Yield a folder with exactly the files that one version is built from.
+
+    `renamed` is (import path, its name in that version). Raise MachineError where the sources are missing.
+    """
     if not adapter.is_dir():
         raise MachineError(f"there are no sources in {adapter}", "set LONGLOOK_ADAPTERS to the adapters/ of a checkout")
     with tempfile.TemporaryDirectory(prefix="longlook-go-") as temporary:
@@ -76,30 +79,31 @@ def _older(folder: Path, release: tuple[int, int]) -> dict[str, Path]:
 
 
 def release_of(version: str) -> tuple[int, int]:
-    """The first two numbers of a version."""
+    """Return the first two numbers of a version."""
     major, minor = version.split(".")[:2]
     return int(major), int(minor)
 
 
 def toolchain(folder: Path, older: str | None) -> str:
-    """What compiles `folder`: the machine's Go (or what go.mod makes it fetch), or `older`, a release such as 1.16.15.
+    """Return the description of what compiles `folder`: the Go compiler, and the patches with their digests.
 
-    An older one is fetched through the module proxy when it is first needed; asking for its name fetches nothing.
-    Patches are named with their digests.
+    The compiler is the machine's Go (or the one that go.mod makes it fetch), or `older`, a release such as 1.16.15,
+    which is fetched through the module proxy when it is first used, not here. Raise MachineError where the machine's Go
+    is too old.
     """
     own = toolchain_version(("go", "env", "GOVERSION", "GOARCH", "GOAMD64"), _HINT, folder if older is None else None)
     release, *machine = own.split()
     number = re.match(r"go(\d+)\.(\d+)", release)
     needed = OWN_GO if older is None else (1, 21)  # the first that can fetch another
     if number is None or (int(number[1]), int(number[2])) < needed:
-        raise MachineError(f"{release} cannot build it: it wants Go {needed[0]}.{needed[1]}", _HINT)
+        raise MachineError(f"{release} cannot build it: it needs Go {needed[0]}.{needed[1]}", _HINT)
     compiler = own if older is None else " ".join((f"go{older}", *machine))
     patches = sorted((folder / _PATCHES).glob("*.patch"))
     return "; ".join((compiler, *(f"{patch.name} sha256:{file_digest(patch)}" for patch in patches)))
 
 
 def environment(older: str | None) -> Mapping[str, str]:
-    """For the go command: repeatable, from pinned modules only."""
+    """Return the environment of the go command for a reproducible build from pinned modules only."""
     settings = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly", "GO111MODULE": "on"}
     if older is not None:
         settings["GOTOOLCHAIN"] = f"go{older}"
@@ -109,7 +113,7 @@ def environment(older: str | None) -> Mapping[str, str]:
 
 
 def compile_go(work: Path, out: Path, library: str, older: str | None) -> None:
-    """Compile the assembled folder `work` into the file `out`, with the module `library` patched where that is due."""
+    """Compile the assembled folder `work` into the file `out`; first apply its patches to the module `library`."""
     env = environment(older)
     patches = sorted((work / _PATCHES).glob("*.patch"))
     if patches:
@@ -120,13 +124,14 @@ def compile_go(work: Path, out: Path, library: str, older: str | None) -> None:
 def _patch(work: Path, library: str, patches: list[Path], env: Mapping[str, str]) -> None:
     if shutil.which("patch") is None:
         raise MachineError("patch is not installed", "sudo apt-get install patch")
-    told = subprocess.run(
+    download = subprocess.run(
         ("go", "mod", "download", "-json", library), cwd=work, env=env, capture_output=True, text=True, check=False
     )
-    if told.returncode != 0:
-        raise MachineError(f"{library} cannot be fetched: {told.stderr.strip()}", "can the Go module proxy be reached?")
+    if download.returncode != 0:
+        reason = download.stderr.strip()
+        raise MachineError(f"{library} cannot be fetched: {reason}", "can the Go module proxy be reached?")
     copy = work / "library"
-    shutil.copytree(json.loads(told.stdout)["Dir"], copy)
+    shutil.copytree(json.loads(download.stdout)["Dir"], copy)
     for folder in (copy, *(path for path in copy.rglob("*") if path.is_dir())):
         folder.chmod(0o755)
     for path in copy.rglob("*"):

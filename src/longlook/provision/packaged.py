@@ -1,4 +1,4 @@
-"""Servers that are packages of Debian, with an adapter in Python beside them, whatever the machine has installed."""
+"""Installs servers from packages of Debian, with an adapter in Python beside them; the machine's own are not used."""
 
 import platform
 import shutil
@@ -19,12 +19,13 @@ _ENVIRONMENT = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def packaged(name: str, version: str, suite: str) -> Program:
-    """The adapter beside the packages of `packages/VERSION.txt` below its sources, from the cache or Debian's archive.
+    """Return the adapter with the packages of `packages/VERSION.txt` below its sources, made where the cache lacks it.
 
-    `NAME_main.py version` must then say `version`, else the release of Debian has moved on: MachineError.
+    `NAME_main.py version` must then print `version`. Raise MachineError where it does not, because the release of
+    Debian has a newer one, or where the packages cannot be fetched.
     """
     if platform.machine() != "x86_64":
-        raise MachineError(f"{name} is installed from packages for x86-64 alone", "leave it out of the study")
+        raise MachineError(f"{name} is installed from packages for x86-64 only", "leave it out of the study")
     sources = adapters_dir() / name
 
     def make(out: Path, final: Path) -> None:
@@ -43,10 +44,10 @@ def packaged(name: str, version: str, suite: str) -> Program:
 
 
 def is_packaged(name: str, version: str) -> bool:
-    """Whether `packaged` has nothing to do."""
+    """Return whether `packaged` has nothing to do."""
     return is_folder_built(name, version, adapters_dir() / name, python_version(), shared_digest())
 
 
 def packaged_server(program: Program, job: ServerJob) -> Command:
-    """The adapter as a server; it needs no site-packages."""
+    """Return the command that starts the adapter as a server; it needs no site-packages."""
     return Command((sys.executable, "-S", program.path, *server_arguments(job)), _ENVIRONMENT)

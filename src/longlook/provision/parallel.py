@@ -1,4 +1,4 @@
-"""Several parts at once, each missing one installed by a process of its own that ends with everything it started."""
+"""Installs several parts at once, each missing one by a process of its own that ends with everything it started."""
 
 import json
 import os
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from longlook.core.errors import LonglookError
 from longlook.provision.setup import install, is_installed
 
-_LAST_WORDS = 5
-_GRACE_S = 5.0
+_LAST_LINES = 5
+_END_WITHIN_S = 5.0
 
 
 @dataclass(frozen=True)
 class Installed:
-    """How one part came out: `digest` of its program, or else `message` (a log's last lines below it) and `hint`."""
+    """The result of one part: the `digest` of its program, or `message` (with a log's last lines) and `hint`."""
 
     part: str
     digest: str | None
@@ -31,7 +31,7 @@ class Installed:
 
 @dataclass(frozen=True)
 class Watcher:
-    """Who is told; called from several threads, never by two at once."""
+    """Callbacks for the progress; called from several threads, but never by two at once."""
 
     begun: Callable[[str], None] = lambda _part: None
     step: Callable[[str, str], None] = lambda _part, _step: None
@@ -39,23 +39,23 @@ class Watcher:
 
 
 def install_all(parts: Sequence[str], jobs: int, watcher: Watcher, *, here: bool = False) -> list[Installed]:
-    """Install parts (`setup.spelt_out`), up to `jobs` at once; one that fails does not hold up the others.
+    """Install parts (`setup.spelt_out`), up to `jobs` at once, and return their results in the order given.
 
-    Each missing part is left to `longlook setup PART --json` in a process group of its own, so that whatever way a
-    build is interrupted nothing of it goes on. A part that is there needs no process. `here`: this is that process.
-    In the order given.
+    One that fails does not stop the others. Each missing part is left to `longlook setup PART --json` in a process
+    group of its own, so that no process of an interrupted build goes on. A part that is installed needs no process.
+    `here`: install in this process, which is such a child.
     """
-    told = threading.Lock()
+    lock = threading.Lock()
     children = _Children()
 
     def one(part: str) -> Installed:
-        with told:
+        with lock:
             watcher.begun(part)
         if here or is_installed(part):
-            result = install_here(part, lambda step: _locked(told, watcher.step, part, step))
+            result = install_here(part, lambda step: _locked(lock, watcher.step, part, step))
         else:
-            result = children.install(part, lambda step: _locked(told, watcher.step, part, step))
-        with told:
+            result = children.install(part, lambda step: _locked(lock, watcher.step, part, step))
+        with lock:
             watcher.ended(result)
         return result
 
@@ -70,7 +70,7 @@ def install_all(parts: Sequence[str], jobs: int, watcher: Watcher, *, here: bool
 
 
 def install_here(part: str, say: Callable[[str], None]) -> Installed:
-    """Install a part in this process."""
+    """Install a part in this process and return its result."""
     try:
         return Installed(part, install(part, say).digest)
     except LonglookError as error:
@@ -83,7 +83,7 @@ def _locked(lock: threading.Lock, call: Callable[[str, str], None], part: str, s
 
 
 class _Children:
-    """The processes that install; none begins after the others were ended."""
+    """The installing processes; none is started after the others were ended."""
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[str]] = set()
@@ -113,7 +113,7 @@ class _Children:
 
     @contextmanager
     def ended_on_error(self) -> Iterator[None]:
-        """End all of them, with what they started, when Ctrl-C or an error comes."""
+        """End all of them, with everything they started, when Ctrl-C or an error leaves the block."""
         try:
             yield
         except BaseException:
@@ -128,7 +128,7 @@ class _Children:
             _signal(child, signal.SIGTERM)
         for child in running:
             try:
-                child.wait(_GRACE_S)
+                child.wait(_END_WITHIN_S)
             except subprocess.TimeoutExpired:
                 _signal(child, signal.SIGKILL)
 
@@ -141,21 +141,21 @@ def _signal(child: "subprocess.Popen[str]", number: int) -> None:
 
 
 def _outcome(part: str, child: "subprocess.Popen[str]", say: Callable[[str], None]) -> Installed | None:
-    """What a child says, line by line; None where it ends without a word of success or failure."""
-    result, words = None, deque[str](maxlen=_LAST_WORDS)
+    """Return the result that a child prints; None where it ends without one and without any other output."""
+    result, other_lines = None, deque[str](maxlen=_LAST_LINES)
     for line in child.stdout or ():
         try:
-            said = json.loads(line)
-            event = said["event"]
+            entry = json.loads(line)
+            event = entry["event"]
         except (ValueError, TypeError, KeyError):
-            words.append(line.rstrip())
+            other_lines.append(line.rstrip())
             continue
         if event == "step":
-            say(str(said["text"]))
+            say(str(entry["text"]))
         elif event == "ready":
-            result = Installed(part, str(said["digest"]))
+            result = Installed(part, str(entry["digest"]))
         elif event == "failed":
-            result = Installed(part, None, str(said["message"]), said["hint"])
-    if result is None and words:
-        return Installed(part, None, "its installation broke off:\n" + "\n".join(words))
+            result = Installed(part, None, str(entry["message"]), entry["hint"])
+    if result is None and other_lines:
+        return Installed(part, None, "its installation ended early:\n" + "\n".join(other_lines))
     return result

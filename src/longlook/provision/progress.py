@@ -1,4 +1,4 @@
-"""What an installation is doing just now, told to whoever listens in its thread. Standard library only."""
+"""Reports the steps of an installation to a listener of the same thread. Standard library only."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ _listener: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 
 @contextmanager
 def listening(listener: Callable[[str], None]) -> Iterator[None]:
-    """Steps that are told inside go to `listener`."""
+    """Call `listener` with every step that is reported inside the block."""
     token = _listener.set(listener)
     try:
         yield
@@ -17,8 +17,8 @@ def listening(listener: Callable[[str], None]) -> Iterator[None]:
         _listener.reset(token)
 
 
-def tell(step: str) -> None:
-    """Say what begins now, in a few words."""
+def report_step(step: str) -> None:
+    """Report the step that begins now, in a few words; without a listener, do nothing."""
     listener = _listener.get()
     if listener is not None:
         listener(step)

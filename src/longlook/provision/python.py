@@ -1,4 +1,7 @@
-"""Stacks written in Python: an environment of their own in the cache, from a lock file. Standard library only."""
+"""Installs stacks written in Python: each gets a virtual environment in the cache, from a lock file.
+
+This module imports the standard library only, since stack files import it in guests too.
+"""
 
 import os
 import platform
@@ -20,10 +23,11 @@ _IN_VENV = ("bin", "python")
 
 
 def environment(name: str, version: str, sources: Path) -> Program:
-    """The Python of an environment with the packages of `locks/VERSION.txt` below `sources`, made where it is missing.
+    """Return the Python of an environment with the packages of `locks/VERSION.txt` below `sources`.
 
-    Its digest covers the adapter's sources, the packages' versions (their files are those that the lock's digests
-    allow) and the Python. Everything is compiled when this returns: a guest finds the cache read-only.
+    It is made where the cache lacks it. Its digest covers the adapter's sources, the packages' versions (the lock pins
+    the digests of their files) and the Python. Everything is compiled when this returns, because the cache is read-only
+    in a guest. Raise MachineError where it cannot be made.
     """
     folder = build_folder(
         name,
@@ -41,17 +45,17 @@ def environment(name: str, version: str, sources: Path) -> Program:
 
 
 def is_made(name: str, version: str, sources: Path) -> bool:
-    """Whether `environment` has nothing to do."""
+    """Return whether `environment` has nothing to do."""
     return is_folder_built(name, version, sources, python_version(), shared_digest())
 
 
 def shared_digest() -> str:
-    """What of the adapters' common part makes a result, for the keys of the cache."""
+    """Return the digest of the adapters' common part, for the keys of the cache."""
     return sources_digest(_shared())
 
 
 def copy_adapter(sources: Path, into: Path) -> None:
-    """The sources of an adapter in Python, with the common part beside them."""
+    """Copy the sources of an adapter in Python, and the common part, into a new folder."""
     compiled = shutil.ignore_patterns("__pycache__")
     shutil.copytree(sources, into, ignore=compiled)
     shutil.copytree(_shared(), into, ignore=compiled, dirs_exist_ok=True)
@@ -62,17 +66,17 @@ def _shared() -> Path:
 
 
 def adapter_of(program: Program) -> Path:
-    """The folder with the adapter's sources beside an environment's Python."""
+    """Return the folder with the adapter's sources in an environment, from the environment's Python."""
     return Path(program.path).parents[len(_IN_VENV) - 1] / ADAPTER
 
 
 def python_version() -> str:
-    """The Python that runs this, as part of what makes a result."""
+    """Return the name and version of the Python that runs this, for the keys of the cache."""
     return f"{platform.python_implementation()} {platform.python_version()} {platform.machine()}"
 
 
 def _make(sources: Path, version: str, out: Path, final: Path) -> None:
-    """An environment of the Python that runs this; the base one, not that of our own environment."""
+    """Make an environment of the base Python of the one that runs this."""
     uv = _uv()
     compile_with((sys.executable, "-m", "venv", "--without-pip", str(out)), out.parent, _environment())
     python = out.joinpath(*_IN_VENV)
@@ -84,16 +88,20 @@ def _make(sources: Path, version: str, out: Path, final: Path) -> None:
 
 
 def compile_modules(python: Path, folder: Path, final: Path) -> None:
-    """Compile everything below a folder that will be called `final`.
+    """Compile everything below a folder that will be renamed to `final`.
 
-    Not by time stamps, which a copy of the cache would lose; without the name of the temporary folder.
+    The compiled files are validated by nothing rather than by time stamps, which a copy of the cache would lose, and
+    they do not contain the name of the temporary folder.
     """
     quiet = (str(python), "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
     compile_with((*quiet, "-s", str(folder), "-p", str(final), str(folder)), folder, _environment())
 
 
 def _uv() -> str:
-    """The installer of our own environment, which knows the machine's package index, else the one in PATH."""
+    """Return the uv of our own environment, which knows the machine's package index, else the one in PATH.
+
+    Raise MachineError where there is none.
+    """
     beside = Path(sys.executable).with_name("uv")
     found = str(beside) if beside.is_file() else shutil.which("uv")
     if found is None:
@@ -102,5 +110,5 @@ def _uv() -> str:
 
 
 def _environment() -> dict[str, str]:
-    """The caller's, without what would make Python look elsewhere or not compile."""
+    """Return the caller's environment without the variables that make Python look elsewhere or not compile."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}

@@ -1,4 +1,4 @@
-"""Installing what is missing: the guest kernel and stacks, and with those the system's packages they name."""
+"""Installs what is missing: the guest kernel, stacks, and the system's packages that these name."""
 
 import os
 import shutil
@@ -13,27 +13,30 @@ from longlook.provision import guest_kernel
 from longlook.provision.progress import listening
 
 KERNEL = "kernel"
-"""The part that is no stack: the guest kernel of the engine `virtual`."""
+"""The part that is not a stack: the guest kernel of the engine `virtual`."""
 
 ALL_VERSIONS = "all"
-"""`quic-go@all` is every version that is known."""
+"""`quic-go@all` stands for every known version."""
 
 DEFAULT_PARTS = (KERNEL, "quic-go", "chromium")
-"""What the shipped studies use."""
+"""The parts that the shipped studies use."""
 
 _APT_WAITS = ("-o", "DPkg::Lock::Timeout=600")
-"""Two installations at once take turns, as dpkg wants it."""
+"""Makes two installations at once take turns, as dpkg demands."""
 
 
 def parse_part(part: str) -> tuple[Stack, str]:
-    """A part as people write it, `quic-go` or `quic-go@0.65.0`."""
+    """Return the stack and version of a part as people write it, `quic-go` or `quic-go@0.65.0`.
+
+    Raise InputError for an unknown one.
+    """
     name, _, version = part.partition("@")
     stack = registry.stack(name)
     return stack, stack.version(version).name if version else stack.default_version
 
 
 def spelt_out(parts: Iterable[str]) -> list[str]:
-    """Every part once, as `kernel` or `NAME@VERSION`, in the order given; InputError where there is no such part."""
+    """Return every part once, as `kernel` or `NAME@VERSION`, in the order given; InputError for an unknown one."""
     found: dict[str, None] = {}
     for part in parts:
         name, _, version = part.partition("@")
@@ -49,7 +52,7 @@ def spelt_out(parts: Iterable[str]) -> list[str]:
 
 
 def is_installed(part: str) -> bool:
-    """Whether `install` has nothing to build or to fetch."""
+    """Return whether `install` has nothing to build or to fetch."""
     if part == KERNEL:
         return guest_kernel.installed()
     stack, version = parse_part(part)
@@ -57,7 +60,10 @@ def is_installed(part: str) -> bool:
 
 
 def install(part: str, say: Callable[[str], None]) -> Program:
-    """Make one part ready and return its program; does nothing when it is. `say` is told each step."""
+    """Install one part where it is missing and return its program; call `say` with each step.
+
+    Raise MachineError where it cannot be installed here.
+    """
     with listening(say):
         if part == KERNEL:
             return guest_kernel.kernel_program(say)
@@ -70,22 +76,22 @@ def install(part: str, say: Callable[[str], None]) -> Program:
 
 
 def _install_package(package: str, say: Callable[[str], None]) -> None:
-    mend = f"apt-get install --no-install-recommends {package}"
+    hint = f"apt-get install --no-install-recommends {package}"
     if shutil.which("apt-get") is None:
         raise MachineError(f"the system's package {package} is missing", f"install {package} with your system's tools")
     if os.geteuid() != 0:
-        raise MachineError(f"the system's package {package} is missing", f"sudo {mend}")
+        raise MachineError(f"the system's package {package} is missing", f"sudo {hint}")
     say(f"installing the system's package {package} …")
-    for command in (["apt-get", "update", "-q"], [*mend.split(), "-y", "-q", *_APT_WAITS]):
-        answer = subprocess.run(
+    for command in (["apt-get", "update", "-q"], [*hint.split(), "-y", "-q", *_APT_WAITS]):
+        done = subprocess.run(
             command,
             capture_output=True,
             text=True,
             check=False,
             env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
         )
-        if answer.returncode != 0:
-            raise MachineError(f"{' '.join(command)} failed: {_last_line(answer.stderr)}", f"run `{mend}` by hand")
+        if done.returncode != 0:
+            raise MachineError(f"{' '.join(command)} failed: {_last_line(done.stderr)}", f"run `{hint}` by hand")
 
 
 def _last_line(text: str) -> str:

@@ -1,8 +1,8 @@
 """The laboratory's TLS identity: a private authority and one ECDSA certificate, the same bytes on every machine.
 
-A certificate's length shows in every handshake, so that a trial could not be the same elsewhere if it were random. The
-keys are therefore derived from a constant and secret to nobody: no system trusts this authority, only programs under
-test are told to, and they listen inside the laboratory.
+The length of a certificate shows in every handshake, so a trial could not be the same elsewhere if it were random. The
+keys are therefore derived from a constant, and anybody can know them: no system trusts this authority, only programs
+under test are configured to, and they listen inside the laboratory.
 """
 
 import base64
@@ -21,7 +21,7 @@ from longlook.core.paths import cache_dir
 from longlook.provision.cache_folder import filled
 
 HOST = "www.example.test"
-"""The name every server is reached by; `.test` is reserved (RFC 2606)."""
+"""The name of every server; `.test` is reserved (RFC 2606)."""
 
 VALID_FROM = datetime(2020, 1, 1, tzinfo=UTC)
 """Long ago, because a guest's virtual clock starts in the past."""
@@ -33,7 +33,7 @@ _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
 def identity() -> Identity:
-    """The identity, written anew when it is missing or damaged."""
+    """Return the identity; write its files again where they are missing or damaged."""
     files = _make()
     folder = filled(cache_dir() / "tls", lambda folder: _holds(folder, files), lambda folder: _write(folder, files))
     public = x509.load_pem_x509_certificate(files[_CERTIFICATE]).public_key()
@@ -61,7 +61,7 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _make() -> dict[str, bytes]:
-    """The files by name."""
+    """Return the bytes of the files by name."""
     ca_key = _derived_key("authority")
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Longlook laboratory CA")])
     ca_usage = _key_usage(digital_signature=False, key_cert_sign=True)

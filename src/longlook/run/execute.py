@@ -102,7 +102,7 @@ class Executor:
     def execute(self, trials: Iterable[Trial]) -> None:
         """Run every trial that has no result yet; MachineError where the machine cannot go on. Finished trials stay."""
         missing = [trial for trial in trials if self._folder.result(trial.id) is None]
-        work = batches(missing, gathers=self._engine.gathers)
+        work = batches(missing, in_batches=self._engine.batches)
         in_parallel(work, self._run_batch, self._jobs, self._engine.interrupt)
 
     def _run_batch(self, batch: Sequence[Trial]) -> None:

@@ -71,7 +71,7 @@ class Verifier:
         work = [
             (number, batch)
             for number in range(1, self._repeats + 1)
-            for batch in batches(finished, gathers=self._engine.gathers)
+            for batch in batches(finished, in_batches=self._engine.batches)
         ]
         found: dict[str, dict[int, Repeat]] = {trial.id: {} for trial in finished}
 

@@ -1,1 +1,8 @@
-"""TODO: one sentence, then the entry points."""
+"""Stacks: one file for each program under test, each defining STACK (a `core.stack.Stack`).
+
+A file declares versions, roles, protocols and knobs, installs the program (by `provision`) and makes its command lines.
+The registry finds the files of this folder and of LONGLOOK_PLUGINS. Guests import them too, so they import nothing
+heavy at the top.
+
+Entry points: none to import; use `core.registry.get("stacks", name)`.
+"""

@@ -62,4 +62,6 @@ _KNOBS = {
 }  # fmt: skip
 
 
-STACK = cargo_stack(_NAME, "quinn: HTTP/3, and HTTP/2 of hyper, from one program", _VERSIONS, _KNOBS, protocols=("h3", "h2"))
+STACK = cargo_stack(
+    _NAME, "quinn: HTTP/3, and HTTP/2 of hyper, from one program", _VERSIONS, _KNOBS, protocols=("h3", "h2")
+)

@@ -13,7 +13,10 @@ MAX_OBJECT_BYTES = 1 << 34
 
 
 def prepare(parameters: Mapping[str, Scalar]) -> Content:
-    """One file for each size that a flow fetches whole, and one that never ends: a hole, which takes no room."""
+    """Return one file for each size that a flow fetches whole, and an endless one: a hole, which takes no space.
+
+    Raise InputError for a size out of bounds.
+    """
     sizes = [int(size) for size in str(parameters[OBJECTS]).split(",") if size]
     endless_bytes = int(parameters[ENDLESS])
     if any(not 1 <= size <= MAX_OBJECT_BYTES for size in (*sizes, endless_bytes or 1)):

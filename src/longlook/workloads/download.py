@@ -15,7 +15,10 @@ MAX_CONNECTIONS = 64
 
 
 def prepare(parameters: Mapping[str, Scalar]) -> Content:
-    """/download.bin, and /download-1.bin and so on where there is more than one object."""
+    """Return /download.bin, and /download-1.bin and so on where there is more than one object.
+
+    Raise InputError for a parameter out of bounds.
+    """
     object_bytes, objects = int(parameters["object_bytes"]), int(parameters.get("objects", 1))
     connections = int(parameters.get("connections", 1))
     if not 1 <= object_bytes <= MAX_OBJECT_BYTES or not 1 <= objects <= MAX_OBJECTS:

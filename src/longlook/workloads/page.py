@@ -13,7 +13,10 @@ MAX_OBJECT_BYTES = 1 << 30
 
 
 def prepare(parameters: Mapping[str, Scalar]) -> Content:
-    """index.html and `objects` distinct PNG images of exactly `object_bytes` bytes each."""
+    """Return index.html and `objects` distinct PNG images of exactly `object_bytes` bytes each.
+
+    Raise InputError for a parameter out of bounds.
+    """
     objects, object_bytes = int(parameters["objects"]), int(parameters["object_bytes"])
     if object_bytes < PNG_OVERHEAD_BYTES:
         raise InputError(
@@ -39,7 +42,7 @@ def _write(to: Writer, objects: int, object_bytes: int) -> tuple[tuple[str, ...]
 
 
 def _page(images: tuple[str, ...]) -> Iterator[bytes]:
-    """Sizes are given, so that nothing is laid out twice, and an icon, so that no browser asks for one."""
+    """Yield the page, with image sizes, so that nothing is laid out twice, and an icon, so that none is requested."""
     yield b'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Longlook</title>\n'
     yield b'<link rel="icon" href="data:,">\n'
     for path in images:

@@ -56,6 +56,18 @@ def compute(cpu_s):
         pass
 
 
+def need_jitter():
+    """Abort like a library that seeds itself from the jitter of the CPU, and finds none in virtual time."""
+    taken_ns = []
+    for _ in range(200):
+        began_ns = time.perf_counter_ns()
+        compute(0.0001)
+        taken_ns.append(time.perf_counter_ns() - began_ns)
+    if len(set(taken_ns)) < 20:
+        print("entropy: the CPU's jitter failed its health test", file=sys.stderr, flush=True)
+        os.abort()
+
+
 def eat_memory():
     """More than any guest has."""
     eaten = []
@@ -152,6 +164,7 @@ def misbehave(fault):
         "spins": spin,
         "waits_busily": wait_busily,
         "computes": lambda: compute(3),
+        "needs_jitter": need_jitter,
         "eats_memory": eat_memory,
         "crashes_the_kernel": crash_the_kernel,
         "kills_the_laboratory": lambda: os.kill(1, signal.SIGKILL),  # which pid 1 of a guest is safe from

@@ -231,8 +231,9 @@ def test_reports_are_saved_by_program(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_tables_show_what_failed() -> None:
-    assert "| quic-go@0.65.0 | 1 | 1 | 1 | knob ecn (server, h3): a \\| b |" in tables.checks_table([REPORT])
-    assert tables.knobs_table([REPORT]).splitlines()[2:] == ["| `ecn` | ✗ |", "| `gso` | · |"]
+    checked = tables.markdown(tables.checks_rows([REPORT]))
+    assert "| quic-go@0.65.0 | 1 | 1 | 1 | knob ecn (server, h3): a \\| b |" in checked
+    assert tables.markdown(tables.knobs_rows([REPORT])).splitlines()[2:] == ["| `ecn` | ✗ |", "| `gso` | · |"]
 
 
 MATRIX = Matrix(
@@ -262,11 +263,11 @@ def test_matrix_names_reasons_by_letters(tmp_path: Path) -> None:
 
 def test_only_marked_blocks_of_a_document_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
-    documents.keep_matrix(MATRIX)
-    documents.keep_matrix(replace(MATRIX, clients=("a@1",), pairs=MATRIX.pairs[::2]))  # a piece replaces nothing
+    documents.save_matrix(MATRIX)
+    documents.save_matrix(replace(MATRIX, clients=("a@1",), pairs=MATRIX.pairs[::2]))  # a piece replaces nothing
     page = tmp_path / "stacks.md"
     page.write_text("before\n<!-- matrix h3: generated -->\nold\n<!-- matrix h3: end -->\nafter\n")
-    assert documents.update(page) == ("matrix h3",)
+    assert documents.update(page) == [documents.Block("matrix h3", ())]
     text = page.read_text()
     assert text.startswith("before\n")
     assert text.endswith("after\n")

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from longlook.lab.counters import Reading
-from longlook.lab.guard import findings, observe
+from longlook.lab.guard import Reading, findings, observe
 
 BEFORE = Reading(monotonic_s=10.0, busy_ticks=1000, idle_ticks=5000, steal_ticks=10, dropped=3, udp_errors=2)
 AFTER = Reading(monotonic_s=11.0, busy_ticks=1080, idle_ticks=5119, steal_ticks=11, dropped=3, udp_errors=2)
@@ -24,14 +23,14 @@ def router(**changes: int) -> dict[str, Any]:
 
 
 DISTURBANCES: dict[str, tuple[Reading, dict[str, Any], str]] = {
-    "books": (AFTER, direction(arrived=1001), "do not balance"),
+    "books": (AFTER, direction(arrived=1001), "do not add up"),
     "ring": (AFTER, router(ring_drops=1), "missed 1 packets"),
     "log": (AFTER, router(log_lost=2), "lacks 2 records"),
     "overflow": (AFTER, direction(arrived=1002, dropped_overflow=2), "no room for 2"),
     "oversize": (AFTER, direction(arrived=1001, dropped_oversize=1), "an offload is on"),
     "checksums": (AFTER, router(unfinished_checksums=1), "an offload is on"),
     "late": (AFTER, direction(late_over_1ms=20), "20 packets (1.01%) left the link more than 1 ms late"),
-    "gap": (AFTER, router(max_gap_ns=11_000_000), "stood still for 11.0 ms"),
+    "gap": (AFTER, router(max_gap_ns=11_000_000), "did not run for 11.0 ms"),
     "losses outside": (replace(AFTER, dropped=4), SUMMARY, "1 packets were lost outside"),
     "receive buffer": (replace(AFTER, udp_errors=5), SUMMARY, "3 received datagrams"),
     "steal": (replace(AFTER, steal_ticks=60), SUMMARY, "took 20.1% of the CPU"),

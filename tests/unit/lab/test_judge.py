@@ -1,4 +1,4 @@
-"""The judgement alone: each piece of evidence against an otherwise sound trial."""
+"""The classification alone: each observation against an otherwise sound trial."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,7 +7,8 @@ import pytest
 
 from longlook.core.job import Content, Expected
 from longlook.core.model import ConnectionState, Endpoint, Link, Outcome, Trial, Workload
-from longlook.lab.judge import Case, FlowKind, Observations, Stopped, judge, judge_all
+from longlook.lab.judge import judge, judge_all
+from longlook.lab.observations import Case, FlowKind, Observations, Stopped
 
 DIGEST = "sha256:" + "0" * 64
 CONTENT = Content("/www", (("/a",), ("/b",)), {"/a": Expected(10, DIGEST), "/b": Expected(20, DIGEST)})
@@ -74,10 +75,12 @@ def declared(connection: ConnectionState = ConnectionState.COLD, **changes: Any)
 
 RESUMED, EARLY = ConnectionState.RESUMED, ConnectionState.ZERO_RTT
 QUIC = {"congestion_control": None}
+ABORTED = Observations((), (), -6, "entropy: the CPU's jitter failed its health test")
+"""A client that aborts at its start and prints the reason to standard error alone."""
 
 JUDGEMENTS: dict[str, tuple[dict[str, Any], Outcome, str]] = {
     "sound": ({}, Outcome.OK, ""),
-    "a client that cannot tell the digest": (
+    "a client that does not know the digest": (
         client(opened(1), fetched("/a", 10, digest=None), OBJECTS[1]),
         Outcome.OK,
         "",
@@ -87,7 +90,7 @@ JUDGEMENTS: dict[str, tuple[dict[str, Any], Outcome, str]] = {
         Outcome.UNSUPPORTED,
         "server some 1 does not support this: no h9",
     ),
-    "session client says unsupported": (
+    "session client reports unsupported": (
         client({"event": "error", "supported": False, "reason": "no 0-RTT"}, exit_code=None) | {"session": True},
         Outcome.UNSUPPORTED,
         "client other 2 does not support this: no 0-RTT",
@@ -98,7 +101,7 @@ JUDGEMENTS: dict[str, tuple[dict[str, Any], Outcome, str]] = {
     "server killed": (
         server(exit_code=-11) | {"stopped": Stopped.SERVER_ENDED},
         Outcome.FAILED,
-        "before the client was done (signal 11)",
+        "before the client was done (signal 11, SIGSEGV)",
     ),
     "server never ready and gone": (
         {
@@ -135,7 +138,7 @@ JUDGEMENTS: dict[str, tuple[dict[str, Any], Outcome, str]] = {
     "session client failed": (
         client(*OBJECTS, {"event": "done", "ok": False}, exit_code=None) | {"session": True},
         Outcome.FAILED,
-        "it said so",
+        "by its own report",
     ),
     "junk": (client(opened(1), *OBJECTS, junk=("hello",)), Outcome.FAILED, "'hello'"),
     "missing object": (client(opened(1), OBJECTS[0]), Outcome.FAILED, "/b: the client never reported it"),
@@ -189,6 +192,22 @@ JUDGEMENTS: dict[str, tuple[dict[str, Any], Outcome, str]] = {
 }
 
 
+def test_a_program_that_aborts_is_quoted_and_live_advised_in_virtual_time() -> None:
+    for virtual in (False, True):
+        judgement = judge(replace(SOUND, client=ABORTED, virtual=virtual))
+        assert judgement.outcome is Outcome.FAILED
+        assert judgement.reason == f"the client failed (signal 6, SIGABRT); its stderr: {ABORTED.stderr}"
+        assert ("--engine live" in str(judgement.hint)) is virtual
+    server = replace(SOUND, server=replace(ABORTED, exit_code=1), stopped=Stopped.SERVER_ENDED, virtual=True)
+    assert judge(server).reason == f"the server ended at its start (exit code 1); its stderr: {ABORTED.stderr}"
+    assert "--engine live" in str(judge(server).hint)
+
+
+def test_virtual_time_is_not_suspected_where_a_program_reports_its_failure() -> None:
+    reset = replace(SOUND, **client(opened(1), fetched("/a", 0, error="reset"), exit_code=1), virtual=True)
+    assert judge(reset).hint == "see client.stderr"
+
+
 def carried(path: str, size: int, *ports: int) -> tuple[dict[str, Any], ...]:
     return tuple(fetched(path, size, local=f"10.8.0.1:{port}") for port in ports)
 
@@ -225,7 +244,7 @@ SEVERAL: dict[str, tuple[dict[str, Any], Outcome, str]] = {
         Outcome.INVALID,
         "/b came over client ports 1, 1, but the connections have 1, 2",
     ),
-    "it does not say which carried what": (
+    "it does not report which carried what": (
         client(opened(1), opened(2), *OBJECTS, *OBJECTS),
         Outcome.INVALID,
         "`local`",
@@ -247,10 +266,10 @@ SEVERAL: dict[str, tuple[dict[str, Any], Outcome, str]] = {
 
 @pytest.mark.parametrize("name", list(SEVERAL))
 def test_judgement_of_several_connections(name: str) -> None:
-    changes, outcome, said = SEVERAL[name]
+    changes, outcome, text = SEVERAL[name]
     judgement = judge(replace(SOUND, **(TWO | changes)))
     assert judgement.outcome is outcome
-    assert said in f"{judgement.reason} {judgement.hint}"
+    assert text in f"{judgement.reason} {judgement.hint}"
 
 
 @pytest.mark.parametrize("name", list(JUDGEMENTS))
@@ -270,14 +289,14 @@ def test_a_flow_that_was_stopped_as_planned_is_sound() -> None:
     assert judge(STOPPED).outcome is Outcome.OK
 
 
-def test_a_flow_that_ends_before_all_stop_is_told() -> None:
+def test_a_flow_that_ends_before_all_stop_is_reported() -> None:
     early = replace(STOPPED, client=SOUND.client, measure_s=3.25)
     found = judge_all([STOPPED, replace(early, flow="tcp-2")])
     assert found.outcome is Outcome.FAILED
-    assert found.reason == "flow tcp-2: it had everything after 3.25 s, before all flows stopped"
+    assert found.reason == "flow tcp-2: it had received everything after 3.25 s, before all flows stopped"
 
 
-def test_a_flow_that_never_had_a_connection_is_told() -> None:
+def test_a_flow_that_never_had_a_connection_is_reported() -> None:
     found = judge(replace(STOPPED, client=Observations(), server=Observations((READY,))))
     assert found.outcome is Outcome.FAILED and "no connection yet" in str(found.reason)
 
@@ -290,7 +309,7 @@ def test_the_flow_at_fault_is_named_and_not_the_first() -> None:
     assert str(found.reason).startswith("flow tcp-2: the server ended before the client was done")
 
 
-def test_a_server_that_fails_before_any_flow_has_started_is_told() -> None:
+def test_a_server_that_fails_before_any_flow_has_started_is_reported() -> None:
     waiting = replace(STOPPED, started=False, client=Observations(), server=Observations((READY,)))
     refused = {"event": "error", "reason": "knob x", "supported": False}
     for stopped, server, outcome in (
@@ -305,12 +324,12 @@ def test_a_server_that_fails_before_any_flow_has_started_is_told() -> None:
         assert str(found.reason).startswith("flow b: ")
 
 
-def test_of_a_server_that_tells_when_all_is_over_the_clients_word_counts() -> None:
+def test_the_clients_report_counts_where_the_server_reports_at_the_end() -> None:
     said = {**opened(1), "resumed": False, "used_0rtt": False, "congestion_control": "cubic"}
     silent = replace(STOPPED, client=Observations((said,)), server=Observations((READY,)))
     assert judge(silent).outcome is Outcome.OK
     resumed = replace(silent, client=Observations(({**said, "resumed": True},)))
-    assert "the client says so" in str(judge(resumed).reason)
+    assert "as the client reports" in str(judge(resumed).reason)
 
 
 def test_cross_traffic_may_be_anywhere_but_must_not_fail() -> None:

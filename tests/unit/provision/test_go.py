@@ -74,7 +74,7 @@ def test_older_go_is_named_without_being_fetched(adapter: Path, monkeypatch: pyt
     monkeypatch.setattr("longlook.provision.go.toolchain_version", lambda *_: "go1.26.8\namd64\nv1")
     assert toolchain(adapter, "1.16.15") == "go1.16.15 amd64 v1"
     monkeypatch.setattr("longlook.provision.go.toolchain_version", lambda *_: "go1.20.1\namd64\nv1")
-    with pytest.raises(MachineError, match=r"wants Go 1\.21"):
+    with pytest.raises(MachineError, match=r"needs Go 1\.21"):
         toolchain(adapter, "1.16.15")
 
 

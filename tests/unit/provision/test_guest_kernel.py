@@ -148,7 +148,7 @@ def test_readiness_gives_the_reason_why_not(monkeypatch: pytest.MonkeyPatch, tmp
     found = guest_kernel.readiness()
     assert not found.ready
     assert "cannot be" in found.detail
-    assert "build-essential" in (found.mend or "")
+    assert "build-essential" in (found.hint or "")
 
 
 def test_settings_that_a_newer_linux_lost() -> None:

@@ -13,8 +13,8 @@ def trial(name: str, number: int = 0, client: str = "chromium", **changes: objec
     return replace(TRIAL, id=name, round=number, client=Endpoint(client, "system"), **changes)  # type: ignore[arg-type]
 
 
-def ids(trials: list[Trial], *, gathers: bool = True) -> list[list[str]]:
-    return [[trial.id for trial in batch] for batch in batches(trials, gathers=gathers)]
+def ids(trials: list[Trial], *, in_batches: bool = True) -> list[list[str]]:
+    return [[trial.id for trial in batch] for batch in batches(trials, in_batches=in_batches)]
 
 
 def test_trials_of_a_round_share_a_warm_browser() -> None:
@@ -27,7 +27,7 @@ def test_plain_clients_stay_alone() -> None:
 
 
 def test_an_engine_that_does_not_gather_takes_one_at_a_time() -> None:
-    assert ids([trial("a"), trial("b")], gathers=False) == [["a"], ["b"]]
+    assert ids([trial("a"), trial("b")], in_batches=False) == [["a"], ["b"]]
 
 
 @pytest.mark.parametrize("other", [trial("b", capture=Capture(keylog=True)), trial("b", client="quic-go")])
@@ -44,4 +44,4 @@ def test_every_trial_is_in_one_batch_in_the_order_of_the_plan() -> None:
 
 
 def test_nothing_gives_nothing() -> None:
-    assert batches([], gathers=True) == []
+    assert batches([], in_batches=True) == []

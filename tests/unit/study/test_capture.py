@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from longlook.core.model import Capture, Study
-from longlook.lab.warm_traces import cut_netlog
+from longlook.lab.session_traces import cut_netlog
 from longlook.run.execute import records_tcp
 from longlook.study.files import read_study
 from longlook.study.plan import make_plan

@@ -1,7 +1,11 @@
-"""Proofs that a knob has its effect: one entry for each name of adapters/CONTRACT.md and of single stacks.
+"""The proofs that a knob has its effect: one for each name of adapters/CONTRACT.md and of single stacks.
 
-A proof compares two values on the wire or in a log, and fails where nothing can be told apart. A role in which the
-setting decides nothing that this laboratory transfers is not applicable, and says why.
+An `ask.Ask` (one knob of one endpoint) goes in, a `Check` comes out. A proof compares two values on the wire or in a
+log, and fails where the two trials look alike. It does not apply in a role in which the setting decides nothing that
+this laboratory transfers, and gives the reason. `suite` uses the proofs; a new one is a function in a module of this
+package, named in the module's PROOFS.
+
+Entry points: `PROOFS`, `proven_over`, `ask.Ask`.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,5 +30,5 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
 
 
 def proven_over(name: str) -> tuple[str, ...]:
-    """The protocols for which a knob's proof holds."""
+    """Return the protocols for which a knob's proof holds."""
     return _PROTOCOLS.get(name, ("h3",))

@@ -1,4 +1,4 @@
-"""When a receiver acknowledges."""
+"""Proofs of when a receiver acknowledges."""
 
 from collections.abc import Mapping
 
@@ -15,14 +15,14 @@ _MS_PER_S = 1e3
 
 
 def ack_threshold(ask: Ask) -> Check:
-    """The client's packets for each of the server's, during a download."""
+    """Count the client's packets for each of the server's during a download."""
     if ask.role == "server":
-        return ask.without("a server gets requests alone, and its answers carry the acknowledgements")
+        return ask.without("a server receives only requests, and its answers carry the acknowledgements")
     return _counted(ask, {}, {"few": ask.value(_FEW), "many": ask.value(_MANY)})
 
 
 def _counted(ask: Ask, apart: Mapping[str, Scalar], values: Mapping[str, Scalar]) -> Check:
-    """Fewer packets up with `many` than with `few`."""
+    """Demand fewer packets up with the value `many` than with `few`; `apart` are knobs of both trials."""
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
         ratio = {name: wire.acks_per_packet(found.packets) for name, found in seen.items()}
@@ -38,21 +38,21 @@ def _counted(ask: Ask, apart: Mapping[str, Scalar], values: Mapping[str, Scalar]
 
 
 def max_ack_delay(ask: Ask) -> Check:
-    """The transport parameter of that name, in the peer's log (milliseconds)."""
+    """Read the transport parameter of that name in the peer's log (milliseconds)."""
     return offered(ask, "max_ack_delay", 0.047, scale=_MS_PER_S)
 
 
 def requested_ack_threshold(ask: Ask) -> Check:
-    """The same where the server asks for it, of a client that knows the extension ACK frequency."""
+    """Count as for `ack_threshold`; the server requests it of a client with the extension ACK frequency."""
     if ask.role == "client":
-        return ask.without("a server gets requests alone, and its answers carry the acknowledgements")
+        return ask.without("a server receives only requests, and its answers carry the acknowledgements")
     return _counted(ask, {}, {"few": ask.value(_FEW), "many": ask.value(_MANY)})
 
 
 def requested_max_ack_delay(ask: Ask) -> Check:
-    """With a threshold that is never reached, acknowledgements come as often as the delay lets them."""
+    """Count with a threshold that is never reached, so that the delay decides how often acknowledgements come."""
     if ask.role == "client":
-        return ask.without("a server gets requests alone, and its answers carry the acknowledgements")
+        return ask.without("a server receives only requests, and its answers carry the acknowledgements")
     if "requested_ack_threshold" not in ask.siblings:
         return ask.check(
             {}, lambda _seen: verdict(False, "without requested_ack_threshold the threshold decides first")

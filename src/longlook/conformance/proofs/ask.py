@@ -1,4 +1,4 @@
-"""What a proof is asked: one knob of one end, and how to make the trials that show its effect."""
+"""The input of a proof: one knob of one endpoint, and methods that make the trials that show its effect."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,16 +10,16 @@ from longlook.core.stack import Knob
 
 
 def transfer(size_bytes: int) -> Workload:
-    """One object in a page of one: browsers can load it too."""
+    """Return a workload of one object, as a page that browsers can load too."""
     return Workload("page", {"objects": 1, "object_bytes": size_bytes})
 
 
 @dataclass(frozen=True)
 class Ask:
-    """`end` is under test in `role`; `peer` plays the other one, `witness` does where its qlog is wanted.
+    """The knob `name` of the endpoint `end` in `role`. `peer` plays the other role, `witness` where its qlog is read.
 
-    `siblings` are the knobs of the same end: a proof may need one to hold another's effect apart. `ample` are knobs of
-    the peer under which nothing of its own holds the end back.
+    `siblings` are the knobs of the same endpoint: a proof may need one to isolate another's effect. `ample` are knobs
+    of the peer with which it does not limit the endpoint.
     """
 
     name: str
@@ -43,9 +43,9 @@ class Ask:
         connection: ConnectionState = ConnectionState.COLD,
         timeout_s: float = 60.0,
     ) -> Want:
-        """A trial with `knobs` set at the end under test. `witnessed`: against the peer whose qlog is read.
+        """Return a trial with `knobs` set at the endpoint under test; link and workload default to usual ones.
 
-        `unlimited`: by windows and pacing of the peer.
+        `witnessed`: the peer is the one whose qlog is read. `unlimited`: the peer's windows and pacing do not limit it.
         """
         own = replace(self.end, knobs=dict(knobs))
         peer = replace(self.peer, knobs=dict(self.ample)) if unlimited else self.peer
@@ -62,8 +62,10 @@ class Ask:
         )
 
     def steady(self, rtt_s: float) -> dict[str, Scalar]:
-        """Knobs of the end under test, where it has them: no pacing, and no retransmission of the handshake before its
-        answer can be there, which some take for a sign of congestion.
+        """Return knobs of the endpoint under test, as far as it has them, for steady sending.
+
+        They set no pacing, and an initial RTT that avoids early retransmissions of the handshake: some stacks take
+        these for a sign of congestion.
         """
         wanted: dict[str, Scalar] = {"pacing": False, "initial_rtt": 1.25 * rtt_s}
         known = {name: self.siblings[name] for name in wanted if name in self.siblings and name != self.name}
@@ -72,25 +74,25 @@ class Ask:
         }
 
     def value(self, wanted: float) -> Scalar:
-        """A number as near to the wanted one as the knob's bounds allow."""
+        """Return the value nearest to the wanted one within the knob's bounds."""
         low = self.knob.minimum if self.knob.minimum is not None else wanted
         high = self.knob.maximum if self.knob.maximum is not None else wanted
         return self.knob.kind(min(max(wanted, low), high))
 
     def check(self, wants: Mapping[str, Want], judge: Judge) -> Check:
-        """The check that this proof comes to."""
+        """Return the check of this proof."""
         return Check(self.title, wants, judge, self.name, self.role)
 
     def without(self, why: str) -> Check:
-        """Nothing to prove in this role."""
+        """Return a check that does not apply in this role, with the reason."""
         return inapplicable(self.title, why, self.name, self.role)
 
     @property
     def title(self) -> str:
-        """The check's name."""
+        """Return the check's name."""
         return f"knob {self.name} ({self.role}, {self.protocol})"
 
     @property
     def other_role(self) -> str:
-        """The peer's role."""
+        """Return the peer's role."""
         return "client" if self.role == "server" else "server"

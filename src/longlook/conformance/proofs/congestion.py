@@ -1,4 +1,4 @@
-"""Congestion control by what one loss does to the window, and the window at the start by the first flight."""
+"""Proofs of congestion control, by the effect of one loss on the window, and of the initial window."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -16,20 +16,21 @@ _RTT_S = 0.1
 _RATE_MBPS = 30
 _PATH_BYTES = _RATE_MBPS * 1e6 * _RTT_S / 8
 _LOST = (170, 1_000)
-"""The first ends slow start below what the rate allows; the second meets a window that hardly grows: it is measured."""
+"""The first ends slow start below what the rate allows; the second, which is measured, meets a window that hardly
+grows."""
 _SIZE_BYTES = 5_000_000
 
 BANDS: Mapping[str, tuple[float, float]] = {
     "reno": (0.40, 0.60),  # RFC 9002, 7.3.2: half
     "cubic": (0.60, 0.92),  # RFC 9438: 0.7; 0.85 where two connections are emulated
 }
-"""What is left of the window after one loss. Controllers that model the path do not cut it."""
+"""The share of the window that one loss leaves. Controllers that model the path do not reduce it."""
 
 _NO_CUT = (0.85, float("inf"))
 _TURNS_OF_MODELS = 8
 _BELOW, _ABOVE = 0.1, 0.15
-"""Around what a stack declares of itself: the window grows in the two round trips that pass until it is counted, and
-faster where it acts for several connections."""
+"""The margins around the share that a stack declares: the window grows in the two round trips that pass until it is
+counted, and faster where it acts for several connections."""
 
 _CONNECTIONS = (1, 2, 4)
 _NEAR = 0.06  # it grows a little while the loss is found
@@ -40,9 +41,9 @@ _SURPLUS = 8  # the handshake's acknowledgements have opened the window by its p
 
 
 def congestion_control(ask: Ask) -> Check:
-    """Each choice in its band, and no two choices with the same packets."""
+    """Demand that each choice leaves a share of the window within its band, and that no two choices send alike."""
     if ask.role == "client":
-        return ask.without("a client sends requests alone, which no window delays")
+        return ask.without("a client sends only requests, which no window delays")
     choices = [str(choice) for choice in ask.knob.choices]
     declared = ask.knob.window_after_loss
 
@@ -58,12 +59,12 @@ def congestion_control(ask: Ask) -> Check:
         )
         wrong = [name for name, value in left.items() if value is None or not _within(_band(name, declared), value)]
         alike = [pair for pair in combinations(choices, 2) if _same(seen[pair[0]].packets, seen[pair[1]].packets)]
-        said = f"window after one loss: {text}" + "".join(f"; {one} and {two} send alike" for one, two in alike)
+        shares = f"window after one loss: {text}" + "".join(f"; {one} and {two} send alike" for one, two in alike)
         bands = "".join(
             f"; {name} should be ×{low:g} to ×{high:g}"
             for name, (low, high) in ((name, _band(name, declared)) for name in wrong)
         )
-        return verdict(not wrong and not alike and bool(choices), said + bands)
+        return verdict(not wrong and not alike and bool(choices), shares + bands)
 
     return ask.check(
         {name: ask.want({ask.name: name}, link(name), transfer(_SIZE_BYTES), unlimited=True) for name in choices}, judge
@@ -71,9 +72,9 @@ def congestion_control(ask: Ask) -> Check:
 
 
 def initial_window(ask: Ask) -> Check:
-    """Large packets before the first of them can be acknowledged, for two windows."""
+    """Count the large packets before the first of them can be acknowledged, for two windows."""
     if ask.role == "client":
-        return ask.without("a client sends requests alone, which no window delays")
+        return ask.without("a client sends only requests, which no window delays")
     link = path(50, _SECOND_S)
     values = {"fewer": ask.value(_FEWER), "more": ask.value(_MORE)}
 
@@ -86,7 +87,7 @@ def initial_window(ask: Ask) -> Check:
         return verdict(all(fits) and sent["more"] > sent["fewer"] + _SURPLUS, f"first flight: {text}")
 
     workload = transfer(300_000)
-    # A probe of the MTU may be sent long before the data, and would pass for the first of it.
+    # A probe of the MTU may be sent long before the data, and would be taken for its first packet.
     quiet = ask.steady(_SECOND_S) | ({"disable_pmtud": True} if "disable_pmtud" in ask.siblings else {})
     wants = {
         name: ask.want({**quiet, ask.name: value}, link, workload, unlimited=True) for name, value in values.items()
@@ -95,9 +96,9 @@ def initial_window(ask: Ask) -> Check:
 
 
 def emulated_connections(ask: Ask) -> Check:
-    """What one loss leaves of Cubic's window when it acts for one connection and for several: of N, (N - 0.3) / N."""
+    """Measure what one loss leaves of Cubic's window when it acts for N connections: (N - 0.3) / N."""
     if ask.role == "client":
-        return ask.without("a client sends requests alone, which no window delays")
+        return ask.without("a client sends only requests, which no window delays")
     link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": _LOST}),))
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
@@ -121,9 +122,11 @@ def emulated_connections(ask: Ask) -> Check:
 
 
 def _left(packets: Packets, *, of_model: bool) -> float | None:
-    """What is left of the window; of a model the most in several round trips, since one of them may drain a queue."""
+    """Return the share of the window that is left; of a model the most in several round trips, since one may drain a
+    queue.
+    """
     turns = range(_TURNS_OF_MODELS) if of_model else range(1)
-    found = [wire.window_after_loss(packets, _RTT_S, _PATH_BYTES, calm_turns=turn) for turn in turns]
+    found = [wire.window_after_loss(packets, _RTT_S, _PATH_BYTES, later_turns=turn) for turn in turns]
     return max((share for share in found if share is not None), default=None)
 
 
@@ -139,7 +142,7 @@ def _within(band: tuple[float, float], value: float) -> bool:
 
 
 def _same(one: Packets, other: Packets) -> bool:
-    """Whether two servers sent the same sizes at the same times."""
+    """Return whether two servers sent packets of the same sizes at the same times."""
     first, second = one.of("server"), other.of("server")
     if len(first) != len(second):
         return False

@@ -1,4 +1,4 @@
-"""Sizes of datagrams, how they are handed to the kernel, and their ECN mark."""
+"""Proofs of the sizes of datagrams, of how they are passed to the kernel, and of their ECN mark."""
 
 from collections.abc import Mapping
 
@@ -12,12 +12,12 @@ _LEAST_BYTES = 1_200  # to which Initial packets are padded (RFC 9000, 14.1)
 
 
 def max_udp_payload(ask: Ask) -> Check:
-    """The largest datagram of the end is just what was set, and not without it."""
+    """Demand that the endpoint's largest datagram has exactly the size that was set, and another one by default."""
     return _largest(ask, {}, exact=True)
 
 
 def initial_packet_size(ask: Ask) -> Check:
-    """The same where no discovery makes datagrams grow."""
+    """Demand the same, with path MTU discovery switched off, so that datagrams do not grow."""
     apart = {"disable_pmtud": True} if "disable_pmtud" in ask.siblings else {}
     return _largest(ask, apart, exact=True)
 
@@ -28,7 +28,7 @@ def _largest(ask: Ask, apart: Mapping[str, bool], *, exact: bool) -> Check:
     def judge(seen: Mapping[str, Seen]) -> Finding:
         size = {name: wire.largest(found.packets, ask.role) for name, found in seen.items()}
         if ask.role == "client" and all(found.ok for found in seen.values()) and set(size.values()) == {_LEAST_BYTES}:
-            return Finding(Status.NOT_APPLICABLE, "a client sends requests alone, which are smaller, and no probes")
+            return Finding(Status.NOT_APPLICABLE, "a client sends only requests, which are smaller, and no probes")
         broken = "" if seen["set"].ok else f"; {seen['set'].why}"
         text = f"largest datagram {size['set']} bytes with {value}, {size['default']} without{broken}"
         return verdict(exact and seen["set"].ok and size["set"] == value != size["default"], text)
@@ -42,7 +42,7 @@ def _largest(ask: Ask, apart: Mapping[str, bool], *, exact: bool) -> Check:
 
 
 def disable_pmtud(ask: Ask) -> Check:
-    """The largest datagram: smaller where nothing is discovered."""
+    """Demand that the largest datagram is smaller where path MTU discovery is disabled."""
     workload = transfer(1_000_000)
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
@@ -59,20 +59,20 @@ def disable_pmtud(ask: Ask) -> Check:
 
 
 def gso(ask: Ask) -> Check:
-    """What the end's own `connection` line says of its socket."""
+    """Read what the endpoint's own `connection` line reports about its socket."""
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
-        told = {
+        reported = {
             name: [line.get("gso") for line in found.events(ask.role, "connection")] for name, found in seen.items()
         }
-        text = f"connection lines say gso {told['on']} when on, {told['off']} when off"
-        return verdict(told["on"] == [True] and told["off"] == [False], text)
+        text = f"connection lines report gso {reported['on']} when on, {reported['off']} when off"
+        return verdict(reported["on"] == [True] and reported["off"] == [False], text)
 
     return ask.check({name: ask.want({ask.name: name == "on"}) for name in ("on", "off")}, judge)
 
 
 def ecn(ask: Ask) -> Check:
-    """The end's packets that carry a codepoint."""
+    """Count the endpoint's packets that carry an ECN codepoint."""
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
         share = {name: wire.ecn_share(found.packets, ask.role) for name, found in seen.items()}

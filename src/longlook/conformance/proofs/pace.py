@@ -1,4 +1,4 @@
-"""How a window leaves: spread over the round trip or at once, and when slow start ends."""
+"""Proofs of pacing, which spreads a window over the round trip, and of HyStart, which ends slow start early."""
 
 from collections.abc import Mapping
 
@@ -13,9 +13,9 @@ _PARTS_MORE = 1.5
 
 
 def pacing(ask: Ask) -> Check:
-    """In how many twentieths of a round trip the server sends, while its window is far below what the rate allows."""
+    """Count the twentieths of a round trip in which the server sends, while its window is far below the rate."""
     if ask.role == "client":
-        return ask.without("a client sends requests alone: nothing to spread")
+        return ask.without("a client sends only requests: nothing to spread")
     link, workload = path(100, _RTT_S), transfer(1_000_000)
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
@@ -32,9 +32,9 @@ def pacing(ask: Ask) -> Check:
 
 
 def hystart(ask: Ask) -> Check:
-    """The queue's peak in a deep buffer: without HyStart slow start fills it to the brim."""
+    """Compare the queue's peak in a deep buffer: without HyStart slow start fills it completely."""
     if ask.role == "client":
-        return ask.without("a client sends requests alone: no slow start to leave")
+        return ask.without("a client sends only requests: no slow start to leave")
     link, workload = path(20, 0.06, _QUEUE_BYTES), transfer(3_000_000)
     apart = {"congestion_control": "cubic"} if _offers_cubic(ask) else {}
 

@@ -1,4 +1,4 @@
-"""Loss detection: packets that come late are sent again, or not, as the thresholds say (RFC 9002, 6.1)."""
+"""Proofs of loss detection: late packets are sent again or not, depending on the thresholds (RFC 9002, 6.1)."""
 
 from collections.abc import Mapping
 
@@ -18,13 +18,13 @@ _NEVER = 1_000
 
 
 def packet_threshold(ask: Ask) -> Check:
-    """Packets that 16 others overtake: lost for a threshold of 3, waited for with one of 60."""
+    """Make 16 others overtake a packet: it is lost for a threshold of 3, and waited for with one of 60."""
     link = _late(_DEPTH, _SHORT_SHARE * _RTT_S)
     return _spurious(ask, link, {ask.name: ask.value(3)}, {ask.name: ask.value(60)})
 
 
 def time_threshold(ask: Ask) -> Check:
-    """Packets late by 0.4 of a round trip: lost for a threshold of 9/8, waited for with one of 2."""
+    """Delay a packet by 0.4 of a round trip: it is lost for a threshold of 9/8, and waited for with one of 2."""
     if "packet_threshold" not in ask.siblings:
         return Check(ask.title, {}, _nothing, ask.name, ask.role)
     held = ask.siblings["packet_threshold"]
@@ -43,13 +43,13 @@ def _late(depth: int, wait_s: float) -> Link:
 
 
 def _spurious(ask: Ask, link: Link, strict: Mapping[str, Scalar], patient: Mapping[str, Scalar]) -> Check:
-    """Packets late for both; the strict one sends many of them twice. The witness acknowledges what is late at once.
+    """Demand that of packets that are late in both trials, the strict threshold sends many twice.
 
-    A stack that learns from the first packet it took for lost sends few twice: then its own log has to say that it lost
-    some when strict, and none when patient.
+    The witness acknowledges late packets at once. A stack that learns from the first packet that it took for lost sends
+    few twice: its own log then has to report lost packets with the strict threshold, and none with the patient one.
     """
     if ask.role == "client":
-        return ask.without("a client sends requests alone, of which none comes late")
+        return ask.without("a client sends only requests, of which none comes late")
     workload = transfer(2_000_000)
 
     def judge(seen: Mapping[str, Seen]) -> Finding:

@@ -1,4 +1,4 @@
-"""How a connection begins: early data, a Retry, and the round trip that is assumed."""
+"""Proofs of how a connection begins: with early data, with a Retry, and with which initial RTT."""
 
 from collections.abc import Mapping
 
@@ -11,16 +11,16 @@ from longlook.core.model import ConnectionState, Stage
 _RTT_S = 0.1
 _SHORT_S, _LONG_S = 0.03, 0.6
 _TIMEOUTS = (1.5, 5.0)
-"""Of the assumed round trip, until the first retransmission: 3 by RFC 9002, 6.2.2; older stacks have 2."""
+"""Initial RTTs until the first retransmission: 3 by RFC 9002, 6.2.2; older stacks have 2."""
 
 
 def allow_0rtt(ask: Ask) -> Check:
-    """What the client reports of a connection that would send early data."""
+    """Read whether the client reports early data on a connection that would send it."""
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
-        told = {name: _last_used_0rtt(found) for name, found in seen.items()}
-        text = f"the client's early data was taken: {told['on']} when on, {told['off']} when off"
-        return verdict(told["on"] is True and told["off"] is False, text)
+        used = {name: _last_used_0rtt(found) for name, found in seen.items()}
+        text = f"the client's early data was taken: {used['on']} when on, {used['off']} when off"
+        return verdict(used["on"] is True and used["off"] is False, text)
 
     wants = {
         name: ask.want({ask.name: name == "on"}, connection=ConnectionState.ZERO_RTT, timeout_s=20.0)
@@ -35,7 +35,7 @@ def _last_used_0rtt(seen: Seen) -> bool | None:
 
 
 def retry(ask: Ask) -> Check:
-    """A Retry costs the handshake one round trip more."""
+    """Demand that a Retry makes the handshake one round trip longer."""
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
         took_s = {name: _handshake_s(found) for name, found in seen.items()}
@@ -57,7 +57,7 @@ def _handshake_s(seen: Seen) -> float | None:
 
 
 def initial_rtt(ask: Ask) -> Check:
-    """Where nothing comes back, the time until the end sends again grows with the round trip that it assumes."""
+    """Measure the time until the first retransmission where nothing comes back: it grows with the initial RTT."""
     link = path(20, 0.04, down=(Stage("block", {"protocol": "udp"}),))
     values = {"short": ask.value(_SHORT_S), "long": ask.value(_LONG_S)}
 
@@ -66,8 +66,8 @@ def initial_rtt(ask: Ask) -> Check:
         short, long = again["short"], again["long"]
         if short is None:
             return verdict(False, "nothing was sent again")
-        said = "never" if long is None else f"{long:.3f} s"
-        text = f"sends again after {short:.3f} s with {values['short']} s, {said} with {values['long']} s"
+        later = "never" if long is None else f"{long:.3f} s"
+        text = f"sends again after {short:.3f} s with {values['short']} s, {later} with {values['long']} s"
         low, high = (share * float(values["short"]) for share in _TIMEOUTS)
         return verdict(low <= short <= high and (long is None or long > 2 * short), text)
 

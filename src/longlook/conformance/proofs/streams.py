@@ -1,4 +1,4 @@
-"""Requests at once: with a few allowed, a page needs a round trip for each few, over h3 and h2 alike."""
+"""Proof of the limit of concurrent requests: with few allowed, a page needs more round trips, over h3 and h2 alike."""
 
 import math
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _OBJECTS, _FEW = 40, 4
 
 
 def max_incoming_streams(ask: Ask) -> Check:
-    """From the first request of the images to the last byte: a round trip for each group that is allowed at once."""
+    """Measure the time for a page's images: each group of requests that is allowed at once takes a round trip."""
     if ask.role == "client":
         return ask.without("servers open no requests")
     link, workload = path(50, _RTT_S), Workload("page", {"objects": _OBJECTS, "object_bytes": 1_000})
@@ -37,7 +37,7 @@ def max_incoming_streams(ask: Ask) -> Check:
 
 
 def images_s(seen: Seen) -> float | None:
-    """From the end of the page's document to the last image's end; None where not all arrived."""
+    """Return the time from the end of the page's document to the last image's end; None where not all arrived."""
     if not seen.ok:
         return None
     ends = [int(line["t_end_ns"]) for line in seen.events("client", "object")]

@@ -1,4 +1,4 @@
-"""What a source of bare datagrams sends: how much, how large, and when."""
+"""Proofs of a source of bare datagrams: how much it sends, in which sizes, and when."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,25 +19,26 @@ _NEAR = 0.02
 
 _SHORT_S = 0.4
 _MANY = 120
-"""Periods of exponential length: their mean is then known to 9 %, the spread that is 1 to 15 % (one deviation)."""
+"""Periods of exponential length: their mean is then known to 9 %, and their spread, which is 1, to 15 % (one standard
+deviation)."""
 _REGULAR = 0.1
 _RANDOM = (0.6, 1.4)
 _NEAR_MEAN = 0.35
-"""Three deviations, and pauses too short to be seen: two periods then count as one."""
+"""Three standard deviations, and some pauses that are too short to be seen, so that two periods count as one."""
 
 _PAUSE = 10
-"""Times the usual gap between packets: a pause. Less may be a busy machine's lateness, in real time."""
+"""A gap of this many usual gaps between packets is a pause. In real time, a busy machine may cause shorter ones."""
 _FINE_BPS = 4_000_000
 """Many packets in each period, so that its edges are known well."""
 
 
 def rate(ask: Ask) -> Check:
-    """IP bits of the server's packets over the time that they took."""
+    """Measure the IP bits of the server's packets over the time that they took."""
     return _measured(ask, _RATES_BPS, {}, 10.0, _rate_bps)
 
 
 def packet_size(ask: Ask) -> Check:
-    """All of the server's datagrams have just the size."""
+    """Demand that all of the server's datagrams have exactly the size."""
     values = {f"{value}": ask.value(value) for value in _PAYLOADS_BYTES}
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
@@ -50,24 +51,24 @@ def packet_size(ask: Ask) -> Check:
 
 
 def on(ask: Ask) -> Check:
-    """How long the server sends between two pauses."""
+    """Measure how long the server sends between two pauses."""
     apart: dict[str, Scalar] = {"rate": _FINE_BPS, "off": _OTHER_PERIOD_S}
     return _measured(ask, _PERIODS_S, apart, 15.0, lambda packets: _mean(periods(packets)[0]))
 
 
 def off(ask: Ask) -> Check:
-    """How long it pauses between two periods of sending."""
+    """Measure how long the server pauses between two periods of sending."""
     apart: dict[str, Scalar] = {"rate": _FINE_BPS, "on": _OTHER_PERIOD_S}
     return _measured(ask, _PERIODS_S, apart, 15.0, lambda packets: _mean(periods(packets)[1]))
 
 
 def law(ask: Ask) -> Check:
-    """The spread of the lengths, as a share of their mean: none where they are fixed, 1 where they are exponential."""
+    """Measure the spread of the lengths as a share of their mean: 0 where they are fixed, 1 where exponential."""
     knobs: dict[str, Scalar] = {"rate": _FINE_BPS, "on": _SHORT_S, "off": _SHORT_S}
     bands = {"fixed": (0.0, _REGULAR), "exponential": _RANDOM}
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
-        told, holds = [], all(found.ok for found in seen.values())
+        parts, holds = [], all(found.ok for found in seen.values())
         for name, found in seen.items():
             for lengths_s in periods(found.packets):
                 mean_s = _mean(lengths_s)
@@ -76,8 +77,8 @@ def law(ask: Ask) -> Check:
                 spread = float(np.std(lengths_s)) / mean_s
                 low, high = bands.get(name, (np.inf, np.inf))
                 holds = holds and low <= spread <= high and abs(mean_s / _SHORT_S - 1) < _NEAR_MEAN
-                told.append(f"{name}: {len(lengths_s)} of {mean_s:.3f} s on average, spread {spread:.2f} of it")
-        return verdict(holds, "; ".join(told))
+                parts.append(f"{name}: {len(lengths_s)} of {mean_s:.3f} s on average, spread {spread:.2f} of it")
+        return verdict(holds, "; ".join(parts))
 
     lasting_s = 2 * _SHORT_S * _MANY
     wants = {
@@ -88,9 +89,10 @@ def law(ask: Ask) -> Check:
 
 
 def periods(packets: Packets) -> tuple[Floats, Floats]:
-    """Lengths of the server's whole periods of sending and of its pauses, in s; the first and the last are cut off.
+    """Return the lengths of the server's complete periods of sending, and of its pauses, in seconds.
 
-    The usual gap behind a packet belongs to the period in which it was sent; a pause is what is longer than that.
+    The first and the last period are incomplete and left out. The usual gap behind a packet belongs to the period in
+    which it was sent, and only the rest of a longer gap is the pause.
     """
     sent_s = packets.of("server").sent_s
     gaps_s = np.diff(sent_s)
@@ -108,14 +110,14 @@ def _measured(
     lasting_s: float,
     measure: Callable[[Packets], float | None],
 ) -> Check:
-    """Each of some values as it shows on the wire, to 2 %. `apart` are the knobs that hold others' effects apart."""
+    """Demand that each of some values shows on the wire within 2 %. `apart` are knobs that isolate the effect."""
     values = {f"{value:g}": ask.value(value) for value in wanted}
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
         got = {name: measure(found.packets) for name, found in seen.items()}
         missing = next((found.why for found in seen.values() if not found.ok), "nothing to measure")
-        told = [missing if value is None else f"{value:.3f} {ask.knob.unit or ''}" for value in got.values()]
-        text = ", ".join(f"{one} with {value}" for one, value in zip(told, values.values(), strict=True))
+        shown = [missing if value is None else f"{value:.3f} {ask.knob.unit or ''}" for value in got.values()]
+        text = ", ".join(f"{one} with {value}" for one, value in zip(shown, values.values(), strict=True))
         near = [value is not None and abs(value / float(values[name]) - 1) < _NEAR for name, value in got.items()]
         return verdict(all(near) and all(found.ok for found in seen.values()), text)
 
@@ -124,7 +126,7 @@ def _measured(
 
 
 def _rate_bps(packets: Packets) -> float | None:
-    """From the first packet to the last, which is not counted itself: what it takes comes after it."""
+    """Return the rate from the first packet to the last, which is not counted: its transmission follows it."""
     server = packets.of("server")
     if len(server) < 2 or server.sent_s[-1] <= server.sent_s[0]:
         return None

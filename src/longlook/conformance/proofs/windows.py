@@ -1,4 +1,4 @@
-"""Flow control: what is offered at first is in the peer's log; the largest window bounds what a round trip carries."""
+"""Proofs of flow control: initial windows are in the peer's log, the largest window limits a round trip's bytes."""
 
 from collections.abc import Mapping
 
@@ -9,13 +9,13 @@ from longlook.conformance.proofs.ask import Ask, transfer
 from longlook.conformance.qlogs import parameters
 
 _OFFERED = 300_007
-"""No stack's default, nor a multiple of anything."""
+"""Neither a stack's default nor a round number."""
 
 _RTT_S = 0.2
 _SMALL, _ABOVE_INITIAL = 200_000, 1_200_000
-"""The largest window: below most initial ones where those can be set too, else above."""
+"""Values of the largest window: below most initial ones where those can be set too, else above."""
 _HEADERS = 1.08
-"""Of packets and frames, beside what flow control counts."""
+"""Bytes of packets, with headers of packets and frames, over the bytes that flow control counts."""
 
 _STREAM_PARAMETERS = {
     "client": "initial_max_stream_data_bidi_local",
@@ -24,17 +24,20 @@ _STREAM_PARAMETERS = {
 
 
 def initial_stream_window(ask: Ask) -> Check:
-    """Requests open streams at the client: the offer for answers is its `bidi_local`, for requests `bidi_remote`."""
+    """Read the window of streams that requests open: a client's is `bidi_local` (answers), a server's `bidi_remote`."""
     return offered(ask, _STREAM_PARAMETERS[ask.role], _OFFERED)
 
 
 def initial_connection_window(ask: Ask) -> Check:
-    """`initial_max_data`."""
+    """Read `initial_max_data`."""
     return offered(ask, "initial_max_data", _OFFERED)
 
 
 def offered(ask: Ask, parameter: str, wanted: float, scale: float = 1.0) -> Check:
-    """The peer's qlog has the parameter as it was set, and another one without the knob. `scale`: knob → parameter."""
+    """Demand that the peer's qlog has the parameter as it was set, and another value without the knob.
+
+    `scale` converts the knob's unit to that of the parameter.
+    """
     value = ask.value(wanted)
     expected = round(float(value) * scale)
 
@@ -54,9 +57,9 @@ def offered(ask: Ask, parameter: str, wanted: float, scale: float = 1.0) -> Chec
 
 
 def max_window(ask: Ask) -> Check:
-    """On a long path no round trip carries more than the largest window, and more without it."""
+    """Demand that on a long path no round trip carries more than the largest window, and more without the knob."""
     if ask.role == "server":
-        return ask.without("a server gets requests alone, which never fill a window that tunes itself")
+        return ask.without("a server receives only requests, which never fill a window that tunes itself")
     initial = ask.name.replace("max_", "initial_")
     tuned = initial in ask.siblings
     largest = _SMALL if tuned else _ABOVE_INITIAL

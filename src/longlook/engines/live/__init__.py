@@ -1,4 +1,7 @@
-"""Engine `live`: trials in real time on this host, by one agent process that owns the laboratory."""
+"""Engine `live`: it runs trials in real time on this host, by one agent process that owns the laboratory.
+
+Entry points: `LiveEngine`; `agent_process.AgentProcess` for a session with an agent of one's own.
+"""
 
 import time
 from types import TracebackType
@@ -8,19 +11,19 @@ from longlook.core import codec
 from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Job
 from longlook.core.model import Run
-from longlook.engines import OneAtATime
+from longlook.engines import SequentialEngine
 from longlook.engines.live.agent_process import AgentDiedError, AgentProcess
 from longlook.engines.lost import lost_run
 from longlook.lab.stale_state import clear_stale_state
 
 _LOST_HINT = "the next trial gets a new agent; if this happens again, report it with the reason"
-_BEYOND_LIMIT_S = 120.0  # set-up and teardown beyond a trial's limit; only a bug of the agent takes longer
+_OVERHEAD_S = 120.0  # for set-up and teardown beyond a trial's limit; only a bug of the agent takes longer
 
 
-class LiveEngine(OneAtATime):
-    """Starts the agent with its first trial, a new one when it died, and ends it whatever happens.
+class LiveEngine(SequentialEngine):
+    """Starts an agent with the first trial, a new one when that died, and ends it whatever happens.
 
-    Not for several threads at once.
+    It must not be used by several threads at once.
     """
 
     name = "live"
@@ -38,23 +41,26 @@ class LiveEngine(OneAtATime):
         self._end_agent(gracefully=kind is None)
 
     def run(self, job: Job) -> Run:
-        """Run one trial. MachineError where nothing can run here, InputError where the job asks the impossible."""
+        """Run one trial and return its result.
+
+        Raise MachineError where nothing can run here, InputError where the job asks for something impossible.
+        """
         began_ns, began = time.time_ns(), time.monotonic()
         try:
             if self.agent is None:
                 self.agent = AgentProcess()
             self.agent.send({"op": "run", "job": codec.encode(job)})
-            answer = self.agent.receive(job.trial.timeout_s + _BEYOND_LIMIT_S)
+            response = self.agent.receive(job.trial.timeout_s + _OVERHEAD_S)
         except AgentDiedError as death:
             self._end_agent(gracefully=False)
             return lost_run(job, self.name, str(death), _LOST_HINT, began_ns, time.monotonic() - began)
         except BaseException:
             self._end_agent(gracefully=False)
             raise
-        if answer["event"] == "run":
-            return codec.decode(Run, answer["run"])
-        kind = InputError if answer["event"] == "input_error" else MachineError
-        raise kind(answer["message"], answer["hint"])
+        if response["event"] == "run":
+            return codec.decode(Run, response["run"])
+        kind = InputError if response["event"] == "input_error" else MachineError
+        raise kind(response["message"], response["hint"])
 
     def _end_agent(self, *, gracefully: bool) -> None:
         agent, self.agent = self.agent, None

@@ -1,4 +1,4 @@
-"""The agent as seen by who started it: orders go in, answers come out, and it can always be ended."""
+"""The agent as a child process: requests go in, responses come out, and it can always be ended."""
 
 import json
 import os
@@ -17,11 +17,14 @@ _QUIT_WITHIN_S = 5.0
 
 
 class AgentDiedError(Exception):
-    """The agent ended, or fell silent, in the middle of its work; the text says how."""
+    """The agent ended, or did not respond, in the middle of its work; the text gives the reason."""
 
 
 class AgentProcess:
-    """A running agent. `pid` is the process that was started, `laboratory_pid` pid 1 of its namespaces."""
+    """A running agent. `pid` is the supervisor, which was started; `laboratory_pid` is pid 1 of its namespaces.
+
+    Raise MachineError where the laboratory cannot start.
+    """
 
     def __init__(self) -> None:
         self._unread = b""
@@ -38,49 +41,49 @@ class AgentProcess:
         self.pid = self._process.pid
         if self._process.stdin is None or self._process.stdout is None:
             raise RuntimeError("pipes were asked for")
-        self._orders, self._answers = self._process.stdin, self._process.stdout
+        self._requests, self._responses = self._process.stdin, self._process.stdout
         try:
             self._await_hello()
         except BaseException:
             self.end(gracefully=False)
             raise
 
-    def send(self, order: dict[str, Any]) -> None:
-        """Give an order."""
+    def send(self, request: dict[str, Any]) -> None:
+        """Send a request; raise AgentDiedError where the agent no longer reads."""
         try:
-            self._orders.write(json.dumps(order).encode() + b"\n")
-            self._orders.flush()
+            self._requests.write(json.dumps(request).encode() + b"\n")
+            self._requests.flush()
         except BrokenPipeError as error:
             raise AgentDiedError(self._how_it_died()) from error
 
     def receive(self, timeout_s: float) -> dict[str, Any]:
-        """The next answer."""
+        """Return the next response; raise AgentDiedError where the agent ended or none came in time."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._unread:
-            if not select.select([self._answers], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise AgentDiedError(f"agent gave no answer for {timeout_s:.0f} s")
-            data = os.read(self._answers.fileno(), 1 << 16)
+            if not select.select([self._responses], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                raise AgentDiedError(f"agent did not respond for {timeout_s:.0f} s")
+            data = os.read(self._responses.fileno(), 1 << 16)
             if not data:
                 raise AgentDiedError(self._how_it_died())
             self._unread += data
         line, self._unread = self._unread.split(b"\n", 1)
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        response: dict[str, Any] = json.loads(line)
+        return response
 
     def end(self, *, gracefully: bool) -> None:
-        """Let it quit, or kill it. On return it is reaped and every process of its laboratory is gone."""
+        """Ask it to quit, or kill it. On return it is reaped and every process of its laboratory is gone."""
         if gracefully:
             with suppress(AgentDiedError, subprocess.TimeoutExpired):
                 self.send({"op": "quit"})
                 self._process.wait(_QUIT_WITHIN_S)
         with suppress(BrokenPipeError):
-            self._orders.close()  # its control_pipe: without it the agent kills everything, clears up and ends
+            self._requests.close()  # its control pipe: without it the supervisor kills everything, cleans up and ends
         try:
             self._process.wait(_QUIT_WITHIN_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._answers.close()
+        self._responses.close()
         self._stderr.close()
         if self._laboratory >= 0:
             select.select([self._laboratory], [], [])  # readable once the whole PID namespace is gone
@@ -104,9 +107,9 @@ class AgentProcess:
         except subprocess.TimeoutExpired:
             return "agent closed its output and still runs"
         self._stderr.seek(0)
-        said = self._stderr.read().decode(errors="replace").strip().splitlines()
+        stderr = self._stderr.read().decode(errors="replace").strip().splitlines()
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-        return f"agent died {how}{': ' + said[-1] if said else ''}"
+        return f"agent died {how}{': ' + stderr[-1] if stderr else ''}"
 
 
 def _unnamed_file() -> IO[bytes]:

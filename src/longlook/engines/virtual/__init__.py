@@ -1,4 +1,9 @@
-"""Engine `virtual`: every trial in a guest of its own whose clock runs on virtual time (docs/virtual-time.md)."""
+"""Engine `virtual`: it runs every trial in a guest of its own whose clock runs on virtual time (docs/virtual-time.md).
+
+`guest_run` shows how a guest is run, from its request to its result. `calibration` boots guests by it too.
+
+Entry points: `VirtualEngine`, `guest_run.run_guest`, `probe.find_guest`, `bundle.make_bundle`.
+"""
 
 import json
 import os
@@ -14,35 +19,38 @@ from types import TracebackType
 from typing import Self
 
 from longlook.core import codec, registry
+from longlook.core.cpus import usable_cpus
 from longlook.core.digests import code_digest, file_digest
 from longlook.core.errors import MachineError
 from longlook.core.flows import endpoints_of
 from longlook.core.job import Job
 from longlook.core.model import Run
 from longlook.engines.lost import lost_run
-from longlook.engines.virtual.boot import CONSOLE, Ended, Guest
+from longlook.engines.virtual.boot import CONSOLE, BootResult, Guest
 from longlook.engines.virtual.bundle import make_bundle
-from longlook.engines.virtual.guest_run import run_guest
+from longlook.engines.virtual.guest_run import GuestRun, run_guest
 from longlook.engines.virtual.probe import find_guest, note_on
+from longlook.engines.virtual.watch import SPIN_TIMEOUT
 from longlook.lab.artefacts import digests, raise_if_full
 from longlook.lab.guest import ENGINE
 
 _GUEST = "longlook.lab.guest"
 _SPIN_HINT = (
-    "a program that computes for long: raise LONGLOOK_PATIENCE_S; one that waits busily: set busy_waits in its Stack, "
-    "and its trials run where CPU takes time, inexactly"
+    f"if the program computes for long, raise {SPIN_TIMEOUT}; if it waits busily, set busy_waits in its Stack: its "
+    "trials then run where CPU takes time, inexactly; --engine live runs it in real time (docs/debugging.md)"
 )
-_LOST_HINT = "the guest's last words are in console.log; if this happens again, report it with them"
+_LOST_HINT = "see console.log, the guest's console; if this happens again, report it with that file"
 
 
 class VirtualEngine:
-    """Boots a guest for each call; calls from several threads at once are its purpose.
+    """Boots a guest for each call; several threads may call it at once.
 
-    `wall_limit_s` is real time for one boot, not the trial's own limit, which is virtual (LONGLOOK_WALL_LIMIT_S).
+    `wall_limit_s` is the real time that one boot may take (default: LONGLOOK_WALL_LIMIT_S, or 900); the limit of a
+    trial is virtual time.
     """
 
     name = ENGINE
-    gathers = True
+    batches = True
 
     def __init__(self, wall_limit_s: float | None = None) -> None:
         self.wall_limit_s = wall_limit_s or float(os.environ.get("LONGLOOK_WALL_LIMIT_S", "900"))
@@ -52,7 +60,7 @@ class VirtualEngine:
         self._stop = threading.Event()
 
     def setting(self) -> Mapping[str, str]:
-        """Kernel, agent and interpreter by their digests or versions."""
+        """Return the digests or versions of the kernel, the agent and Python."""
         guest = self._entered()
         return {
             "engine": ENGINE,
@@ -65,7 +73,7 @@ class VirtualEngine:
         }
 
     def notes(self) -> Sequence[str]:
-        """How guests run their programs, where that is not the usual way."""
+        """Return how guests run their programs, where that is not the usual way."""
         note = note_on(self._entered())
         return () if note is None else (note,)
 
@@ -75,8 +83,8 @@ class VirtualEngine:
 
     @property
     def parallel(self) -> int:
-        """How many guests can run at once without sharing a CPU."""
-        return len(os.sched_getaffinity(0))
+        """Return how many guests can run at once without sharing a CPU."""
+        return len(usable_cpus())
 
     def __enter__(self) -> Self:
         self._guest = find_guest()
@@ -89,15 +97,18 @@ class VirtualEngine:
         self._guest = None
 
     def run(self, job: Job) -> Run:
-        """Run one trial in a boot of its own."""
+        """Run one trial in a guest of its own."""
         return self.run_together([job])[0]
 
     def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Run trials one after another in one boot, and so with one warm browser, but for those that wait busily."""
+        """Run trials one after another in one guest, and so with one session client.
+
+        Trials with programs that wait busily run in a second guest, where CPU takes time.
+        """
         guest = self._entered()
         busy = [job for job in jobs if _waits_busily(job)]
-        calm = [job for job in jobs if job not in busy]
-        runs = [*self._boot(guest, calm), *self._boot(replace(guest, time="basic"), busy)]
+        others = [job for job in jobs if job not in busy]
+        runs = [*self._boot(guest, others), *self._boot(replace(guest, time="basic"), busy)]
         done = {run.trial_id: run for run in runs}
         return [done[job.trial.id] for job in jobs]
 
@@ -107,10 +118,10 @@ class VirtualEngine:
         began_ns = time.time_ns()
         exchange = Path(tempfile.mkdtemp(prefix=".partial-boot-", dir=Path(jobs[0].folder).parent))
         try:
-            seed = seed_of(jobs)
-            ended = run_guest(guest, _GUEST, jobs, self._made_bundle(), exchange, seed, self.wall_limit_s, self._stop)
+            run = GuestRun(_GUEST, self._made_bundle(), tuple(jobs), seed_of(jobs), self.wall_limit_s)
+            result = run_guest(guest, run, exchange, self._stop)
             return [
-                _taken(exchange / str(number), job) or _lost(job, ended, began_ns) for number, job in enumerate(jobs)
+                _taken(exchange / str(number), job) or _lost(job, result, began_ns) for number, job in enumerate(jobs)
             ]
         except OSError as error:
             raise_if_full(exchange.parent, error)
@@ -140,12 +151,15 @@ def agent_digest() -> str:
 
 
 def seed_of(jobs: Sequence[Job]) -> int:
-    """Where all randomness of a guest comes from: what it is to do, and nothing else. Below 2**63."""
+    """Return the seed of all randomness in a guest, below 2**63: a function of its trials and their attempts alone."""
     return int(codec.content_hash([(job.trial.id, job.attempt) for job in jobs], 15), 16)
 
 
 def _taken(folder: Path, job: Job) -> Run | None:
-    """Move a finished trial to where it belongs; None where the guest did not come so far."""
+    """Move a finished trial into its folder and return its result; None where the guest did not finish it.
+
+    Raise MachineError where its files do not match their digests.
+    """
     if not (folder / "run.json").exists():
         return None
     try:
@@ -153,17 +167,17 @@ def _taken(folder: Path, job: Job) -> Run | None:
         whole = digests(folder) == run.artefacts
     except ValueError:
         whole = False
-    if not whole:  # the guest's kernel writes later than its programs, and a failure then is nobody's to see
+    if not whole:  # the guest's kernel flushes after its programs exit, and write errors at that point reach nobody
         raise_if_full(folder)
-        raise MachineError(f"what the guest wrote to {folder} is damaged", "look after that disk, then use --resume")
+        raise MachineError(f"the guest's files in {folder} are damaged", "check that disk, then use --resume")
     for path in folder.iterdir():
         path.rename(Path(job.folder) / path.name)
     return run
 
 
-def _lost(job: Job, ended: Ended, began_unix_ns: int) -> Run:
+def _lost(job: Job, result: BootResult, began_unix_ns: int) -> Run:
     raise_if_full(Path(job.folder))
-    (Path(job.folder) / CONSOLE).write_text(ended.console)
-    reason = ended.reason or "the guest switched itself off before the trial was finished"
-    hint = _SPIN_HINT if ended.spun else _LOST_HINT
-    return lost_run(job, ENGINE, reason, hint, began_unix_ns, ended.wall_s)
+    (Path(job.folder) / CONSOLE).write_text(result.console)
+    reason = result.reason or "the guest switched itself off before the trial was finished"
+    hint = _SPIN_HINT if result.spun else _LOST_HINT
+    return lost_run(job, ENGINE, reason, hint, began_unix_ns, result.wall_s)

@@ -1,4 +1,4 @@
-"""One boot of the guest's kernel, from its command line to its last process: started, watched, and always ended."""
+"""Boots the guest's kernel once, from its command line to its last process: starts it, watches it, always ends it."""
 
 import os
 import shlex
@@ -14,15 +14,15 @@ from pathlib import Path
 
 from longlook.engines.virtual.cpus import on_cpu
 from longlook.engines.virtual.memory import is_full, memory_folder
-from longlook.engines.virtual.watch import SPINS, Limits, patience_s, watch
+from longlook.engines.virtual.watch import SPINS, Limits, spin_timeout_s, watch
 from longlook.lab.linux.proctable import process_table
 
 START_UNIX_NS = 1_700_000_000_000_000_000
-"""When every guest believes to be switched on: 14 November 2023, while the laboratory's certificate is valid."""
+"""The time at which every guest's clock starts: 14 November 2023, while the laboratory's certificate is valid."""
 
 CONSOLE = "console.log"
-_DYING_S = 10.0
-_BUS_ERROR = "Bus error - the host"  # what the kernel says when it touches memory that the host has no room for
+_EXIT_WITHIN_S = 10.0
+_BUS_ERROR = "Bus error - the host"  # the kernel prints this when it touches memory that the host has no room for
 
 
 @dataclass(frozen=True)
@@ -33,16 +33,27 @@ class Guest:
     userspace: str = "seccomp"
     memory: str = "2G"
     time: str = "inf-cpu"  # `basic`: CPU takes the time that the host's takes
-    answers: bool = True  # the kernel says on SIGUSR2 who has the CPU; another would die of it
+    answers: bool = True  # on SIGUSR2 the kernel reports the program that has the CPU; other kernels die of the signal
 
     @property
     def exact(self) -> bool:
-        """Whether what it does is a function of its request and seed."""
+        """Return whether its results are a function of its request and seed."""
         return self.time == "inf-cpu"
 
 
 @dataclass(frozen=True)
-class Ended:
+class Boot:
+    """What to boot a guest with: its first process, that process's environment, and the limits of the boot."""
+
+    init: Sequence[str]  # full argument list
+    environment: Mapping[str, str]
+    seed: int
+    cpu: int  # the number of the host's CPU that it runs on
+    wall_limit_s: float
+
+
+@dataclass(frozen=True)
+class BootResult:
     """How a boot ended. `reason` is None for a guest that switched itself off."""
 
     reason: str | None
@@ -52,38 +63,29 @@ class Ended:
     spun: bool = False  # it was killed because a program spun
 
 
-def boot(
-    guest: Guest,
-    init: Sequence[str],
-    environment: Mapping[str, str],
-    exchange: Path,
-    seed: int,
-    cpu: int,
-    wall_limit_s: float,
-    stop: threading.Event | None = None,
-) -> Ended:
-    """Boot a guest on one CPU with `init` as its first process and wait until it is off.
+def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | None = None) -> BootResult:
+    """Boot a guest on one CPU and wait until it is off.
 
-    The folder `exchange` is the kernel's working directory, so the guest finds it behind /proc/self/cwd of its root.
+    The folder `exchange` is the kernel's working directory, so the guest finds it as /proc/self/cwd of its kernel.
     The kernel's command line goes into its pool of randomness, so it names no path: it is the same on every machine.
 
-    It is killed when `wall_limit_s` is over, when a program spins (it keeps the CPU while virtual time stands still),
-    when `stop` is set (InterruptedByUserError), and when the thread that called this dies. Nothing of it runs when this
-    returns.
+    The guest is killed when the time limit is over, when a program spins (it keeps the CPU while virtual time does not
+    move), when `stop` is set (then InterruptedByUserError is raised), and when the calling thread dies. No process of
+    it runs when this returns.
     """
     script = exchange / "init"
-    script.write_text(_init_script(init, environment))
+    script.write_text(_init_script(options.init, options.environment))
     script.chmod(0o755)
-    limits = Limits(wall_limit_s, patience_s(), answers=guest.answers)
+    limits = Limits(options.wall_limit_s, spin_timeout_s(), answers=guest.answers)
     console, memory = exchange / CONSOLE, memory_folder()
-    with console.open("wb") as out, on_cpu(cpu):
+    with console.open("wb") as out, on_cpu(options.cpu):
         process = subprocess.Popen(
             [shutil.which("setpriv") or "setpriv", "--pdeathsig", "KILL", "--", guest.kernel, *_command_line(guest)],
             stdin=subprocess.DEVNULL,
-            stdout=out,  # a file: a pipe that fills would interrupt the guest when the host likes
+            stdout=out,  # a file: a pipe that fills would interrupt the guest at times that depend on the host
             stderr=subprocess.STDOUT,
             cwd=exchange,
-            env={"HOME": ".", "TMPDIR": memory, "UML_RNG_SEED": str(seed)},  # all it leaves is in the exchange
+            env={"HOME": ".", "TMPDIR": memory, "UML_RNG_SEED": str(options.seed)},  # all its files are in `exchange`
         )
     began = time.monotonic()
     try:
@@ -94,7 +96,7 @@ def boot(
     text = console.read_bytes().decode(errors="replace")
     if reason is None and ("Kernel panic" in text or status != 0):
         reason = _why_it_died(text, status, memory)
-    return Ended(reason, text, time.monotonic() - began, cpu_s, spun=reason is not None and SPINS in reason)
+    return BootResult(reason, text, time.monotonic() - began, cpu_s, spun=reason is not None and SPINS in reason)
 
 
 def _init_script(init: Sequence[str], environment: Mapping[str, str]) -> str:
@@ -121,7 +123,7 @@ def _command_line(guest: Guest) -> list[str]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> tuple[int, float]:
-    """Kill what still runs and reap it; exit status and CPU seconds. The kernel's own children die with it."""
+    """Kill the kernel if it still runs and reap it; return exit status and CPU seconds. Its children die with it."""
     with suppress(ProcessLookupError):
         os.kill(process.pid, signal.SIGKILL)  # not process.kill(), which reaps and keeps the CPU seconds to itself
     _, status, usage = os.wait4(process.pid, 0)
@@ -130,8 +132,8 @@ def _end(process: subprocess.Popen[bytes]) -> tuple[int, float]:
 
 
 def _end_programs(exchange: Path) -> None:
-    """Wait until the processes that ran the guest's programs are gone. They die after their kernel, not with it."""
-    deadline = time.monotonic() + _DYING_S
+    """Wait until the processes that ran the guest's programs are gone: they end after their kernel, not with it."""
+    deadline = time.monotonic() + _EXIT_WITHIN_S
     while left := [pid for pid in process_table() if _works_in(exchange, pid)]:
         if time.monotonic() > deadline:
             raise RuntimeError(f"processes of a guest cannot be ended: {left}")
@@ -150,9 +152,9 @@ def _works_in(exchange: Path, pid: int) -> bool:
 
 def _why_it_died(console: str, status: int, memory: str) -> str:
     if _BUS_ERROR in console or is_full(memory):
-        return f"the guest's memory found no room: {memory} is full"
+        return f"the host had no room for the guest's memory: {memory} is full"
     panics = [line.split("Kernel panic - ")[1] for line in console.splitlines() if "Kernel panic - " in line]
     if panics:
-        return f"the guest's kernel gave up: {panics[0]}"
+        return f"the guest's kernel panicked: {panics[0]}"
     how = f"by signal {signal.Signals(-status).name}" if status < 0 else f"with exit code {status}"
     return f"the guest's kernel ended {how}"

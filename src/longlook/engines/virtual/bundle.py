@@ -1,4 +1,4 @@
-"""Writes what a guest's Python imports into one file (bundleloader.py), made in a fresh process for each run."""
+"""Writes everything that a guest's Python imports into one file, in a fresh process; `bundle_loader` reads it."""
 
 import marshal
 import os
@@ -23,10 +23,13 @@ bundle.write(sys.argv[1])
 
 
 def make_bundle(*modules: str) -> str:
-    """Return the path of a bundle with modules, the stacks and everything that these import, as the sources are now."""
+    """Make a bundle of the modules, the stacks and everything that these import, from the sources of now.
+
+    Return its path. Raise MachineError where a module cannot be imported.
+    """
     folder = paths.cache_dir() / "bundles"
     folder.mkdir(parents=True, exist_ok=True)
-    # One for each way of being installed: replaced by its like, it serves guests that start meanwhile.
+    # One for each way of being installed: it can be replaced by the next one while guests start with it.
     path = folder / f"{codec.content_hash([sys.executable, sys.version, __file__, os.geteuid(), modules])}.bundle"
     done = subprocess.run(
         [sys.executable, "-c", _MAKE, str(path), *modules], capture_output=True, text=True, check=False

@@ -1,9 +1,9 @@
-"""Runs `main` of a module that comes, with all that it imports, from one file: what a guest starts with.
+"""Runs `main` of a module that is loaded, with everything it imports, from one file. A guest starts with this program.
 
-    python -S bundleloader.py BUNDLE MODULE
+    python -S bundle_loader.py BUNDLE MODULE
 
-A guest sees the host's files through several layers, where each look for a module costs much more than on the host: a
-third of a trial's CPU time. `engines/bundle.py` writes the file. Of the standard library as little as can be.
+A guest sees the host's files through several layers, where each search for a module costs much more than on the host:
+a third of a trial's CPU time. `bundle` writes the file. As little of the standard library as possible is imported here.
 """
 
 import gc
@@ -14,20 +14,20 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 Entry = tuple[bool, str, list[str] | None, int, int]
-"""Whether a module is a package, its file, where its modules are, and where in the bundle its code begins and ends.
+"""Whether a module is a package, its file, the folders of its modules, and the offsets of its code (begin, end).
 
 A bundle begins with eight bytes, the length of its index, a marshalled `{"path": sys.path, "modules": {name: Entry}}`;
-the marshalled code follows, at places counted from the index's end."""
+the marshalled code follows, and its offsets count from the index's end."""
 
 
 class BundleFinder:
-    """Finds and loads the bundle's modules; everything else is left to Python's own finders."""
+    """Finds and loads the bundle's modules; all other modules are left to Python's own finders."""
 
     def __init__(self, file: io.FileIO, start: int, modules: dict[str, Entry]) -> None:
         self._file, self._start, self._modules = file, start, modules
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
-        """The module as the bundle knows it."""
+        """Return the spec of a module in the bundle, None for any other module."""
         if name not in self._modules:
             return None
         is_package, origin, locations, _, _ = self._modules[name]
@@ -38,18 +38,18 @@ class BundleFinder:
         return spec
 
     def create_module(self, _spec: ModuleSpec) -> None:
-        """An ordinary module will do."""
+        """Return None: Python then creates an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run its code."""
+        """Run the module's code."""
         _, _, _, begin, end = self._modules[module.__name__]
         self._file.seek(self._start + begin)
         exec(marshal.loads(self._file.read(end - begin)), module.__dict__)  # noqa: S102, S302
 
 
 def main() -> None:
-    """Entry point."""
-    gc.disable()  # it lives for a trial: looking for cycles would cost more than they do
+    """Load the bundle that the command line names and run `main` of its module."""
+    gc.disable()  # the process lives for one trial: looking for cycles would cost more than they do
     file = io.FileIO(sys.argv[1])
     length = int.from_bytes(file.read(8), "little")
     index = marshal.loads(file.read(length))  # noqa: S302

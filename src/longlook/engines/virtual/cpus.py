@@ -1,4 +1,4 @@
-"""One CPU for each guest: it is one thread of work, and moving it between CPUs costs several times its own time."""
+"""Pins each guest to one CPU: it is one thread of work, and moving it between CPUs costs several times its own time."""
 
 import itertools
 import os
@@ -6,13 +6,15 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from longlook.core.cpus import usable_cpus
+
 _turn = itertools.count()
 
 
 @contextmanager
 def one_cpu() -> Iterator[int]:
-    """The number of a CPU that no other guest has, of whatever study or cache; when all are taken, one in turn."""
-    available = sorted(os.sched_getaffinity(0))
+    """Yield the number of a CPU that no other guest on this machine has; when all are taken, each one in turn."""
+    available = usable_cpus()
     with socket.socket(socket.AF_UNIX) as claim:
         for cpu in available:
             try:
@@ -26,8 +28,8 @@ def one_cpu() -> Iterator[int]:
 
 @contextmanager
 def on_cpu(cpu: int) -> Iterator[None]:
-    """Children that this thread starts in the block run on that CPU alone."""
-    before = os.sched_getaffinity(0)
+    """Make children that this thread starts in the block run on one CPU alone."""
+    before = usable_cpus()
     os.sched_setaffinity(0, {cpu})
     try:
         yield

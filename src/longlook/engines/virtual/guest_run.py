@@ -1,11 +1,20 @@
-"""Runs a guest: writes its request, boots it once on a CPU of its own, and raises the errors that it reported."""
+"""Runs a guest, the one place that shows all its steps.
+
+1. The exchange directory, an empty folder of the host, gets `request.json`: the jobs, their environment, and the
+   folders of the host that the guest's own file systems would hide (`lab.linux.view`).
+2. `boot.boot` starts the kernel on a CPU of its own, with the exchange directory as its working directory and
+   `bundle_loader` as its first process, which runs `main` of a module (`lab.guest`) from a bundle.
+3. In the guest, `lab.guest` reads the request, runs the jobs in a laboratory, copies each finished folder into the
+   exchange directory, writes `error.json` where something went wrong, and switches the guest off.
+4. Errors that the guest reported are raised here; the caller moves the finished folders to where they belong.
+"""
 
 import json
 import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import longlook
@@ -13,58 +22,61 @@ from longlook.core import codec, paths
 from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Job
 from longlook.engines.virtual import bundle_loader
-from longlook.engines.virtual.boot import Ended, Guest, boot
+from longlook.engines.virtual.boot import Boot, BootResult, Guest, boot
 from longlook.engines.virtual.cpus import one_cpu
 from longlook.lab.artefacts import raise_if_full
 from longlook.lab.guest import ERROR, REQUEST, GuestRequest
 from longlook.lab.linux.view import hidden_folders
 
 _PYTHON = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-_FORGOTTEN_IN_GUEST = ("LONGLOOK_DATAPATH",)
-_TO_GUEST = ("LD_LIBRARY_PATH", "PATH")
+_NOT_FOR_GUESTS = ("LONGLOOK_DATAPATH",)
+_FOR_GUESTS = ("LD_LIBRARY_PATH", "PATH")
 _FOLDERS = ("LD_LIBRARY_PATH", "LONGLOOK_ADAPTERS", "LONGLOOK_LINK", "LONGLOOK_PLUGINS", "PATH", "PYTHONPATH")
-"""Variables that list folders, or name a file. A relative one is meant from here, and a guest is elsewhere."""
+"""Variables that list folders, or name a file. Relative ones are made absolute: a guest has another directory."""
 
 
-def run_guest(
-    guest: Guest,
-    module: str,
-    jobs: Sequence[Job],
-    bundle: str,
-    exchange: Path,
-    seed: int,
-    wall_limit_s: float,
-    stop: threading.Event | None = None,
-) -> Ended:
-    """Boot a guest with `main` of a module of the bundle as its first process; what it made is in `exchange`.
+@dataclass(frozen=True)
+class GuestRun:
+    """What a guest has to do: run `main` of a module of a bundle as its first process, with jobs and a seed."""
 
-    InputError or MachineError in the guest's own words; a guest that died says so in what is returned.
+    module: str
+    bundle: str  # the file that `bundle.make_bundle` returns
+    jobs: tuple[Job, ...]
+    seed: int
+    wall_limit_s: float  # real time
+
+
+def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event | None = None) -> BootResult:
+    """Run a guest to its end and return how its boot ended; the files that it made are in `exchange`.
+
+    `stop` ends it early, with InterruptedByUserError. Raise the InputError or MachineError that the guest reported. A
+    guest that died, or whose agent failed, is not an error: the result has the reason.
     """
     environment = _environment()
-    shown = hidden_folders(_needed(jobs, environment))
-    request = GuestRequest(tuple(jobs), environment, exact=guest.exact, shown=shown)
+    host_folders = hidden_folders(_needed(run.jobs, environment))
+    request = GuestRequest(run.jobs, environment, exact=guest.exact, host_folders=host_folders)
     (exchange / REQUEST).write_text(json.dumps(codec.encode(request)))
     with one_cpu() as cpu:
-        init = (sys.executable, "-S", bundle_loader.__file__, bundle, module)
-        ended = boot(guest, init, _PYTHON, exchange, seed, cpu, wall_limit_s, stop)
+        init = (sys.executable, "-S", bundle_loader.__file__, run.bundle, run.module)
+        result = boot(guest, Boot(init, _PYTHON, run.seed, cpu, run.wall_limit_s), exchange, stop)
     if not (exchange / ERROR).exists():
-        return ended
+        return result
     text = (exchange / ERROR).read_text()
     if not text:
         raise_if_full(exchange)
-        return ended
-    said: Mapping[str, str | None] = json.loads(text)
-    message = said["message"] or "the guest gave no reason"
-    if said["kind"] == "bug":
-        return replace(ended, reason=f"the guest's agent failed: {message}")
-    kind = InputError if said["kind"] == "input" else MachineError
-    raise kind(message, said["hint"])
+        return result
+    reported: Mapping[str, str | None] = json.loads(text)
+    message = reported["message"] or "the guest gave no reason"
+    if reported["kind"] == "bug":
+        return replace(result, reason=f"the guest's agent failed: {message}")
+    kind = InputError if reported["kind"] == "input" else MachineError
+    raise kind(message, reported["hint"])
 
 
 def _environment() -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if name.startswith("LONGLOOK_")}
-    needed = {name: os.environ[name] for name in _TO_GUEST if name in os.environ}
-    kept = {name: value for name, value in ours.items() if name not in _FORGOTTEN_IN_GUEST}
+    needed = {name: os.environ[name] for name in _FOR_GUESTS if name in os.environ}
+    kept = {name: value for name, value in ours.items() if name not in _NOT_FOR_GUESTS}
     here = {name: _from_anywhere(value) if name in _FOLDERS else value for name, value in (needed | kept).items()}
     return {"TZ": "UTC", "LANG": "C.UTF-8", **here, "LONGLOOK_CACHE": str(paths.cache_dir()), **_PYTHON}
 
@@ -74,9 +86,9 @@ def _from_anywhere(folders: str) -> str:
 
 
 def _needed(jobs: Sequence[Job], environment: Mapping[str, str]) -> Iterator[str]:
-    """Every path that a guest may have to find: Python and Longlook, programs, files to serve, certificates."""
+    """Yield every path that a guest may need: Python and Longlook, programs, files to serve, certificates."""
     yield from (sys.executable, sys.prefix, sys.base_prefix, str(Path(longlook.__file__).parents[1]))
-    # The folder that Python was started from is no matter of the guest's: what it sees must not depend on that.
+    # Without the folder that Python was started from: what a guest sees must not depend on it.
     started = {str(Path.cwd()), str(Path(sys.argv[0]).parent)}
     yield from (entry for entry in sys.path if entry and entry not in started)
     yield from (str(paths.cache_dir()), str(paths.adapters_dir()))

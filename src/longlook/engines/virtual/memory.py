@@ -1,4 +1,4 @@
-"""Where the file lies that is a guest's memory. It has no name, so nothing of it stays, whatever ends the guest."""
+"""Chooses the folder for the file that is a guest's memory. The file has no name, so it never outlives the guest."""
 
 import os
 import shutil
@@ -8,14 +8,17 @@ from longlook.core import paths
 from longlook.core.errors import MachineError
 
 _ROOM_BYTES = 1 << 30
-"""A guest uses 0.1 to 0.6 GiB of what it could; without room it would die in the middle of a trial."""
+"""A guest uses 0.1 to 0.6 GiB of the 2 GiB that it could; without room it would die in the middle of a trial."""
 
 _FULL_BYTES = 1 << 24
 _SHARED = "/dev/shm"  # noqa: S108
 
 
 def memory_folder() -> str:
-    """A folder with room for a guest's memory: in the host's memory, else on a disk, which is slower."""
+    """Return a folder with room for a guest's memory: in the host's memory, else on a disk, which is slower.
+
+    Raise MachineError where none has room.
+    """
     places = [_SHARED, tempfile.gettempdir(), str(paths.cache_dir())]
     for place in places:
         if _is_usable(place) and shutil.disk_usage(place).free >= _ROOM_BYTES:
@@ -27,10 +30,10 @@ def memory_folder() -> str:
 
 
 def is_full(place: str) -> bool:
-    """Whether a guest that died there may have died for want of room."""
+    """Return whether a guest whose memory lies in `place` may have died because there was no room."""
     return shutil.disk_usage(place).free < _FULL_BYTES
 
 
 def _is_usable(place: str) -> bool:
-    """The guest's programs are executed from its memory, so a file system without execution will not do."""
+    """Return whether a folder can be written and executed from: a guest's programs are executed from its memory."""
     return os.access(place, os.W_OK | os.X_OK) and not os.statvfs(place).f_flag & os.ST_NOEXEC

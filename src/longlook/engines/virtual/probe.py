@@ -1,4 +1,4 @@
-"""Whether a guest can be booted here, and how; tried once for each kernel, start of the host and seccomp policy."""
+"""Finds out whether a guest can be booted here, and how: once for each kernel, boot of the host and seccomp policy."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from longlook.core import codec, paths
 from longlook.core.errors import MachineError
 from longlook.core.job import Program
-from longlook.engines.virtual.boot import Guest, boot
+from longlook.engines.virtual.boot import Boot, Guest, boot
 from longlook.engines.virtual.cpus import one_cpu
 from longlook.engines.virtual.scratch import exchange_directory
 from longlook.provision.guest_kernel import kernel_program
@@ -23,7 +23,10 @@ _LIVE = "or run in real time: --engine live"
 
 
 def find_guest() -> Guest:
-    """The guest for this machine. MachineError where none boots; nothing ever switches to another engine by itself."""
+    """Return the guest for this machine, from the record of an earlier probe where there is one.
+
+    Raise MachineError where none boots; nothing ever switches to another engine by itself.
+    """
     if shutil.which("setpriv") is None:
         raise MachineError("setpriv is missing", f"sudo apt-get install util-linux, {_LIVE}")
     program = kernel_program(lambda _text: None)
@@ -44,34 +47,34 @@ def find_guest() -> Guest:
 
 
 def note_on(guest: Guest) -> str | None:
-    """What a user should know of the way in which guests run here."""
+    """Return what a user should know about the way in which guests run here; None where it is the usual one."""
     if guest.userspace == "ptrace":
         return (
-            "virtual time: this machine refuses what a guest needs to run its programs by seccomp, so it runs them by "
-            "ptrace: the same results, several times slower"
+            "virtual time: this machine does not let a guest run its programs by seccomp, so it runs them by ptrace: "
+            "the results are the same, and trials take several times as long"
         )
     return None
 
 
 def _probe(program: Program) -> Guest:
-    said = []
+    failures = []
     answers = _ANSWER_FORMAT in Path(program.path).read_bytes()
     for userspace in _USERSPACES:
         guest = Guest(program.path, userspace=userspace, answers=answers)
         with one_cpu() as cpu, exchange_directory() as exchange:
-            ended = boot(replace(guest, memory="256M"), ("echo", _HELLO), {}, exchange, 1, cpu, _PROBE_LIMIT_S)
-        if _HELLO in ended.console:  # the kernel then gives up, because its first process ended
+            result = boot(replace(guest, memory="256M"), Boot(("echo", _HELLO), {}, 1, cpu, _PROBE_LIMIT_S), exchange)
+        if _HELLO in result.console:  # the kernel panics afterwards, because its first process ended
             return guest
-        lines = ended.console.strip().splitlines()
-        said.append(f"{userspace}: {lines[-1] if lines else ended.reason or 'it said nothing'}")
+        lines = result.console.strip().splitlines()
+        failures.append(f"{userspace}: {lines[-1] if lines else result.reason or 'it printed nothing'}")
     raise MachineError(
-        f"the guest's kernel {program.path} does not boot here ({'; '.join(said)})",
+        f"the guest's kernel {program.path} does not boot here ({'; '.join(failures)})",
         f"name a User-Mode Linux kernel by LONGLOOK_KERNEL, or unset it and: longlook setup kernel; {_LIVE}",
     )
 
 
 def _policy() -> list[str]:
-    """What this process may do as its seccomp filters see it: a record of one container says nothing of another."""
+    """Return this process's seccomp state: a record made in one container does not hold in another."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return [line for line in lines if line.startswith(("Seccomp", "NoNewPrivs"))]
 

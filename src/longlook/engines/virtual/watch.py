@@ -1,4 +1,4 @@
-"""Waiting for a guest to end: until its time is over, its user has enough, or a program of it spins."""
+"""Waits for a guest to end: until its time is over, the user interrupts it, or one of its programs spins."""
 
 import os
 import re
@@ -13,11 +13,12 @@ from pathlib import Path
 from longlook.core.errors import InputError, InterruptedByUserError
 from longlook.lab.linux.proctable import cpu_of_tree
 
-PATIENCE = "LONGLOOK_PATIENCE_S"
-"""CPU seconds that a program may compute at one moment of virtual time."""
+SPIN_TIMEOUT = "LONGLOOK_SPIN_TIMEOUT_S"
+"""The variable with the CPU seconds that a program may compute at one moment of virtual time."""
 
+_OLD_SPIN_TIMEOUT = "LONGLOOK_PATIENCE_S"  # its name until 2026-11-22; still read where the new one is not set
 SPINS = "spins"
-_PATIENCE_S = 20.0
+_SPIN_TIMEOUT_S = 20.0
 _LOOK_EVERY_S = 0.2
 _ANSWER = re.compile(rb"longlook: (.{1,16})\[(\d+)\] at (\d+) ns\n")
 _TAIL_BYTES = 1 << 16
@@ -25,28 +26,35 @@ _TAIL_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Limits:
-    """What a boot may take. `answers`: whether the kernel says on SIGUSR2 who has the CPU; others die of it."""
+    """The limits of a boot, in real seconds and in CPU seconds at one moment of virtual time.
+
+    `answers`: the kernel reports on SIGUSR2 the program that has the CPU; other kernels die of that signal.
+    """
 
     wall_s: float
-    patience_s: float
+    spin_timeout_s: float
     answers: bool = True
 
 
-def patience_s() -> float:
-    """LONGLOOK_PATIENCE_S, or 20 CPU seconds."""
-    text = os.environ.get(PATIENCE, "")
+def spin_timeout_s() -> float:
+    """Return the value of LONGLOOK_SPIN_TIMEOUT_S, 20 where it is not set; raise InputError for a bad one."""
+    name = SPIN_TIMEOUT if os.environ.get(SPIN_TIMEOUT) else _OLD_SPIN_TIMEOUT
+    text = os.environ.get(name, "")
     try:
-        value = float(text) if text else _PATIENCE_S
+        value = float(text) if text else _SPIN_TIMEOUT_S
     except ValueError:
         value = 0.0
     if not value > 0:
-        raise InputError(f"{PATIENCE} is not a number of seconds: {text!r}", f"for example {PATIENCE}=60")
+        raise InputError(f"{name} is not a positive number of seconds: {text!r}", f"for example {SPIN_TIMEOUT}=60")
     return value
 
 
 def watch(pid: int, console: Path, limits: Limits, stop: threading.Event) -> str | None:
-    """Wait for the end; why the guest must be killed, or None when it has ended by itself."""
-    spin = _Spin(pid, console, limits.patience_s)
+    """Wait for the end of a guest; return why it must be killed, or None when it has ended by itself.
+
+    Raise InterruptedByUserError when `stop` is set.
+    """
+    spin = _Spin(pid, console, limits.spin_timeout_s)
     deadline = time.monotonic() + limits.wall_s
     descriptor = os.pidfd_open(pid)
     try:
@@ -60,33 +68,33 @@ def watch(pid: int, console: Path, limits: Limits, stop: threading.Event) -> str
                 return f"the guest was not done after {limits.wall_s:.0f} s of real time"
             if limits.answers and (name := spin.look(descriptor)):
                 return (
-                    f"the program {name} {SPINS}: it used {limits.patience_s:g} s of CPU without asking for the time "
-                    "or waiting for anything, and virtual time stands still meanwhile"
+                    f"the program {name} {SPINS}: it used {limits.spin_timeout_s:g} s of CPU without asking for the "
+                    "time or waiting for anything, and virtual time does not move meanwhile"
                 )
     finally:
         os.close(descriptor)
 
 
 class _Spin:
-    """Whether a guest's programs use the CPU while its clock stands still, and which.
+    """Detects a program of a guest that uses the CPU while the guest's clock does not move.
 
-    The measure is the guest's CPU time, not real time: a guest that is stopped, or starved by other work, is not one
-    that spins. Two answers of one moment with that much CPU between them are the proof.
+    CPU time counts, not real time: a guest that is stopped, or starved by other work, does not spin. The proof are two
+    reports of the kernel with the same virtual time and that much CPU time between them.
     """
 
-    def __init__(self, pid: int, console: Path, patience_s: float) -> None:
-        self._pid, self._console, self._patience_s = pid, console, patience_s
+    def __init__(self, pid: int, console: Path, timeout_s: float) -> None:
+        self._pid, self._console, self._timeout_s = pid, console, timeout_s
         self._look_at_s = 0.0
-        self._ask_from_cpu_s = patience_s / 4  # far beyond the start, when a signal would still be deadly
+        self._ask_from_cpu_s = timeout_s / 4  # far beyond the start, when the signal would still kill the kernel
         self._moment = b""
         self._moment_cpu_s = 0.0
         self._answered = 0
 
     def look(self, descriptor: int) -> str | None:
-        """The program that spins, None while nothing shows that one does."""
+        """Return the name of the program that spins, None while none is known to."""
         if time.monotonic() < self._look_at_s:
             return None
-        self._look_at_s = time.monotonic() + self._patience_s / 10
+        self._look_at_s = time.monotonic() + self._timeout_s / 10
         cpu_s = cpu_of_tree(self._pid)
         if cpu_s < self._ask_from_cpu_s:
             return None
@@ -106,6 +114,6 @@ class _Spin:
         name, _, moment = answers[-1]
         if moment != self._moment:
             self._moment, self._moment_cpu_s = moment, cpu_s
-        elif cpu_s - self._moment_cpu_s >= self._patience_s:
+        elif cpu_s - self._moment_cpu_s >= self._timeout_s:
             return str(name.decode(errors="replace"))
         return None

@@ -1,9 +1,9 @@
-"""A share of one CPU for the programs that are started in it: a client as slow as a phone.
+"""Control groups with a share of one CPU, which make a client as slow as a phone.
 
-The kernel's own bandwidth control (CFS) hands out the share every 10 ms: at its default of 100 ms a program that has
-used up its share stands still for so long that the network, not the CPU, would seem to have stalled. It hands out no
-less than 1 ms at a time, so shares below 10 % have a longer period. A control group is the one thing of a laboratory
-that its namespaces do not hold, so its name carries the laboratory's marker, and `clear` finds what a killed one left.
+The kernel's bandwidth control (CFS) grants the share every 10 ms: at its default of 100 ms a program that has used up
+its share would not run for so long that the network, not the CPU, would seem to have stalled. It grants no less than
+1 ms at a time, so shares below 10 % have a longer period. Control groups are the one part of a laboratory that its
+namespaces do not contain, so their names hold the laboratory's marker, by which `clear` finds those that are left.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _HINT = "run as root where cgroups can be written (a container needs them mounte
 
 
 def quota(share: float) -> tuple[int, int]:
-    """Microseconds of CPU in each period of so many microseconds."""
+    """Return the quota and the period for a share of one CPU, both in microseconds."""
     if PERIOD_US * share >= LEAST_QUOTA_US:
         return round(PERIOD_US * share), PERIOD_US
     return LEAST_QUOTA_US, round(LEAST_QUOTA_US / share)
@@ -27,17 +27,17 @@ def quota(share: float) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Controller:
-    """Where groups with a CPU quota can be made, and which of the two interfaces of the kernel it has."""
+    """The folder in which groups with a CPU quota can be made, and the version (1 or 2) of its interface."""
 
     folder: Path
     version: int
 
     def members(self, group: Path) -> Path:
-        """The file that moves a process into a group."""
+        """Return the file that moves a process into a group."""
         return group / "cgroup.procs"
 
     def limit(self, group: Path, share: float) -> None:
-        """Let a group have a share of one CPU."""
+        """Limit a group to a share of one CPU."""
         quota_us, period_us = quota(share)
         if self.version == 2:
             (group / "cpu.max").write_text(f"{quota_us} {period_us}")
@@ -47,7 +47,7 @@ class Controller:
 
 
 def controller(root: Path = ROOT) -> Controller:
-    """The CPU controller of this machine; MachineError where there is none."""
+    """Return the CPU controller of this machine; raise MachineError where there is none."""
     if (root / "cpu" / "cpu.cfs_quota_us").exists():
         return Controller(root / "cpu", 1)
     for folder in (root, root / "unified"):
@@ -58,7 +58,10 @@ def controller(root: Path = ROOT) -> Controller:
 
 
 class CpuQuota:
-    """A group with a share of one CPU. Programs are started `inside`; `close` once all of them have ended."""
+    """A group with a share of one CPU. Start programs `inside`, and `close` it once all of them have ended.
+
+    Raise MachineError where the group cannot be made.
+    """
 
     def __init__(self, marker: str, name: str, share: float, root: Path = ROOT) -> None:
         self._controller = controller(root)
@@ -72,7 +75,7 @@ class CpuQuota:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Be a member for as long as it takes to start a program: it and all its children then are, from the start."""
+        """Make this process a member for the duration of a block: programs started in it are members from the start."""
         home = self._controller.members(_own_group(self._controller))
         try:
             self._controller.members(self._folder).write_text("0")
@@ -84,19 +87,19 @@ class CpuQuota:
             home.write_text("0")
 
     def throttled(self) -> dict[str, float]:
-        """How often, and for how many seconds in all CPUs together, the kernel held the members back so far."""
-        said = dict(line.split() for line in (self._folder / "cpu.stat").read_text().splitlines())
-        held_s = int(said["throttled_usec"]) / 1e6 if "throttled_usec" in said else int(said["throttled_time"]) / 1e9
-        return {"client_cpu_periods_throttled": float(said["nr_throttled"]), "client_cpu_throttled_s": held_s}
+        """Return in how many periods, and for how many seconds summed over CPUs, the members were throttled so far."""
+        stat = dict(line.split() for line in (self._folder / "cpu.stat").read_text().splitlines())
+        held_s = int(stat["throttled_usec"]) / 1e6 if "throttled_usec" in stat else int(stat["throttled_time"]) / 1e9
+        return {"client_cpu_periods_throttled": float(stat["nr_throttled"]), "client_cpu_throttled_s": held_s}
 
     def close(self) -> None:
-        """Remove the group. Members that still run keep it there until `clear`."""
+        """Remove the group. One with members that still run stays until `clear`."""
         with suppress(OSError):
             self._folder.rmdir()
 
 
 def clear(marker: str, root: Path = ROOT) -> None:
-    """Remove what the laboratory of this marker left, once its programs have ended."""
+    """Remove the groups of the laboratory with this marker, once its programs have ended."""
     with suppress(MachineError):
         for folder in controller(root).folder.glob(f"{_prefix(marker)}*"):
             with suppress(OSError):
@@ -108,7 +111,7 @@ def _prefix(marker: str) -> str:
 
 
 def _own_group(found: Controller) -> Path:
-    """The group that this process is in now; the top one where its own cannot be seen from here."""
+    """Return the group of this process; the top one where its own is not visible here."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, place = line.split(":", maxsplit=2)
         if ("cpu" in controllers.split(",")) if found.version == 1 else controllers == "":

@@ -1,4 +1,4 @@
-"""The agent's own namespaces, and the supervisor that watches from outside them.
+"""Runs work in new namespaces, under a supervisor outside them.
 
 The supervisor (the process that was started) moves into new namespaces and forks; the child is process 1 of a PID
 namespace. Whatever kills the child, the kernel then kills every program it started and frees the namespaces. Whatever
@@ -27,25 +27,25 @@ _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 def run_isolated(work: Callable[[], int], control_pipe: int | None, started: Callable[[int], None]) -> int:
     """Run `work` as pid 1 of new namespaces; return its exit code, or the negated number of the signal that ended it.
 
-    `control_pipe` is a descriptor of a pipe: when its other end is closed, the work is killed. `started` is told the
-    child's pid. MachineError where the kernel refuses the namespaces.
+    `control_pipe` is a descriptor of a pipe: when its other end is closed, the work is killed. `started` is called with
+    the child's pid. Raise MachineError where the kernel refuses the namespaces.
     """
     _enter_namespaces()
     alive_read, alive_write = os.pipe2(os.O_CLOEXEC)
     child = os.fork()
     if child == 0:
         os.close(alive_write)
-        _be_first(work, alive_read)
+        _run_as_init(work, alive_read)
     os.close(alive_read)
     try:
         started(child)
-        return _watch_over(child, control_pipe)
+        return _supervise(child, control_pipe)
     finally:
         os.close(alive_write)
 
 
 def has_full_privilege() -> bool:
-    """Whether namespaces can be made without a user namespace around them."""
+    """Return whether namespaces can be made without a user namespace around them."""
     return all(system.has_capability(number) for number in _NEEDED)
 
 
@@ -60,7 +60,10 @@ def _enter_namespaces() -> None:
 
 
 def enter_user_namespace(inside_uid: int, inside_gid: int) -> None:
-    """Move this process into a user namespace where it may do everything, under these numbers; MachineError if not."""
+    """Move this process into a user namespace in which it has these ids and every capability.
+
+    Raise MachineError where that is not allowed.
+    """
     uid, gid = os.geteuid(), os.getegid()
     try:
         system.unshare(system.CLONE_NEWUSER)
@@ -75,15 +78,14 @@ def enter_user_namespace(inside_uid: int, inside_gid: int) -> None:
         ) from error
 
 
-def _be_first(work: Callable[[], int], alive: int) -> NoReturn:
+def _run_as_init(work: Callable[[], int], alive: int) -> NoReturn:
     code = 1
     try:
         for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)  # the supervisor decides
         system.kill_when_parent_dies(signal.SIGKILL)
-        if select.select([alive], [], [], 0)[
-            0
-        ]:  # the supervisor died before the line above; its pid cannot be seen here
+        orphaned = bool(select.select([alive], [], [], 0)[0])
+        if orphaned:  # the supervisor died before the line that watches it; its pid is not visible here
             os._exit(1)
         code = work()
     except BaseException:
@@ -93,7 +95,10 @@ def _be_first(work: Callable[[], int], alive: int) -> NoReturn:
 
 
 def mount_own() -> None:
-    """To be called first by the work: give it a /proc of its own PID namespace and a /dev/shm that ends with it."""
+    """Mount a /proc of this PID namespace and a /dev/shm that ends with it; the work has to call this first.
+
+    Raise MachineError where a container forbids it.
+    """
     flags = system.MS_NOSUID | system.MS_NODEV | system.MS_NOEXEC
     try:
         system.mount("proc", "/proc", "proc", flags)
@@ -105,7 +110,7 @@ def mount_own() -> None:
         ) from error
 
 
-def _watch_over(child: int, control_pipe: int | None) -> int:
+def _supervise(child: int, control_pipe: int | None) -> int:
     def end(_number: int, _frame: FrameType | None) -> None:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
@@ -117,7 +122,7 @@ def _watch_over(child: int, control_pipe: int | None) -> int:
         poll = select.poll()
         poll.register(pidfd, select.POLLIN)
         if control_pipe is not None:
-            poll.register(control_pipe, 0)  # hang-ups are always told
+            poll.register(control_pipe, 0)  # poll always reports a closed pipe
         ended = False
         while not ended:
             for descriptor, _ in poll.poll():

@@ -1,4 +1,4 @@
-"""A network namespace of the laboratory: anonymous, held by a descriptor, gone when the last holder is."""
+"""Network namespaces of the laboratory: anonymous, held by a descriptor, destroyed when the last holder closes it."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from longlook.lab.linux import system
 from longlook.lab.linux.netlink import IPRoute
 
 TCP_BUFFER_BYTES = 64 << 20
-"""How far TCP's windows may grow unless a trial says otherwise: beyond any link's product."""
+"""How far TCP's windows may grow unless a trial sets less: beyond the bandwidth-delay product of any link."""
 
 _SETTINGS: Mapping[str, str] = {
     "net/ipv6/conf/all/disable_ipv6": "1",
@@ -21,11 +21,11 @@ _SETTINGS: Mapping[str, str] = {
     "net/ipv4/tcp_no_metrics_save": "1",
     "net/ipv4/ip_local_port_range": "32768 60999",
 }
-"""Made inside each namespace, whatever the host has; UDP buffer limits belong to the host alone (docs/lab.md)."""
+"""Set in each namespace, whatever the host has; limits of UDP buffers belong to the host alone (docs/lab.md)."""
 
 
 class Namespace:
-    """An empty, quiet network namespace with loopback up. Close it; a context manager does."""
+    """A new network namespace with loopback up and nothing else. Close it, or use it as a context manager."""
 
     def __init__(self) -> None:
         self.descriptor = system.new_network_namespace()
@@ -54,19 +54,19 @@ class Namespace:
             yield
 
     def index(self, device: str) -> int:
-        """The interface's number here."""
+        """Return the index of an interface of this namespace."""
         return int(self.netlink.link_lookup(ifname=device)[0])
 
     def drops(self, device: str) -> dict[str, int]:
-        """`tx_dropped`, `rx_dropped`, `tx_errors`, `rx_errors` of a device."""
+        """Return the counters `tx_dropped`, `rx_dropped`, `tx_errors` and `rx_errors` of a device, in packets."""
         (link,) = self.netlink.link("get", index=self.index(device))
         counters = link.get_attr("IFLA_STATS64")
         return {name: int(counters[name]) for name in ("tx_dropped", "rx_dropped", "tx_errors", "rx_errors")}
 
     def udp_errors(self) -> int:
-        """UDP datagrams this namespace received and threw away for want of buffer.
+        """Return how many UDP datagrams this namespace received and dropped because a buffer was full.
 
-        Not `InErrors`: that counts bad checksums and lengths too, which is what a link that corrupts packets is for.
+        `InErrors` would not do: it counts bad checksums too, which a link that corrupts packets causes on purpose.
         """
         with self.inside():
             lines = Path("/proc/thread-self/net/snmp").read_text().splitlines()
@@ -75,13 +75,13 @@ class Namespace:
         return sum(int(counters.get(name, 0)) for name in ("RcvbufErrors", "MemErrors"))
 
     def close(self) -> None:
-        """Let go of it. The kernel destroys it with its devices once its programs have ended too."""
+        """Close the descriptor. The kernel destroys the namespace and its devices once its programs have ended too."""
         self.netlink.close()
         os.close(self.descriptor)
 
 
 class CurrentNamespace(Namespace):
-    """The namespace that this thread is in, as it is: nothing in it is set."""
+    """The namespace of this thread as it is: no setting is changed."""
 
     def __init__(self) -> None:
         self.descriptor = system.network_namespace()

@@ -1,4 +1,4 @@
-"""pyroute2 with only what the laboratory uses: the package itself imports all of its parts, 100 ms in every guest."""
+"""The parts of pyroute2 that the laboratory uses: importing the whole package would take 100 ms in every guest."""
 
 import importlib.util
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def _import_bare(name: str) -> None:
-    """Make a package known without running its `__init__`; its modules are then imported one by one."""
+    """Put a package into `sys.modules` without running its `__init__`, so that its modules can be imported singly."""
     if name in sys.modules:
         return
     spec = importlib.util.find_spec(name)
@@ -29,7 +29,7 @@ __all__ = ["IPRoute", "IoctlEthtool", "NetlinkError", "open_nftables"]
 
 
 def open_nftables(family: int) -> Any:
-    """A socket to nftables for one family of addresses; a guest, which has none, does not load the library for it."""
+    """Return a socket to nftables for one address family; the library is imported here, since guests never need it."""
     from pyroute2.nftables.main import NFTables
 
     return NFTables(nfgen_family=family)  # type: ignore[no-untyped-call]

@@ -1,8 +1,8 @@
-"""Every offload of a device off, and proof of it.
+"""Switches every offload of a device off, and verifies it.
 
 With segmentation offloads on, the link would carry super-packets of up to 64 KB whole, which no real path does: in one
-trial QUIC lost 817 packets more without UDP segmentation than with it. Checksum offloads must go too, because a packet
-that leaves through AF_PACKET with its checksum missing is dropped by the receiver.
+trial QUIC lost 817 packets more without UDP segmentation than with it. Checksum offloads must be off too, because the
+receiver drops a packet that left through AF_PACKET with its checksum missing.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ _NEEDED_OFF = ("segmentation", "checksum", "scatter-gather", "gro", "lro", "gso"
 
 
 def switch_off(device: str) -> None:
-    """Turn all offloads of a device of this network namespace off; MachineError if one that matters stays on."""
+    """Turn all offloads of a device of this network namespace off; raise MachineError if one that matters stays on."""
     ethtool: Any = IoctlEthtool(device)  # type: ignore[no-untyped-call]
     try:
         features = ethtool.get_features()

@@ -1,4 +1,4 @@
-"""All processes of this PID namespace from /proc, which works on kernels without /proc/PID/task/TID/children too."""
+"""The processes of this PID namespace, read from /proc: also on kernels without /proc/PID/task/TID/children."""
 
 import os
 import time
@@ -19,7 +19,7 @@ class Entry:
 
 
 def process_table() -> dict[int, Entry]:
-    """Every process by its id, as of now."""
+    """Return every process of now by its pid."""
     ticks_per_s = os.sysconf("SC_CLK_TCK")
     table = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 (this runs right before a measurement)
@@ -32,15 +32,15 @@ def process_table() -> dict[int, Entry]:
 
 
 def children_of(pid: int) -> list[int]:
-    """Direct children of a process."""
+    """Return the pids of the direct children of a process."""
     return [child for child, entry in process_table().items() if entry.parent == pid]
 
 
 def cpu_of_tree(pid: int) -> float:
-    """User and system CPU seconds of a running process, its running descendants, and all that these have reaped.
+    """Return the user and system CPU seconds of a running process, its descendants, and all that these have reaped.
 
-    The running ones are read from their CPU clocks, which count nanoseconds; the ended ones, known only to who reaped
-    them, in ticks of /proc. So a process that ends between two readings is not lost from their difference.
+    Running processes are read from their CPU clocks, which count nanoseconds; ended ones count in the ticks of /proc
+    of their parent. So a process that ends between two readings is not missing from their difference.
     """
     processes = process_table()
     total_s = 0.0

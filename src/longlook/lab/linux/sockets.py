@@ -1,7 +1,7 @@
-"""Which congestion control the kernel's TCP sockets really use, asked of the kernel itself (sock_diag(7)).
+"""Asks the kernel which congestion control its TCP sockets really use (sock_diag(7)).
 
-Spoken directly rather than through pyroute2, because it happens while the transfer is measured: one request costs tens
-of microseconds here and milliseconds there.
+The protocol is written out here rather than used through pyroute2, because the transfer is being measured meanwhile:
+one request costs tens of microseconds here and milliseconds there.
 """
 
 import socket
@@ -25,7 +25,7 @@ _LOOPBACK = 127
 
 
 class SocketProbe:
-    """An open question to the kernel about one namespace."""
+    """A socket to the kernel for questions about one namespace."""
 
     def __init__(self, namespace: Namespace) -> None:
         with namespace.inside():
@@ -33,9 +33,9 @@ class SocketProbe:
         self._socket.settimeout(1.0)
 
     def congestion_controls(self) -> dict[str, set[str]]:
-        """Of every TCP connection that exists now, by its address here; loopback aside.
+        """Return the congestion controls of the TCP connections that exist now, by their address in this namespace.
 
-        One that is over has left no trace.
+        Loopback is left out; connections that are over cannot be seen.
         """
         body = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 1 << (_INET_DIAG_CONG - 1), _CONNECTED)
         self._socket.send(_HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 1, 0) + body)
@@ -51,7 +51,7 @@ class SocketProbe:
         return found
 
     def close(self) -> None:
-        """Let go of the namespace."""
+        """Close the socket."""
         self._socket.close()
 
 

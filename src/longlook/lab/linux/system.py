@@ -1,4 +1,4 @@
-"""The few system calls that the standard library lacks, as functions that raise OSError."""
+"""The few system calls that the standard library lacks, as functions that raise OSError where a call fails."""
 
 import ctypes
 import fcntl
@@ -46,18 +46,18 @@ def set_namespace(descriptor: int, kind: int) -> None:
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
-    """mount(2)."""
+    """mount(2): mount `source` at `target`; `kind` is the file system's type, None for a bind or a change of flags."""
     encoded = [None if part is None else part.encode() for part in (source, target, kind, options)]
     _call(f"mount {target}", _LIBC.mount(*encoded[:3], ctypes.c_ulong(flags), encoded[3]))
 
 
 def unmount(target: str) -> None:
-    """umount2(2), lazily: what still has a file open there keeps it."""
+    """umount2(2), lazily: a process that has a file open there keeps it."""
     _call(f"unmount {target}", _LIBC.umount2(target.encode(), ctypes.c_int(_MNT_DETACH)))
 
 
 def restart_random() -> None:
-    """RNDCLEARPOOL, which in our kernel begins random numbers again from its seed (kernel/time-travel.patch)."""
+    """RNDCLEARPOOL: in the guest kernel this reseeds random numbers from its seed (kernel/time-travel.patch)."""
     with Path("/dev/urandom").open("rb") as device:
         fcntl.ioctl(device, _RNDCLEARPOOL)
 
@@ -68,19 +68,22 @@ def power_off() -> None:
 
 
 def kill_when_parent_dies(signal_number: int) -> None:
-    """PR_SET_PDEATHSIG. It is bound to the parent's thread and cleared by any gain of privileges, so set it last."""
+    """PR_SET_PDEATHSIG: get a signal when the parent ends.
+
+    It is bound to the parent's thread and cleared by any gain of privileges, so call this last.
+    """
     _call("prctl", _LIBC.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal_number), 0, 0, 0))
 
 
 def has_capability(number: int) -> bool:
-    """Whether this process holds a capability now, in its own user namespace."""
+    """Return whether this process holds a capability now, in its own user namespace."""
     lines = Path("/proc/self/status").read_text().splitlines()
     effective = next(line for line in lines if line.startswith("CapEff:"))
     return bool(int(effective.split()[1], 16) >> number & 1)
 
 
 def pass_capabilities_on(numbers: tuple[int, ...]) -> None:
-    """Let programs started from here keep these capabilities, whoever runs them (capabilities(7): the ambient set)."""
+    """Make programs started from here keep these capabilities, whatever their user (capabilities(7), ambient set)."""
     header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
     held = ctypes.create_string_buffer(24)
     _call("capget", _LIBC.capget(header, held))
@@ -92,7 +95,7 @@ def pass_capabilities_on(numbers: tuple[int, ...]) -> None:
 
 
 def owns_network() -> bool:
-    """Whether this thread's network namespace belongs to its user namespace, so that capabilities count there."""
+    """Return whether this thread's network namespace belongs to its user namespace: capabilities count there then."""
     network = network_namespace()
     try:
         owner = fcntl.ioctl(network, _NS_GET_USERNS)
@@ -107,12 +110,12 @@ def owns_network() -> bool:
 
 
 def in_initial_user_namespace() -> bool:
-    """Whether capabilities here count for the whole machine."""
+    """Return whether capabilities of this process count for the whole machine."""
     return Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
 
 
 def network_namespace() -> int:
-    """A descriptor of the network namespace that this thread is in."""
+    """Return a descriptor of this thread's network namespace."""
     return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 

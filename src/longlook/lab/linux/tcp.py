@@ -1,7 +1,7 @@
-"""The kernel's TCP inside one side's namespace, as a trial wants it. Everything is set anew for each trial.
+"""Sets the kernel's TCP inside one side's namespace for a trial.
 
-Of a warm client's namespace the next trial may want something else, so what a trial does not name goes back to the
-laboratory's own: windows that may grow beyond any link's product, and no pacing.
+Everything is set for each trial: a session client's namespace is used by several, so what a trial does not set goes
+back to the laboratory's defaults, which are windows that may grow beyond any link's product, and no pacing.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _ROOT, _HANDLE = 0xFFFFFFFF, 0x10000
 
 
 def route_metrics(tcp: Mapping[str, Scalar]) -> dict[str, Any]:
-    """What a route's metrics say of the initial window: of the sender's, and of the window that it may offer."""
+    """Return a route's metrics for the initial window, of the sender and of the receiver; {} where none is set."""
     if "initial_window_packets" not in tcp:
         return {}
     packets = int(tcp["initial_window_packets"])
@@ -26,7 +26,7 @@ def route_metrics(tcp: Mapping[str, Scalar]) -> dict[str, Any]:
 
 
 def apply(namespace: Namespace, device: str, tcp: Mapping[str, Scalar]) -> None:
-    """Set buffers, restart after idleness and pacing; MachineError where the kernel cannot pace."""
+    """Set buffers, slow start after idle periods, and pacing; raise MachineError where the kernel cannot pace."""
     receive = int(tcp.get("receive_buffer_bytes", TCP_BUFFER_BYTES))
     send = int(tcp.get("send_buffer_bytes", TCP_BUFFER_BYTES))
     with namespace.inside():
@@ -37,7 +37,7 @@ def apply(namespace: Namespace, device: str, tcp: Mapping[str, Scalar]) -> None:
 
 
 def _pace(namespace: Namespace, device: str, *, wanted: bool) -> None:
-    """Linux paces a flow that does not pace itself only by the queueing discipline fq on its device."""
+    """Add or remove fq: Linux paces a flow that does not pace itself only by this queueing discipline on its device."""
     index = namespace.index(device)
     found = namespace.netlink.get_qdiscs(index=index)
     present = any(qdisc.get_attr("TCA_KIND") == "fq" for qdisc in found)

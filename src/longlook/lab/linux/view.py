@@ -1,4 +1,4 @@
-"""What of the host a guest would not see because file systems of its own lie over it, and how it is shown."""
+"""Makes folders of the host visible in a guest where the guest's own file systems would hide them."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -8,15 +8,15 @@ from longlook.core.errors import MachineError
 from longlook.lab.linux import system
 
 HIDDEN = ("/tmp", "/run", "/dev/shm")  # noqa: S108
-"""The guest's own, empty when it starts; folders of the host can be laid into them."""
+"""The guest's own folders, empty when it starts; folders of the host can be mounted in them."""
 
 _NEVER_SHOWN = ("/proc", "/sys", "/dev")
 
 
 def hidden_folders(needed: Iterable[str]) -> tuple[str, ...]:
-    """The folders that hold what is needed and hidden, the outermost ones only. Paths that are not there need nothing.
+    """Return the outermost hidden folders that contain the needed paths; paths that do not exist are left out.
 
-    A symbolic link counts with both its ends. MachineError for what can never be shown.
+    A symbolic link counts with both its ends. Raise MachineError for a path that can never be shown.
     """
     found: set[str] = set()
     for name in needed:
@@ -34,7 +34,10 @@ def hidden_folders(needed: Iterable[str]) -> tuple[str, ...]:
 
 
 def show(folders: Sequence[str], root: Path, stage: Path) -> None:
-    """Lay folders of the host into a guest's root, each below a layer in memory, as the rest of the host's root is."""
+    """Mount folders of the host in a guest's root, each under a layer in memory, as the rest of the host's root is.
+
+    `stage` is a folder in memory for the layers.
+    """
     for number, folder in enumerate(folders):
         lower, upper, work = (stage / f"{part}-{number}" for part in ("shown", "upper", "work"))
         for place in (lower, upper, work):

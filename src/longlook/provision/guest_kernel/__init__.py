@@ -1,7 +1,9 @@
-"""The guest kernel of the engine `virtual`: taken from LONGLOOK_KERNEL or the cache, built where both have none.
+"""The guest kernel of the engine `virtual`: taken from LONGLOOK_KERNEL or the cache, built where neither has one.
 
-One entry of the cache per patch and configuration: a kernel that was built from them is used for as long as it is
-intact, whatever newer sources or compilers there are. What else made it is in its record and in the key there.
+The cache has one entry for each patch and configuration: a kernel that was built from them is used for as long as it
+is intact, whatever newer sources or compilers there are. Its record and the key in it name what else it was made of.
+
+Entry points: `kernel_program`, `installed`, `readiness`; `build` and `source` are its steps.
 """
 
 import contextlib
@@ -28,17 +30,17 @@ _RECORD = "kernel.json"
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether there is a guest kernel, and what to do where there is none."""
+    """Whether there is a guest kernel, and what to do where there is none (`hint`, None where nothing can be done)."""
 
     ready: bool
     detail: str
-    mend: str | None
+    hint: str | None
 
 
 def kernel_program(say: Callable[[str], None]) -> Program:
-    """The guest kernel, built first where the cache does not hold it intact; `say` gets lines of progress.
+    """Return the guest kernel; build it first where the cache does not hold it intact. `say` gets lines of progress.
 
-    Raises InputError for a bad LONGLOOK_KERNEL, MachineError where it cannot be built here.
+    Raise InputError for a bad LONGLOOK_KERNEL, MachineError where the kernel cannot be built here.
     """
     if (named := _named_kernel()) is not None:
         return named
@@ -49,7 +51,7 @@ def kernel_program(say: Callable[[str], None]) -> Program:
 
 
 def installed() -> bool:
-    """Whether `kernel_program` has nothing to build."""
+    """Return whether `kernel_program` has nothing to build."""
     try:
         return _named_kernel() is not None or _is_intact(_entry())
     except LonglookError:
@@ -57,26 +59,26 @@ def installed() -> bool:
 
 
 def readiness() -> Readiness:
-    """What the doctor says of the guest kernel; reaches for no network."""
+    """Return whether a guest kernel is there or can be built, without using the network."""
     try:
         if (named := _named_kernel()) is not None:
-            return Readiness(ready=True, detail=f"{named.path} (LONGLOOK_KERNEL)", mend=None)
+            return Readiness(ready=True, detail=f"{named.path} (LONGLOOK_KERNEL)", hint=None)
     except InputError as error:
-        return Readiness(ready=False, detail=error.message, mend=error.hint)
+        return Readiness(ready=False, detail=error.message, hint=error.hint)
     try:
         entry = _entry()
         if _is_intact(entry):
             record = _record(entry)
-            return Readiness(ready=True, detail=f"Linux {record['release']}, sha256 {record['sha256'][:12]}", mend=None)
+            return Readiness(ready=True, detail=f"Linux {record['release']}, sha256 {record['sha256'][:12]}", hint=None)
         expect_buildable()
         expect_sources()
     except LonglookError as error:
-        return Readiness(ready=False, detail=f"not built, and it cannot be: {error.message}", mend=error.hint)
-    return Readiness(ready=False, detail="not built yet; it can be built here", mend="longlook setup kernel")
+        return Readiness(ready=False, detail=f"not built, and it cannot be: {error.message}", hint=error.hint)
+    return Readiness(ready=False, detail="not built yet; it can be built here", hint="longlook setup kernel")
 
 
 def _named_kernel() -> Program | None:
-    """The kernel of LONGLOOK_KERNEL, None where that is not set."""
+    """Return the kernel of LONGLOOK_KERNEL, None where that is not set."""
     name = os.environ.get("LONGLOOK_KERNEL")
     if not name:
         return None
@@ -107,12 +109,14 @@ def _make(entry: Path, say: Callable[[str], None]) -> None:
 
 @contextlib.contextmanager
 def _only_one(path: Path, say: Callable[[str], None]) -> Iterator[int]:
-    """A lock that the compiling children hold too: while those of a killed build run, no other begins."""
+    """Yield a lock that the compiling children hold too: while those of a killed build run, no other begins."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.open("w")
     except OSError as error:
-        raise MachineError(f"the cache cannot be written: {error}", "mend it, or move it: LONGLOOK_CACHE") from error
+        raise MachineError(
+            f"the cache cannot be written: {error}", "make it writable, or move it: LONGLOOK_CACHE"
+        ) from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Compiling the guest kernel: the same sources, patch, configuration and compiler give the same bytes."""
+"""Compiles the guest kernel: the same sources, patch, configuration and compiler give the same bytes."""
 
 import os
 import platform
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core.codec import content_hash
+from longlook.core.cpus import usable_cpus
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.provision.apt import INSTEAD, archive_keyring, expect_apt, machine_mirror
@@ -17,7 +18,7 @@ from longlook.provision.build_steps import ObjectCount, Progress, run
 from longlook.provision.guest_kernel.source import Source, extract, fetch_source, fetch_tools
 
 STEPS = 1
-"""Raised when the steps here change what they make of the same inputs."""
+"""Has to be raised when a change of the steps changes the kernel that they make of the same inputs."""
 
 _EXPECTED_OBJECTS = 950  # of Linux 7.2 with kernel/config; only for the progress shown
 _SPACE_BYTES = 1_500_000_000  # package 0.2, its archive 0.2 while it is unpacked, sources and objects 0.7, lists 0.1
@@ -37,7 +38,7 @@ _STATIC_PROGRAM = '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n
 
 
 def expect_buildable() -> None:
-    """MachineError with what to do where a kernel cannot be built on this machine."""
+    """Raise MachineError, with what to do, where a kernel cannot be built on this machine."""
     if platform.system() != "Linux" or platform.machine() != "x86_64":
         raise MachineError(
             f"the guest kernel runs on Linux on x86_64 only, and this is {platform.system()} on {platform.machine()}",
@@ -59,7 +60,7 @@ def expect_buildable() -> None:
 
 
 def expect_sources() -> None:
-    """MachineError with what to do where Debian's packages cannot be had on this machine."""
+    """Raise MachineError, with what to do, where this machine has no access to Debian's packages."""
     expect_apt()
     machine_mirror()
     archive_keyring()
@@ -68,10 +69,11 @@ def expect_sources() -> None:
 def build_kernel(
     recipe: Path, work: Path, into: Path, say: Callable[[str], None], keep_open: int | None = None
 ) -> dict[str, Any]:
-    """Leave the kernel in the file `into` and return what it was made of.
+    """Build the kernel as the file `into` and return the record of what it was made of.
 
-    `recipe` holds the patch and the configuration. `work` keeps what an interrupted build has got so far, for the next
-    one to go on from. `keep_open` is a descriptor that every child of the compilation holds.
+    `recipe` holds the patch and the configuration. `work` keeps the state of an interrupted build, from which the next
+    one goes on. `keep_open` is a descriptor that every child of the compilation inherits. Raise MachineError where a
+    step fails.
     """
     expect_buildable()
     _expect_space(work)
@@ -99,7 +101,10 @@ def build_kernel(
 
 
 def lost_settings(wanted: str, got: str) -> list[str]:
-    """Settings of the fragment that a kernel's full configuration does not have; MachineError for vital ones."""
+    """Return the settings of the fragment `wanted` that the full configuration `got` lacks.
+
+    Raise MachineError where one of them is indispensable.
+    """
     present = set(got.splitlines())
     lost = [line for line in wanted.splitlines() if line.startswith("CONFIG_") and line not in present]
     vital = [line for line in lost if line in _INDISPENSABLE]
@@ -111,7 +116,7 @@ def lost_settings(wanted: str, got: str) -> list[str]:
 def _tree(
     recipe: Path, work: Path, source: Source, key: str, env: Mapping[str, str], log: Path, say: Callable[[str], None]
 ) -> Path:
-    """The sources of this very build, patched and configured."""
+    """Return the folder with the sources of this build, patched and configured."""
     tree = work / f"tree-{key[:16]}"
     for other in work.glob("tree-*"):
         if other != tree:
@@ -130,7 +135,7 @@ def _tree(
 
 
 def _compile(tree: Path, env: Mapping[str, str], log: Path, say: Callable[[str], None], keep_open: int | None) -> None:
-    jobs = len(os.sched_getaffinity(0))
+    jobs = len(usable_cpus())
     say(f"compiling with {jobs} {'job' if jobs == 1 else 'jobs'} (4 to 5 minutes on two cores) …")
     count = ObjectCount(Progress(say, "compiling"), _EXPECTED_OBJECTS, sum(1 for _ in tree.rglob("*.o")))
     command = ["make", "ARCH=um", f"-j{jobs}", "linux"]
@@ -138,7 +143,7 @@ def _compile(tree: Path, env: Mapping[str, str], log: Path, say: Callable[[str],
 
 
 def _environment(tools: Mapping[str, str]) -> dict[str, str]:
-    """Nothing of the caller's: flags, an outer make's job server and languages would change the build."""
+    """Return an environment without the caller's flags, languages and make's job server, which change the build."""
     kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
     return {**kept, **tools, **_ALWAYS_THE_SAME}
 

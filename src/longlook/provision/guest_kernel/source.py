@@ -1,4 +1,4 @@
-"""What the guest kernel is compiled from: Debian's newest linux-source, and the tools that this machine lacks."""
+"""Fetches what the guest kernel is compiled from: Debian's newest linux-source, and tools that this machine lacks."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from longlook.provision.apt import INSTEAD, Package, PrivateApt, archive_keyring
 from longlook.provision.build_steps import run
 
 OLDEST = (7, 2)
-"""The first Linux whose User-Mode Linux has what the engine needs: seccomp, and time travel with it."""
+"""The first Linux whose User-Mode Linux has what the engine needs: seccomp together with time travel."""
 
 _SUITE = "sid"  # where new kernels arrive first
 _TOOLS = ("flex", "bison", "m4", "bc")
@@ -31,7 +31,7 @@ LEFT_OUT = (
     *("Documentation/*/*", "tools/perf/*", "tools/testing/*"),
     *(f"{folder}/*.{ending}" for folder in _CODE_OF for ending in ("[chS]", "dts", "dtsi")),
 )
-"""Patterns of files that stay in the archive: three quarters of it."""
+"""Patterns of files that are not extracted: three quarters of the archive."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,10 @@ class Source:
 
 
 def fetch_source(work: Path, log: Path, say: Callable[[str], None]) -> Source:
-    """Debian's newest linux-source, downloaded and verified; the one of an interrupted build is kept to."""
+    """Download and verify Debian's newest linux-source; an interrupted build goes on with the one that it had chosen.
+
+    Raise MachineError where this machine's mirror has none that is new enough.
+    """
     chosen = work / "source.json"
     files = work / "packages"
     if chosen.exists():
@@ -69,7 +72,7 @@ def fetch_source(work: Path, log: Path, say: Callable[[str], None]) -> Source:
 
 
 def newest(names: Iterable[str]) -> str | None:
-    """The linux-source package of the highest version that will do, None where there is none."""
+    """Return the linux-source package of the highest version, None where none is new enough."""
     versions = [
         (int(found[1]), int(found[2])) for name in names if (found := re.fullmatch(r"linux-source-(\d+)\.(\d+)", name))
     ]
@@ -78,7 +81,7 @@ def newest(names: Iterable[str]) -> str | None:
 
 
 def extract(source: Source, patch: Path, tree: Path, log: Path) -> None:
-    """The sources in `tree`, patched: whole, or not there at all."""
+    """Extract the sources into `tree` and patch them; `tree` exists only once it is complete."""
     making = tree.with_name(f"{tree.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     unpacked = making / "package"
@@ -106,7 +109,7 @@ def extract(source: Source, patch: Path, tree: Path, log: Path) -> None:
 
 
 def fetch_tools(work: Path, log: Path, say: Callable[[str], None]) -> dict[str, str]:
-    """Environment variables under which flex, bison, m4 and bc run, those fetched first that this machine lacks."""
+    """Return the variables under which flex, bison, m4 and bc run; fetch those first that this machine lacks."""
     tools = work / "tools"
     missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
     if missing and not all((tools / "usr" / "bin" / tool).exists() for tool in missing):
@@ -122,7 +125,7 @@ def fetch_tools(work: Path, log: Path, say: Callable[[str], None]) -> dict[str, 
 
 
 def tools_environment(tools: Path) -> dict[str, str]:
-    """What programs unpacked below `tools` need to find one another and their libraries."""
+    """Return the variables with which programs unpacked below `tools` find one another and their libraries."""
     libraries = sorted(str(folder) for folder in (*tools.glob("lib/*-linux-gnu"), *tools.glob("usr/lib/*-linux-gnu")))
     environment = {"PATH": f"{tools / 'usr' / 'bin'}:{os.environ.get('PATH', os.defpath)}"}
     if libraries:
@@ -135,7 +138,7 @@ def tools_environment(tools: Path) -> dict[str, str]:
 
 
 def _with_libraries(apt: PrivateApt, names: Iterable[str]) -> list[Package]:
-    """The packages and whatever they depend on that this machine has not installed."""
+    """Return the packages, and all that they depend on and this machine has not installed."""
     wanted = list(names)
     found: dict[str, Package] = {}
     while wanted:
@@ -148,7 +151,7 @@ def _with_libraries(apt: PrivateApt, names: Iterable[str]) -> list[Package]:
 
 
 def dependencies(depends: str) -> list[str]:
-    """Names in a `Depends` field, of alternatives the first."""
+    """Return the names in a `Depends` field; where there are alternatives, the first of them."""
     first = (part.partition("|")[0].partition("(")[0].partition(":")[0].strip() for part in depends.split(","))
     return [name for name in first if name]
 

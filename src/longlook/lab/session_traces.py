@@ -1,8 +1,8 @@
-"""What a warm client writes while it works for one trial, taken out of files that cover all its trials.
+"""The traces of a session client for one trial, taken out of files that cover all its trials.
 
 Standard error and TLS secrets are cut where the files ended when the trial began; traces of connections (qlog) are
 those that are new; a browser's netlog is cut at whole events. Chromium writes it 15 events at a time, so a trial's last
-few stand in the next one's file: events tell their time, by which a decoder sorts them out.
+few are in the next one's file: each event has its time, by which a decoder assigns it.
 """
 
 import shutil
@@ -15,16 +15,16 @@ _EVENTS = b'"events": [\n'
 _HEADER_BYTES = 4 << 20
 
 
-class WarmTraces:
-    """Made when a trial begins; `keep` when it is over."""
+class SessionTraces:
+    """Remembers where a session client's files end when a trial begins; `copy_to` takes the trial's part."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._ends = {file: _size(file) for file in self._growing()}
         self._old = set(self._connections())
 
-    def keep(self, folder: Path) -> None:
-        """Copy the trial's part of everything into its folder."""
+    def copy_to(self, folder: Path) -> None:
+        """Copy the trial's part of every file into its folder."""
         session = self._session
         _copy_from(session.stderr, self._ends.get(session.stderr, 0), folder / "client.stderr")
         if session.keylog is not None:
@@ -52,10 +52,10 @@ class WarmTraces:
 
 
 def cut_netlog(source: Path, begin: int, target: Path) -> None:
-    """Write a netlog of its own: the constants of the whole, and the events from a place in the file to its end.
+    """Write a complete netlog: the constants of `source`, and its events from the byte `begin` to its end.
 
     `begin` may lie in the middle of an event, which then counts; an event without its end is left out. Nothing is
-    written where the file has no events yet.
+    written where the source has no events yet.
     """
     with source.open("rb") as whole:
         head, found, _ = whole.read(_HEADER_BYTES).partition(_EVENTS)

@@ -1,0 +1,77 @@
+"""What is known of a finished trial before its outcome is decided: the input of `judge`.
+
+Pure: nothing here touches the machine or imports `lab.linux`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from longlook.core.job import Content
+from longlook.core.model import Trial
+
+Line = Mapping[str, Any]
+
+
+class Stopped(StrEnum):
+    """The reason why the laboratory stopped waiting."""
+
+    SERVER_STARTED_LATE = "server started late"  # no ready line in time
+    CLIENT_STARTED_LATE = "client started late"  # session clients only
+    SERVER_ENDED = "server ended"  # before the client was done
+    LINK_ENDED = "link ended"
+    CLIENT_ENDED = "client ended"  # or printed `done`
+    CLIENT_HUNG = "client hung"  # still running well after the time limit
+
+
+class FlowKind(StrEnum):
+    """What a flow has to do for its trial to be ok."""
+
+    FINITE = "finite"  # fetch every object, as a trial's only flow does
+    BULK = "bulk"  # last until all flows are stopped
+    CROSS = "cross"  # cross traffic: it must not fail
+
+
+@dataclass(frozen=True)
+class Observations:
+    """One program: what it printed, and how it ended by itself (`exit_code` is None where it had to be stopped)."""
+
+    lines: Sequence[Line] = ()
+    junk: Sequence[str] = ()  # output that is not JSON lines
+    exit_code: int | None = None  # negative: the number of the signal that ended it
+    stderr: str = ""  # an excerpt (`stderr.excerpt`) where it ended with an error
+
+    def events(self, event: str) -> list[Line]:
+        """Return the lines of one kind, in order."""
+        return [line for line in self.lines if line.get("event") == event]
+
+    def errors(self) -> str:
+        """Return the reasons of its `error` lines as one text, "" where it printed none."""
+        return "; ".join(str(line.get("reason")) for line in self.events("error"))
+
+    def cause(self) -> str:
+        """Return why it ended, to be put behind a sentence: its `error` lines, else its standard error, else ""."""
+        if self.errors():
+            return f": {self.errors()}"
+        return f"; its stderr: {self.stderr}" if self.stderr else ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything that decides the outcome of one flow of a trial, or of a trial's only flow."""
+
+    trial: Trial
+    content: Content
+    stopped: Stopped
+    client: Observations = Observations()
+    server: Observations = Observations()
+    link: Observations = Observations()
+    measure_s: float = 0.0
+    session: bool = False  # the client stays and prints `done` instead of ending
+    server_reports_state: bool = True  # if not, the connections that the client reports are the proof
+    seen_congestion_controls: frozenset[str] = field(default_factory=frozenset)  # of the kernel's sockets
+    kind: FlowKind = FlowKind.FINITE
+    flow: str = ""  # its name where there are several
+    started: bool = True  # False: the trial stopped before this flow's start
+    virtual: bool = False  # the trial ran in virtual time

@@ -1,0 +1,29 @@
+"""The limit after which a program counts as spinning."""
+
+import pytest
+
+from longlook.core.errors import InputError
+from longlook.engines.virtual.watch import spin_timeout_s
+
+NEW, OLD = "LONGLOOK_SPIN_TIMEOUT_S", "LONGLOOK_PATIENCE_S"
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"), [({}, 20.0), ({NEW: "5"}, 5.0), ({OLD: "7"}, 7.0), ({NEW: "5", OLD: "7"}, 5.0)]
+)
+def test_the_old_name_of_the_variable_is_still_read(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: float
+) -> None:
+    for name in (NEW, OLD):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert spin_timeout_s() == expected
+
+
+@pytest.mark.parametrize("value", ["soon", "0", "-1", "nan"])
+def test_a_bad_value_is_refused_with_its_name(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.delenv(NEW, raising=False)
+    monkeypatch.setenv(OLD, value)
+    with pytest.raises(InputError, match=f"{OLD} is not a positive number of seconds"):
+        spin_timeout_s()
