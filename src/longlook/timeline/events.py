@@ -1,4 +1,6 @@
-"""What the traces of a trial's endpoints say, joined with the link: one table (docs/timeline.md has the kinds)."""
+"""The events in the traces of a trial's endpoints, joined with the link: one table (docs/timeline.md lists the
+kinds).
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +17,7 @@ from longlook.core.errors import InputError
 
 
 class EventKind(StrEnum):
-    """What a row reports; `EVENT_KINDS` says how each kind fills the columns."""
+    """The kind of a row; `EVENT_KINDS` documents how each kind fills the columns."""
 
     PACKET_SENT = "packet_sent"
     PACKET_RECEIVED = "packet_received"
@@ -63,8 +65,8 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     "detail = reason",
     EventKind.PARAMETERS: "name = local, remote or recovery, detail = JSON object with sorted keys",
     EventKind.STATE: "the sender entered a state of docs/states-rules.md; name = state, detail = the rule that found "
-    "it, or the stack's own name; source = derived for a rule, else who said it. Held until the next such row of the "
-    "same flow and vantage; the last one until the connection ends",
+    "it, or the stack's own name; source = derived for a rule, else the log's writer. Held until the next such row of "
+    "the same flow and vantage; the last one until the connection ends",
 }
 
 SOURCES: Mapping[str, str] = {
@@ -122,18 +124,18 @@ _ROW_GROUP_ROWS = 65_536
 
 @dataclass(frozen=True)
 class Events:
-    """Rows in order of time. `table` has the columns of EVENT_SCHEMA; one that says nothing of a kind is null there."""
+    """Rows in order of time. `table` has the columns of EVENT_SCHEMA; a column that a kind does not use is null."""
 
     table: pa.Table
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """`started_unix_ns`, and `sources`: per trace what was read of it and how it was put into place."""
+        """`started_unix_ns`, and `sources`: for each trace the account of reading it and how it was aligned."""
         text = (self.table.schema.metadata or {}).get(_METADATA_KEY)
         return json.loads(text) if text else {}
 
     def with_metadata(self, metadata: Mapping[str, Any]) -> "Events":
-        """The same rows with other metadata."""
+        """Return the same rows with other metadata."""
         return Events(self.table.replace_schema_metadata({_METADATA_KEY: json.dumps(metadata, sort_keys=True)}))
 
     def select(
@@ -144,9 +146,9 @@ class Events:
         *,
         priming: bool | None = False,
     ) -> pa.Table:
-        """Rows of one or several kinds, optionally from one vantage and of one flow.
+        """Return rows of one or several kinds, optionally from one vantage and of one flow.
 
-        Rows of priming connections are left out unless asked for (`priming` True: only those; None: all).
+        Rows of priming connections are left out unless requested (`priming` True: only those; None: all).
         """
         kinds = [kind] if isinstance(kind, str) else list(kind)
         mask = among(self.table["kind"], kinds)
@@ -159,7 +161,7 @@ class Events:
         return self.table.filter(mask)
 
     def senders(self, *, priming: bool | None = False) -> list[tuple[str, str]]:
-        """Flow and vantage of each trace that is here, in the order of their first rows."""
+        """Return flow and vantage of each trace that is here, in the order of their first rows."""
         rows = self.table if priming is None else self.table.filter(pc.equal(self.table["priming"], priming))
         known = rows.filter(pc.is_valid(rows["flow"]))
         pairs = known.select(["flow", "vantage"]).unify_dictionaries().combine_chunks()
@@ -174,7 +176,7 @@ class Events:
 
     @classmethod
     def read(cls, path: Path, columns: Sequence[str] | None = None) -> "Events":
-        """Load saved events, or only some of their columns; InputError where the file is not one of this version."""
+        """Return saved events, or only some of their columns. Raise InputError if the file is not of this version."""
         wanted = EVENT_SCHEMA if columns is None else pa.schema([EVENT_SCHEMA.field(name) for name in columns])
         try:
             table = pq.read_table(path, columns=wanted.names)
@@ -188,7 +190,7 @@ class Events:
 
 
 def among(column: pa.ChunkedArray, values: Sequence[str]) -> pa.ChunkedArray:
-    """Which rows of a column of texts hold one of some values, without spelling the texts out; null counts as no."""
+    """Return which rows of a column of texts hold one of some values, without decoding the column; null is False."""
     joined = column.unify_dictionaries().combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if not pa.types.is_dictionary(joined.type):
         return pc.is_in(joined, value_set=pa.array([str(value) for value in values], pa.string()))
