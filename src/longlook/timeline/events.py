@@ -38,36 +38,45 @@ class EventKind(StrEnum):
 
 
 EVENT_KINDS: Mapping[EventKind, str] = {
-    EventKind.PACKET_SENT: "the vantage sent a packet; space, packet_number, size_bytes",
-    EventKind.PACKET_RECEIVED: "the vantage received a packet; space, packet_number, size_bytes",
-    EventKind.PACKET_ACKED: "the peer's acknowledgement of a packet arrived; packet_number, space, size_bytes, "
-    "acked_bytes. TCP: one row for each advance of the oldest unacknowledged byte; packet_number = that byte, "
-    "size_bytes = the advance",
-    EventKind.PACKET_LOST: "the sender declared a packet lost; name = reordering_threshold, time_threshold, pto, rto, "
-    "fast_retransmit or null, space, packet_number, size_bytes. Stacks that only count: value = how many, no number",
-    EventKind.PACKET_SPURIOUS: "declared lost, but delivered; time = when declared, name = link or peer: whose record "
-    "proves it, packet_number, space, size_bytes, value = s from the declaration to the delivery, negative if it was "
-    "there before",
-    EventKind.PACKET_RETRANSMITTED: "TCP sent a segment again; packet_number, size_bytes",
-    EventKind.PACKET_DISCARDED: "received and thrown away; name = trigger",
-    EventKind.METRICS: "the sender's own figures, the last known of each carried forward; the columns of metrics",
-    EventKind.CONGESTION_STATE: "the stack's congestion controller changed its state; name = ours, detail = its own",
-    EventKind.LOSS_TIMER: "name = set, expired or cancelled, detail = ack or pto, space, value = s from now for set",
-    EventKind.PTO: "a probe timeout fired (QUIC), or TCP's retransmission timeout (name = rto) or tail loss probe "
-    "(name = tlp); value = how many in a row",
-    EventKind.BLOCKED: "the sender ran into a limit; name = connection, stream, streams_bidi, streams_uni, "
-    "receive_window or send_buffer, stream, value = the limit in bytes or streams, detail = frame_sent, "
-    "frame_received or state",
-    EventKind.APP_LIMITED: "the stack or the kernel says that the application gives too little to send; value = 1 from "
-    "now, 0 no longer",
-    EventKind.MILESTONE: "name = started, handshake_keys, application_keys, complete, confirmed, early_data_accepted, "
-    "early_data_rejected, retry, key_update, ecn_capable, mtu (value = bytes), closing, closed or idle_timeout, "
-    "detail = reason",
-    EventKind.PARAMETERS: "name = local, remote or recovery, detail = JSON object with sorted keys",
-    EventKind.STATE: "the sender entered a state of docs/states-rules.md; name = state, detail = the rule that found "
-    "it, or the stack's own name; source = derived for a rule, else the log's writer. Held until the next such row of "
-    "the same flow and vantage; the last one until the connection ends",
+    EventKind.PACKET_SENT: "The vantage sent a packet. Columns: space, packet_number, size_bytes.",
+    EventKind.PACKET_RECEIVED: "The vantage received a packet. Columns: space, packet_number, size_bytes.",
+    EventKind.PACKET_ACKED: "The peer's acknowledgement of a packet arrived. Columns: packet_number, space, "
+    "size_bytes, acked_bytes. TCP has one row for each advance of the oldest "
+    "unacknowledged byte: packet_number is that byte, size_bytes the advance.",
+    EventKind.PACKET_LOST: "The sender declared a packet lost. Columns: name = reordering_threshold, "
+    "time_threshold, pto, rto, fast_retransmit or null, space, packet_number, "
+    "size_bytes. Stacks that only count have value = how many, and no number.",
+    EventKind.PACKET_SPURIOUS: "A packet was declared lost, but delivered; time is that of the declaration. "
+    "Columns: name = link or peer, whose record proves it, packet_number, space, "
+    "size_bytes. The value is s from the declaration to the delivery, negative if the "
+    "packet had arrived before.",
+    EventKind.PACKET_RETRANSMITTED: "TCP sent a segment again. Columns: packet_number, size_bytes.",
+    EventKind.PACKET_DISCARDED: "A packet was received and discarded. Columns: name = trigger.",
+    EventKind.METRICS: "The sender's own figures changed; the last known value of each is carried "
+    "forward. Columns: those of metrics.",
+    EventKind.CONGESTION_STATE: "The stack's congestion controller changed its state. Columns: name = our name of "
+    "it, detail = its own.",
+    EventKind.LOSS_TIMER: "The loss timer changed. Columns: name = set, expired or cancelled, detail = ack "
+    "or pto, space, value = s from now if set.",
+    EventKind.PTO: "A probe timeout fired (QUIC), or TCP's retransmission timeout (name = rto) or "
+    "tail loss probe (name = tlp). The value is how many in a row.",
+    EventKind.BLOCKED: "The sender ran into a limit. Columns: name = connection, stream, streams_bidi, "
+    "streams_uni, receive_window or send_buffer, stream. The value is the limit in "
+    "bytes or streams, detail = frame_sent, frame_received or state.",
+    EventKind.APP_LIMITED: "The stack or the kernel logged that the application gives too little to send. "
+    "The value is 1 from now, 0 no longer.",
+    EventKind.MILESTONE: "The connection passed a milestone. Names: started, handshake_keys, "
+    "application_keys, complete, confirmed, early_data_accepted, early_data_rejected, "
+    "retry, key_update, ecn_capable. Further names: mtu (value = bytes), closing, "
+    "closed, idle_timeout; detail = reason.",
+    EventKind.PARAMETERS: "Parameters were set. Columns: name = local, remote or recovery, detail = JSON "
+    "object with sorted keys.",
+    EventKind.STATE: "The sender entered a state of docs/states-rules.md. Columns: name = state, "
+    "detail = the rule that found it, or the stack's own name. The source is derived "
+    "for a rule, else the log's writer. A state is held until the next such row of "
+    "the same flow and vantage, the last one until the connection ends.",
 }
+"""What each kind of row reports, in sentences, and its columns beside time, vantage, source, kind, flow and priming."""
 
 SOURCES: Mapping[str, str] = {
     "qlog": "a QUIC stack's own log",
@@ -88,7 +97,7 @@ METRIC_COLUMNS = (
     "pacing_bps",
     "pto_count",
 )
-"""What rows of kind `metrics` may say."""
+"""The columns of rows of kind `metrics`."""
 
 EVENT_SCHEMA = pa.schema(
     [
