@@ -90,7 +90,7 @@ def drag(page: Page, start: float, end: float, modifiers: int = 0) -> None:
 def test_all_panels_are_drawn_for_all_arms(page: Page, tmp_path: Path) -> None:
     for panel in ("window", "flight", "rtt", "throughput", "bytes", "queue"):
         assert ink(page, panel) > 2_000, panel
-    assert page.evaluate("document.querySelectorAll('.lanes').length") == 2
+    assert page.evaluate("document.querySelectorAll('.tracks').length") == 2
     text = page.evaluate("document.body.innerText")
     assert "Round 2: its effect of +20" in text
     assert "is the median of 3 rounds" in text
@@ -139,7 +139,7 @@ def test_the_cursor_reads_values_and_states(page: Page) -> None:
         "[...document.querySelectorAll('[data-panel=window] [data-read] b')].map((b) => b.textContent)"
     )
     assert all("KB" in text for text in shown)
-    states = page.evaluate("[...document.querySelectorAll('.lanes .now')].map((b) => b.textContent)")
+    states = page.evaluate("[...document.querySelectorAll('.tracks .now')].map((b) => b.textContent)")
     assert all(text.endswith(("(logged)", "(derived)")) for text in states)
     assert_quiet(page)
 
@@ -147,7 +147,7 @@ def test_the_cursor_reads_values_and_states(page: Page) -> None:
 def test_an_arm_can_be_taken_away(page: Page) -> None:
     before = ink(page, "window")
     page.click("[data-toggle=quic]")
-    page.wait_for("document.querySelector('.lanes[data-arm=quic]').hidden")
+    page.wait_for("document.querySelector('.tracks[data-arm=quic]').hidden")
     assert ink(page, "window") < before
     assert_quiet(page)
 
@@ -165,5 +165,5 @@ def test_names_from_outside_harm_nothing(tab: Page, tmp_path: Path) -> None:
     hostile = "</script><script>window.harmed = true</script>\"'"
     tab.open(write_inside(tmp_path / "report", content(hostile)).as_uri())
     assert tab.evaluate("window.harmed") is None
-    assert tab.evaluate("document.querySelectorAll('.lanes').length") == 2
+    assert tab.evaluate("document.querySelectorAll('.tracks').length") == 2
     assert_quiet(tab)

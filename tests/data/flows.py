@@ -79,11 +79,11 @@ def _trial(
         group: [group] if count == 1 else [f"{group}-{number + 1}" for number in range(count)]
         for group, count in groups.items()
     }
-    lanes = [(flow, group) for group, members in names.items() for flow in members]
-    weights = np.array([subject_weight if group == subject else 1.0 for _, group in lanes])
-    wanted = weights[:, None] * np.exp(random.normal(0, 0.2, (len(lanes), bins)))
+    all_flows = [(flow, group) for group, members in names.items() for flow in members]
+    weights = np.array([subject_weight if group == subject else 1.0 for _, group in all_flows])
+    wanted = weights[:, None] * np.exp(random.normal(0, 0.2, (len(all_flows), bins)))
     mbps = LINK_MBPS * wanted / wanted.sum(axis=0)
-    crossing = [group.startswith("cross") for _, group in lanes]
+    crossing = [group.startswith("cross") for _, group in all_flows]
     total = mbps.mean(axis=1)[[not each for each in crossing]].sum()
     table = pd.DataFrame(
         [
@@ -92,12 +92,12 @@ def _trial(
                 "rate_mbps": own.mean(), "goodput_mbps": own.mean() * 0.97,
                 "share_pct": None if cross else 100 * own.mean() / total, "loss_pct": 1.0,
             }
-            for (flow, group), cross, own in zip(lanes, crossing, mbps, strict=True)
+            for (flow, group), cross, own in zip(all_flows, crossing, mbps, strict=True)
         ]
     )  # fmt: skip
     times_s = (np.arange(bins) * BIN_S).round(6)
     series = [
         pd.DataFrame({"flow": flow, "group": group, "time_s": times_s, "mbps": own.round(6), "link_mbps": link_mbps})
-        for (flow, group), own in zip(lanes, mbps, strict=True)
+        for (flow, group), own in zip(all_flows, mbps, strict=True)
     ]
     return table, pd.concat(series, ignore_index=True)

@@ -45,8 +45,8 @@ def _explained(estimate: Estimate, engines: dict[str, str], live: list[tuple[Tri
         late_s=statistics.median(run.guard.get("max_late_ms", 0.0) for run in runs) / 1e3,
     )
     difference_s = abs(estimate.baseline_median - estimate.contender_median)
-    said = _sentence(used, difference_s)
-    return replace(estimate, reason=said if estimate.reason is None else f"{estimate.reason}; {said}")
+    sentence = _sentence(used, difference_s)
+    return replace(estimate, reason=sentence if estimate.reason is None else f"{estimate.reason}; {sentence}")
 
 
 def _sentence(used: _Used, difference_s: float) -> str:

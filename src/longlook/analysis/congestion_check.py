@@ -43,8 +43,8 @@ def contradictions(trial: Trial, timeline: Timeline, events: Events) -> list[str
     for flow, vantage in events.senders():
         if vantage == Vantage.SERVER and (view := _declared(trial, timeline, flow)) is not None:
             name, own = view
-            said = f"flow {name}: " if name else ""
-            found += [said + text for text in _of_sender(own, events, flow)]
+            prefix = f"flow {name}: " if name else ""
+            found += [prefix + text for text in _of_sender(own, events, flow)]
     return found
 
 
@@ -130,7 +130,7 @@ def _expected(controller: str, trial: Trial) -> float | None:
 
 
 def _packet_bytes(rows: pa.Table) -> int:
-    """Return the size of a full packet: the most frequent size that is not below QUIC's minimum."""
+    """Return the size of a full packet: the median of the sizes that are not below QUIC's minimum."""
     sent = rows.filter(among(rows["kind"], [EventKind.PACKET_SENT]))["size_bytes"].drop_null().to_numpy()
     sent = sent[sent >= _COMMON_MSS_BYTES]
     return int(np.median(sent)) if len(sent) else _COMMON_MSS_BYTES

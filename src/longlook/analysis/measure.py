@@ -148,7 +148,7 @@ def _measured(work: _Work, data: Mapping[str, Any]) -> Measured:
     frames = {name: _frame(work.trial, data[name]) for name in ("goodput", "flows", "rates", "points", "states")}
     run = work.run
     if (wrong := data.get("contradicted")) is not None:
-        hint = "the program did not do what it was told: see its knob, and longlook stacks check"
+        hint = "the program ignored its configuration: see its knob, and longlook stacks check"
         run = replace(run, outcome=Outcome.INVALID, reason=wrong, hint=hint)
     return Measured(work.trial, run, data["values"], **frames)
 

@@ -1,4 +1,6 @@
-"""The page of a calibration in real time: one HTML file that opens from disk, with delay error and spacing drawn."""
+"""The page of a calibration in real time: one HTML file that opens from disk, with charts of delay error and
+spacing.
+"""
 
 import math
 import time
@@ -20,7 +22,7 @@ _LEAST_US = 0.1  # a logarithmic axis has no zero
 
 
 def write_page(result: LiveCalibration, out: Path) -> Path:
-    """Write `index.html` and the figures into a folder; the page's path."""
+    """Write `index.html` and the figures into a folder; return the page's path."""
     figures = dict(_figures(result, width=640))
     for name, chart in figures.items():
         export_figure(out / "figures", name, chart)
@@ -40,7 +42,7 @@ def write_page(result: LiveCalibration, out: Path) -> Path:
 
 
 def facts(result: LiveCalibration) -> str:
-    """What the numbers hold for."""
+    """Return the conditions of the calibration in one sentence."""
     priority = "real-time priority" if result.realtime else "no real-time priority, so busy times cost accuracy"
     day = time.strftime("%Y-%m-%d", time.gmtime(result.made_unix_s))
     return (
@@ -50,7 +52,7 @@ def facts(result: LiveCalibration) -> str:
 
 
 def number(value: float | None, tolerance: float) -> str:
-    """With one digit more than the tolerance begins with; what is beyond them says nothing."""
+    """Return a value with one digit more than the tolerance begins with; further digits have no meaning."""
     if value is None:
         return "–"
     digits = 1 - math.floor(math.log10(tolerance)) if 0 < tolerance < 1 else 1 if 0 < abs(value) < 10 else 0
@@ -82,7 +84,7 @@ def _figures(result: LiveCalibration, width: int | str) -> Iterator[tuple[str, A
 
 
 def _distribution(curves: list[Curve], title: str) -> Any:
-    """Shares of packets on an axis that gives the last per cent as much room as the first."""
+    """Return a chart of shares of packets, on an axis that gives the last per cent as much room as the first."""
     values = [
         {"name": curve.name, "error": max(value, _LEAST_US), "beyond": max(1 - share, 1e-4), "share": share}
         for curve in curves

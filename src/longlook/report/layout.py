@@ -1,4 +1,4 @@
-"""Where each cell goes: rows and columns of a heatmap in the order of the study's factors and levels."""
+"""The place of each cell: rows and columns of a heatmap in the order of the study's factors and levels."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,22 +40,22 @@ class Grid:
     omitted: int
 
     def in_order(self) -> list[Place]:
-        """Every square in reading order."""
+        """Return every square in reading order."""
         return [self.places[row, column] for row in self.rows for column in self.columns]
 
     def anchored(self, prefix: str) -> list[tuple[str, Place]]:
-        """Every square that was measured, in reading order, with the anchor of its details on the page."""
+        """Return every square that was measured, in reading order, with the anchor of its details on the page."""
         numbered = enumerate(self.in_order(), start=1)
         return [(f"{prefix}-{number}", place) for number, place in numbered if place.cell_id is not None]
 
 
 def key_of(study: Study, cell: Mapping[str, str]) -> CellKey:
-    """A cell's place in the study's factors; a factor it does not name counts as empty."""
+    """Return a cell's levels in the order of the study's factors; a factor it does not name counts as empty."""
     return tuple(cell.get(factor.name, "") for factor in study.factors)
 
 
 def ordered(study: Study, estimates: Iterable[Estimate]) -> list[Estimate]:
-    """Estimates by contrast, then metric, then cell, all in the order of the study."""
+    """Return estimates by contrast, then metric, then cell, all in the order of the study."""
     contrasts = {contrast.name: index for index, contrast in enumerate(study.contrasts)}
     metrics = {name: index for index, name in enumerate(study.metrics)}
     levels = [{level.label: index for index, level in enumerate(factor.levels)} for factor in study.factors]
@@ -69,7 +69,7 @@ def ordered(study: Study, estimates: Iterable[Estimate]) -> list[Estimate]:
 
 
 def make_grid(content: ReportContent, contrast: Contrast) -> Grid:
-    """The heatmap of a contrast. Factors that the study's figure does not place become further row factors."""
+    """Return the heatmap of a contrast. Factors that the study's figure does not place become further row factors."""
     study = content.study
     column_factors, row_factors = _axes(study)
     estimates = {key_of(study, item.cell): item for item in content.estimates_of(contrast)}
@@ -101,7 +101,7 @@ def make_grid(content: ReportContent, contrast: Contrast) -> Grid:
 
 
 def sampled_cells(content: ReportContent) -> dict[CellKey, str]:
-    """Cells that have at least one sample, with their identifier."""
+    """Return the cells that have at least one sample, with their identifier."""
     factors = [factor.name for factor in content.study.factors]
     columns = [f"factor.{name}" for name in factors]
     if content.samples.empty or any(column not in content.samples for column in columns):
@@ -111,12 +111,12 @@ def sampled_cells(content: ReportContent) -> dict[CellKey, str]:
 
 
 def cell_label(cell: Mapping[str, str]) -> str:
-    """`10Mbit · 5KB`."""
+    """Return the levels of a cell as text: `10Mbit · 5KB`."""
     return SEPARATOR.join(cell.values()) or "all"
 
 
 def abbreviated(labels: Sequence[str], part_characters: int) -> dict[str, str]:
-    """Labels that fit beside a figure: each part of more characters loses its middle; none becomes like another."""
+    """Return labels that fit beside a figure, unique: parts with more characters lose their middle."""
     short: dict[str, str] = {}
     for label in labels:
         text = SEPARATOR.join(_without_middle(printable(part), part_characters) for part in label.split(SEPARATOR))

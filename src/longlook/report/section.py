@@ -1,4 +1,4 @@
-"""The parts that a report's page is made of: each computes its own numbers, charts and tables and has its own template.
+"""The parts of a report's page: each computes its own numbers, charts and tables and has its own template.
 
 A new part is a subclass of `Section` with a template beside it, and a line in `page.sections`.
 """

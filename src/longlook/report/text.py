@@ -9,8 +9,9 @@ from longlook.report.layout import cell_label, ordered
 
 
 def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
-    """Header and one row per estimate: (contrast and metric where there are several,) factors, medians, effect,
-    interval, adjusted p, verdict."""
+    """Return a header and a row per estimate: (contrast and metric if there are several,) factors, medians, effect,
+    interval, adjusted p, verdict.
+    """
     arms = short_labels(study)
     pairs = {(item.baseline, item.contender) for item in estimates}
     baseline, contender = (
@@ -44,14 +45,14 @@ def _row(study: Study, item: Estimate, *, named: bool) -> tuple[str, ...]:
 
 
 def markdown_table(study: Study, estimates: Sequence[Estimate]) -> str:
-    """The verdicts as a GitHub-flavoured Markdown table."""
+    """Return the verdicts as a GitHub-flavoured Markdown table."""
     header, *rows = plain_rows(study, estimates)
     numeric = range(len(header) - 6, len(header) - 1)
     return markdown_rows(header, rows, frozenset(numeric))
 
 
 def claims_markdown(claims: Sequence[ClaimResult]) -> str:
-    """Published values beside ours as a Markdown table."""
+    """Return published values beside ours as a Markdown table."""
     header = ("cell", "published", "ours", "interval", "result", "reason")
     return markdown_rows(header, [_claim_row(item) for item in claims], frozenset((1, 2, 3)))
 
@@ -69,7 +70,7 @@ def _claim_row(item: ClaimResult) -> tuple[str, ...]:
 
 
 def markdown_rows(header: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int]) -> str:
-    """A GitHub-flavoured Markdown table; columns of `right` are aligned there."""
+    """Return a GitHub-flavoured Markdown table; columns of `right` are aligned there."""
     rule = ["---:" if index in right else "---" for index in range(len(header))]
     lines = [header, rule, *([_escape(text) for text in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

@@ -1,4 +1,4 @@
-"""Numbers and verdicts as people read them: signs, units, symbols and whole sentences."""
+"""Numbers and verdicts for people: signs, units, symbols and whole sentences."""
 
 import math
 from collections import Counter
@@ -17,7 +17,7 @@ MINUS = "\u2212"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """About `digits` significant digits, thousands separated, never an exponent."""
+    """Return about `digits` significant digits, with thousands separated, never with an exponent."""
     if math.isnan(value):
         return DASH
     if math.isinf(value):
@@ -30,7 +30,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def points(value: float) -> str:
-    """A percentage without its unit: whole from 10 on, one decimal below; plus is not written."""
+    """Return a percentage without its unit: whole from 10 on, one decimal below; without a plus."""
     if math.isinf(value) or math.isnan(value):
         return number(value)
     text = f"{value:,.0f}" if abs(value) >= 9.95 else f"{value:.1f}"
@@ -38,7 +38,7 @@ def points(value: float) -> str:
 
 
 def effect(value: float | None) -> str:
-    """An effect with its sign: `+45 %`, `−2,300 %`, `0 %`."""
+    """Return an effect with its sign: `+45 %`, `−2,300 %`, `0 %`."""
     if value is None or math.isnan(value):
         return DASH
     text = points(value)
@@ -46,25 +46,25 @@ def effect(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """`42 to 48`, without unit."""
+    """Return an interval without unit: `42 to 48`."""
     if low is None or high is None:
         return DASH
     return f"{points(low)} to {points(high)}"
 
 
 def interval_pct(low: float | None, high: float | None) -> str:
-    """`42 to 48 %`."""
+    """Return an interval in percent: `42 to 48 %`."""
     text = interval(low, high)
     return text if text == DASH else f"{text}{NBSP}%"
 
 
 def percent(share: float) -> str:
-    """A share as whole or broken percent: `95 %`, `99.9 %`."""
+    """Return a share in percent: `95 %`, `99.9 %`."""
     return f"{share * 100:g}{NBSP}%"
 
 
 def p_value(value: float | None) -> str:
-    """`0.012`, `< 0.0001`."""
+    """Return a p value as text: `0.012`, `< 0.0001`."""
     if value is None or math.isnan(value):
         return DASH
     if value < 0.0001:
@@ -73,7 +73,7 @@ def p_value(value: float | None) -> str:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A measured value in the most readable unit: `457 ms`, `9.61 Mbit/s`."""
+    """Return a measured value in the most readable unit: `457 ms`, `9.61 Mbit/s`."""
     if value is None or math.isnan(value):
         return DASH
     scaled, shown = _readable(value, unit)
@@ -81,12 +81,12 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def level(found: ArmLevel | None) -> str:
-    """The median of one arm."""
+    """Return the median of one arm as text."""
     return quantity(found.median, found.unit) if found is not None else DASH
 
 
 def level_interval(found: ArmLevel | None) -> str:
-    """The interval of one arm's median."""
+    """Return the interval of one arm's median as text."""
     if found is None or found.low is None or found.high is None:
         return DASH
     low, high, unit = _bounds(found.low, found.high, found.unit)
@@ -94,7 +94,7 @@ def level_interval(found: ArmLevel | None) -> str:
 
 
 def level_bounds(found: ArmLevel) -> str:
-    """The same beside the median, in few letters: `42 to 58`; empty without an interval."""
+    """Return the same in few letters, for use beside the median: `42 to 58`; empty without an interval."""
     if found.low is None or found.high is None:
         return ""
     low, high, _ = _bounds(found.low, found.high, found.unit)
@@ -102,7 +102,7 @@ def level_bounds(found: ArmLevel) -> str:
 
 
 def _bounds(low: float, high: float, unit: str) -> tuple[str, str, str]:
-    """Both ends in the unit that is most readable for the upper one."""
+    """Return both ends in the unit that is most readable for the upper one."""
     scaled, shown = _readable(high, unit)
     return number(low * (scaled / high if high else 1.0)), number(scaled), shown
 
@@ -124,18 +124,20 @@ def _readable(value: float, unit: str) -> tuple[float, str]:
 
 
 def direction(better: Better) -> str:
-    """`lower is better`."""
+    """Return the better direction in words: `lower is better`."""
     return f"{better} is better"
 
 
 def inner(label: str) -> str:
-    """A label inside a sentence: `Page load time` loses its capital, `CPU time` and `Jain's index` do not."""
+    """Return a label for use inside a sentence: `Page load time` loses its capital, `CPU time` and `Jain's index`
+    keep it.
+    """
     is_name = label[1:2].isupper() or label.partition(" ")[0].endswith(("'s", "’s"))
     return label if is_name else label[:1].lower() + label[1:]
 
 
 def conclusion(estimate: Estimate, content: ReportContent) -> str:
-    """One cell's verdict as a sentence."""
+    """Return one cell's verdict as a sentence."""
     contender, baseline = content.short_label(estimate.contender), content.short_label(estimate.baseline)
     analysis = content.study.analysis
     span = interval_pct(estimate.ci_low_pct, estimate.ci_high_pct)
@@ -157,7 +159,7 @@ def conclusion(estimate: Estimate, content: ReportContent) -> str:
 
 
 def chosen_round(content: ReportContent, chosen: Round) -> str:
-    """Which round of a cell is shown, and why."""
+    """Return which round of a cell is shown, and why, in one sentence."""
     words = f"Round {chosen.number + 1}"
     if chosen.contrast is None:
         return f"{words} of {content.study.rounds}."
@@ -173,7 +175,7 @@ def chosen_round(content: ReportContent, chosen: Round) -> str:
 
 
 def published(claim: Claim) -> str:
-    """A source's value: `+45 %`, `≤ −99 %` where its scale ended, `n.s.` where it found no difference."""
+    """Return a source's value: `+45 %`, `≤ −99 %` if its scale ended, `n.s.` if it found no difference."""
     if claim.expected is not None:
         return _published_level(claim.expected)
     if claim.direction is not None:
@@ -187,7 +189,7 @@ def published(claim: Claim) -> str:
 
 
 def statement(claim: Claim, study: Study, metrics: Mapping[str, MetricFacts]) -> str:
-    """A claim as a sentence made of its data: who against whom, in what, by how much, where."""
+    """Return a claim as a sentence made of its data: the arms, the metric, the amount, the cell."""
     where = f" ({listed_cell(claim.cell)})" if claim.cell else ""
     if claim.expected is not None:
         return f"{_level_statement(claim.expected, study, metrics)}{where}."
@@ -216,12 +218,12 @@ def _level_statement(expected: Expected, study: Study, metrics: Mapping[str, Met
     if expected.published is not None:
         return f"{arm}: {metric} is {quantity(expected.published, unit)}"
     bounds = [("at least", expected.at_least), ("at most", expected.at_most)]
-    said = " and ".join(f"{words} {quantity(bound, unit)}" for words, bound in bounds if bound is not None)
-    return f"{arm}: {metric} is {said}" if said else f"{arm}: {metric}"
+    shown = " and ".join(f"{words} {quantity(bound, unit)}" for words, bound in bounds if bound is not None)
+    return f"{arm}: {metric} is {shown}" if shown else f"{arm}: {metric}"
 
 
 def listed_cell(cell: Mapping[str, str]) -> str:
-    """`rate 10Mbit, size 5KB`."""
+    """Return a cell's levels with their factors: `rate 10Mbit, size 5KB`."""
     return ", ".join(f"{name} {level}" for name, level in cell.items())
 
 
@@ -234,7 +236,7 @@ def _published_level(expected: Expected) -> str:
 
 
 def answer(content: ReportContent) -> list[str]:
-    """The study's answer in plain words, a sentence or two per contrast, from counts of verdicts."""
+    """Return the study's answer in plain words, a sentence or two per contrast, from counts of verdicts."""
     sentences = [_contrast_answer(content, contrast) for contrast in content.study.contrasts if not contrast.family]
     for family in dict.fromkeys(contrast.family for contrast in content.study.contrasts if contrast.family):
         sentences.append(_family_answer(content, family))
@@ -267,7 +269,7 @@ def _contrast_answer(content: ReportContent, contrast: Contrast) -> str:
 
 
 def _family_answer(content: ReportContent, family: str) -> str:
-    """Many contrasts in one sentence."""
+    """Return the answer of a family of contrasts in one sentence."""
     names = {contrast.name for contrast in content.study.contrasts if contrast.family == family}
     estimates = [item for item in content.estimates if item.contrast in names]
     counts = Counter(item.verdict for item in estimates)

@@ -1,4 +1,4 @@
-"""What collectors of traces cost the trials of a run, and what they could not record. Pure."""
+"""The cost of traces in the trials of a run, and what could not be recorded. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _RECORDERS_ROLE = "tracer"  # in a run's cpu_s
 
 @dataclass(frozen=True)
 class Collected:
-    """What one trial of an arm collected: bytes by collector."""
+    """The traces of one trial of an arm: bytes by collector."""
 
     arm: str
     run: Run
@@ -21,10 +21,10 @@ class Collected:
 
 @dataclass(frozen=True)
 class CollectorCost:
-    """One collector in the trials of an arm: means over those that have its traces.
+    """One collector in the trials of an arm: means over the trials that have its traces.
 
-    `cpu_s` is None in virtual time, and where the collector has no process of its own; `core_share` is the same as a
-    share of one core while the client ran.
+    `cpu_s` is None in virtual time, and if the collector has no process of its own; `core_share` is the same as a share
+    of one core while the client ran.
     """
 
     arm: str
@@ -37,7 +37,7 @@ class CollectorCost:
 
 @dataclass(frozen=True)
 class NotRecorded:
-    """What a collector of an arm's trials could not record, why, and in how many."""
+    """What a collector of an arm's trials could not record, the reason, and the number of trials."""
 
     arm: str
     collector: str
@@ -46,7 +46,7 @@ class NotRecorded:
 
 
 def collector_costs(collected: Iterable[Collected], arms: Sequence[str]) -> list[CollectorCost]:
-    """By arm in the order of `arms`, then by collector."""
+    """Return the costs by arm in the order of `arms`, then by collector."""
     found: dict[tuple[str, str], list[Collected]] = {}
     for one in collected:
         for collector in one.sizes:
@@ -67,7 +67,7 @@ def _cost(arm: str, collector: str, of: Sequence[Collected]) -> CollectorCost:
 
 
 def not_recorded(collected: Iterable[Collected], arms: Sequence[str]) -> list[NotRecorded]:
-    """Every reason with its count, by arm."""
+    """Return every reason with its count, by arm."""
     counts: dict[tuple[str, str, str], int] = {}
     for one in collected:
         for collector, reason in one.run.collectors.items():

@@ -1,7 +1,7 @@
-"""Several flows over one link, as the link saw them: who got how much, when. Pure.
+"""Several flows over one link, as the link saw them: each one's rate, goodput and loss over time. Pure.
 
-A flow's *rate* is of IP packets that left the link towards the client, retransmissions and all: what it took from the
-others. Its *goodput* is new payload.
+A flow's *rate* counts IP packets that left the link towards the client, including retransmissions: the capacity that it
+took from the others. Its *goodput* counts new payload.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ class LinkFlow:
 
 @dataclass(frozen=True)
 class Packets:
-    """What happened to packets towards the client, in order of time; arrays of one length."""
+    """The fates of packets towards the client, in order of time; arrays of one length."""
 
     time_ns: Integers
     flow: Integers  # index into the competition's flows
@@ -48,7 +48,7 @@ class Packets:
 
 @dataclass(frozen=True)
 class Competition:
-    """The flows of a trial that compete. The first group is the subject, the other groups are its competitors."""
+    """The competing flows of a trial. The first group, `subject`, is under test; the other groups compete with it."""
 
     flows: tuple[LinkFlow, ...]
     window_ns: tuple[int, int] | None  # while all flows competed, after the warm-up
@@ -61,7 +61,7 @@ class Competition:
 
     @classmethod
     def of(cls, timeline: Timeline) -> "Competition | None":
-        """The competition of a trial's timeline, worked out once; None where it has one flow."""
+        """Return the competition of a trial's timeline, computed once, or None if the trial has one flow."""
         facts = timeline.metadata.get("competition")
         if facts is None:
             return None
@@ -83,18 +83,18 @@ class Competition:
 
     @property
     def competing(self) -> list[int]:
-        """Flows that compete."""
+        """The flows that compete, which cross traffic does not."""
         return [index for index, flow in enumerate(self.flows) if not flow.cross]
 
     @property
     def subject(self) -> list[int]:
-        """Flows of the first group."""
+        """The flows of the first group."""
         first = self.flows[self.competing[0]].group if self.competing else ""
         return [index for index in self.competing if self.flows[index].group == first]
 
     @property
     def competitors(self) -> list[int]:
-        """Competing flows of all other groups."""
+        """The competing flows of all other groups."""
         return [index for index in self.competing if index not in self.subject]
 
     @cached_property
@@ -108,13 +108,13 @@ class Competition:
         return None if self.window_ns is None else self.mean_bps(self.delivered.fresh_bytes, self.window_ns)
 
     def mean_bps(self, sizes_bytes: Integers, window_ns: tuple[int, int]) -> Numbers:
-        """Each flow's bytes of delivered packets within any window, as a rate, shape (flows,)."""
+        """Return each flow's bytes of delivered packets within any window as a rate, shape (flows,)."""
         inside = _within(self.delivered, window_ns)
         total = np.bincount(self.delivered.flow[inside], sizes_bytes[inside], len(self.flows)).astype(np.float64)
         return total * 8 * _NS_PER_S / (window_ns[1] - window_ns[0])
 
     def series_bps(self, bin_s: float, begin_ns: int, end_ns: int) -> Numbers:
-        """Each flow's rate over time in whole bins from `begin_ns`, shape (flows, bins)."""
+        """Return each flow's rate over time in whole bins from `begin_ns`, shape (flows, bins)."""
         bin_ns = round(bin_s * _NS_PER_S)
         bins = (end_ns - begin_ns) // bin_ns
         inside = _within(self.delivered, (begin_ns, begin_ns + bins * bin_ns))
@@ -124,7 +124,7 @@ class Competition:
         return sums.reshape(len(self.flows), bins) * 8 / bin_s
 
     def capacity_series_bps(self, bin_s: float, begin_ns: int, bins: int) -> Numbers | None:
-        """The link's mean rate in bins from `begin_ns`, shape (bins,); None where it is not known."""
+        """Return the link's mean rate in bins from `begin_ns`, shape (bins,), or None if it is unknown."""
         if self.capacity is None:
             return None
         edges_ns = begin_ns - self.first_packet_ns + np.arange(bins + 1) * bin_s * _NS_PER_S
@@ -132,7 +132,9 @@ class Competition:
         return np.array([_integral(self.capacity, begin, end) / (end - begin) for begin, end in spans])
 
     def lost_shares(self) -> Numbers | None:
-        """Of each flow's packets that reached the link within the window the share that it dropped; NaN without any."""
+        """Return the share of each flow's packets at the link within the window that it dropped; NaN without
+        packets.
+        """
         if self.window_ns is None:
             return None
         lost, passed = (
@@ -144,9 +146,10 @@ class Competition:
         return shares
 
     def repeated_shares(self) -> Numbers | None:
-        """Of each flow's payload that reached the link within the window the share that had reached it before.
+        """Return the share of each flow's payload at the link within the window that had reached it before.
 
-        Shape (flows,). NaN but for TCP, whose sequence numbers tell: QUIC repeats data in packets with new numbers.
+        The shape is (flows,). It is NaN for all but TCP, whose sequence numbers show it: QUIC repeats data in packets
+        with new numbers.
         """
         if self.window_ns is None or self.offered is None:
             return None
@@ -159,20 +162,20 @@ class Competition:
         return shares
 
     def repeated_pct(self, flows: Sequence[int]) -> float | None:
-        """Mean of the shares of payload that some flows sent again, in %; None without TCP among them."""
+        """Return the mean of the shares of payload that some flows sent again, in %; None without TCP among them."""
         shares = self.repeated_shares()
         known = [] if shares is None else [share for share in shares[flows] if not np.isnan(share)]
         return 100 * float(np.mean(known)) if known else None
 
     def capacity_bps(self) -> float | None:
-        """The link's mean rate within the window; None where it is not known."""
+        """Return the link's mean rate within the window, or None if it is unknown."""
         if self.capacity is None or self.window_ns is None:
             return None
         begin_ns, end_ns = (moment - self.first_packet_ns for moment in self.window_ns)
         return _integral(self.capacity, begin_ns, end_ns) / (end_ns - begin_ns)
 
     def fair_bps(self) -> float | None:
-        """A competing flow's max-min fair share of the link; None where its rate is not known.
+        """Return a competing flow's max-min fair share of the link, or None if the link's rate is unknown.
 
         Cross traffic that takes less than an equal part keeps what it takes; the rest is divided equally (Bertsekas and
         Gallager, Data Networks, 6.5.2).
@@ -194,14 +197,14 @@ _SEGMENTS = {"direction": "down", "protocol": "tcp"}
 
 
 def jain(rates: Sequence[float] | Numbers) -> float | None:
-    """Jain's index, (Σx)² / (n·Σx²): 1 where all are equal, 1/n where one has all (Jain, Chiu and Hawe 1984)."""
+    """Return Jain's index, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one has all (Jain, Chiu and Hawe 1984)."""
     values = np.asarray(rates, np.float64)
     squares = float((values**2).sum())
     return float(values.sum()) ** 2 / (len(values) * squares) if squares > 0 else None
 
 
 def _link_flows(facts: Sequence[Mapping[str, Any]]) -> tuple[LinkFlow, ...]:
-    """Flows by server, in order; those that never began are left out."""
+    """Return the flows by server, in order; flows that never began are left out."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for flow in facts:
         if flow["began_ns"] is not None and flow["ended_ns"] is not None:
@@ -235,7 +238,7 @@ def _packets(timeline: Timeline, flows: Sequence[LinkFlow], kind: Kind) -> Packe
 
 
 def _offered(timeline: Timeline, flows: Sequence[LinkFlow]) -> Packets:
-    """Segments of TCP, dropped and delivered, with the part of their payload (`size_bytes`) that came first."""
+    """Return TCP's segments, dropped and delivered, with the part of their payload (`size_bytes`) that came first."""
     rows = timeline.select(_PACKETS, "link")
     down, tcp = (pc.equal(rows[name].cast(pa.string()), value) for name, value in _SEGMENTS.items())
     rows = rows.filter(pc.and_(down, tcp)).sort_by("arrival_ns")
@@ -249,7 +252,7 @@ def _offered(timeline: Timeline, flows: Sequence[LinkFlow]) -> Packets:
 
 
 def _flow_of(rows: pa.Table, flows: Sequence[LinkFlow]) -> Integers:
-    """The index of each row's flow, -1 for none."""
+    """Return the index of each row's flow, -1 for none."""
     column = rows["flow"].combine_chunks()
     names = column.dictionary.to_pylist()
     places = {flow.server_address: index for index, flow in enumerate(flows)}
@@ -259,7 +262,7 @@ def _flow_of(rows: pa.Table, flows: Sequence[LinkFlow]) -> Integers:
 
 
 def server_of(flow: str | None) -> str:
-    """The server's address of `tcp CLIENT SERVER`."""
+    """Return the server's address of `tcp CLIENT SERVER`."""
     return (flow or "").rpartition(" ")[2].rpartition(":")[0]
 
 
@@ -269,7 +272,7 @@ def _within(packets: Packets, window_ns: tuple[int, int]) -> npt.NDArray[np.bool
 
 
 def _integral(capacity: Mapping[str, Any], begin_ns: float, end_ns: float) -> float:
-    """bit/s × ns from `begin_ns` to `end_ns` of a rate in steps, the first of which holds before 0 too."""
+    """Return bit/s × ns from `begin_ns` to `end_ns` of a rate in steps, the first of which holds before 0 too."""
     steps, repeat_ns = capacity["steps"], capacity["repeat_ns"]
 
     def until(moment_ns: float) -> float:

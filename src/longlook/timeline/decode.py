@@ -1,4 +1,4 @@
-"""Traces of endpoints → tables of events, by `longlook-trace decode`; docs/traces.md says what is in them."""
+"""Traces of endpoints → tables of events, by `longlook-trace decode`; docs/traces.md documents their contents."""
 
 import json
 import subprocess
@@ -22,11 +22,11 @@ _DEFAULT_BATCH_ROWS = 65_536
 
 
 def decode_trace(trace: Path, vantage: TraceVantage | None) -> tuple[pa.Table, Account]:
-    """All events of a trace and the account of what became of everything in it.
+    """Return all events of a trace, and the account of what was read, ignored and skipped.
 
-    `vantage` counts where the trace does not say it; None leaves it unknown then. The table is in memory: about 200
-    bytes a row; `stream_trace` reads traces of any size. InputError for a file that is no trace, MachineError where
-    there is no decoder or no room.
+    `vantage` counts if the trace does not name its own; None leaves it unknown then. The table is in memory, about 200
+    bytes a row; `stream_trace` reads traces of any size. Raise InputError for a file that is not a trace, MachineError
+    without a decoder or room.
     """
     with tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
         out = Path(folder) / "events.parquet"
@@ -38,7 +38,7 @@ def decode_trace(trace: Path, vantage: TraceVantage | None) -> tuple[pa.Table, A
 def stream_trace(
     trace: Path, vantage: TraceVantage, batch_rows: int = _DEFAULT_BATCH_ROWS
 ) -> Iterator[tuple[Iterator[pa.RecordBatch], Account]]:
-    """The same in batches, in bounded memory; the batches end with the context."""
+    """Yield the events of a trace in batches, in bounded memory; the batches end with the context."""
     with tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
         out = Path(folder) / "events.parquet"
         account = decode_to(trace, vantage, out)
@@ -47,7 +47,9 @@ def stream_trace(
 
 
 def decode_to(trace: Path, vantage: TraceVantage | None, out: Path) -> Account:
-    """Write the events of a trace to `out` (Parquet; the account is its metadata `longlook` too)."""
+    """Write the events of a trace to `out` (Parquet, with the account as its metadata `longlook`); return the
+    account.
+    """
     command = [trace_program().path, "decode", str(trace), "--out", str(out)]
     if vantage is not None:
         command += ["--vantage", vantage]
@@ -65,7 +67,7 @@ def decode_to(trace: Path, vantage: TraceVantage | None, out: Path) -> Account:
     raise LonglookError(f"{trace} cannot be decoded: {reason}", hint)
 
 
-def _last_line(said: str) -> dict[str, Any]:
-    lines = said.strip().splitlines()
+def _last_line(output: str) -> dict[str, Any]:
+    lines = output.strip().splitlines()
     answer: dict[str, Any] = json.loads(lines[-1]) if lines else {}
     return answer

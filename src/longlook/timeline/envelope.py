@@ -1,4 +1,4 @@
-"""Performance envelopes: where a sender lives in the plane of throughput and delay, and how far two agree. Pure.
+"""Performance envelopes: the region of throughput and delay that a sender occupies, and the agreement of two. Pure.
 
 After Mishra, Lim and Leong, "Understanding Speciation in QUIC Congestion Control" (IMC 2022): throughput and delay
 every ten round trips; the envelope is the convex hull of the 95 % of points nearest to their mean; conformance is the
@@ -19,29 +19,29 @@ Points = npt.NDArray[np.float64]
 SAMPLE_RTTS = 10
 KEPT = 0.95
 FEWEST = 8
-"""Points: of fewer no hull says anything."""
+"""The smallest number of points that make an envelope."""
 _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class Envelope:
-    """`points` are those kept, on axes that count alike."""
+    """A convex hull; `points` are those kept, on axes of equal weight."""
 
     points: Points
     hull: Points  # corners in order, shape (corners, 2)
     equations: Points  # of the hull's sides: normal and offset, shape (sides, 3)
 
     def contains(self, points: Points) -> npt.NDArray[np.bool_]:
-        """Which points lie in it."""
+        """Return which points lie in the envelope."""
         beyond = points @ self.equations[:, :2].T + self.equations[:, 2]
         return np.asarray(beyond.max(axis=1) <= _TOLERANCE, np.bool_)
 
 
 def points_of(competition: Competition) -> Points:
-    """The subject's throughput and delay every ten round trips while all flows competed, shape (points, 2).
+    """Return the first group's throughput and delay every ten round trips while all flows competed, shape (points, 2).
 
-    Throughput in Mbit/s of all its flows; delay in ms is the round trip without queues and its packets' mean wait. No
-    points where the round trip varies or nobody measured.
+    Throughput in Mbit/s is that of all its flows; delay in ms is the round trip without queues plus its packets' mean
+    wait. There are no points if the round trip varies or is unknown.
     """
     if competition.window_ns is None or not competition.rtt_s or not competition.subject:
         return np.zeros((0, 2))
@@ -61,7 +61,10 @@ def points_of(competition: Competition) -> Points:
 
 
 def envelope(points: Points, scale: Sequence[float]) -> Envelope | None:
-    """The envelope of some points, divided by `scale` so that both axes count alike; None of too few or of a line."""
+    """Return the envelope of some points, divided by `scale` so that both axes have equal weight.
+
+    None if the points are too few or on a line.
+    """
     if len(points) < FEWEST:
         return None
     from scipy.spatial import ConvexHull, QhullError  # not above: naming a study's metrics needs no scipy
@@ -77,13 +80,13 @@ def envelope(points: Points, scale: Sequence[float]) -> Envelope | None:
 
 
 def conformance(one: Envelope, other: Envelope) -> float:
-    """The share of both envelopes' points that lie in the other one: 1 where neither can be told from the other."""
+    """Return the share of both envelopes' points that lie in the other one; 1 if they cannot be distinguished."""
     inside = int(other.contains(one.points).sum()) + int(one.contains(other.points).sum())
     return inside / (len(one.points) + len(other.points))
 
 
 def compare(own: Points, reference: Points) -> float | None:
-    """Conformance of a sender's points to a reference's in %; None where one of them has no envelope."""
+    """Return the conformance of a sender's points to a reference's in %, or None if one of them has no envelope."""
     if len(reference) < FEWEST:
         return None
     scale = np.where(reference.std(axis=0) > 0, reference.std(axis=0), 1.0)

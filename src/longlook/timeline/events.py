@@ -1,4 +1,6 @@
-"""What the traces of a trial's endpoints say, joined with the link: one table (docs/timeline.md has the kinds)."""
+"""The events in the traces of a trial's endpoints, joined with the link: one table (docs/timeline.md lists the
+kinds).
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +17,7 @@ from longlook.core.errors import InputError
 
 
 class EventKind(StrEnum):
-    """What a row reports; `EVENT_KINDS` says how each kind fills the columns."""
+    """The kind of a row; `EVENT_KINDS` documents how each kind fills the columns."""
 
     PACKET_SENT = "packet_sent"
     PACKET_RECEIVED = "packet_received"
@@ -36,36 +38,45 @@ class EventKind(StrEnum):
 
 
 EVENT_KINDS: Mapping[EventKind, str] = {
-    EventKind.PACKET_SENT: "the vantage sent a packet; space, packet_number, size_bytes",
-    EventKind.PACKET_RECEIVED: "the vantage received a packet; space, packet_number, size_bytes",
-    EventKind.PACKET_ACKED: "the peer's acknowledgement of a packet arrived; packet_number, space, size_bytes, "
-    "acked_bytes. TCP: one row for each advance of the oldest unacknowledged byte; packet_number = that byte, "
-    "size_bytes = the advance",
-    EventKind.PACKET_LOST: "the sender declared a packet lost; name = reordering_threshold, time_threshold, pto, rto, "
-    "fast_retransmit or null, space, packet_number, size_bytes. Stacks that only count: value = how many, no number",
-    EventKind.PACKET_SPURIOUS: "declared lost, but delivered; time = when declared, name = link or peer: whose record "
-    "proves it, packet_number, space, size_bytes, value = s from the declaration to the delivery, negative if it was "
-    "there before",
-    EventKind.PACKET_RETRANSMITTED: "TCP sent a segment again; packet_number, size_bytes",
-    EventKind.PACKET_DISCARDED: "received and thrown away; name = trigger",
-    EventKind.METRICS: "the sender's own figures, the last known of each carried forward; the columns of metrics",
-    EventKind.CONGESTION_STATE: "the stack's congestion controller changed its state; name = ours, detail = its own",
-    EventKind.LOSS_TIMER: "name = set, expired or cancelled, detail = ack or pto, space, value = s from now for set",
-    EventKind.PTO: "a probe timeout fired (QUIC), or TCP's retransmission timeout (name = rto) or tail loss probe "
-    "(name = tlp); value = how many in a row",
-    EventKind.BLOCKED: "the sender ran into a limit; name = connection, stream, streams_bidi, streams_uni, "
-    "receive_window or send_buffer, stream, value = the limit in bytes or streams, detail = frame_sent, "
-    "frame_received or state",
-    EventKind.APP_LIMITED: "the stack or the kernel says that the application gives too little to send; value = 1 from "
-    "now, 0 no longer",
-    EventKind.MILESTONE: "name = started, handshake_keys, application_keys, complete, confirmed, early_data_accepted, "
-    "early_data_rejected, retry, key_update, ecn_capable, mtu (value = bytes), closing, closed or idle_timeout, "
-    "detail = reason",
-    EventKind.PARAMETERS: "name = local, remote or recovery, detail = JSON object with sorted keys",
-    EventKind.STATE: "the sender entered a state of docs/states-rules.md; name = state, detail = the rule that found "
-    "it, or the stack's own name; source = derived for a rule, else who said it. Held until the next such row of the "
-    "same flow and vantage; the last one until the connection ends",
+    EventKind.PACKET_SENT: "The vantage sent a packet. Columns: space, packet_number, size_bytes.",
+    EventKind.PACKET_RECEIVED: "The vantage received a packet. Columns: space, packet_number, size_bytes.",
+    EventKind.PACKET_ACKED: "The peer's acknowledgement of a packet arrived. Columns: packet_number, space, "
+    "size_bytes, acked_bytes. TCP has one row for each advance of the oldest "
+    "unacknowledged byte: packet_number is that byte, size_bytes the advance.",
+    EventKind.PACKET_LOST: "The sender declared a packet lost. Columns: name = reordering_threshold, "
+    "time_threshold, pto, rto, fast_retransmit or null, space, packet_number, "
+    "size_bytes. Stacks that only count have value = how many, and no number.",
+    EventKind.PACKET_SPURIOUS: "A packet was declared lost, but delivered; time is that of the declaration. "
+    "Columns: name = link or peer, whose record proves it, packet_number, space, "
+    "size_bytes. The value is s from the declaration to the delivery, negative if the "
+    "packet had arrived before.",
+    EventKind.PACKET_RETRANSMITTED: "TCP sent a segment again. Columns: packet_number, size_bytes.",
+    EventKind.PACKET_DISCARDED: "A packet was received and discarded. Columns: name = trigger.",
+    EventKind.METRICS: "The sender's own figures changed; the last known value of each is carried "
+    "forward. Columns: those of metrics.",
+    EventKind.CONGESTION_STATE: "The stack's congestion controller changed its state. Columns: name = our name of "
+    "it, detail = its own.",
+    EventKind.LOSS_TIMER: "The loss timer changed. Columns: name = set, expired or cancelled, detail = ack "
+    "or pto, space, value = s from now if set.",
+    EventKind.PTO: "A probe timeout fired (QUIC), or TCP's retransmission timeout (name = rto) or "
+    "tail loss probe (name = tlp). The value is how many in a row.",
+    EventKind.BLOCKED: "The sender ran into a limit. Columns: name = connection, stream, streams_bidi, "
+    "streams_uni, receive_window or send_buffer, stream. The value is the limit in "
+    "bytes or streams, detail = frame_sent, frame_received or state.",
+    EventKind.APP_LIMITED: "The stack or the kernel logged that the application gives too little to send. "
+    "The value is 1 from now, 0 no longer.",
+    EventKind.MILESTONE: "The connection passed a milestone. Names: started, handshake_keys, "
+    "application_keys, complete, confirmed, early_data_accepted, early_data_rejected, "
+    "retry, key_update, ecn_capable. Further names: mtu (value = bytes), closing, "
+    "closed, idle_timeout; detail = reason.",
+    EventKind.PARAMETERS: "Parameters were set. Columns: name = local, remote or recovery, detail = JSON "
+    "object with sorted keys.",
+    EventKind.STATE: "The sender entered a state of docs/states-rules.md. Columns: name = state, "
+    "detail = the rule that found it, or the stack's own name. The source is derived "
+    "for a rule, else the log's writer. A state is held until the next such row of "
+    "the same flow and vantage, the last one until the connection ends.",
 }
+"""What each kind of row reports, in sentences, and its columns beside time, vantage, source, kind, flow and priming."""
 
 SOURCES: Mapping[str, str] = {
     "qlog": "a QUIC stack's own log",
@@ -86,7 +97,7 @@ METRIC_COLUMNS = (
     "pacing_bps",
     "pto_count",
 )
-"""What rows of kind `metrics` may say."""
+"""The columns of rows of kind `metrics`."""
 
 EVENT_SCHEMA = pa.schema(
     [
@@ -122,18 +133,18 @@ _ROW_GROUP_ROWS = 65_536
 
 @dataclass(frozen=True)
 class Events:
-    """Rows in order of time. `table` has the columns of EVENT_SCHEMA; one that says nothing of a kind is null there."""
+    """Rows in order of time. `table` has the columns of EVENT_SCHEMA; a column that a kind does not use is null."""
 
     table: pa.Table
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """`started_unix_ns`, and `sources`: per trace what was read of it and how it was put into place."""
+        """`started_unix_ns`, and `sources`: for each trace the account of reading it and how it was aligned."""
         text = (self.table.schema.metadata or {}).get(_METADATA_KEY)
         return json.loads(text) if text else {}
 
     def with_metadata(self, metadata: Mapping[str, Any]) -> "Events":
-        """The same rows with other metadata."""
+        """Return the same rows with other metadata."""
         return Events(self.table.replace_schema_metadata({_METADATA_KEY: json.dumps(metadata, sort_keys=True)}))
 
     def select(
@@ -144,9 +155,9 @@ class Events:
         *,
         priming: bool | None = False,
     ) -> pa.Table:
-        """Rows of one or several kinds, optionally from one vantage and of one flow.
+        """Return rows of one or several kinds, optionally from one vantage and of one flow.
 
-        Rows of priming connections are left out unless asked for (`priming` True: only those; None: all).
+        Rows of priming connections are left out unless requested (`priming` True: only those; None: all).
         """
         kinds = [kind] if isinstance(kind, str) else list(kind)
         mask = among(self.table["kind"], kinds)
@@ -159,7 +170,7 @@ class Events:
         return self.table.filter(mask)
 
     def senders(self, *, priming: bool | None = False) -> list[tuple[str, str]]:
-        """Flow and vantage of each trace that is here, in the order of their first rows."""
+        """Return flow and vantage of each trace that is here, in the order of their first rows."""
         rows = self.table if priming is None else self.table.filter(pc.equal(self.table["priming"], priming))
         known = rows.filter(pc.is_valid(rows["flow"]))
         pairs = known.select(["flow", "vantage"]).unify_dictionaries().combine_chunks()
@@ -174,7 +185,7 @@ class Events:
 
     @classmethod
     def read(cls, path: Path, columns: Sequence[str] | None = None) -> "Events":
-        """Load saved events, or only some of their columns; InputError where the file is not one of this version."""
+        """Return saved events, or only some of their columns. Raise InputError if the file is not of this version."""
         wanted = EVENT_SCHEMA if columns is None else pa.schema([EVENT_SCHEMA.field(name) for name in columns])
         try:
             table = pq.read_table(path, columns=wanted.names)
@@ -188,7 +199,7 @@ class Events:
 
 
 def among(column: pa.ChunkedArray, values: Sequence[str]) -> pa.ChunkedArray:
-    """Which rows of a column of texts hold one of some values, without spelling the texts out; null counts as no."""
+    """Return which rows of a column of texts hold one of some values, without decoding the column; null is False."""
     joined = column.unify_dictionaries().combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if not pa.types.is_dictionary(joined.type):
         return pc.is_in(joined, value_set=pa.array([str(value) for value in values], pa.string()))

@@ -1,4 +1,4 @@
-"""A competition as tables: what each flow got, and the rate of each over time. Pure."""
+"""A competition as tables: one row for each flow, and the rate of each over time. Pure."""
 
 from typing import Any
 
@@ -15,8 +15,9 @@ without one. The share is of what all competing flows got, null for cross traffi
 `repeated_pct` is of TCP's payload that reached the
 link, null for other flows."""
 RATE_COLUMNS = ("flow", "group", "time_s", "mbps", "link_mbps")
-"""Of bins from the first flow's start on; `time_s` is a bin's beginning. `link_mbps` is what the link could carry, null
-where that is not known."""
+"""Columns of bins from the first flow's start; `time_s` is a bin's beginning. `link_mbps` is the link's capacity,
+null if unknown.
+"""
 
 BINS_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0)
 MOST_BINS = 240
@@ -25,7 +26,7 @@ Columns = dict[str, list[Any]]
 
 
 def flow_columns(competition: Competition) -> Columns:
-    """One row for each flow, columns FLOW_COLUMNS."""
+    """Return one row for each flow, with the columns FLOW_COLUMNS."""
     rates, goodputs = competition.rates_bps, competition.goodputs_bps
     losses, repeats = competition.lost_shares(), competition.repeated_shares()
     total = 0.0 if rates is None else float(rates[competition.competing].sum())
@@ -49,7 +50,7 @@ def _percent(shares: Numbers | None, index: int) -> float | None:
 
 
 def rate_columns(competition: Competition) -> Columns:
-    """The rate of every flow in every whole bin, columns RATE_COLUMNS; no rows where nothing began."""
+    """Return the rate of every flow in every whole bin, with the columns RATE_COLUMNS; no rows if no flow began."""
     if not competition.flows:
         return {name: [] for name in RATE_COLUMNS}
     begin_ns = min(flow.began_ns for flow in competition.flows)

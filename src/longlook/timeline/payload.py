@@ -13,10 +13,11 @@ Integers = npt.NDArray[np.int64]
 
 
 def goodput_timeline(timeline: Timeline, bin_s: float) -> pa.Table:
-    """Goodput over the load: columns `t_s` (start of a bin of `bin_s`, since the load's start) and `goodput_mbps`.
+    """Return goodput over the load: columns `t_s` (start of a bin of `bin_s`, since the load's start) and
+    `goodput_mbps`.
 
-    Empty bins are 0; the last bin is divided by its full length though the load ends within it. No rows where the
-    timeline has no load or no packets.
+    Empty bins are 0; the last bin is divided by its full length though the load ends within it. There are no rows if
+    the timeline has no load or no packets.
     """
     if bin_s <= 0:
         raise ValueError(f"bin_s is {bin_s}, must be positive")
@@ -31,9 +32,10 @@ def goodput_timeline(timeline: Timeline, bin_s: float) -> pa.Table:
 
 
 def new_payload_bytes(packets: pa.Table) -> Integers:
-    """Payload bytes of each packet that no earlier row delivered. UDP payload counts whole; only TCP has sequences.
+    """Return the payload bytes of each packet that no earlier row delivered.
 
-    `packets` are rows of delivered packets of one direction in order of departure.
+    UDP payload counts whole, as only TCP has sequence numbers. `packets` are rows of delivered packets of one direction
+    in order of departure.
     """
     payload = _column(packets, "payload_bytes")
     flow = _column(packets, "flow")
@@ -47,7 +49,9 @@ def new_payload_bytes(packets: pa.Table) -> Integers:
 
 
 def _first_delivered_bytes(sequence: Integers, length: Integers) -> Integers:
-    """Bytes of each segment that no segment before it covered; segments may overlap in part after re-packetising."""
+    """Return the bytes of each segment that no earlier segment covered; segments may overlap in part when
+    re-packetised.
+    """
     if len(sequence) == 0:
         return length
     # Sequence numbers wrap at 2**32; neighbours in time are always within half of that.

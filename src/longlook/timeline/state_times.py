@@ -1,4 +1,4 @@
-"""How long each sender was in which state, and how often it came there. Pure."""
+"""The time that each sender spent in each state, and the number of its visits. Pure."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from longlook.timeline.states import State
 from longlook.timeline.timeline import Timeline
 
 EVENT_COLUMNS = ("time_ns", "vantage", "source", "kind", "priming", "flow", "name")
-"""What `times_in_states` reads of a file of events."""
+"""The columns of a file of events that `times_in_states` reads."""
 
-_TOLD_BY_LOSSES = (State.RECOVERY, State.LOSS_PROBE, State.TIMEOUT)
+_BEGUN_BY_LOSSES = (State.RECOVERY, State.LOSS_PROBE, State.TIMEOUT)
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,18 @@ class StateTime:
     vantage: str
     flow: str
     state: str
-    source: str  # who said so: qlog, tcp or derived
+    source: str  # qlog, tcp or derived
     time_ns: int
     share: float
     visits: int
 
 
 def times_in_states(events: Events, window_ns: tuple[int, int] | None = None) -> list[StateTime]:
-    """Time in each state of each sender of the measured connections, within a window (None: from first to last event).
+    """Return the time in each state of each sender of the measured connections, within a window.
 
-    A state is held until the next one of the same flow and vantage, the last one until the connection's last event. A
-    visit is an entry within the window, or that which it begins in. States in the order in which they were first met.
+    Without a window it is from the first to the last event. A state is held until the next one of the same flow and
+    vantage, the last one until the connection's last event. A visit is an entry within the window, or the state in
+    which the window begins. States are in the order in which they were first met.
     """
     found: list[StateTime] = []
     last_ns = _last_events(events)
@@ -77,15 +78,16 @@ def _of_sender(
 
 
 def state_share_pct(timeline: Timeline, state: str, vantage: str) -> float | None:
-    """Share in % of the load that an end's senders spent in a state, together; None without a trace of that end.
+    """Return the share in % of the load that an end's senders spent in a state, together; None without a trace of it.
 
-    None too where a sender's state is unknown for a while: that could be any state but one that losses alone tell.
+    It is also None if a sender's state is unknown for a while, as it could be any state then; states that only losses
+    begin are excepted.
     """
     window = timeline.load_window_ns()
     if timeline.events is None or window is None:
         return None
     times = [each for each in times_in_states(timeline.events, window) if each.vantage == vantage]
-    if state not in _TOLD_BY_LOSSES and any(each.state == State.UNKNOWN for each in times):
+    if state not in _BEGUN_BY_LOSSES and any(each.state == State.UNKNOWN for each in times):
         return None
     total = sum(each.time_ns for each in times)
     return 100.0 * sum(each.time_ns for each in times if each.state == state) / total if total else None

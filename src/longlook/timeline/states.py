@@ -1,11 +1,11 @@
-"""One vocabulary for what limits a sender, of QUIC and TCP alike (docs/states-rules.md says how each is found)."""
+"""One vocabulary for what limits a sender, for QUIC and TCP alike (docs/states-rules.md defines how each is found)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 
 
 class State(StrEnum):
-    """What a sender of one connection is doing; `STATES` says what each means."""
+    """The state of a connection's sender; `STATES` explains each."""
 
     INIT = "init"
     SLOW_START = "slow_start"

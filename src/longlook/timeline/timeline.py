@@ -1,4 +1,4 @@
-"""One table of events per trial, whatever saw them (docs/timeline.md explains the kinds)."""
+"""One table of rows per trial, from all observers (docs/timeline.md explains the kinds)."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from longlook.timeline.events import Events
 
 
 class Kind(StrEnum):
-    """What a row reports; `KINDS` says how each kind fills the columns."""
+    """The kind of a row; `KINDS` documents how each kind fills the columns."""
 
     CONNECTION_STARTED = "connection_started"
     HANDSHAKE_DONE = "handshake_done"
@@ -57,7 +57,9 @@ SCHEMA = pa.schema(
         pa.field("vantage", pa.dictionary(pa.int8(), pa.string()), nullable=False),
         pa.field("flow", pa.dictionary(pa.int32(), pa.string())),  # "tcp 10.8.0.1:40000 10.8.0.2:443", client first
         pa.field("kind", pa.dictionary(pa.int8(), pa.string()), nullable=False),
-        pa.field("priming", pa.bool_(), nullable=False),  # of a connection that only earns a ticket: not measured
+        pa.field(
+            "priming", pa.bool_(), nullable=False
+        ),  # of a connection that only obtains a session ticket: not measured
         pa.field("name", pa.dictionary(pa.int32(), pa.string())),  # path, reason or state, by kind
         pa.field("detail", pa.dictionary(pa.int32(), pa.string())),  # text for people, e.g. an object's error
         pa.field("protocol", pa.dictionary(pa.int8(), pa.string())),  # h3, h2 of endpoints; tcp, udp, other of packets
@@ -84,35 +86,35 @@ _METADATA_KEY = b"longlook"
 
 @dataclass(frozen=True)
 class Timeline:
-    """Rows in order of time. `table` has the columns of SCHEMA; a column that says nothing of a kind is null there."""
+    """Rows in order of time. `table` has the columns of SCHEMA; a column that a kind does not use is null."""
 
     table: pa.Table
     events: Events | None = None
-    """What traces say, where the trial has any and it was asked for."""
+    """The events of traces, if the trial has any and they were requested."""
     derived: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What was worked out of these rows and several metrics need, by name."""
+    """Values derived from these rows that several metrics need, by name."""
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """`started_unix_ns`, `sources`: per file the events read, ignored and skipped, each with its reason."""
+        """`started_unix_ns`, and `sources`: per file the records read, ignored and skipped, each with its reason."""
         text = (self.table.schema.metadata or {}).get(_METADATA_KEY)
         return json.loads(text) if text else {}
 
     def with_metadata(self, metadata: Mapping[str, Any]) -> "Timeline":
-        """The same rows with other metadata."""
+        """Return the same rows with other metadata."""
         table = self.table.replace_schema_metadata({_METADATA_KEY: json.dumps(metadata, sort_keys=True)})
         return Timeline(table, self.events)
 
     def with_events(self, events: Events) -> "Timeline":
-        """The same rows beside the events of the trial's traces."""
+        """Return the same rows with the events of the trial's traces."""
         return Timeline(self.table, events)
 
     def select(
         self, kind: str | Sequence[str], vantage: str | None = None, *, priming: bool | None = False
     ) -> pa.Table:
-        """Rows of one or several kinds, optionally from one vantage.
+        """Return rows of one or several kinds, optionally from one vantage.
 
-        Rows of priming connections are left out unless asked for (`priming` True: only those; None: all).
+        Rows of priming connections are left out unless requested (`priming` True: only those; None: all).
         """
         kinds = [kind] if isinstance(kind, str) else list(kind)
         mask = _is_in(self.table["kind"], kinds)
@@ -123,10 +125,11 @@ class Timeline:
         return self.table.filter(mask)
 
     def load_window_ns(self) -> tuple[int, int] | None:
-        """First and last moment of the measured transfer, or None where it did not begin or end.
+        """Return the first and last moment of the measured transfer, or None if it did not begin or end.
 
-        Of several flows: while all flows competed, after the warm-up. A browser's: navigation start to load
-        event. A plain client's: first request (issued before the connection opens) to the last object's end.
+        With several flows it is the time in which all competed, after the warm-up. For a browser it goes from
+        navigation start to load event, for a plain client from the first request (issued before the connection opens)
+        to the last object's end.
         """
         if (competition := self.metadata.get("competition")) is not None:
             return None if competition["window_ns"] is None else tuple(competition["window_ns"])
@@ -139,14 +142,18 @@ class Timeline:
         return pc.min(started["time_ns"]).as_py(), pc.max(ended["time_ns"]).as_py()
 
     def packets_in_load(self, kinds: Sequence[Kind], direction: str) -> pa.Table:
-        """Packets of some kinds in one direction (`up`, `down`) inside the load window; no rows where there is none."""
+        """Return packets of some kinds in one direction (`up`, `down`) inside the load window; no rows without a
+        window.
+        """
         first_ns, last_ns = self.load_window_ns() or (0, -1)
         packets = self.select(kinds, "link")
         inside = pc.and_(pc.greater_equal(packets["time_ns"], first_ns), pc.less_equal(packets["time_ns"], last_ns))
         return packets.filter(pc.and_(inside, _is_in(packets["direction"], [direction])))
 
     def events_in_load(self, kinds: Sequence[str], vantage: str) -> pa.Table | None:
-        """Events of some kinds at one end inside the load window; None where no trace of that end tells of a load."""
+        """Return events of some kinds at one end inside the load window; None if there is no trace of that end or no
+        window.
+        """
         window = self.load_window_ns()
         if self.events is None or window is None or vantage not in {end for _, end in self.events.senders()}:
             return None
@@ -159,14 +166,14 @@ class Timeline:
         pq.write_table(self.table, path, compression="zstd")
 
     def digest(self) -> str:
-        """SHA-256 of every value, the columns' types and the metadata, whatever the layout in memory."""
+        """Return SHA-256 of every value, the columns' types and the metadata, whatever the layout in memory."""
         sink = pa.BufferOutputStream()
         pq.write_table(self.table, sink, compression="none")  # unlike Arrow's own format, it leaves out what nulls hide
         return hashlib.sha256(sink.getvalue()).hexdigest()
 
     @classmethod
     def read(cls, path: Path) -> "Timeline":
-        """Load a saved timeline; InputError where the file is not one of this version."""
+        """Return a saved timeline. Raise InputError if the file is not of this version."""
         try:
             table = pq.read_table(path)
             metadata = table.schema.metadata

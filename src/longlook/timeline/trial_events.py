@@ -1,4 +1,4 @@
-"""The events of a trial beside its timeline, for whoever measures it."""
+"""The events of a trial beside its timeline, for those that measure it."""
 
 import tempfile
 from collections.abc import Iterable
@@ -14,18 +14,18 @@ from longlook.timeline.timeline import Timeline
 
 
 def write_events(folder: Path, trial: Trial, run: Run, timeline: Timeline, out: Path) -> bool:
-    """Write what the traces in a trial's folder say to `out`; False where it holds no trace."""
+    """Write the events of the traces in a trial's folder to `out`; return False if it holds no trace."""
     out.unlink(missing_ok=True)  # it may be a cache's too
     return normalise_traces(folder, trial, run, timeline, decode_to, out) is not None
 
 
 def needs_events(metrics: Iterable[str]) -> bool:
-    """Whether one of some metrics reads events of traces."""
+    """Return whether one of some metrics reads events of traces."""
     return any(kind in set(EventKind) for name in metrics for kind in registry.get("metrics", name).needs)
 
 
 def full_timeline(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> Timeline:
-    """A trial's timeline, with its events where a metric needs them. Writes nothing into the folder."""
+    """Return a trial's timeline, with its events if a metric needs them. Write nothing into the folder."""
     timeline = normalise_trial(folder, trial, run)
     if not needs_events(metrics):
         return timeline

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from longlook.analysis.claims.dispute import Evidence, Holds, Position
 from longlook.analysis.claims.dispute_judge import Held, Kind, Point, conclude_all, judge, judge_evidence
 
-W, O, A, S, U = Held.WITHIN, Held.OUTSIDE, Held.ACROSS, Held.SILENT, Held.UNKNOWN  # noqa: E741
+W, O, A, S, U = Held.WITHIN, Held.OUTSIDE, Held.ACROSS, Held.NOT_APPLICABLE, Held.UNKNOWN  # noqa: E741
 AHEAD, BEHIND = Position("ahead", "one", "", Holds(at_least=3)), Position("behind", "other", "", Holds(at_most=-3))
 RISES = Position("rises", "one", "", Holds(trend="rises", tolerance=3))
 FALLS = Position("falls", "other", "", Holds(trend="falls", tolerance=3))
@@ -73,15 +73,15 @@ def test_a_slow_drift_is_seen_though_no_step_is_larger_than_the_tolerance() -> N
     ("positions", "values", "kind", "text"),
     [
         ((AHEAD, BEHIND), (20, 30, 15, 8), Kind.HOLDS, "‘ahead’ holds everywhere"),
-        ((AHEAD, BEHIND), (20, 30, 3, None), Kind.HOLDS, "‘ahead’ holds wherever it can be told: at 2 of 4 levels"),
+        ((AHEAD, BEHIND), (20, 30, 3, None), Kind.HOLDS, "‘ahead’ holds wherever it is decided: at 2 of 4 levels"),
         ((AHEAD, BEHIND), (20, 30, -20, -9), Kind.FLIPS, f"{FLIPS} L1 and L2: ‘ahead’, then ‘behind’"),
         ((AHEAD, BEHIND), (20, 3, -20, -9), Kind.FLIPS, f"{FLIPS} L0 and L2: ‘ahead’, then ‘behind’"),
         ((AHEAD, BEHIND), (20, 0, -20, 9), Kind.FLIPS,
          f"{FLIPS} L0 and L1 and between L1 and L2 and between L2 and L3: "
          "‘ahead’, then none, then ‘behind’, then ‘ahead’"),
         ((AHEAD, BEHIND), (0, 1, 0, 1), Kind.NONE, "none holds"),
-        ((AHEAD, BEHIND), (3, -3, 3, 3), Kind.CANNOT_TELL, "cannot tell: no level tells"),
-        ((AHEAD, BEHIND), (None,) * 4, Kind.CANNOT_TELL, "cannot tell: this cell was not run"),
+        ((AHEAD, BEHIND), (3, -3, 3, 3), Kind.UNDECIDED, "undecided: no level decides"),
+        ((AHEAD, BEHIND), (None,) * 4, Kind.UNDECIDED, "undecided: this cell was not run"),
         (TRENDS, (45, 45, 38, 31), Kind.HOLDS, "‘falls’ holds everywhere"),
         (TRENDS, (45, 45, 45.5, 45), Kind.HOLDS, "‘constant’ holds everywhere"),
         (TRENDS, (10, 30, 50, 20), Kind.FLIPS, f"{FLIPS} L2 and L3: ‘rises’, then ‘falls’"),
@@ -110,7 +110,7 @@ def test_what_several_pieces_of_evidence_come_to() -> None:
     ahead, behind, level, flat = (20,) * 4, (-20,) * 4, (None,) * 4, (0,) * 4
     assert conclusions((slow, ahead)) == (Kind.HOLDS, "‘ahead’ holds everywhere")
     assert conclusions((slow, ahead), (fast, ahead)) == (
-        Kind.HOLDS, "‘ahead’ holds in every piece of evidence that tells")  # fmt: skip
+        Kind.HOLDS, "‘ahead’ holds in every piece of evidence that decides")  # fmt: skip
     assert conclusions((slow, ahead), (fast, level)) == (
         Kind.HOLDS, "‘ahead’ holds everywhere (by 1 of 2 pieces of evidence)")  # fmt: skip
     assert conclusions((slow, ahead), (fast, behind)) == (
@@ -118,7 +118,7 @@ def test_what_several_pieces_of_evidence_come_to() -> None:
     assert conclusions((slow, ahead), (fast, flat)) == (
         Kind.FLIPS, "rate flips the answer between 10Mbit and 100Mbit: ‘ahead’, then none")  # fmt: skip
     assert conclusions((slow, flat), (fast, flat)) == (Kind.NONE, "none holds")
-    assert conclusions((slow, level), (fast, level))[0] is Kind.CANNOT_TELL
+    assert conclusions((slow, level), (fast, level))[0] is Kind.UNDECIDED
     other = evidence(study="t", rate="100Mbit")
     assert conclusions((slow, ahead), (other, behind)) == (
         Kind.DIFFERS,
@@ -184,7 +184,7 @@ def test_any_values_come_to_one_conclusion(given_points: list[Point], positions:
     assert found.text and 0 <= found.decided <= found.judged <= len(given_points)
     answers = [judged.answer(number) for number in range(len(given_points))]
     assert found.decided == sum(answer is not None for answer in answers)
-    assert (found.kind is Kind.CANNOT_TELL) == (found.decided == 0)
+    assert (found.kind is Kind.UNDECIDED) == (found.decided == 0)
     if found.kind is Kind.HOLDS:
         assert all(set(found.positions) <= answer for answer in answers if answer is not None)
     else:

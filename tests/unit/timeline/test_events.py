@@ -17,7 +17,11 @@ DOCS = Path(__file__).parents[3] / "docs"
 def test_the_documented_tables_are_those_of_the_code() -> None:
     lines = (DOCS / "timeline.md").read_text().splitlines()
     assert set(EVENT_KINDS) == set(EventKind)
-    for name, summary in [*EVENT_KINDS.items(), *SOURCES.items()]:
+    for name, summary in EVENT_KINDS.items():
+        first, *more = f"- `{name}`: {summary}".replace(". ", ".\n  ").splitlines()
+        place = lines.index(first)
+        assert lines[place + 1 : place + 1 + len(more)] == more
+    for name, summary in SOURCES.items():
         assert f"| `{name}` | {summary} |" in lines
     rules = (DOCS / "states-rules.md").read_text().splitlines()
     assert set(STATES) == set(State)

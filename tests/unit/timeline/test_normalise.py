@@ -185,7 +185,7 @@ def test_packets_of_version_2(tmp_path: Path) -> None:
         "a bit flipped; copy 2",
         None,
     )
-    assert told["detail"] == "congestion experienced marked; sender told by ICMP"
+    assert told["detail"] == "congestion experienced marked; sender notified by ICMP"
     assert [row["quic"] for row in (first, copy, tcp, ipv6)] == ["initial", "short", None, None]
     assert [row["connection_id"] for row in (first, copy, tcp, ipv6)] == ["0102030405060708", None, None, "02"]
     assert [row["acknowledgement"] for row in (first, tcp)] == [None, 2**32 - 1]

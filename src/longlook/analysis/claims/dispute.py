@@ -98,7 +98,7 @@ def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
         dispute = Dispute(path.stem, table.question, positions, tuple(evidence), table.notes)
         _check(dispute, problems)
     problems.raise_if_any()
-    if dispute is None:  # parse_table has said why
+    if dispute is None:  # parse_table has reported the reason
         raise InputError(f"{path.name} is no dispute")
     return dispute
 
@@ -201,8 +201,8 @@ def _check(dispute: Dispute, problems: Problems) -> None:
     for number, evidence in enumerate(dispute.evidence):
         kind = "an effect" if evidence.contrast else "a level"
         if bool(evidence.contrast) != bool(first.contrast) or unit_of(evidence) != unit_of(first):
-            said = f"is {kind} in {unit_of(evidence) or 'no unit'}"
-            problems.add(f"evidence[{number}]", f"{said}: positions can only be about values of one kind and unit")
+            kind_text = f"is {kind} in {unit_of(evidence) or 'no unit'}"
+            problems.add(f"evidence[{number}]", f"{kind_text}: positions can only be about values of one kind and unit")
         if len(evidence.levels) < 2 and any(position.holds.trend for position in dispute.positions):
             problems.add(f"evidence[{number}].levels", "a trend needs two levels or more")
 

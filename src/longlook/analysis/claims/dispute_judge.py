@@ -16,8 +16,8 @@ class Held(StrEnum):
 
     WITHIN = "holds"
     OUTSIDE = "does not hold"
-    ACROSS = "cannot tell"  # the interval allows both
-    SILENT = "says nothing here"  # a trend at its first level, or where nothing changed
+    ACROSS = "undecided"  # the interval allows both
+    NOT_APPLICABLE = "not applicable"  # a trend at its first level, or where nothing changed
     UNKNOWN = "no value"
 
 
@@ -28,7 +28,7 @@ class Kind(StrEnum):
     HOLDS = "one holds"
     NONE = "none holds"
     DIFFERS = "evidence differs"
-    CANNOT_TELL = "cannot tell"
+    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _constant(point: Point, points: Sequence[Point], tolerance: float) -> Held:
         return Held.UNKNOWN
     steps = [_step(other.span, point.span) for other in points if other is not point and other.span is not None]
     if not steps:
-        return Held.SILENT
+        return Held.NOT_APPLICABLE
     if any(least > tolerance or most < -tolerance for least, most in steps):
         return Held.OUTSIDE
     same = all(least >= -tolerance and most <= tolerance for least, most in steps)
@@ -122,7 +122,7 @@ def _rises(points: Sequence[Point], tolerance: float, sign: int) -> tuple[Held, 
             continue
         least, most = _step(reference or span, span)
         if reference is None or (least >= -tolerance and most <= tolerance):
-            found.append(Held.SILENT)
+            found.append(Held.NOT_APPLICABLE)
         elif least > tolerance or most < -tolerance:
             found.append(Held.WITHIN if (least > tolerance) == (sign > 0) else Held.OUTSIDE)
             reference = span
@@ -140,7 +140,7 @@ def _step(before: tuple[float, float], after: tuple[float, float]) -> tuple[floa
 def _answer(held: Sequence[tuple[str, Held]]) -> frozenset[str] | None:
     kinds = {kind for _, kind in held}
     within = frozenset(name for name, kind in held if kind is Held.WITHIN)
-    if kinds & {Held.ACROSS, Held.UNKNOWN} or (not within and Held.SILENT in kinds):
+    if kinds & {Held.ACROSS, Held.UNKNOWN} or (not within and Held.NOT_APPLICABLE in kinds):
         return None
     return within
 
@@ -163,23 +163,25 @@ def conclude(factor: str, points: Sequence[Point], held: Mapping[str, Sequence[H
         for point, column in zip(points, columns, strict=True)
         if (answer := _answer(column)) is not None
     ]
-    told = len(answers), judged
+    decided = len(answers), judged
     if not answers:
         missing = list(dict.fromkeys(point.missing for point in points if point.missing))
-        why = missing[0] if len(missing) == 1 and not any(point.span for point in points) else "no level tells"
-        return Conclusion(Kind.CANNOT_TELL, f"cannot tell: {why}", (), *told)
+        why = missing[0] if len(missing) == 1 and not any(point.span for point in points) else "no level decides"
+        return Conclusion(Kind.UNDECIDED, f"undecided: {why}", (), *decided)
     common = frozenset.intersection(*(answer for _, answer in answers))
-    everywhere = "everywhere" if len(answers) == judged else f"wherever it can be told: at {_of(*told, 'level')}"
+    everywhere = "everywhere" if len(answers) == judged else f"wherever it is decided: at {_of(*decided, 'level')}"
     if common:
         names = _in_order(held, common)
-        return Conclusion(Kind.HOLDS, f"{_named(names)} {_verb(names)} {everywhere}", names, *told)
+        return Conclusion(Kind.HOLDS, f"{_named(names)} {_verb(names)} {everywhere}", names, *decided)
     if not any(answer for _, answer in answers):
-        return Conclusion(Kind.NONE, f"none holds, {everywhere}" if len(answers) < judged else "none holds", (), *told)
+        return Conclusion(
+            Kind.NONE, f"none holds, {everywhere}" if len(answers) < judged else "none holds", (), *decided
+        )
     flips = [(before, after, old, new) for (before, old), (after, new) in pairwise(answers) if old != new]
     where = " and ".join(f"between {before} and {after}" for before, after, *_ in flips)
     sides = [flips[0][2], *(new for *_, new in flips)]
-    said = ", then ".join(_side(_in_order(held, side)) for side in sides)
-    return Conclusion(Kind.FLIPS, f"{factor} flips the answer {where}: {said}", (), *told)
+    in_turn = ", then ".join(_side(_in_order(held, side)) for side in sides)
+    return Conclusion(Kind.FLIPS, f"{factor} flips the answer {where}: {in_turn}", (), *decided)
 
 
 def conclude_all(judged: Sequence[JudgedEvidence]) -> Conclusion:
@@ -187,40 +189,42 @@ def conclude_all(judged: Sequence[JudgedEvidence]) -> Conclusion:
 
     If two of them differ in one setting alone and disagree, that setting flips the answer.
     """
-    told = [item for item in judged if item.conclusion.kind is not Kind.CANNOT_TELL]
+    decided = [item for item in judged if item.conclusion.kind is not Kind.UNDECIDED]
     if len(judged) == 1:
         return judged[0].conclusion
-    if not told:
-        return Conclusion(Kind.CANNOT_TELL, "cannot tell: no piece of evidence does", (), 0, len(judged))
-    counts = len(told), len(judged)
-    rest = "" if len(told) == len(judged) else f" (by {_of(*counts, 'piece')} of evidence)"
-    found = told[0].conclusion if len(told) == 1 else _agreed(told) or _disagreed(told)
+    if not decided:
+        return Conclusion(Kind.UNDECIDED, "undecided: no piece of evidence decides", (), 0, len(judged))
+    counts = len(decided), len(judged)
+    rest = "" if len(decided) == len(judged) else f" (by {_of(*counts, 'piece')} of evidence)"
+    found = decided[0].conclusion if len(decided) == 1 else _agreed(decided) or _disagreed(decided)
     return Conclusion(found.kind, f"{found.text}{rest}", found.positions, *counts)
 
 
-def _agreed(told: Sequence[JudgedEvidence]) -> Conclusion | None:
+def _agreed(decided: Sequence[JudgedEvidence]) -> Conclusion | None:
     """Return the common conclusion of pieces of evidence, or None if they disagree."""
-    texts = {item.conclusion.text for item in told if item.conclusion.kind is Kind.FLIPS}
-    if len(texts) == 1 and all(item.conclusion.kind is Kind.FLIPS for item in told):
-        return Conclusion(Kind.FLIPS, f"{texts.pop()}, in every piece of evidence that tells")
-    if all(item.conclusion.kind in (Kind.HOLDS, Kind.NONE) for item in told):
-        common = frozenset.intersection(*(frozenset(item.conclusion.positions) for item in told))
+    texts = {item.conclusion.text for item in decided if item.conclusion.kind is Kind.FLIPS}
+    if len(texts) == 1 and all(item.conclusion.kind is Kind.FLIPS for item in decided):
+        return Conclusion(Kind.FLIPS, f"{texts.pop()}, in every piece of evidence that decides")
+    if all(item.conclusion.kind in (Kind.HOLDS, Kind.NONE) for item in decided):
+        common = frozenset.intersection(*(frozenset(item.conclusion.positions) for item in decided))
         if common:
-            names = _in_order(told[0].held, common)
+            names = _in_order(decided[0].held, common)
             return Conclusion(
-                Kind.HOLDS, f"{_named(names)} {_verb(names)} in every piece of evidence that tells", names
+                Kind.HOLDS, f"{_named(names)} {_verb(names)} in every piece of evidence that decides", names
             )
-        if not any(item.conclusion.positions for item in told):
+        if not any(item.conclusion.positions for item in decided):
             return Conclusion(Kind.NONE, "none holds")
     return None
 
 
-def _disagreed(told: Sequence[JudgedEvidence]) -> Conclusion:
-    between = _flips_between([item for item in told if item.conclusion.kind in (Kind.HOLDS, Kind.NONE)])
-    within = [f"{_where(item, told)}: {item.conclusion.text}" for item in told if item.conclusion.kind is Kind.FLIPS]
+def _disagreed(decided: Sequence[JudgedEvidence]) -> Conclusion:
+    between = _flips_between([item for item in decided if item.conclusion.kind in (Kind.HOLDS, Kind.NONE)])
+    within = [
+        f"{_where(item, decided)}: {item.conclusion.text}" for item in decided if item.conclusion.kind is Kind.FLIPS
+    ]
     if between or within:
         return Conclusion(Kind.FLIPS, "; ".join([*between, *within]))
-    each = "; ".join(f"{_where(item, told)}: {item.conclusion.text}" for item in told)
+    each = "; ".join(f"{_where(item, decided)}: {item.conclusion.text}" for item in decided)
     return Conclusion(Kind.DIFFERS, f"the evidence differs: {each}")
 
 

@@ -64,8 +64,8 @@ def _published(expected: Expected) -> str:
     bounds = [
         f"{sign} {bound:g}" for sign, bound in (("≥", expected.at_least), ("≤", expected.at_most)) if bound is not None
     ]
-    said = " and ".join(bounds)
-    return said if expected.published is None else f"{expected.published:g}, taken as {said}"
+    bounds_text = " and ".join(bounds)
+    return bounds_text if expected.published is None else f"{expected.published:g}, taken as {bounds_text}"
 
 
 def _judge(claim: Claim, estimates: Sequence[Estimate], study: Study) -> ClaimResult:
@@ -92,7 +92,7 @@ def _covers(claim: Claim, estimate: Estimate) -> bool:
 def _judge_difference(claim: Claim, estimate: Estimate, _study: Study) -> tuple[str, str]:
     published = claim.direction or (Verdict.BETTER if (claim.effect_pct or 0) > 0 else Verdict.WORSE)
     if estimate.verdict is Verdict.INCONCLUSIVE:
-        return INCONCLUSIVE, f"published {published}, ours cannot tell"
+        return INCONCLUSIVE, f"published {published}, ours is undecided"
     result = REPRODUCED if estimate.verdict is published else CONTRADICTED
     return result, f"published {published}, ours {estimate.verdict}"
 

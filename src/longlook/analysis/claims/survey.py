@@ -11,7 +11,7 @@ from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_TESTA
 from longlook.core import codec
 from longlook.core.model import Claim, Study
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The version of the page's claims.json."""
 
 NOT_RUN = "not run"
@@ -178,7 +178,7 @@ def _dispute_data(item: SurveyedDispute) -> dict[str, Any]:
 
 
 def newest(runs: Sequence[SurveyedRun]) -> SurveyedRun:
-    """Return the runs that count, one per study: the one that ended last, or the one given later if both ended at
-    once.
+    """Return the run that counts among runs of one study: the one that ended last, or of two such the one given
+    later.
     """
     return max(reversed(runs), key=lambda run: run.made_unix_s)

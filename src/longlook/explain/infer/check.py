@@ -204,8 +204,8 @@ def _miscounted(machine: Machine, log: _Log) -> Iterator[str]:
         for column, name in ((stays.visits, "visits"), (stays.time_ns, "time_ns"))
     ]
     for total, name in totals:
-        said = np.array([getattr(state, name) for state in machine.states[END + 1 :]], dtype=np.int64)
-        if not np.array_equal(total[END + 1 :], said):
+        stated = np.array([getattr(state, name) for state in machine.states[END + 1 :]], dtype=np.int64)
+        if not np.array_equal(total[END + 1 :], stated):
             yield f"{name} of states are not the sums over traces"
 
 

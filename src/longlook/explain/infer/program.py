@@ -24,6 +24,6 @@ def infer(table: pa.Table, relations: Sequence[Relation]) -> Machine:
     if done.returncode == 0:
         return Machine.from_json(done.stdout)
     lines = [line for line in done.stdout.decode(errors="replace").splitlines() if line.startswith("{")]
-    said = json.loads(lines[-1]) if lines else {"reason": done.stderr.decode(errors="replace").strip(), "hint": None}
+    answer = json.loads(lines[-1]) if lines else {"reason": done.stderr.decode(errors="replace").strip(), "hint": None}
     kind = InputError if done.returncode == InputError.exit_code else LonglookError
-    raise kind(said["reason"] or f"longlook-trace ended with status {done.returncode}", said["hint"])
+    raise kind(answer["reason"] or f"longlook-trace ended with status {done.returncode}", answer["hint"])

@@ -1,12 +1,15 @@
-"""The diverging palette of the heatmaps. Red and blue of this kind stay apart for deuteranopes and protanopes
-(ColorBrewer's RdBu); symbols and signed numbers repeat what colour says."""
+"""The diverging palette of the heatmaps.
+
+Its red and blue differ for deuteranopes and protanopes too (ColorBrewer's RdBu); symbols and signed numbers repeat what
+colour shows.
+"""
 
 from collections.abc import Sequence
 
 from longlook.core.model import Verdict
 
 CLIP_PCT = 100.0
-"""Effects at or beyond ± this share the darkest colour; the number in the cell is never clipped."""
+"""Effects at or beyond ± this have the darkest colour; the number in the cell is never clipped."""
 
 BETTER_STOPS = ("#fbe6da", "#f4a582", "#d6604d", "#9e1528")
 WORSE_STOPS = ("#dfeaf4", "#92c5de", "#4393c3", "#1d4f8c")
@@ -21,7 +24,7 @@ PAPER = "#ffffff"
 RULE = "#d9d6d0"
 
 OTHER_ARMS = ("#23764b", "#8f6a00", "#6b4fa0", "#0f7c85", "#a8508a", "#5f5c57")
-"""Arms beside a contrast's two, in this order, from the start again where there are more."""
+"""The colours of arms other than a contrast's two, in this order, from the start again if there are more."""
 
 _LEGIBLE = 4.5
 
@@ -51,7 +54,9 @@ RESULT_COLOURS = {
 
 
 def arm_colours(arms: Sequence[str], baseline: str | None, contender: str | None) -> dict[str, str]:
-    """A colour for each arm: blue the baseline, red the contender, as everywhere; the others' are their own."""
+    """Return a colour for each arm: blue for the baseline, red for the contender, as everywhere, others for other
+    arms.
+    """
     known = {baseline: BASELINE, contender: CONTENDER}
     others = (arm for arm in arms if arm not in known)
     return {arm: known.get(arm, "") for arm in arms} | {
@@ -60,14 +65,14 @@ def arm_colours(arms: Sequence[str], baseline: str | None, contender: str | None
 
 
 def cell_colour(effect_pct: float | None, verdict: Verdict) -> str:
-    """Background of a cell: red where the contender is better, blue where it is worse, white otherwise."""
+    """Return the background of a cell: red if the contender is better, blue if it is worse, white otherwise."""
     if effect_pct is None or verdict not in (Verdict.BETTER, Verdict.WORSE):
         return NOT_SIGNIFICANT
     return effect_colour(effect_pct)
 
 
 def effect_colour(effect_pct: float) -> str:
-    """Colour of a significant effect; even the smallest is visibly tinted."""
+    """Return the colour of a significant effect; even the smallest is visibly tinted."""
     stops = BETTER_STOPS if effect_pct >= 0 else WORSE_STOPS
     position = min(abs(effect_pct), CLIP_PCT) / CLIP_PCT * (len(stops) - 1)
     index = min(int(position), len(stops) - 2)
@@ -84,19 +89,19 @@ def gradient() -> str:
 
 
 def text_colour(background: str) -> str:
-    """The more legible of ink and paper on a background; black where neither is legible enough (WCAG 2, AA)."""
+    """Return the more legible of ink and paper on a background; black if neither is legible enough (WCAG 2, AA)."""
     best = max((INK, PAPER), key=lambda colour: contrast_ratio(colour, background))
     return best if contrast_ratio(best, background) >= _LEGIBLE else "#000000"
 
 
 def mix(start: str, end: str, share: float) -> str:
-    """A colour between two, 0 the first and 1 the second."""
+    """Return a colour between two, 0 the first and 1 the second."""
     mixed = (round(a + (b - a) * share) for a, b in zip(_rgb(start), _rgb(end), strict=True))
     return "#" + "".join(f"{value:02x}" for value in mixed)
 
 
 def contrast_ratio(one: str, other: str) -> float:
-    """WCAG 2 contrast of two colours, 1 to 21."""
+    """Return the WCAG 2 contrast of two colours, 1 to 21."""
     lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 

@@ -6,18 +6,18 @@ import altair as alt
 
 
 class Drawn:
-    """A chart whose rows stand beside it: Altair would check every one of them against its schema."""
+    """A chart with its rows beside it: inside, Altair would check each of them against its schema."""
 
     def __init__(self) -> None:
         self.chart: Any = None
         self._datasets: dict[str, list[dict[str, Any]]] = {}
 
     def rows(self, values: list[dict[str, Any]]) -> Any:
-        """A chart of some rows."""
+        """Return a chart of some rows."""
         name = f"rows{len(self._datasets)}"
         self._datasets[name] = values
         return alt.Chart(alt.NamedData(name))
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole as Vega-Lite."""
+        """Return the whole as Vega-Lite."""
         return {**self.chart.to_dict(), "datasets": self._datasets}

@@ -1,4 +1,4 @@
-"""Figures as files: SVG, PNG and PDF of each, the same bytes for the same chart."""
+"""Write figures as files: SVG, PNG and PDF of each, the same bytes for the same chart."""
 
 import re
 from functools import cache
@@ -15,7 +15,7 @@ _NUMBERED_ID = re.compile(r"\b(clip|gradient_)\d+\b")
 
 
 def export_figure(folder: Path, name: str, chart: Any) -> list[Path]:
-    """Write `name`.svg, .png and .pdf of an Altair chart below `folder`."""
+    """Write `name`.svg, .png and .pdf of an Altair chart below `folder`; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     svg = to_svg(chart)
     paths = [folder / f"{name}.{ending}" for ending in ("svg", "png", "pdf")]
@@ -26,20 +26,23 @@ def export_figure(folder: Path, name: str, chart: Any) -> list[Path]:
 
 
 def to_svg(chart: Any) -> str:
-    """An Altair chart as SVG."""
+    """Return an Altair chart as SVG."""
     return _canonical(vl_convert.vegalite_to_svg(specification(chart), vl_version=vegalite_version()))
 
 
 @cache
 def javascript() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script that defines `vegaEmbed`; it loads nothing."""
+    """Return Vega, Vega-Lite and Vega-Embed in one script that defines `vegaEmbed`; it loads nothing."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vegalite_version())
     return bundle
 
 
 def _canonical(svg: str) -> str:
-    """Vega numbers clip paths and gradients from a counter of the process: number them by appearance instead. Labels
-    that it hides because they would overlap go, as the PDF writer would give each a transparent layer."""
+    """Number clip paths and gradients by appearance, as Vega numbers them from a counter of the process.
+
+    Labels that Vega hides because they would overlap are removed, as the PDF writer would give each a transparent
+    layer.
+    """
     order: dict[str, str] = {}
     visible = _HIDDEN_LABEL.sub("", svg)
     return _NUMBERED_ID.sub(lambda match: order.setdefault(match[0], f"{match[1]}{len(order)}"), visible)

@@ -1,16 +1,16 @@
-"""Names beside the ends of lines, moved apart where they would lie on each other."""
+"""Names beside the ends of lines, moved apart if they would overlap."""
 
 from collections.abc import Sequence
 
 LABEL_PX = 13.0
-"""From one line of text to the next."""
+"""The distance from one line of text to the next."""
 
 
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Positions from `low` to `high` as near to the wanted ones as a gap between neighbours allows, in their order.
+    """Return positions from `low` to `high`, in order, as near to the wanted ones as a gap between neighbours allows.
 
-    Labels that touch move as one, to the mean of what its members want: the least sum of squares. Where there is no
-    room for all, the gaps shrink.
+    Labels that touch move as one, to the mean of what its members want: the least sum of squares. If there is no room
+    for all, the gaps shrink.
     """
     if not wanted:
         return []

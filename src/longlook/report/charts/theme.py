@@ -14,19 +14,19 @@ nothing transparent."""
 
 
 def specification(chart: Any, font: str = EXPORT_FONT) -> dict[str, Any]:
-    """The Vega-Lite of an Altair chart in Longlook's look, independent of Altair's global theme."""
+    """Return the Vega-Lite of an Altair chart in Longlook's look, independent of Altair's global theme."""
     spec: dict[str, Any] = chart.to_dict()
     spec["config"] = configuration(font)
     return spec
 
 
 def page_specification(chart: Any) -> dict[str, Any]:
-    """The same for a chart that is as wide as its place on the page."""
+    """Return the same for a chart that is as wide as its place on the page."""
     return {**specification(chart, PAGE_FONT), "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
 def unit_axis(unit: str, **properties: Any) -> alt.Axis:
-    """An axis of a metric; seconds below one are labelled in milliseconds, as everywhere in the report."""
+    """Return an axis of a metric; seconds below one are labelled in milliseconds, as everywhere in the report."""
     if unit == "s":
         milliseconds, seconds = "format(datum.value * 1000, ',.4~r') + ' ms'", "format(datum.value, ',.4~r') + ' s'"
         properties["labelExpr"] = f"datum.value == 0 ? '0' : abs(datum.value) < 1 ? {milliseconds} : {seconds}"
@@ -36,13 +36,13 @@ def unit_axis(unit: str, **properties: Any) -> alt.Axis:
 
 
 def vegalite_version() -> str:
-    """Major and minor version that both Altair and vl-convert speak, e.g. `6.4`."""
+    """Return the major and minor version that both Altair and vl-convert support, e.g. `6.4`."""
     version: str = alt.SCHEMA_VERSION
     return ".".join(version.lstrip("v").split(".")[:2])
 
 
 def configuration(font: str) -> dict[str, Any]:
-    """Vega-Lite's `config`."""
+    """Return Vega-Lite's `config`."""
     return {
         "font": font,
         "background": "#ffffff",

@@ -1,4 +1,8 @@
-"""The claims page: everything published beside what several runs found, and disputes, in one file from disk."""
+"""The claims page: everything published beside the results of several runs, and disputes, in one file from disk.
+
+`write_claims_page` turns a `Survey` of the analysis into the page; `summary_rows` and `ours_text` are for the terminal
+too.
+"""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -18,12 +22,14 @@ from longlook.report.content import short_labels
 from longlook.report.templates import asset, embedded_json, template, vega
 
 PAGE = "index.html"
-HELD_SYMBOLS = {Held.WITHIN: "✓", Held.OUTSIDE: "✗", Held.ACROSS: "?", Held.SILENT: "·", Held.UNKNOWN: "–"}
+HELD_SYMBOLS = {Held.WITHIN: "✓", Held.OUTSIDE: "✗", Held.ACROSS: "?", Held.NOT_APPLICABLE: "·", Held.UNKNOWN: "–"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A level of a piece of evidence: our value, its interval or why there is none, and what it says of positions."""
+    """A level of a piece of evidence: our value, its interval or the reason for none, and its relation to each
+    position.
+    """
 
     level: str
     value: str
@@ -44,7 +50,7 @@ class Piece:
 
 
 def write_claims_page(survey: Survey, out: Path) -> Path:
-    """Write `index.html`, and the disputes that have values as figures, into a folder; the page's path."""
+    """Write `index.html`, and the disputes that have values as figures, into a folder; return the page's path."""
     studies = {item.study.id: item.study for item in survey.studies}
     pieces = {item.dispute.id: _pieces(item, studies) for item in survey.disputes}
     for old in (out / "figures").glob("dispute-*"):
@@ -78,7 +84,7 @@ def write_claims_page(survey: Survey, out: Path) -> Path:
 
 
 def headline(survey: Survey) -> str:
-    """What the page holds, in one sentence."""
+    """Return the content of the page in one sentence."""
     claims = [item for study in survey.covered for item in study.claims]
     runs, studies = len(survey.runs), len([item for item in survey.covered if item.claims])
     return (
@@ -88,7 +94,7 @@ def headline(survey: Survey) -> str:
 
 
 def evidence_title(evidence: Evidence, studies: Mapping[str, Study]) -> str:
-    """What a piece of evidence shows: `QUIC against TCP, page load time over size, at rate 10Mbit`."""
+    """Return the title of a piece of evidence: `QUIC against TCP, page load time over size, at rate 10Mbit`."""
     study = studies.get(evidence.study)
     metric = evidence.metric.replace("_", " ")
     who = evidence.arm or evidence.contrast or ""
@@ -128,7 +134,7 @@ def _row(judged: JudgedEvidence, place: int) -> Row:
 
 
 def ours_text(ours: Ours | None) -> tuple[str, str]:
-    """What we found, and its interval."""
+    """Return our value and its interval as text."""
     if ours is None:
         return wording.DASH, wording.DASH
     if ours.kind == "effect":
@@ -141,12 +147,12 @@ def ours_text(ours: Ours | None) -> tuple[str, str]:
 
 
 def made(run: SurveyedRun) -> str:
-    """When a run ended: `2026-11-21 20:15 UTC`."""
+    """Return when a run ended: `2026-11-21 20:15 UTC`."""
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.made_unix_s))
 
 
 def summary_rows(survey: Survey) -> Sequence[tuple[str, Mapping[str, int]]]:
-    """Claims by result for each study that was run, and for all that were not as one."""
+    """Return claims by result for each study that was run, and for all that were not as one."""
     rows = [(item.study.id, result_counts(item.claims)) for item in survey.covered if item.claims]
     rest = [claim for item in survey.not_run for claim in item.claims]
     return [*rows, *([(f"{len(survey.not_run)} studies not run", result_counts(rest))] if rest else [])]

@@ -1,4 +1,6 @@
-"""The chart of a dispute: our values with their intervals over the levels of a factor, beside what sources say."""
+"""The chart of a dispute: our values with their intervals over the levels of a factor, beside the sources'
+positions.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,16 +19,16 @@ HEIGHT_PX = 210
 EXPORTED_PX = 420
 UNDECIDED = "#9a958d"
 SEVERAL = colours.INK
-"""Colour where several positions hold, or none does."""
+"""The colour of levels at which several positions hold, or none does."""
 
 
 def position_colours(dispute: Dispute) -> dict[str, str]:
-    """A colour for each position; blue and red mean baseline and contender everywhere, so these are others."""
+    """Return a colour for each position; blue and red mean baseline and contender everywhere, so these are others."""
     return colours.arm_colours([position.name for position in dispute.positions], None, None)
 
 
 def dispute_figure(item: SurveyedDispute, titles: Sequence[str]) -> Any:
-    """All pieces of evidence that have values in one figure to export; None without any."""
+    """Return all pieces of evidence that have values as one figure to export, or None without any."""
     panels = [
         evidence_chart(judged, item.dispute, EXPORTED_PX).properties(
             title=alt.TitleParams(title, fontSize=13, offset=8, subtitle=judged.conclusion.text)
@@ -41,7 +43,7 @@ def dispute_figure(item: SurveyedDispute, titles: Sequence[str]) -> Any:
 
 
 def _key(dispute: Dispute) -> Any:
-    """Positions with their sources and colours, a line each."""
+    """Return the positions with their sources and colours, a line each."""
     shades = position_colours(dispute)
     rows = [
         {"line": number, "text": f"{position.name}: {position.source}", "colour": shades[position.name]}
@@ -56,12 +58,14 @@ def _key(dispute: Dispute) -> Any:
 
 
 def has_values(judged: JudgedEvidence) -> bool:
-    """Whether there is anything to draw."""
+    """Return whether a piece of evidence has a value to draw."""
     return any(point.value is not None for point in judged.points)
 
 
 def evidence_chart(judged: JudgedEvidence, dispute: Dispute, width: int | str) -> Any:
-    """A point for each level in the colour of the position that holds there; dashed lines are bounds of positions."""
+    """Return a point for each level in the colour of the position that holds there; dashed lines are bounds of
+    positions.
+    """
     evidence, unit = judged.evidence, unit_of(judged.evidence)
     shades = position_colours(dispute)
     values = [_row(judged, number, unit, shades) for number in range(len(judged.points))]
@@ -91,7 +95,7 @@ def evidence_chart(judged: JudgedEvidence, dispute: Dispute, width: int | str) -
     return alt.layer(
         alt.Chart(alt.Data(values=bounds))
         .mark_rule(strokeDash=[5, 4], strokeWidth=1.4)
-        .encode(y="value:Q", color=colour, tooltip=alt.Tooltip("said:N", title="position")),
+        .encode(y="value:Q", color=colour, tooltip=alt.Tooltip("bound:N", title="position")),
         base.mark_line(color="#c9c5bd", strokeWidth=1.2).encode(y=y),
         base.mark_rule(strokeWidth=2.2).encode(y="low:Q", y2="high:Q", color=colour),
         base.mark_point(filled=True, opacity=1, size=70).encode(
@@ -102,12 +106,12 @@ def evidence_chart(judged: JudgedEvidence, dispute: Dispute, width: int | str) -
 
 
 def shown(point: Point, unit: str, *, signed: bool) -> str:
-    """A value as it is written at its point and in the table."""
+    """Return a value as it is written at its point and in the table."""
     return wording.effect(point.value) if signed else wording.quantity(point.value, unit)
 
 
 def shown_interval(point: Point, unit: str, *, signed: bool) -> str:
-    """Its interval."""
+    """Return the interval of a value as text."""
     if point.low is None or point.high is None:
         return wording.DASH
     if signed:
@@ -120,7 +124,7 @@ def _row(judged: JudgedEvidence, number: int, unit: str, shades: Mapping[str, st
     signed = judged.evidence.contrast is not None
     names = [name for name in shades if answer and name in answer]
     if answer is None:
-        colour, shape, holds = UNDECIDED, "circle", point.missing or "cannot be told, or nothing is said here"
+        colour, shape, holds = UNDECIDED, "circle", point.missing or "undecided, or no position applies"
     else:
         colour = shades[names[0]] if len(names) == 1 else SEVERAL
         shape, holds = ("circle" if names else "cross"), " and ".join(names) or "none"
@@ -141,7 +145,7 @@ def _row(judged: JudgedEvidence, number: int, unit: str, shades: Mapping[str, st
 
 def _bounds(positions: Sequence[Position], shades: Mapping[str, str]) -> list[dict[str, Any]]:
     return [
-        {"value": bound, "colour": shades[position.name], "said": f"{position.name}: {words} {bound:g}"}
+        {"value": bound, "colour": shades[position.name], "bound": f"{position.name}: {words} {bound:g}"}
         for position in positions
         for words, bound in (("at least", position.holds.at_least), ("at most", position.holds.at_most))
         if bound is not None
@@ -149,7 +153,7 @@ def _bounds(positions: Sequence[Position], shades: Mapping[str, str]) -> list[di
 
 
 def _domain(drawn: Sequence[Mapping[str, Any]], bounds: Sequence[float]) -> list[float]:
-    """All that is drawn, zero where values have a sign, and room for the numbers above the points."""
+    """Return the domain of all that is drawn: with zero if values have a sign, and with room for the numbers above."""
     known = [row[name] for row in drawn for name in ("value", "low", "high") if row[name] is not None]
     low, high = min([*known, *bounds, 0.0]), max([*known, *bounds, 0.0])
     span = high - low or 1.0

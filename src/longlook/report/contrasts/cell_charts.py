@@ -11,14 +11,14 @@ from longlook.report.content import ReportContent
 from longlook.report.contrasts.overview import SIGNED
 
 SPREAD = 0.34
-"""Width over which the rounds of an arm are laid side by side, in units of the distance between the arms."""
+"""The width over which the rounds of an arm are laid side by side, in units of the distance between the arms."""
 
 FAILED_RAIL_PX = -12
-"""Attempts without a value are crosses on a rail above the plot."""
+"""The height above the plot at which crosses mark attempts without a value."""
 
 
 def cell_charts(content: ReportContent, contrast: Contrast) -> dict[str, Any]:
-    """Vega-Lite without its rows: `samples`, `effect` and `goodput`."""
+    """Return Vega-Lite without its rows: `samples`, `effect` and `goodput`."""
     charts = {"samples": _samples(content, contrast), "effect": _effect(content), "goodput": _goodput()}
     specs = {}
     for name, chart in charts.items():
@@ -27,7 +27,7 @@ def cell_charts(content: ReportContent, contrast: Contrast) -> dict[str, Any]:
 
 
 def _samples(content: ReportContent, contrast: Contrast) -> Any:
-    """Slope chart: a line joins the two arms of a round; the rounds of an arm run from left to right."""
+    """Return a slope chart: a line joins the two arms of a round; the rounds of an arm run from left to right."""
     facts = content.facts(contrast.metric)
     labels = [content.short_label(contrast.baseline), content.short_label(contrast.contender)]
     x = alt.X(
@@ -81,7 +81,7 @@ def _samples(content: ReportContent, contrast: Contrast) -> Any:
 
 
 def _effect(content: ReportContent) -> Any:
-    """The cell's effect and interval on the scale of the equivalence margin; a published value as a diamond."""
+    """Return the cell's effect and interval beside the equivalence margin, with a published value as a diamond."""
     margin = content.study.analysis.equivalence_margin_pct
     band = alt.Chart(alt.Data(values=[{"from": -margin, "to": margin}]))
     zero = alt.Chart(alt.Data(values=[{"zero": 0}]))
@@ -105,7 +105,7 @@ def _effect(content: ReportContent) -> Any:
 
 
 def _goodput() -> Any:
-    """Goodput over time, one thin line per trial."""
+    """Return goodput over time, one thin line per trial."""
     return (
         alt.Chart(alt.NamedData("goodput"))
         .mark_line(strokeWidth=1.1, opacity=0.55, interpolate="step-after")

@@ -1,4 +1,4 @@
-"""Everything the page says about one cell of one contrast."""
+"""The details of one cell of one contrast."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ from longlook.report.contrasts.squares import PublishedValue, published_value
 from longlook.report.layout import Grid, Place
 
 MAX_GOODPUT_POINTS = 300
-"""Longer goodput series are averaged over equal groups of bins, for the size of the page alone."""
+"""Longer goodput series are averaged over equal groups of bins, to keep the page small."""
 
 
 @dataclass(frozen=True)
 class OutcomeRow:
-    """How an arm's attempts in a cell ended: counts by outcome, and the reasons of those that were not ok."""
+    """The outcomes of an arm's attempts in a cell: counts, and the reasons of those that were not ok."""
 
     arm: str
     counts: Mapping[str, int]
@@ -51,7 +51,7 @@ class CellDetail:
 
 
 class CellDetails:
-    """Makes the details of a contrast's cells; groups the tables once."""
+    """Make the details of a contrast's cells; the tables are grouped once."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class CellDetails:
             self._goodput = {str(cell): rows for cell, rows in content.goodput.groupby("cell_id", sort=False)}
 
     def all(self, grid: Grid, anchor_prefix: str) -> list[CellDetail]:
-        """Details of every cell that was measured, in reading order."""
+        """Return the details of every cell that was measured, in reading order."""
         return [self._detail(place, anchor) for anchor, place in grid.anchored(anchor_prefix)]
 
     def _detail(self, place: Place, anchor: str) -> CellDetail:
@@ -96,7 +96,7 @@ class CellDetails:
         )
 
     def _median(self, samples: pd.DataFrame, arm: str) -> tuple[str, str]:
-        """The median of an arm on the contrast's metric, whether the contrast names the arm or not.
+        """Return median and n of an arm on the contrast's metric, whether the contrast names the arm or not.
 
         As in an estimate, a round counts with its last attempt, if that went well.
         """
@@ -198,7 +198,7 @@ class CellDetails:
 
 
 def outcome_rows(arms: Sequence[str], samples: pd.DataFrame) -> list[OutcomeRow]:
-    """Attempts by arm and outcome with reasons, in the order of `arms`."""
+    """Return attempts by arm and outcome with reasons, in the order of `arms`."""
     attempts = samples.drop_duplicates(["trial_id", "attempt"])
     rows = []
     for arm in arms:
@@ -215,7 +215,7 @@ def outcome_rows(arms: Sequence[str], samples: pd.DataFrame) -> list[OutcomeRow]
 
 
 def arm_colour(index: int) -> str:
-    """Blue for the baseline (0), red for the contender (1), as in the heatmap."""
+    """Return blue for the baseline (0), red for the contender (1), as in the heatmap."""
     return colours.CONTENDER if index else colours.BASELINE
 
 

@@ -16,7 +16,7 @@ ROW_PX = 58
 LEGEND_PX = 320
 EFFECT_LABELS = ("−100 %", "−50 %", "0 %", "+50 %", "+100 %")
 EXPORTED_MARKS = frozenset(wording.SYMBOLS.values())
-"""Verdicts. Marks of claims are not in the exported font; the line below says the same in words."""
+"""The symbols of verdicts. Those of claims are not in the exported font; the line below has the result in words."""
 ROW_CHARACTERS, COLUMN_CHARACTERS = 28, 13
 """Longer labels of levels are abbreviated; the page has them in full."""
 
@@ -24,7 +24,7 @@ ROW_CHARACTERS, COLUMN_CHARACTERS = 28, 13
 def heatmap(
     grid: Grid, squares: Mapping[tuple[str, str], Square], title: str, subtitle: Sequence[str], legend: Any
 ) -> Any:
-    """One square per cell: effect and verdict's symbol, the interval below it. `legend` goes below, or None."""
+    """Return one square per cell: effect and verdict's symbol, the interval below it. `legend` goes below, or None."""
     rows, columns = abbreviated(grid.rows, ROW_CHARACTERS), abbreviated(grid.columns, COLUMN_CHARACTERS)
     values = [
         {"row": rows[row], "column": columns[column], **_row(squares[row, column])}
@@ -69,7 +69,7 @@ def _row(square: Square) -> dict[str, str]:
 
 
 def scale_legend(title: str, labels: tuple[str, ...]) -> Any:
-    """The palette from −100 to 100 with labels at equal distances."""
+    """Return the palette from −100 to 100 with labels at equal distances."""
     step = 5
     ticks = [round(-100 + 200 * place / (len(labels) - 1)) for place in range(len(labels))]
     values = [

@@ -1,4 +1,4 @@
-"""Charts of all cells at once: every interval, every sample, and published values against ours."""
+"""Charts of all cells at once: every interval, and published values against ours."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +27,7 @@ SIGNED = "(datum.value > 0 ? '+' : datum.value < 0 ? '−' : '') + abs(datum.val
 
 
 def interval_chart(content: ReportContent, contrast: Contrast, *, title: str | None, width: int | str) -> Any:
-    """Effect and interval of every cell of a contrast, in the order of the study."""
+    """Return effect and interval of every cell of a contrast, in the order of the study."""
     estimates = ordered(content.study, content.estimates_of(contrast))
     cells = abbreviated([cell_label(item.cell) for item in estimates], CELL_CHARACTERS)
     values = [{**_interval_row(item), "cell": cells[cell_label(item.cell)]} for item in estimates]
@@ -93,7 +93,7 @@ def _effect_axis(field: str, values: Sequence[dict[str, Any]], margin_pct: float
 
 
 def claims_chart(claims: Sequence[ClaimResult], *, title: str | None, width: int | str, height: int) -> Any:
-    """Published effect across, ours with its interval upwards; on the diagonal both agree."""
+    """Return published effects across, ours with their intervals upwards; on the diagonal both agree."""
     values = [_claim_row(item) for item in claims if _is_drawn(item)]
     domain = _square_domain(values)
     scale = alt.Scale(domain=domain, nice=False)
@@ -122,7 +122,7 @@ def claims_chart(claims: Sequence[ClaimResult], *, title: str | None, width: int
 
 
 def _square_domain(values: Sequence[dict[str, Any]]) -> list[float]:
-    """One domain for both axes: all that is drawn, zero and a margin."""
+    """Return one domain for both axes: all that is drawn, zero and a margin."""
     known = [row[name] for row in values for name in ("published", "ours", "low", "high") if row[name] is not None]
     low, high = min([*known, 0.0]), max([*known, 0.0])
     room = 0.06 * (high - low) or 1.0

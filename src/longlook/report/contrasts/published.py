@@ -46,7 +46,7 @@ class PublishedMap:
 
     @property
     def details(self) -> Mapping[tuple[str, str], Any]:
-        """Nothing: published squares have no details of their own."""
+        """Published squares lead to no details."""
         return {}
 
     @property

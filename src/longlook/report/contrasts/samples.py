@@ -17,7 +17,10 @@ LEVEL_CHARACTERS = 20
 
 
 def sample_chart(content: ReportContent, contrast: Contrast, grid: Grid, title: str) -> Any:
-    """Each panel has an axis of its own. Panels are placed one by one: Vega's facets close up where one is missing."""
+    """Return a panel per cell, each with an axis of its own.
+
+    Panels are placed one by one, as Vega's facets close up if one is missing.
+    """
     values = _values(content, contrast)
     rows, columns = abbreviated(grid.rows, LEVEL_CHARACTERS), abbreviated(grid.columns, LEVEL_CHARACTERS)
     lines = []
@@ -44,7 +47,7 @@ def sample_chart(content: ReportContent, contrast: Contrast, grid: Grid, title: 
 
 
 def _values(content: ReportContent, contrast: Contrast) -> dict[str, list[dict[str, Any]]]:
-    """Samples with a value of the contrast's two arms on its metric, by cell."""
+    """Return the samples with a value of the contrast's two arms on its metric, by cell."""
     arms = {contrast.baseline: colours.BASELINE, contrast.contender: colours.CONTENDER}
     table = content.samples
     chosen = table[

@@ -20,7 +20,7 @@ from longlook.report.section import Section, slug
 
 @dataclass(frozen=True)
 class ContrastSection(Section):
-    """One contrast; `title` is the text of its link, `heading` who is compared with whom on what."""
+    """One contrast; `title` is the text of its link, `heading` names its arms and its metric."""
 
     template: ClassVar[str] = "contrasts/section.html.j2"
 
@@ -97,7 +97,7 @@ def make_contrasts(content: ReportContent, rates: Mapping[str, str]) -> list[Con
 
 
 def _titles(contrasts: Sequence[Contrast]) -> list[str]:
-    """A link for each contrast, but one for each family."""
+    """Return the text of each contrast's link: its name, or the family's for the first contrast of a family."""
     if len(contrasts) == 1:
         return [contrasts[0].family or "Results"]
     first = {contrast.family: contrast for contrast in reversed(contrasts) if contrast.family}

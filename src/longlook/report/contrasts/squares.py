@@ -1,4 +1,4 @@
-"""What is written and painted in each square of a heatmap, for the page and for the exported figure alike."""
+"""Text and colours of each square of a heatmap, for the page and the exported figure alike."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class Square:
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """A published value in words, and what our run says about it: the result, its symbol and the reason."""
+    """A published value in words, and its comparison with our run: the result, its symbol and the reason."""
 
     text: str
     source: str
@@ -45,18 +45,18 @@ def published_value(item: ClaimResult) -> PublishedValue:
 
 
 def measured_squares(content: ReportContent, grid: Grid) -> dict[tuple[str, str], Square]:
-    """Our estimates, by row and column."""
+    """Return our estimates as squares, by row and column."""
     return {(place.row, place.column): _measured(content, place) for place in grid.in_order()}
 
 
 def published_squares(content: ReportContent, contrast: Contrast, grid: Grid) -> dict[tuple[str, str], Square]:
-    """The published values in the places of our cells; empty where the source says nothing."""
+    """Return the published values in the places of our cells; a square is empty if the source has no value."""
     claims = claims_of(content, contrast)
     return {(place.row, place.column): _published(place, claims.get(place.key)) for place in grid.in_order()}
 
 
 def claims_of(content: ReportContent, contrast: Contrast) -> dict[CellKey, ClaimResult]:
-    """The claims about a contrast, by cell."""
+    """Return the claims about a contrast, by cell."""
     return {
         key_of(content.study, item.claim.cell): item for item in content.claims if item.claim.contrast == contrast.name
     }

@@ -16,18 +16,18 @@ from longlook.report.layout import abbreviated
 
 LEAST_PX, LABELS_ROOM_PX = 210, 30
 MOST_LABELS = 12
-"""Of more flows in one figure only the groups are named."""
+"""With more flows in one figure, only the groups are named."""
 
 NAME_CHARACTERS = 16
 """Longer names are abbreviated; the caption has them in full."""
 
 _LEADER_PX = 12
 _ENDING = 0.1
-"""Share of a line at its end whose mean says where its name goes."""
+"""The share of a line at its end whose mean is the place of its name."""
 
 
 def highest_mbps(arms: Sequence[ArmFlows], wanted: int | None) -> float:
-    """The top of the axis of rates that the arms of a cell share: what the link carries and all that is drawn."""
+    """Return the top of the axis of rates that the arms of a cell share: the link's capacity and all that is drawn."""
     tops = [0.0]
     for flows in arms:
         rates = thinned(flows.rounds[flows.shown(wanted)])
@@ -37,12 +37,12 @@ def highest_mbps(arms: Sequence[ArmFlows], wanted: int | None) -> float:
 
 
 def height_px(arms: Sequence[ArmFlows]) -> int:
-    """Of each of the figures of a cell, so that names of all lines have room."""
+    """Return the height of each figure of a cell, with room for the names of all lines."""
     return max(LEAST_PX, *(LABELS_ROOM_PX + int(LABEL_PX) * _labels(flows) for flows in arms))
 
 
 def round_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: Scale) -> Any:
-    """Every flow of one round, each with its name and its mean while all flows competed."""
+    """Return every flow of one round, each with its name and its mean while all flows competed."""
     rates = thinned(flows.rounds[number])
     colours = flow_colours(flows.groups, flows.cross)
     order = [flow for group in reversed(list(flows.groups)) for flow in flows.groups[group] if flow in rates.flows]
@@ -84,7 +84,7 @@ def round_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: Scale) -> Any
 
 
 def band_chart(drawn: Drawn, flows: ArmFlows, scale: Scale) -> Any:
-    """A flow of each group over the rounds: median and quartiles at each time."""
+    """Return a flow of each group over the rounds: median and quartiles at each time."""
     bands = list(flows.bands())
     colours = group_colours(list(flows.groups), flows.cross)
     times_s = (np.arange(flows.band_bins) + 0.5) * flows.band_bin_s
@@ -127,7 +127,7 @@ def band_chart(drawn: Drawn, flows: ArmFlows, scale: Scale) -> Any:
 
 
 def _link(drawn: Drawn, link: Numbers | None, times_s: Numbers) -> list[Any]:
-    """What the link could carry: one line across where it is constant."""
+    """Return the link's capacity; one line across if it is constant."""
     if link is None or not len(link):
         return []
     style = {"color": INK_SOFT, "strokeDash": [5, 3], "strokeWidth": 1.1, "opacity": 1}
@@ -146,7 +146,7 @@ End = tuple[str, float | None, str, Numbers]
 
 
 def _names(drawn: Drawn, ends: Sequence[End], scale: Scale) -> list[Any]:
-    """Each line's name and mean to the right of its end, joined to it by a leader where it had to give way."""
+    """Return each line's name and mean to the right of its end, joined by a leader if it was moved."""
     last = [float(values[-max(1, round(len(values) * _ENDING)) :].mean()) if len(values) else 0.0
             for *_, values in ends]  # fmt: skip
     top, height = scale.top_mbps, scale.height_px
@@ -171,7 +171,7 @@ def _names(drawn: Drawn, ends: Sequence[End], scale: Scale) -> list[Any]:
 
 
 def _mean(mbps: float) -> str:
-    """With two decimals, so that those of one figure stand alike, and more only below 0.1."""
+    """Return a mean with two decimals, so that those of one figure look alike, and more only below 0.1."""
     return f"{mbps:.2f}" if mbps >= 0.1 else wording.number(mbps, 2)
 
 

@@ -17,7 +17,7 @@ from longlook.report.section import Section, slug
 
 _ENDS = ("blue: less than fair", "red: more than fair")
 _PLAIN_STOPS = ("#ffffff", "#8fb5ad")
-"""Least and greatest value where nothing says what is fair."""
+"""The colours of the least and the greatest value if there is no fair value."""
 _RAMP = "The darker, the greater."
 
 
@@ -109,7 +109,7 @@ def make_matrix(content: ReportContent, rates: Mapping[str, str]) -> MatrixSecti
 
 
 def departure_pct(value: float, fair: float, limit: float | None) -> float:
-    """How far from fair a share is: −100 nothing, 0 fair, 100 all there is, or twice what is fair without a limit."""
+    """Return the distance of a share from fair: −100 is nothing, 0 fair, 100 the limit, or twice fair without one."""
     if value <= fair:
         return 100 * (value / fair - 1) if fair else 0.0
     room = fair if limit is None else limit - fair

@@ -1,4 +1,4 @@
-"""The rate of one of two flows against the other's, over time: where they go, and how long they stay there."""
+"""The rate of one of two flows against the other's, over time: a path through their plane."""
 
 from itertools import pairwise
 from typing import Any
@@ -11,14 +11,14 @@ from longlook.report.flows.rates import ArmFlows, Rates, Scale, thinned
 
 SIDE_PX = 290
 BIN_RTTS = 10
-"""Width of a bin: long enough for what a window does within a few round trips to even out."""
+"""The width of a bin: long enough to even out what a window does within a few round trips."""
 
 FAINT = "#dcd8d0"
 _LABELS = ("start", "end")
 
 
 def phase_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: Scale) -> Any:
-    """One round as a path coloured by time, the other rounds faint behind it."""
+    """Return one round as a path coloured by time, the other rounds faint behind it."""
     one, other = flows.competing
     rounds = {each: _binned(rates, scale.rtt_s) for each, rates in flows.rounds.items()}
     shown = rounds[number]
@@ -78,12 +78,14 @@ def phase_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: Scale) -> Any
 
 
 def _binned(rates: Rates, rtt_s: float) -> Rates:
-    """In bins of about BIN_RTTS round trips, where the table's are narrower, and no more than are drawn of a line."""
+    """Return rates in bins of about BIN_RTTS round trips, unless they are wider, and at most as many as a line
+    draws.
+    """
     return thinned(rates.widened(rates.bin_s * max(1, round(BIN_RTTS * rtt_s / rates.bin_s))))
 
 
 def _references(drawn: Drawn, rates: Rates, top: float) -> list[Any]:
-    """Where both get the same, and where together they fill the link, which may be only of one rate."""
+    """Return the line of equal rates, and the line on which both together fill the link, if its rate is constant."""
     lines = [{"x": 0.0, "y": 0.0, "x2": top, "y2": top}]
     names = [{"x": top, "y": top, "name": "equal parts", "align": "right"}]
     link = None if rates.link is None or not len(rates.link) else float(rates.link.mean())

@@ -1,4 +1,4 @@
-"""What figures of competing flows draw: the rate of every flow in one round, and of each group over all rounds."""
+"""The data of figures of competing flows: the rate of every flow in one round, and of each group over all rounds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from longlook.timeline.flow_tables import BINS_S
 Numbers = npt.NDArray[np.floating[Any]]
 
 MOST_POINTS = 120
-"""Of a line. Longer series are averaged over wider bins, for the size of the page and because no more can be told."""
+"""The number of points of a line. Longer series are averaged over wider bins, to keep the page small."""
 
 LEAST_ROUNDS = 0.5
-"""Share of the rounds that must last until a time for the band to reach it."""
+"""The share of the rounds that must last until a time for the band to reach it."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Rates:
 
     @property
     def bins(self) -> int:
-        """How many bins."""
+        """The number of bins."""
         return max((len(values) for values in self.flows.values()), default=0)
 
     @property
@@ -40,7 +40,7 @@ class Rates:
         return (np.arange(self.bins) + 0.5) * self.bin_s
 
     def widened(self, bin_s: float) -> "Rates":
-        """The same in wider bins; a rest that fills none is left out."""
+        """Return the same rates in wider bins; a rest that fills no bin is left out."""
         if bin_s <= self.bin_s:
             return self
         edges_s = np.arange(int(self.bins * self.bin_s / bin_s + 1e-6) + 1) * bin_s
@@ -58,7 +58,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Scale:
-    """What the figures of a cell share. `rtt_s` is 0 where the study gives no round trip time that is constant."""
+    """What the figures of a cell share. `rtt_s` is 0 if the study has no constant round trip time."""
 
     top_mbps: float
     height_px: int
@@ -77,7 +77,7 @@ class Band:
 
 @dataclass(frozen=True)
 class ArmFlows:
-    """One arm in one cell. `groups` are in the arm's order: the first that is not cross traffic is the subject."""
+    """One arm in one cell. `groups` are in the arm's order: the first that is not cross traffic is under test."""
 
     arm: str
     cell_id: str
@@ -88,21 +88,21 @@ class ArmFlows:
 
     @property
     def competing(self) -> list[str]:
-        """Flows that compete, the subject's first."""
+        """The flows that compete, those under test first."""
         return [flow for group, flows in self.groups.items() if group not in self.cross for flow in flows]
 
     @property
     def subject(self) -> list[str]:
-        """Flows of the first group of competing flows."""
+        """The flows of the first group of competing flows."""
         first = next((group for group in self.groups if group not in self.cross), None)
         return [] if first is None else list(self.groups[first])
 
     def shown(self, wanted: int | None) -> int:
-        """The round to draw: the wanted one, or the first that this arm has."""
+        """Return the round to draw: the wanted one, or the first that this arm has."""
         return wanted if wanted is not None and wanted in self.rounds else min(self.rounds)
 
     def group_mean(self, group: str) -> float | None:
-        """The median over rounds of what a flow of the group got on average."""
+        """Return the median over rounds of the mean rate of a flow of the group."""
         means = [[self.means[number][flow] for flow in self.groups[group] if flow in self.means[number]]
                  for number in self.means]  # fmt: skip
         known = [float(np.mean(values)) for values in means if values]
@@ -110,17 +110,17 @@ class ArmFlows:
 
     @cached_property
     def band_bin_s(self) -> float:
-        """The widest bin that a round needs: all rounds are brought to it."""
+        """The widest bin that a round needs; all rounds are converted to it."""
         return max(thinned(rates).bin_s for rates in self.rounds.values())
 
     @cached_property
     def band_bins(self) -> int:
-        """How far bands reach: while enough of the rounds last."""
+        """The number of bins of the bands: they end when too few rounds last."""
         lengths = sorted((rates.bins for rates in self._widened), reverse=True)
         return lengths[int(np.ceil(LEAST_ROUNDS * len(lengths))) - 1]
 
     def bands(self) -> Iterator[Band]:
-        """Quartiles over the rounds at each time."""
+        """Return quartiles over the rounds at each time."""
         for group, flows in self.groups.items():
             known = [[rates.flows[flow] for flow in flows if flow in rates.flows] for rates in self._widened]
             table = self._by_round([np.mean(series, axis=0) for series in known if series])
@@ -129,7 +129,7 @@ class ArmFlows:
                 yield Band(group, low, middle, high)
 
     def typical_link(self) -> Numbers | None:
-        """What the link could carry at each time of the bands: the median over the rounds, where all know it."""
+        """Return the link's capacity at each time of the bands: the median over the rounds, if all of them have it."""
         links = [rates.link for rates in self._widened if rates.link is not None]
         if len(links) < len(self.rounds):
             return None
@@ -141,7 +141,7 @@ class ArmFlows:
         return [rates.widened(self.band_bin_s) for rates in self.rounds.values()]
 
     def _by_round(self, series: Sequence[Numbers]) -> Numbers:
-        """Shape (rounds, bins), NaN where a round is over."""
+        """Return rates of shape (rounds, bins), NaN after the end of a round."""
         table = np.full((len(series), self.band_bins), np.nan)
         for place, values in enumerate(series):
             table[place, : min(self.band_bins, len(values))] = values[: self.band_bins]
@@ -149,12 +149,12 @@ class ArmFlows:
 
 
 def thinned(rates: Rates) -> Rates:
-    """In bins so wide that a line has at most MOST_POINTS."""
+    """Return rates in bins so wide that a line has at most MOST_POINTS."""
     return rates.widened(rates.bin_s * -(-rates.bins // MOST_POINTS))
 
 
 def arm_flows(content: ReportContent) -> dict[str, list[ArmFlows]]:
-    """Every arm of which flows were recorded, by cell, in the order of the study's arms."""
+    """Return every arm whose flows were recorded, by cell, in the order of the study's arms."""
     if content.flows is None or content.rates is None:
         return {}
     order = {arm.name: place for place, arm in enumerate(content.study.arms)}

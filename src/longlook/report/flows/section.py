@@ -1,4 +1,4 @@
-"""The part of the page about flows that compete: who got how much, and how their rates went over time in each cell."""
+"""The section on rates over time of competing flows, cell by cell."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ DUEL = 2
 """The number of competing flows for which a phase plot is drawn."""
 
 _EXPORT_PX, _NAMES_PX = 430, 110
-"""Of exported figures: width, and room for the names beside it."""
+"""The width of exported figures, and the room for the names beside them."""
 
 
 @dataclass(frozen=True)
 class ArmFigures:
-    """The figures of one arm in a cell, by name of the chart; None: it has none."""
+    """The figures of one arm in a cell, by name of the chart; None if it has none."""
 
     label: str
     who: str
@@ -42,7 +42,7 @@ class ArmFigures:
 
 @dataclass(frozen=True)
 class FlowCell:
-    """One cell of the part, which the page shows when it is selected."""
+    """One cell of the section, which the page shows when it is selected."""
 
     anchor: str
     cell_id: str
@@ -125,7 +125,7 @@ def _choose(content: ReportContent, cell_id: str) -> Round:
 def _arm(
     content: ReportContent, flows: ArmFlows, chosen: Round, scale: Scale, prefix: str
 ) -> tuple[ArmFigures, dict[str, Any]]:
-    """What the page says of one arm, and its charts."""
+    """Return the description of one arm, and its charts."""
     number = flows.shown(chosen.number)
     charts = {f"{prefix}-round": _on_page(lambda drawn: _wide(round_chart(drawn, flows, number, scale)))}
     if len(flows.rounds) > 1:
@@ -145,7 +145,7 @@ def _arm(
 
 
 def _on_page(make: Callable[[Drawn], Any], *, fitted: bool = True) -> dict[str, Any]:
-    """Vega-Lite of a chart, fitted to its place on the page or as it is."""
+    """Return the Vega-Lite of a chart, fitted to its place on the page or as it is."""
     drawn = Drawn()
     drawn.chart = make(drawn)
     return page_specification(drawn) if fitted else specification(drawn, PAGE_FONT)
@@ -156,7 +156,7 @@ def _wide(chart: Any) -> Any:
 
 
 def _who(flows: ArmFlows) -> str:
-    """`quic against 4 tcp`, with cross traffic apart."""
+    """Return the flow mix of an arm: `quic against 4 tcp`, with cross traffic apart."""
 
     def named(group: str) -> str:
         count = len(flows.groups[group])

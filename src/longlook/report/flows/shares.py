@@ -1,4 +1,4 @@
-"""How much each arm's first group of flows got, against a factor, beside what would be fair."""
+"""The shares of each arm's first group of flows against a factor, beside the fair share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ FAIR: Mapping[str, float | str] = {
     "competitor_fair_share": 100.0,
     "jain_index": 1.0,
 }
-"""Metrics of shares, and what is fair: a value, or the subject's part of the competing flows in %."""
+"""Metrics of shares and their fair value: a number, or the first group's part of the competing flows in %."""
 
 LIMITS = {"share_of_used": 100.0, "share_of_link": 100.0, "jain_index": 1.0}
-"""Where values end."""
+"""The greatest possible values."""
 
 ABOUT = (
     "Median over rounds, with its interval where there are rounds enough for one.",
@@ -36,10 +36,10 @@ ABOUT = (
 PANEL_PX, PANEL_HEIGHT_PX = 330, 190
 NAME_CHARACTERS = 18
 LEVEL_CHARACTERS = 34
-"""Of all levels together beside each other on a narrow screen; where they have more, they are written aslant."""
+"""The characters of all levels that fit beside each other on a narrow screen; longer ones are written aslant."""
 
 _DODGE = 0.24
-"""Over which the arms of a level lie side by side, in units of the distance between levels."""
+"""The width over which the arms of a level lie side by side, in units of the distance between levels."""
 
 
 @dataclass(frozen=True)
@@ -76,19 +76,19 @@ class ShareSection(Section):
 
 
 def metrics_by_arm(study: Study) -> list[str]:
-    """Metrics of which the report shows where each arm stands, beside what contrasts say."""
+    """Return the metrics for which the report shows the level of each arm, beside the contrasts."""
     wanted = [contrast.metric for contrast in study.contrasts] if study.figure.kind == TREND else []
     wanted += [matrix_metric(study)] if study.figure.kind == MATRIX else []
     return list(dict.fromkeys([*wanted, *(name for name in study.metrics if name in FAIR)]))
 
 
 def matrix_metric(study: Study) -> str:
-    """The metric of a matrix: the figure's own, or the first contrast's."""
+    """Return the metric of a matrix: the figure's own, or the first contrast's."""
     return study.figure.metric or study.contrasts[0].metric
 
 
 class Fairness:
-    """What would be fair in a cell for an arm."""
+    """The fair value of a metric for an arm in a cell."""
 
     def __init__(self, content: ReportContent) -> None:
         self._parts: dict[tuple[str, str], tuple[float, bool]] = {}  # subject's part in %, whether traffic crossed
@@ -101,7 +101,9 @@ class Fairness:
                     self._parts[str(cell), str(arm)] = part, bool(flows["cross"].astype(bool).any())
 
     def of(self, metric: str, cell_id: str, arm: str) -> float | None:
-        """In the metric's unit; None where nothing says it, as of the link's share where others cross."""
+        """Return the fair value in the metric's unit, or None if there is none, as for shares of the link with cross
+        traffic.
+        """
         fair = FAIR.get(metric)
         if fair is None or isinstance(fair, float):
             return fair
@@ -128,7 +130,7 @@ def _shares(content: ReportContent) -> list[Share]:
 
 
 def levels_of(content: ReportContent, metric: str) -> dict[tuple[str, str], ArmLevel]:
-    """Levels of a metric by cell and arm."""
+    """Return the levels of a metric by cell and arm."""
     return {(item.cell_id, item.arm): item for item in content.levels if item.metric == metric}
 
 
@@ -179,7 +181,7 @@ def _rows(
     levels: Mapping[tuple[str, str], ArmLevel],
     fairness: Fairness,
 ) -> tuple[Rows, Rows]:
-    """Points of the arms in one row of the grid, and what would be fair there."""
+    """Return the points of the arms in one row of the grid, and the fair values there."""
     arms = [arm.name for arm in content.study.arms]
     first = content.study.contrasts[0]
     colours = arm_colours(arms, first.baseline, first.contender)
@@ -254,7 +256,7 @@ def _panel(grid: Grid, points: Rows, fair: Rows, top: float, unit: str) -> Any:
 
 
 def _names(points: Rows, top: float) -> Any:
-    """Each arm's name to the right of its last point."""
+    """Return each arm's name to the right of its last point."""
     last = list({row["arm"]: row for row in points}.values())
     places = apart([PANEL_HEIGHT_PX * (1 - row["value"] / top) for row in last], LABEL_PX, 0, PANEL_HEIGHT_PX)
     short = abbreviated([row["arm"] for row in last], NAME_CHARACTERS)

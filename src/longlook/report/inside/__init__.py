@@ -1,4 +1,7 @@
-"""Pages about the inside of cells, beside the report: `inside/CELL.html` and the same as SVG, PNG and PDF."""
+"""Pages about the inside of cells, beside the report: `inside/CELL.html` and the same as SVG, PNG and PDF.
+
+`write_inside` writes the page of an `InsideContent`; the pipeline collects it for `longlook report --inside`.
+"""
 
 from pathlib import Path
 
@@ -13,17 +16,17 @@ __all__ = ["FOLDER", "InsideContent", "Machine", "inside_page", "inside_pages", 
 
 
 def inside_page(report_dir: Path, cell_id: str) -> Path:
-    """Where the page of a cell is, or would be."""
+    """Return the path of a cell's page, whether it exists or not."""
     return report_dir / FOLDER / f"{cell_id}.html"
 
 
 def inside_pages(report_dir: Path) -> frozenset[str]:
-    """Ids of the cells that have a page."""
+    """Return the ids of the cells that have a page."""
     return frozenset(page.stem for page in (report_dir / FOLDER).glob("*.html"))
 
 
 def write_inside(report_dir: Path, inside: InsideContent) -> Path:
-    """Write a cell's page and its figure, replacing what was there; returns the page."""
+    """Write a cell's page and its figure, replacing what was there; return the page."""
     page = inside_page(report_dir, inside.cell_id)
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(render_inside(inside), encoding="utf-8")

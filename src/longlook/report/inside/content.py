@@ -1,4 +1,4 @@
-"""What the pages about the inside of cells are made of."""
+"""The inputs of the pages about the inside of cells."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from longlook.timeline.collectors import CollectorCost
 
 @dataclass(frozen=True)
 class Machine:
-    """A state machine that was inferred from an arm's rounds, or what two of them differ in; `svg` is its drawing."""
+    """A state machine that was inferred from an arm's rounds, or the difference of two; `svg` is its drawing."""
 
     title: str
     svg: str
@@ -22,10 +22,10 @@ class Machine:
 
 @dataclass(frozen=True)
 class InsideContent:
-    """One cell. `arms` are those whose trial of the round went well; `absent` says why others are not shown.
+    """One cell. `arms` are those whose trial of the round went well; `absent` gives the reason for the others.
 
-    Of an arm in which several flows compete, its flows stand there instead, with their colours in `flows`. Those in
-    `behind` are not drawn until the reader asks for them: one arm's flows fill the panels.
+    If several flows of an arm compete, `arms` holds its flows instead, with their colours in `flows`. Those in `behind`
+    are not drawn until the reader selects them, as one arm's flows fill the panels.
     """
 
     content: ReportContent
@@ -52,5 +52,5 @@ class InsideContent:
 
     @property
     def shown(self) -> dict[str, Inside]:
-        """What is drawn at first, and in the still figure."""
+        """The arms that are drawn at first, and in the still figure."""
         return {arm: inside for arm, inside in self.arms.items() if arm not in self.behind}

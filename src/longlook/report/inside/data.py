@@ -1,8 +1,8 @@
-"""Series of all arms as one compact text for the page: whole numbers, their differences, packed and compressed.
+"""Series of all arms as one compact text for the page: integers, their differences, packed and compressed.
 
-Each array stands as LEB128 numbers after one another: times in µs as differences from the one before (the first from
-0), values as zigzag differences. The page reads them in the order of the header. zlib keeps bytes the same for the same
-data and library.
+Arrays are LEB128 numbers one after another: times in µs as differences from the one before (the first from 0), values
+as zigzag differences. The page reads them in the order of the header. zlib gives the same bytes for the same data and
+library.
 """
 
 import base64
@@ -19,12 +19,12 @@ from longlook.explain.sender import Bands
 from longlook.explain.series import Integers, Marks, Series, share_out, thin_marks, thin_series
 
 VALUES_PER_PAGE = 2_400_000
-"""Of all series of all arms together; keeps the page below 10 MB."""
+"""The number of values of all series of all arms together; it keeps the page below 10 MB."""
 
 MARKS_PER_PAGE = 200_000
 
 ROUND_TRIP_SERIES = frozenset({"rtt", "srtt", "min_rtt"})
-"""Their values are ns, written as µs; all others are bytes."""
+"""The series whose values are ns, written as µs; all others are bytes."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Packed:
 
 
 def pack(arms: Mapping[str, Inside], values_per_page: int = VALUES_PER_PAGE) -> Packed:
-    """Everything that the page draws, with as much detail as fits."""
+    """Return everything that the page draws, with as much detail as fits."""
     most = share_out([len(s.time_ns) for inside in arms.values() for s in inside.series.values()], values_per_page)
     marks_each = share_out([len(m.time_ns) for inside in arms.values() for m in inside.marks.values()], MARKS_PER_PAGE)
     chunks: list[bytes] = []
@@ -58,7 +58,7 @@ def pack(arms: Mapping[str, Inside], values_per_page: int = VALUES_PER_PAGE) -> 
 
 
 def varint(values: npt.NDArray[np.uint64]) -> bytes:
-    """Numbers as LEB128: seven bits a byte, the lowest first, the eighth set where more follow. (N,) → bytes."""
+    """Return numbers as LEB128: seven bits a byte, the lowest first, the eighth set if more follow. (N,) → bytes."""
     if len(values) == 0:
         return b""
     groups = max(1, -(-int(values.max()).bit_length() // 7))
@@ -72,7 +72,7 @@ def varint(values: npt.NDArray[np.uint64]) -> bytes:
 
 
 def zigzag(values: Integers) -> npt.NDArray[np.uint64]:
-    """Signed numbers as unsigned ones that are small where those are near 0."""
+    """Return signed numbers as unsigned ones that are small if those are near 0."""
     return ((values << 1) ^ (values >> 63)).astype(np.uint64)
 
 

@@ -10,15 +10,15 @@ from longlook.explain.series import Series, thin_marks, thin_series
 from longlook.report.charts import colours
 from longlook.report.charts.drawn import Drawn
 from longlook.report.inside.content import InsideContent
-from longlook.report.inside.panels import LANES, PANELS, Line, Panel
+from longlook.report.inside.panels import PANELS, TRACKS, Line, Panel
 
 WIDTH_PX = 760
 VALUES = 2 * WIDTH_PX
-"""Of each series, thinned as on the page; the file is drawn at twice the pixels."""
+"""The number of values of each series, thinned as on the page; the file is drawn at twice the pixels."""
 
 MARKS = WIDTH_PX
 BANDS = 1_500
-"""Shorter stretches of a state than the figure can show are left out from there on, the longest kept."""
+"""The number of stretches of a state that are drawn, the longest; shorter ones would be invisible."""
 
 BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 RATE_BINS = 150
@@ -26,12 +26,12 @@ SCALES = {"bytes": ((1e6, "MB"), (1e3, "KB"), (1.0, "B")), "us": ((1e9, "s"), (1
 
 
 def inside_figure(inside: InsideContent, title: str, subtitle: str) -> Drawn:
-    """Lanes of each arm above panels of all arms, over one axis of time."""
+    """Return the tracks of each arm above panels of all arms, over one axis of time."""
     drawn = Drawn()
     end_s = max(trial.duration_s for trial in inside.shown.values())
     panels = [_panel(drawn, inside, panel, end_s) for panel in PANELS]
     charts = [
-        *(_lanes(drawn, inside, arm, end_s) for arm in inside.shown),
+        *(_tracks(drawn, inside, arm, end_s) for arm in inside.shown),
         *(panel for panel in panels if panel is not None),
     ]
     states = [
@@ -99,7 +99,7 @@ def _mark(chart: Any, line: Line, colour: str) -> Any:
 
 
 def _pale(colour: str) -> str:
-    """A colour mixed with paper: what is transparent would change the order of a PDF's parts."""
+    """Return a colour mixed with paper: transparency would change the order of a PDF's parts."""
     parts = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
     return "#" + "".join(f"{round(255 - (255 - part) * 0.4):02x}" for part in parts)
 
@@ -114,7 +114,7 @@ def _points(line: Line, trial: Inside) -> tuple[Any, Any]:
 
 
 def _rate(series: Series, duration_s: float) -> tuple[Any, Any]:
-    """Bit/s over bins of one width."""
+    """Return bit/s over bins of one width."""
     bin_s = next((width for width in BINS_S if duration_s / width <= RATE_BINS), duration_s / RATE_BINS)
     edges = np.append(np.arange(0.0, duration_s, bin_s), duration_s)
     place = np.searchsorted(series.time_ns, edges * 1e9, side="right") - 1
@@ -122,18 +122,18 @@ def _rate(series: Series, duration_s: float) -> tuple[Any, Any]:
     return edges[:-1], np.diff(so_far) * 8 / np.maximum(np.diff(edges), 1e-9)
 
 
-def _lanes(drawn: Drawn, inside: InsideContent, arm: str, end_s: float) -> Any:
-    """Rows of one arm: its states, limits and losses."""
+def _tracks(drawn: Drawn, inside: InsideContent, arm: str, end_s: float) -> Any:
+    """Return the tracks of one arm: its states, limits and losses."""
     trial = inside.shown[arm]
-    labels = [label for name, label, _ in LANES if name in trial.bands or name in trial.marks]
+    labels = [label for name, label, _ in TRACKS if name in trial.bands or name in trial.marks]
     y = alt.Y(
-        "lane:N",
+        "track:N",
         title=None if arm in inside.flows else inside.content.short_label(arm),
         scale=alt.Scale(domain=labels or ["none"]),
         axis=alt.Axis(domain=False, ticks=False, titleColor=inside.colours[arm]),
     )
     layers = []
-    for name, label, _ in LANES:
+    for name, label, _ in TRACKS:
         if name in trial.bands:
             bands = trial.bands[name]
             longest = np.sort(np.argsort(bands.end_ns - bands.start_ns, kind="stable")[::-1][:BANDS])
@@ -141,7 +141,7 @@ def _lanes(drawn: Drawn, inside: InsideContent, arm: str, end_s: float) -> Any:
                 {
                     "t": round(bands.start_ns[i] / 1e9, 6),
                     "to": round(bands.end_ns[i] / 1e9, 6),
-                    "lane": label,
+                    "track": label,
                     "colour": colours.STATE_COLOURS.get(bands.name[i], "#8d8881"),
                 }
                 for i in longest.tolist()
@@ -152,16 +152,16 @@ def _lanes(drawn: Drawn, inside: InsideContent, arm: str, end_s: float) -> Any:
             )
         elif name in trial.marks:
             times = thin_marks(trial.marks[name], MARKS).time_ns / 1e9
-            rows = [{"t": round(time, 6), "lane": label} for time in times.tolist()]
+            rows = [{"t": round(time, 6), "track": label} for time in times.tolist()]
             chart = drawn.rows(rows).mark_tick(thickness=0.7, bandSize=9, color=colours.INK, opacity=1, clip=True)
             layers.append(chart.encode(x=_x(end_s, labelled=False), y=y))
     if not layers:
         layers.append(drawn.rows([]).mark_tick().encode(x=_x(end_s, labelled=False), y=y))
-    lanes = alt.layer(*layers).properties(width=WIDTH_PX, height=max(1, len(labels)) * 14)
+    tracks = alt.layer(*layers).properties(width=WIDTH_PX, height=max(1, len(labels)) * 14)
     if arm not in inside.flows:
-        return lanes
+        return tracks
     # Names of many flows beside their few rows would be longer than these are high.
-    return lanes.properties(title=alt.TitleParams(arm, fontSize=11, offset=4, color=inside.colours[arm]))
+    return tracks.properties(title=alt.TitleParams(arm, fontSize=11, offset=4, color=inside.colours[arm]))
 
 
 def _state_legend(drawn: Drawn, states: list[str]) -> Any:

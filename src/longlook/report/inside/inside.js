@@ -64,9 +64,9 @@ async function start() {
       drawPanel(figure.querySelector(`[data-panel="${panel.name}"] canvas`), panel, visible, view, shared);
     }
     for (const arm of arms) {
-      const box = figure.querySelector(`[data-arm="${CSS.escape(arm.name)}"].lanes`);
+      const box = figure.querySelector(`[data-arm="${CSS.escape(arm.name)}"].tracks`);
       box.hidden = Boolean(arm.hidden);
-      if (!arm.hidden) drawLanes(box.querySelector("canvas"), source.lanes, arm, view, source.state_colours);
+      if (!arm.hidden) drawTracks(box.querySelector("canvas"), source.tracks, arm, view, source.state_colours);
     }
     drawOverview(overview, small, visible, whole, view, { bin: binOf(whole, arms, source.shortest_bin) });
     const bin = figure.querySelector(".bin");
@@ -114,7 +114,7 @@ async function start() {
       }
     }
     for (const arm of arms) {
-      const place = figure.querySelector(`[data-arm="${CSS.escape(arm.name)}"].lanes .now`);
+      const place = figure.querySelector(`[data-arm="${CSS.escape(arm.name)}"].tracks .now`);
       const kind = inside && arm.bands.state ? bandAt(arm.bands.state, cursor) : null;
       place.textContent = kind ? `${kind[0].replaceAll("_", " ")} (${kind[1] === "derived" ? "derived" : "logged"})` : "";
     }

@@ -1,4 +1,4 @@
-// Drawing on canvases: panels of series, lanes of states and marks, and the overview.
+// Drawing on canvases: panels of series, tracks of states and marks, and the overview.
 const GUTTER = 62;
 const RIGHT = 10;
 const AXIS = 18;
@@ -249,12 +249,12 @@ function drawMarks(context, marks, view, inner, top, height, colour) {
   }
 }
 
-const LANE_HEIGHTS = { state: 18, app_limited: 8 };
+const TRACK_HEIGHTS = { state: 18, app_limited: 8 };
 const MARK_COLOURS = { dropped: INK, declared: "#a1340f", spurious: "#c98500", probes: "#6b4fa0", blocked: "#23764b" };
 
-function drawLanes(canvas, lanes, arm, view, stateColours) {
-  const present = lanes.filter(([name]) => arm.bands[name] || arm.marks[name]);
-  const heights = present.map(([name]) => LANE_HEIGHTS[name] ?? 12);
+function drawTracks(canvas, tracks, arm, view, stateColours) {
+  const present = tracks.filter(([name]) => arm.bands[name] || arm.marks[name]);
+  const heights = present.map(([name]) => TRACK_HEIGHTS[name] ?? 12);
   const height = heights.reduce((sum, one) => sum + one + 4, 4);
   const { context, inner } = prepared(canvas, height);
   let top = 2;

@@ -9,20 +9,20 @@ from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.inside.content import InsideContent
 from longlook.report.inside.data import Packed, pack
-from longlook.report.inside.panels import LANES, PANELS, Panel
+from longlook.report.inside.panels import PANELS, TRACKS, Panel
 from longlook.report.inside.states import difference_rows, time_rows
 from longlook.report.layout import SEPARATOR
 from longlook.report.provenance.traces import cost_rows
 from longlook.report.templates import asset, embedded_json, template
 
 SHORTEST_BIN_PACKETS = 10
-"""Throughput is never averaged over fewer packets than this takes at the load's mean rate."""
+"""Throughput is never averaged over a time in which fewer packets than this pass at the load's mean rate."""
 
 PACKET_BYTES = 1500
 
 
 def render_inside(inside: InsideContent) -> str:
-    """The page as one HTML text that refers to nothing but the report that it belongs to."""
+    """Return the page as one HTML text that refers to nothing but the report that it belongs to."""
     packed = pack(inside.arms)
     panels = [panel for panel in PANELS if any(_lines(inside, panel))]
     data = _data(inside, packed, panels)
@@ -34,7 +34,7 @@ def render_inside(inside: InsideContent) -> str:
         cell_label=full_label(inside.cell),
         colours=inside.colours,
         panels=[(panel, [line for line in panel.lines if line.series in _lines(inside, panel)]) for panel in panels],
-        lanes=[lane for lane in LANES if _has_lane(inside, lane[0])],
+        tracks=[track for track in TRACKS if _has_track(inside, track[0])],
         states_seen=_states_seen(inside),
         state_colours=colours.STATE_COLOURS,
         chosen=chosen_round(inside),
@@ -52,17 +52,17 @@ def render_inside(inside: InsideContent) -> str:
 
 
 def full_label(cell: Mapping[str, str]) -> str:
-    """`loss 1% · size 10MB`."""
+    """Return the levels of a cell with their factors: `loss 1% · size 10MB`."""
     return SEPARATOR.join(f"{factor} {level}" for factor, level in cell.items()) or "The one cell"
 
 
 def chosen_round(inside: InsideContent) -> str:
-    """Which round is shown, and why."""
+    """Return which round is shown, and why, in one sentence."""
     return wording.chosen_round(inside.content, inside.round)
 
 
 def unseen(inside: InsideContent, packed: Packed) -> list[tuple[str, str]]:
-    """What is not shown, and why: arms, traces, and detail that the page's size costs."""
+    """Return what is not shown, with the reason: arms, traces, and detail beyond the page's size."""
     found = [(inside.content.short_label(arm), f"not shown: {reason}") for arm, reason in inside.absent]
     found += [(inside.content.short_label(arm), text) for arm, text in inside.remarks]
     for arm, trial in inside.arms.items():
@@ -86,7 +86,7 @@ def unseen(inside: InsideContent, packed: Packed) -> list[tuple[str, str]]:
 
 
 def _data(inside: InsideContent, packed: Packed, panels: Sequence[Panel]) -> dict[str, Any]:
-    """What the page's script draws."""
+    """Return the data that the page's script draws."""
     arms = [
         {"name": arm, "label": inside.content.short_label(arm), "colour": inside.colours[arm], **packed.arms[arm]}
         for arm in inside.arms
@@ -106,7 +106,7 @@ def _data(inside: InsideContent, packed: Packed, panels: Sequence[Panel]) -> dic
             }
             for panel in panels
         ],
-        "lanes": [[name, label] for name, label, _ in LANES],
+        "tracks": [[name, label] for name, label, _ in TRACKS],
         "state_colours": colours.STATE_COLOURS,
     }
 
@@ -121,12 +121,12 @@ def _shortest_bin_s(inside: InsideContent) -> float:
 
 
 def _lines(inside: InsideContent, panel: Panel) -> set[str]:
-    """The series of a panel that at least one arm has."""
+    """Return the series of a panel that at least one arm has."""
     wanted = {line.series for line in panel.lines}
     return {name for trial in inside.arms.values() for name in trial.series if name in wanted}
 
 
-def _has_lane(inside: InsideContent, name: str) -> bool:
+def _has_track(inside: InsideContent, name: str) -> bool:
     return any(name in trial.bands or name in trial.marks for trial in inside.arms.values())
 
 
@@ -138,7 +138,7 @@ def _states_seen(inside: InsideContent) -> list[str]:
 
 
 def _stacks(inside: InsideContent) -> list[tuple[str, list[tuple[str, float]]]]:
-    """Mean shares of time by arm, for a bar of each."""
+    """Return the mean shares of time by arm, for a bar of each."""
     if inside.states is None:
         return []
     shares: dict[str, list[tuple[str, float]]] = {}

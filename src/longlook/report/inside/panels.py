@@ -1,4 +1,4 @@
-"""The panels of the figure, for the page and the exported one alike: what each draws, how, and in which unit."""
+"""The panels of the figure, for the page and the exported one alike: their series, styles and units."""
 
 from dataclasses import dataclass
 
@@ -61,7 +61,7 @@ PANELS = (
     Panel("queue", "Queue at the link", "bytes", (Line("queue", "thin", "queue"),), 120, "found by each packet"),
 )
 
-LANES = (
+TRACKS = (
     ("state", "state", "what the sender is doing"),
     ("app_limited", "idle", "limited by the application, as the stack says"),
     ("blocked", "blocked", "the sender ran into a flow-control, stream or buffer limit"),

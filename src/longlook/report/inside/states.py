@@ -1,4 +1,4 @@
-"""Time in each state as rows of tables."""
+"""Times in states as rows of tables."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,18 +8,18 @@ from longlook.report.inside.content import InsideContent
 
 
 def state_name(state: str) -> str:
-    """`congestion avoidance`, `BBR startup`."""
+    """Return the name of a state for people: `congestion avoidance`, `BBR startup`."""
     return state.replace("_", " ").replace("bbr", "BBR")
 
 
-def said_by(sources: Sequence[str]) -> str:
-    """`logged`, `derived`, or both."""
+def source_of(sources: Sequence[str]) -> str:
+    """Return `logged`, `derived`, or both."""
     kinds = {"derived" if source == "derived" else "logged" for source in sources}
     return " and ".join(sorted(kinds, reverse=True))
 
 
 def time_rows(inside: InsideContent) -> list[dict[str, Any]]:
-    """One row per state and arm; the first arm of a state carries how many arms follow."""
+    """Return one row per state and arm; the first arm of a state has the number of its arms."""
     rows: list[dict[str, Any]] = []
     if inside.states is None:
         return rows
@@ -37,7 +37,7 @@ def time_rows(inside: InsideContent) -> list[dict[str, Any]]:
                     "interval": span(item.low_pct, item.high_pct),
                     "time": wording.quantity(item.time_s, "s") if item.time_s else "0",
                     "visits": wording.number(item.visits) if item.visits else "0",
-                    "source": said_by(item.sources) or wording.DASH,
+                    "source": source_of(item.sources) or wording.DASH,
                     "n": str(item.n),
                 }
             )
@@ -45,7 +45,7 @@ def time_rows(inside: InsideContent) -> list[dict[str, Any]]:
 
 
 def difference_rows(inside: InsideContent) -> list[dict[str, Any]]:
-    """Contender less baseline in percentage points, with interval and p; `differs` where significant."""
+    """Return contender minus baseline in percentage points, with interval and p; `differs` if significant."""
     if inside.states is None:
         return []
     alpha = inside.content.study.analysis.alpha
@@ -64,17 +64,17 @@ def difference_rows(inside: InsideContent) -> list[dict[str, Any]]:
 
 
 def share(value: float) -> str:
-    """A share of time: `31 %`, `0.42 %`."""
+    """Return a share of time as text: `31 %`, `0.42 %`."""
     return f"{_digits(value)}{wording.NBSP}%"
 
 
 def signed(value: float) -> str:
-    """A difference in percentage points with its sign."""
+    """Return a difference in percentage points with its sign."""
     return f"{'+' if value > 0 else ''}{_digits(value)}"
 
 
 def span(low: float | None, high: float | None, *, signs: bool = False) -> str:
-    """An interval without unit."""
+    """Return an interval without unit."""
     if low is None or high is None:
         return wording.DASH
     return f"{signed(low)} to {signed(high)}" if signs else f"{_digits(max(0.0, low))} to {_digits(min(100.0, high))}"

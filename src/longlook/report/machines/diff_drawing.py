@@ -14,12 +14,12 @@ _PALE = {Standing.ONLY_A: "#eef4fa", Standing.ONLY_B: "#fbeef0"}
 
 
 def draw_diff(difference: Difference, title: str | None = None) -> str:
-    """The difference as SVG; the same difference gives the same bytes."""
+    """Return the difference as SVG; the same difference gives the same bytes."""
     return svg(picture(difference, title or f"{difference.title_a} and {difference.title_b}"))
 
 
 def picture(difference: Difference, title: str) -> Picture:
-    """What is to be drawn of a difference."""
+    """Return the picture of a difference."""
     return Picture(
         title,
         (
@@ -117,10 +117,10 @@ def _significant(test: Test, difference: Difference) -> bool:
 
 
 def _standing(standing: Standing, test: Test, difference: Difference) -> str:
-    said = {
+    tested = {
         Standing.ONLY_A: f"only in {difference.title_a}",
         Standing.ONLY_B: f"only in {difference.title_b}",
         Standing.DIFFERS: "differs",
         Standing.ALIKE: "no significant difference",
     }[standing]
-    return said if test.p_adjusted is None else f"{said}; {p_value(test.p_adjusted)} after correction"
+    return tested if test.p_adjusted is None else f"{tested}; {p_value(test.p_adjusted)} after correction"

@@ -1,4 +1,4 @@
-"""A machine in the language of Graphviz, for other programs to draw."""
+"""A machine in Graphviz's language, for other programs to draw."""
 
 from longlook.explain.infer.diff import Difference, Standing, Test
 from longlook.explain.infer.machine import START, Machine
@@ -7,7 +7,7 @@ from longlook.report.machines.wording import p_value, percent, spoken
 
 
 def to_dot(machine: Machine, title: str = "State machine") -> str:
-    """The machine as a digraph; the same machine gives the same text."""
+    """Return the machine as a digraph; the same machine gives the same text."""
     lines = [f"digraph {_quoted(title)} {{", '  node [shape=box, style=rounded, fontname="sans-serif"];']
     lines.append('  edge [fontname="sans-serif"];')
     for state in machine.states:
@@ -30,7 +30,7 @@ def _quoted(text: str) -> str:
 
 
 def diff_to_dot(difference: Difference) -> str:
-    """Two machines as one digraph: blue only in A, red only in B, bold black where they differ significantly."""
+    """Return two machines as one digraph: blue only in A, red only in B, bold black if they differ significantly."""
     lines = [f"digraph {_quoted(f'{difference.title_a} and {difference.title_b}')} {{"]
     lines.append('  node [shape=box, style=rounded, fontname="sans-serif"];\n  edge [fontname="sans-serif"];')
     for state in difference.states:

@@ -8,19 +8,19 @@ from longlook.report.machines.svg import svg
 from longlook.report.machines.wording import counted, duration, percent, spoken
 
 TIME = "#c8912c"
-"""Bars of shares of time; its paler forms fill the boxes."""
+"""The colour of bars of shares of time; its paler forms fill the boxes."""
 _FILLS = ("#ffffff", "#fdf8ee", "#faf0dc", "#f6e5c3", "#f1d9a8")
 _TITLE_WIDTH_PX = 150.0
 THINNEST_PX, THICKEST_PX = 1.0, 5.0
 
 
 def draw(machine: Machine, title: str = "State machine") -> str:
-    """The machine as SVG; the same machine and title give the same bytes."""
+    """Return the machine as SVG; the same machine and title give the same bytes."""
     return svg(picture(machine, title))
 
 
 def picture(machine: Machine, title: str) -> Picture:
-    """What is to be drawn of a machine."""
+    """Return the picture of a machine."""
     return Picture(
         title,
         (_summary(machine),),
@@ -43,7 +43,7 @@ def picture(machine: Machine, title: str) -> Picture:
 
 
 def summary(machine: Machine) -> str:
-    """Of how much the machine was made, and what it keeps."""
+    """Return the number of traces and events behind the machine, and the invariants that it keeps."""
     states = counted(len(machine.states) - END - 1, "state")
     parts = [
         states,
@@ -58,7 +58,7 @@ def _summary(machine: Machine) -> Line:
 
 
 def titled(name: str) -> tuple[str, ...]:
-    """A state's name in lines that fit a box."""
+    """Return a state's name in lines that fit a box."""
     return tuple(wrapped(spoken(name), TITLE_PX, _TITLE_WIDTH_PX, bold=True))
 
 

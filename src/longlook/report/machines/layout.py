@@ -1,4 +1,4 @@
-"""Places for boxes and arrows: graphlay's layered layout (Sugiyama), which is deterministic."""
+"""The places of boxes and arrows: graphlay's layered layout (Sugiyama), which is deterministic."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +30,7 @@ class Layout:
 
 
 def place(picture: Picture) -> Layout:
-    """Where everything of a picture goes; the same picture has the same places."""
+    """Return the places of everything in a picture; the same picture has the same places."""
     graph = graphlay.Graph()
     for box in picture.boxes:
         width, height = box.size_px
@@ -62,7 +62,7 @@ def _point(point: dict[str, float]) -> Point:
 def _bounds(
     picture: Picture, centres: dict[int, Point], routes: tuple[tuple[Point, ...], ...], anchors: tuple[Point, ...]
 ) -> tuple[float, float, float, float]:
-    """What everything takes, words and thick lines included: left, top, right, bottom."""
+    """Return the extent of everything, words and thick lines included: left, top, right, bottom."""
     spans = [(centres[box.id], *box.size_px) for box in picture.boxes]
     spans += [(anchor, *arrow.label_px) for anchor, arrow in zip(anchors, picture.arrows, strict=True)]
     for route, arrow in zip(routes, picture.arrows, strict=True):

@@ -1,4 +1,4 @@
-"""How wide a text is in the drawings' font, without a font: advance widths of Liberation Sans, which are Arial's."""
+"""The width of a text in the drawings' font, without a font: advance widths of Liberation Sans, which are Arial's."""
 
 from collections.abc import Mapping
 
@@ -13,17 +13,19 @@ _REGULAR = (
 _WIDTHS: Mapping[str, int] = {character: width for width, characters in _REGULAR for character in characters}
 _WIDEST = 1000
 _BOLD = 1.07
-"""Bold letters are up to so much wider; a box that is a little too wide does no harm."""
+"""The factor by which bold letters are wider at most; a box that is a little too wide does no harm."""
 
 
 def text_width(text: str, size_px: float, *, bold: bool = False) -> float:
-    """Pixels that a text takes; characters that are not known count as the widest."""
+    """Return the pixels that a text takes; unknown characters count as the widest."""
     width = sum(_WIDTHS.get(character, _WIDEST) for character in text) * size_px / 1000
     return width * _BOLD if bold else width
 
 
 def wrapped(text: str, size_px: float, most_px: float, *, bold: bool = False) -> list[str]:
-    """The text in lines of at most so many pixels, broken between words; a longer word is cut and ends in `…`."""
+    """Return the text in lines of at most so many pixels, broken between words; a longer word is cut and ends in
+    `…`.
+    """
     lines = [""]
     for word in text.split():
         shown = shortened(word, size_px, most_px, bold=bold)
@@ -36,7 +38,7 @@ def wrapped(text: str, size_px: float, most_px: float, *, bold: bool = False) ->
 
 
 def shortened(text: str, size_px: float, most_px: float, *, bold: bool = False) -> str:
-    """The text, or as much of its beginning as fits, and `…`."""
+    """Return the text, or as much of its beginning as fits, and `…`."""
     if text_width(text, size_px, bold=bold) <= most_px:
         return text
     while text and text_width(f"{text}…", size_px, bold=bold) > most_px:

@@ -1,4 +1,4 @@
-"""What a drawing of a machine is made of, before it has places: boxes, arrows and words."""
+"""The parts of a drawing of a machine, before it has places: boxes, arrows and words."""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ BAR_PX = 5.0
 DOT_PX = 22.0
 
 SPARE = 1.2
-"""Browsers that have none of the drawings' fonts take DejaVu Sans or Verdana, which are so much wider."""
+"""The factor by which DejaVu Sans and Verdana are wider, which browsers use without the drawings' fonts."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class Words:
 
     @property
     def width_px(self) -> float:
-        """In the size of common text."""
+        """The width in pixels at the common size of text."""
         return text_width(self.text, TEXT_PX, bold=self.bold)
 
 
 Line = tuple[Words, ...]
-"""Pieces side by side, a space between them."""
+"""Pieces side by side, with a space between them."""
 
 
 def line_width(line: Line) -> float:
-    """Pixels that a line takes."""
+    """Return the pixels that a line takes."""
     return sum(words.width_px for words in line) + text_width(" ", TEXT_PX) * (len(line) - 1)
 
 
@@ -55,7 +55,7 @@ class Box:
 
     @property
     def size_px(self) -> tuple[float, float]:
-        """Width and height that its contents need."""
+        """The width and height that its contents need."""
         if self.role != "state":
             return DOT_PX, DOT_PX
         widths = [text_width(text, TITLE_PX, bold=True) for text in self.title] + [*map(line_width, self.lines)]
@@ -65,7 +65,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A transition. `weight` from 0 to 1 says how much it should be straight and short."""
+    """A transition. `weight` from 0 to 1 is the importance of its being straight and short."""
 
     source: int
     target: int
@@ -78,13 +78,13 @@ class Arrow:
 
     @property
     def label_px(self) -> tuple[float, float]:
-        """Width and height of its words."""
+        """The width and height of its words."""
         return max(map(line_width, self.lines)) + 6, LINE_PX * len(self.lines) + 2
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Everything that is to be drawn: `notes` stand below the title, `key` at the foot."""
+    """Everything that is drawn: `notes` stand below the title, `key` at the foot."""
 
     title: str
     notes: tuple[Line, ...]

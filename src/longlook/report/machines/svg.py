@@ -29,7 +29,7 @@ _CORNER = 8.0
 
 
 def svg(picture: Picture) -> str:
-    """The drawing, as wide as it has to be."""
+    """Return the drawing, as wide as it has to be."""
     layout = place(picture)
     head = [text_width(picture.title, _HEADING_PX, bold=True), *map(line_width, (*picture.notes, *picture.key))]
     width = max(layout.width, SPARE * max(head)) + 2 * _MARGIN
@@ -109,7 +109,7 @@ def _arrow(arrow: Arrow, route: Sequence[Point]) -> str:
 
 
 def _path(points: Sequence[Point]) -> str:
-    """A line with round corners."""
+    """Return a line with round corners."""
     parts = [f"M{_n(points[0][0])} {_n(points[0][1])}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         lengths = [hypot(corner[0] - end[0], corner[1] - end[1]) for end in (before, after)]
@@ -129,7 +129,7 @@ def _path(points: Sequence[Point]) -> str:
 
 
 def _leader(arrow: Arrow, anchor: Point, route: Sequence[Point]) -> str:
-    """A thin line from words that found no room on their arrow to its nearest point."""
+    """Return a thin line from words that found no room on their arrow to its nearest point."""
     near = min((_nearest(anchor, *ends) for ends in pairwise(route)), key=lambda point: dist(anchor, point))
     width, height = arrow.label_px
     if abs(near[0] - anchor[0]) <= width / 2 and abs(near[1] - anchor[1]) <= height / 2:
@@ -139,7 +139,7 @@ def _leader(arrow: Arrow, anchor: Point, route: Sequence[Point]) -> str:
 
 
 def _nearest(point: Point, begin: Point, end: Point) -> Point:
-    """The point of a stretch that is nearest to another."""
+    """Return the point of a stretch that is nearest to another."""
     dx, dy = end[0] - begin[0], end[1] - begin[1]
     along = ((point[0] - begin[0]) * dx + (point[1] - begin[1]) * dy) / (dx * dx + dy * dy or 1.0)
     along = min(1.0, max(0.0, along))
@@ -185,5 +185,5 @@ def _anchor(middle: bool) -> str:
 
 
 def _n(value: float) -> str:
-    """A number with at most two decimals, written in one way."""
+    """Return a number with at most two decimals, written in one way."""
     return f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")  # + 0.0: no minus zero

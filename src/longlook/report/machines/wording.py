@@ -2,7 +2,7 @@
 
 
 def percent(share: float) -> str:
-    """Three figures at most: 62 %, 3.1 %, <0.1 %."""
+    """Return a share with at most three figures: 62 %, 3.1 %, <0.1 %."""
     if 0 < share < 0.001:
         return "<0.1 %"
     value = 100 * share
@@ -10,7 +10,7 @@ def percent(share: float) -> str:
 
 
 def duration(time_ns: float) -> str:
-    """A time in its natural unit: 250 ns, 1.23 ms, 4.56 s, 12.3 min."""
+    """Return a time in its natural unit: 250 ns, 1.23 ms, 4.56 s, 12.3 min."""
     for unit, length_ns in (("min", 600e9), ("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if time_ns >= length_ns:
             return f"{time_ns / (60e9 if unit == 'min' else length_ns):.3g} {unit}"
@@ -18,15 +18,15 @@ def duration(time_ns: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p-value: p = 0.012, p < 0.001."""
+    """Return a p value as text: p = 0.012, p < 0.001."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def counted(number: int, noun: str) -> str:
-    """1 trace, 1,234 traces."""
+    """Return a number with its noun: 1 trace, 1,234 traces."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def spoken(name: str) -> str:
-    """A state's name for people: congestion_avoidance becomes congestion avoidance."""
+    """Return a state's name for people: congestion_avoidance becomes congestion avoidance."""
     return name.replace("_", " ")

@@ -1,4 +1,4 @@
-"""The section on validity: what became of every attempt at a trial."""
+"""The section on validity: the outcome of every attempt at a trial."""
 
 from collections import Counter
 from collections.abc import Mapping

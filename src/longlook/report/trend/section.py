@@ -1,4 +1,4 @@
-"""Arms by date of release: where each stands in each cell, and which neighbours differ."""
+"""Arms by date of release: the level of each in each cell, and the consecutive versions that differ."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from longlook.report.section import Section, slug
 
 PANEL_PX, PANEL_HEIGHT_PX = 250, 130
 LEAST_SPAN = 0.2
-"""Of the vertical axis, as a share of its middle: what differs by less looks level, as it is."""
+"""The least span of the vertical axis as a share of its middle, so that small differences look small."""
 
 _COLOURS = {Verdict.BETTER: colours.CONTENDER, Verdict.WORSE: colours.BASELINE}
 _SHAPES = {Verdict.BETTER: "triangle-up", Verdict.WORSE: "triangle-down"}
@@ -114,7 +114,7 @@ def _levels(content: ReportContent, metric: str, cell_id: str) -> list[ArmLevel]
 
 
 def _changes(content: ReportContent, metric: str) -> dict[tuple[str, str], Estimate]:
-    """Estimates of neighbours by cell and the later arm."""
+    """Return the estimates of consecutive versions by cell and the later arm."""
     families = {contrast.name for contrast in content.study.contrasts if contrast.family}
     return {
         (item.cell_id, item.contender): item

@@ -1,4 +1,7 @@
-"""Traces, and trials with theirs, in formats that other tools read; and what a trace is (docs/exports.md)."""
+"""Traces, and trials with theirs, in formats that other tools read (docs/exports.md).
+
+`export.convert` writes qlog, pcapng, Parquet or CSV; `export.look` summarises a trace. The command line calls both.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +25,7 @@ KEYS = "keys.log"
 
 @dataclass(frozen=True)
 class Written:
-    """A file that was made, and how much of what is in it."""
+    """A file that was written, and the number of packets, events or rows in it."""
 
     path: Path
     count: int
@@ -31,7 +34,7 @@ class Written:
 
 @dataclass(frozen=True)
 class _Source:
-    """Events, and what is known of each vantage and flow of theirs beside them."""
+    """Events, with further facts about each of their vantages and flows."""
 
     table: pa.Table
     facts: Mapping[tuple[str, str | None], Mapping[str, Any]]
@@ -39,9 +42,10 @@ class _Source:
 
 
 def convert(source: Path, to: str, out: Path, vantage: str | None = None) -> list[Written]:
-    """Write a trace or a trial's folder as `qlog`, `pcapng`, `parquet` or `csv`; what was written.
+    """Write a trace or a trial's folder as `qlog`, `pcapng`, `parquet` or `csv`; return what was written.
 
-    InputError for what is neither, for a pcapng of anything but a trial or a packet log, and where `out` cannot be.
+    Raise InputError for other input, for a pcapng of anything but a trial or a packet log, and if `out` cannot be
+    written.
     """
     if not out.absolute().parent.is_dir():
         raise InputError(f"--out {out}: no such folder", f"make it first: mkdir -p {out.absolute().parent}")
@@ -63,7 +67,9 @@ def convert(source: Path, to: str, out: Path, vantage: str | None = None) -> lis
 
 
 def look(source: Path, vantage: str | None = None) -> dict[str, Any]:
-    """What a trace or a trial's events are: the account of reading it, and how many rows there are of each kind."""
+    """Return a summary of a trace or of a trial's events: the account of reading it, and the number of rows of each
+    kind.
+    """
     read = _read(source, vantage)
     counts = pc.value_counts(read.table["kind"].cast(pa.string())).to_pylist()
     kinds = {item["values"]: item["counts"] for item in sorted(counts, key=lambda item: -item["counts"])}
@@ -108,27 +114,30 @@ def _of_trial(folder: Path) -> _Source:
             "run the study with [capture] qlog = true or tcp = true, or write its events again: longlook report RUN",
         )
     events = Events.read(path)
-    said = events.metadata
+    metadata = events.metadata
     facts: dict[tuple[str, str | None], dict[str, Any]] = {}
     for flow, end in events.senders(priming=None):
-        facts[end, flow] = {"reference_unix_ns": said.get("started_unix_ns"), "producer": _producer(said, end)}
-    return _Source(events.table, facts, {"format": "events of a trial", **said})
+        facts[end, flow] = {"reference_unix_ns": metadata.get("started_unix_ns"), "producer": _producer(metadata, end)}
+    return _Source(events.table, facts, {"format": "events of a trial", **metadata})
 
 
-def _producer(said: Mapping[str, Any], end: str) -> str | None:
-    """Who wrote the traces of one end, where that is one program."""
+def _producer(metadata: Mapping[str, Any], end: str) -> str | None:
+    """Return the program that wrote the traces of one end, if it is one program."""
     named = {
         source["producer"]
-        for name, source in said.get("sources", {}).items()
+        for name, source in metadata.get("sources", {}).items()
         if f"/{end}/" in name and source.get("producer")
     }
     return named.pop() if len(named) == 1 else None
 
 
 def _of_trace(table: pa.Table, account: Mapping[str, Any]) -> _Source:
-    """Rows get the flow of their connection, also those from before its addresses were said."""
-    said = account.get("connections", [])
-    names = [_flow(connection, account, several=len(said) > 1) for connection in said]
+    """Return the events of a single trace.
+
+    Rows get the flow of their connection, including rows from before its addresses were logged.
+    """
+    connections = account.get("connections", [])
+    names = [_flow(connection, account, several=len(connections) > 1) for connection in connections]
     if any(names):
         numbers = table["connection"].combine_chunks().cast(pa.int32())
         known = pa.DictionaryArray.from_arrays(numbers, pa.array(names, pa.string())).cast(pa.string())
@@ -137,7 +146,7 @@ def _of_trace(table: pa.Table, account: Mapping[str, Any]) -> _Source:
     shared = {name: account.get(name) for name in ("producer", "reference_unix_ns")}
     facts = {
         (end, name): {**shared, "connection_id": connection.get("connection_id")}
-        for name, connection in zip(names, said, strict=True)
+        for name, connection in zip(names, connections, strict=True)
         for end in table["vantage"].cast(pa.string()).unique().to_pylist()
     }
     return _Source(table, facts, account)

@@ -1,4 +1,4 @@
-"""A trial's packet log as pcapng, with the TLS secrets of its connections where they were kept."""
+"""A trial's packet log as pcapng, with the TLS secrets of its connections if they were kept."""
 
 import json
 import struct
@@ -9,12 +9,12 @@ from longlook.core.programs import ask_link
 
 _SECTION_HEADER, _DECRYPTION_SECRETS = 0x0A0D0D0A, 0x0000000A
 _TLS_KEY_LOG = 0x544C534B
-"""draft-ietf-opsawg-pcapng, Decryption Secrets Block: secrets in the format of NSS's key log."""
+"""The type of a Decryption Secrets Block with secrets in the format of NSS's key log (draft-ietf-opsawg-pcapng)."""
 
 
 def write(log: Path, keys: Path | None, out: Path) -> int:
-    """Write a capture file of a packet log; how many packets it has. InputError where the log is none."""
-    said = json.loads(ask_link("pcapng", str(log), str(out)).splitlines()[-1])
+    """Write a capture file of a packet log and return its number of packets. Raise InputError if it is not a log."""
+    answer = json.loads(ask_link("pcapng", str(log), str(out)).splitlines()[-1])
     if keys is not None and (secrets := keys.read_bytes()):
         capture = out.read_bytes()
         kind, length_bytes = struct.unpack_from("<II", capture)
@@ -22,7 +22,7 @@ def write(log: Path, keys: Path | None, out: Path) -> int:
             raise InputError(f"{out}: the capture does not begin with a section", "build again: make build")
         # Secrets stand before the packets that they open.
         out.write_bytes(capture[:length_bytes] + _secrets_block(secrets) + capture[length_bytes:])
-    return int(said["packets"])
+    return int(answer["packets"])
 
 
 def _secrets_block(secrets: bytes) -> bytes:

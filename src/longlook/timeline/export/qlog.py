@@ -1,4 +1,4 @@
-"""Events as qlog files (draft-ietf-quic-qlog-main-schema-14, JSON text sequences), kernel TCP's too."""
+"""Events as qlog files (draft-ietf-quic-qlog-main-schema-14, JSON text sequences), also those of the kernel's TCP."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,9 @@ from longlook.timeline.export.qlog_rows import COLUMNS, OWN, event, milliseconds
 
 FILE_SCHEMA = "urn:ietf:params:qlog:file:sequential"
 EVENT_SCHEMAS = ("urn:ietf:params:qlog:events:quic-13", "urn:longlook:qlog:events:1")
-"""Until they are RFCs, an event schema's name carries its draft's number. The second declares our own events."""
+"""The event schemas that are used. Until they are RFCs, a schema's name carries its draft's number. The second is
+ours.
+"""
 SERIALIZATION = "application/qlog+json-seq"
 
 _BATCH_ROWS = 65_536
@@ -24,7 +26,7 @@ _RECORD = "\x1e"
 
 @dataclass(frozen=True)
 class Trace:
-    """What one qlog file holds: rows of one end of one connection, and what is said of them once."""
+    """The content of one qlog file: rows of one end of one connection, and facts that hold for all of them."""
 
     rows: pa.Table  # columns of `events.EVENT_SCHEMA`, in order of time
     vantage: str
@@ -36,17 +38,17 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """A name for its file that differs from those of the other traces of a trial."""
+        """Return a name for the file that differs from those of the other traces of a trial."""
         parts = [self.vantage, *(self.flow or self.connection_id or "unknown").split()]
         kept = "".join(char if char.isalnum() or char in "-." else "-" for char in "-".join(parts[:3]))
         return f"{kept}{'-priming' * self.priming}.sqlog"
 
 
 def split(table: pa.Table, facts: Mapping[tuple[str, str | None], Mapping[str, Any]]) -> list[Trace]:
-    """The traces of a table of events, in order of their first rows.
+    """Return the traces of a table of events, in order of their first rows.
 
-    `facts` has for each vantage and flow what the table does not say: `connection_id`, `producer`, `reference_unix_ns`,
-    each of which may be missing.
+    `facts` has for each vantage and flow what the table lacks: `connection_id`, `producer`, `reference_unix_ns`, each
+    of which may be missing.
     """
     keys = pa.table({name: _plain(table[name]) for name in ("vantage", "flow", "priming")})
     unique = keys.group_by(keys.column_names, use_threads=False).aggregate([]).to_pylist()
@@ -69,7 +71,7 @@ def _trace(table: pa.Table, keys: pa.Table, key: Mapping[str, Any], known: Mappi
 
 
 def write(trace: Trace, path: Path) -> int:
-    """Write a trace to a file; how many events it has."""
+    """Write a trace to a file and return its number of events."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f"{_RECORD}{_compact(header(trace))}\n")
         for line in _lines(trace):
@@ -78,7 +80,7 @@ def write(trace: Trace, path: Path) -> int:
 
 
 def header(trace: Trace) -> dict[str, Any]:
-    """The first record of the file."""
+    """Return the first record of the file."""
     common: dict[str, Any] = {"time_format": "relative_to_epoch", "reference_time": _reference(trace)}
     if trace.connection_id is not None:
         common["group_id"] = trace.connection_id

@@ -1,8 +1,8 @@
-"""One row of events as one qlog event: the draft's names where they mean the same, else names of our own schema (pure).
+"""One row of events as one qlog event: the draft's names if they mean the same, else names of our own schema. Pure.
 
-The drafts are draft-ietf-quic-qlog-main-schema-14 and -quic-events-13. What a row says beyond the draft's fields stands
+The drafts are draft-ietf-quic-qlog-main-schema-14 and -quic-events-13. What a row holds beyond the draft's fields is
 beside them under keys that begin with `longlook_`, so that reading a file back gives the very rows it was made of; a
-reader that does not know them loses nothing that the draft has a word for. docs/exports.md has the table.
+reader that does not know these keys loses nothing that the draft has a word for. docs/exports.md has the table.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 from longlook.timeline.events import METRIC_COLUMNS, EventKind
 
 OWN = "longlook"
-"""Category of events that the drafts have no name for, and prefix of such fields."""
+"""The category of events that the drafts have no name for, and the prefix of such fields."""
 
 Row = Mapping[str, Any]
 Member = tuple[str, str]  # key and JSON text; without a key, members as they were logged
@@ -61,7 +61,7 @@ COLUMNS = (
 
 
 def event(row: Row) -> tuple[str, str]:
-    """Name and data (JSON) of the qlog event of a row, whose keys are COLUMNS and `kind`."""
+    """Return name and data (JSON) of the qlog event of a row, whose keys are COLUMNS and `kind`."""
     form = _FORMS.get(row["kind"])
     made = form(row) if form else None
     if made is None:
@@ -72,7 +72,7 @@ def event(row: Row) -> tuple[str, str]:
 
 
 def milliseconds(time_ns: int) -> str:
-    """Nanoseconds as milliseconds, every digit kept."""
+    """Return nanoseconds as milliseconds, with every digit."""
     sign, (whole, rest) = "-" * (time_ns < 0), divmod(abs(time_ns), 1_000_000)
     return f"{sign}{whole}.{rest:06d}".rstrip("0").rstrip(".") if rest else f"{sign}{whole}"
 
@@ -113,10 +113,10 @@ def _discarded(row: Row) -> _Made:
 
 
 def _metrics(row: Row) -> _Made | None:
-    said = [(column, *_METRICS[column]) for column in METRIC_COLUMNS if row[column] is not None]
-    if not said:
+    logged = [(column, *_METRICS[column]) for column in METRIC_COLUMNS if row[column] is not None]
+    if not logged:
         return None
-    members = [(field, milliseconds(row[column]) if power else str(row[column])) for column, field, power in said]
+    members = [(field, milliseconds(row[column]) if power else str(row[column])) for column, field, power in logged]
     return "recovery_metrics_updated", members, METRIC_COLUMNS
 
 
@@ -158,7 +158,9 @@ def _milestone(row: Row) -> _Made | None:
 
 
 def _parameters(row: Row) -> _Made | None:
-    """Parameters as they were logged, member for member; only ours where that is not all that the row says."""
+    """Return parameters as they were logged, member for member; ours alone if the logged ones are not all of the
+    row.
+    """
     if any(row[name] is not None for name in COLUMNS if name not in ("name", "detail")):
         return None
     try:
@@ -200,7 +202,7 @@ def _raw(row: Row) -> list[Member]:
 
 
 def _in_milliseconds(value_s: float) -> str:
-    """Seconds as milliseconds: the shortest text that means this number, its point moved."""
+    """Return seconds as milliseconds: the shortest text of this number, with its point moved."""
     return format((Decimal(repr(value_s)) * 1000).normalize(), "f")
 
 

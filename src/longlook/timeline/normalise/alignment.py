@@ -1,8 +1,8 @@
-"""Two sequences of the same packets, one with gaps that the other has not, put side by side. Pure.
+"""Align two sequences of the same packets, one of which has gaps that the other has not. Pure.
 
-Both stand in the order of sending. Sizes and times tell where one lacks a packet: a run of pairs goes on while sizes
-agree and each lag (time in the second − time in the first) is possible; where it breaks, the smallest shift that
-makes the next pairs agree begins the next run, at the place where the lags fit best.
+Both are in the order of sending. Sizes and times show where one lacks a packet: a run of pairs goes on while sizes
+agree and each lag (time in the second − time in the first) is possible. Where it breaks, the smallest shift that makes
+the next pairs agree begins the next run, at the place where the lags fit best.
 """
 
 from dataclasses import dataclass
@@ -20,26 +20,26 @@ _IMPOSSIBLE = 1 << 40  # ns: 18 minutes
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: arrays of one length. A size of NULL agrees with every size."""
+    """One of the two sequences: arrays of one length. A size of NULL agrees with every size."""
 
     time_ns: Integers
     size_bytes: Integers
 
     def __len__(self) -> int:
-        """How many packets."""
+        """Return the number of packets."""
         return len(self.time_ns)
 
 
 @dataclass(frozen=True)
 class Lags:
-    """Which lags are possible."""
+    """The lags that are possible."""
 
     least_ns: int
     most_ns: int
 
 
 def align(first: Side, second: Side, lags: Lags) -> Integers:
-    """For each packet of `first` its index in `second`, NULL where it is not there; strictly increasing."""
+    """Return for each packet of `first` its index in `second`, NULL if it is missing there; strictly increasing."""
     pairs = np.full(len(first), NULL, np.int64)
     at = other = began = 0
     for _ in range(_MOST_BREAKS):
@@ -58,7 +58,7 @@ def align(first: Side, second: Side, lags: Lags) -> Integers:
 
 
 def _agree(first: Side, second: Side, members: slice, shift: int, lags: Lags) -> Mask:
-    """Which of some packets of `first` may be those of `second` that stand `shift` further on, as far as there are."""
+    """Return which of some packets of `first` may be those of `second` that are `shift` further on, up to the end."""
     stop = max(members.start, min(members.stop, len(second) - shift))
     one, two = slice(members.start, stop), slice(members.start + shift, stop + shift)
     lag_ns = second.time_ns[two] - first.time_ns[one]
@@ -69,7 +69,7 @@ def _agree(first: Side, second: Side, members: slice, shift: int, lags: Lags) ->
 
 
 def _resume(first: Side, second: Side, at: int, other: int, lags: Lags) -> tuple[int, int]:
-    """How many packets to leave out on each side so that the next ones agree; by time alone where no shift helps."""
+    """Return how many packets to leave out on each side so that the next agree; by time alone if no shift helps."""
     for total in range(1, 2 * _FURTHEST):
         fitting = {}
         for skip in range(max(0, total - _FURTHEST), min(total, _FURTHEST) + 1):
@@ -87,11 +87,10 @@ def _resume(first: Side, second: Side, at: int, other: int, lags: Lags) -> tuple
 def _settle(
     first: Side, second: Side, pairs: Integers, run: tuple[int, int, int], skip: tuple[int, int], lags: Lags
 ) -> None:
-    """Put the gaps between a run and what follows it where the lags fit best, one after the other.
+    """Put the gaps between a run and its successor where the lags fit best, one after the other.
 
     Among packets of one size a missing one shows only later, at the next other size: from the missing one on the pairs
-    were those of their neighbours, which their lags tell. `run` is where it began and ended in `first`, and its end in
-    `second`.
+    are off by one, which their lags show. `run` is its beginning and end in `first`, and its end in `second`.
     """
     began, at, other = run
     missing = skip[0] - skip[1]
@@ -117,7 +116,7 @@ def _pair(first: Side, second: Side, pairs: Integers, members: slice, shift: int
 
 
 def _costs(first: Side, second: Side, members: slice, shift: int, lags: Lags) -> Integers:
-    """How badly packets of `first` fit those `shift` further on in `second`: the lag, or _IMPOSSIBLE."""
+    """Return how badly packets of `first` fit those `shift` further on in `second`: the lag, or _IMPOSSIBLE."""
     costs = np.full(members.stop - members.start, _IMPOSSIBLE, np.int64)
     begin = max(members.start, -shift)
     agree = _agree(first, second, slice(begin, max(begin, members.stop)), shift, lags)

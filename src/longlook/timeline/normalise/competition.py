@@ -1,4 +1,4 @@
-"""A trial's several flows: when each began and ended, what its programs said, and how much the link could carry."""
+"""A trial's several flows: their beginnings and ends, their programs' records, and the link's capacity."""
 
 import json
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ FLOWS, FLOWS_FILE, LINK_FILE = "flows", "flows.json", "link.json"
 
 @dataclass(frozen=True)
 class CompetitionRecord:
-    """`facts` are the timeline's metadata `competition`: see docs/timeline.md."""
+    """The record of a competition; `facts` are the timeline's metadata `competition` (docs/timeline.md)."""
 
     endpoints: Endpoints
     facts: dict[str, Any]
 
 
 def read_competition(folder: Path, trial: Trial, run: Run) -> CompetitionRecord:
-    """What a trial's folder says of its flows; nothing of them where the laboratory was lost before it could say."""
+    """Return what a trial's folder records of its flows; empty if the laboratory was lost before it wrote that."""
     try:
         flows = json.loads((folder / FLOWS_FILE).read_text())
     except (OSError, ValueError):
@@ -59,7 +59,7 @@ def _facts(flow: dict[str, Any], started_unix_ns: int) -> dict[str, Any]:
 
 
 def _window(flows: list[dict[str, Any]], warm_up_ns: int) -> list[int] | None:
-    """While all competing were at it, but for the warm-up; None where there was no such time."""
+    """Return the time in which all flows competed, without the warm-up, or None if there was no such time."""
     competing = [flow for flow in flows if not flow["cross"]]
     if not competing or any(flow["began_ns"] is None or flow["ended_ns"] is None for flow in competing):
         return None
@@ -69,7 +69,7 @@ def _window(flows: list[dict[str, Any]], warm_up_ns: int) -> list[int] | None:
 
 
 def _link(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """The stages of each direction as the router was told; none where that cannot be read."""
+    """Return the stages of each direction from the router's configuration; none if that cannot be read."""
     try:
         link = json.loads(path.read_text())
         return {direction: list(link[direction]) for direction in ("up", "down")}
@@ -78,15 +78,15 @@ def _link(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _rtt_ns(link: dict[str, list[dict[str, Any]]]) -> int | None:
-    """The round trip without queues; None where a delay varies."""
+    """Return the round trip time without queues, or None if a delay varies."""
     delays = [stage["parameters"].get("delay_ns") for stage in (*link["up"], *link["down"]) if stage["kind"] == "delay"]
     return sum(delays) if all(isinstance(delay, int) for delay in delays) else None
 
 
 def _capacity(link: dict[str, list[dict[str, Any]]]) -> dict[str, Any] | None:
-    """The rate towards the client: `steps` of (ns since the first packet, bit/s), and `repeat_ns` or null.
+    """Return the rate towards the client: `steps` of (ns since the first packet, bit/s), and `repeat_ns` or null.
 
-    None where no single bottleneck has a rate that is known beforehand: none at all, or one drawn at random.
+    None unless a single bottleneck has a rate that is known beforehand.
     """
     rates = [stage["parameters"]["rate_bps"] for stage in link["down"] if stage["kind"] in BOTTLENECKS]
     if len(rates) != 1:

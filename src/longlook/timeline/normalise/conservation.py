@@ -1,4 +1,4 @@
-"""Whether the packets of a link add up: none lost, none invented. Pure."""
+"""Check that the packets of a link add up: none lost, none invented. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,11 +12,11 @@ DIRECTIONS = ("up", "down")
 
 
 def conservation(log: LinkLog, summary: Mapping[str, Any] | None = None) -> list[str]:
-    """What does not add up, one sentence each; empty where everything does, exactly.
+    """Return what does not add up, one sentence each; empty if everything does, exactly.
 
     In each direction arrived + copied = delivered + dropped + queued, packets are numbered without a gap, times do not
-    run backwards, and what the router's `summary` says (its line of that name) is what the log holds. Without a summary
-    the log is only compared with itself. A log that was cut off does not add up.
+    run backwards, and the router's `summary` (its line of that name) equals the log. Without a summary the log is only
+    compared with itself. A log that was cut off does not add up.
     """
     found = [f"the last record is cut off after {log.truncated_bytes} bytes"] if log.truncated_bytes else []
     foreign = int(np.count_nonzero(log.records["direction"] >= len(DIRECTIONS)))
@@ -29,7 +29,7 @@ def conservation(log: LinkLog, summary: Mapping[str, Any] | None = None) -> list
 
 
 def _records(log: LinkLog, records: npt.NDArray[Any]) -> Iterator[str]:
-    """What one direction's records say against one another."""
+    """Return contradictions among the records of one direction."""
     numbers = np.unique(records["sequence"])
     if len(numbers) and (numbers[0] != 0 or numbers[-1] != len(numbers) - 1):
         yield f"{len(numbers)} packets are numbered from {numbers[0]} to {numbers[-1]}"
@@ -50,7 +50,7 @@ def _records(log: LinkLog, records: npt.NDArray[Any]) -> Iterator[str]:
 
 
 def _counters(log: LinkLog, records: npt.NDArray[Any], counters: Mapping[str, int]) -> Iterator[str]:
-    """What one direction's counters say against its records."""
+    """Return contradictions between one direction's counters and its records."""
     arrived = len(np.unique(records["sequence"]))
     is_first = np.zeros(len(records), np.bool_)
     is_first[np.unique(records["sequence"], return_index=True)[1]] = True

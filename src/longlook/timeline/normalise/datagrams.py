@@ -1,4 +1,4 @@
-"""What the link saw of one connection in one direction: each datagram once, in the order in which they were sent."""
+"""The link's view of one connection in one direction: each datagram once, in the order of sending."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
 from longlook.timeline.timeline import Kind, Timeline
 
 SENT_BY = {Vantage.CLIENT: "up", Vantage.SERVER: "down"}
-"""In which direction what each end sends crosses the link."""
+"""The direction in which the link carries what each end sends."""
 RECEIVED_BY = {Vantage.CLIENT: "down", Vantage.SERVER: "up"}
 
 SHORT = "short"
@@ -26,39 +26,39 @@ class Datagrams:
     """Datagrams (or TCP segments) of a connection; arrays of one length, shape (datagrams,)."""
 
     arrival_ns: Integers
-    """At the link."""
+    """The time at which it reached the link."""
     departure_ns: Integers
-    """From the link, of the first copy that left whole; NULL where none did."""
+    """The time at which the first copy left the link whole; NULL if none did."""
     size_bytes: Integers
-    """Payload of UDP or TCP."""
+    """The payload of UDP or TCP."""
     forms: tuple[str | None, ...]
     form: Integers
     """Index into `forms`: the QUIC header of the datagram's first packet."""
     sequence: Integers
-    """TCP's sequence number, NULL of UDP."""
+    """TCP's sequence number, NULL for UDP."""
 
     def __len__(self) -> int:
-        """How many."""
+        """Return the number of datagrams."""
         return len(self.arrival_ns)
 
     @property
     def delivered(self) -> Mask:
-        """Which left the link undamaged."""
+        """Return which left the link undamaged."""
         left: Mask = self.departure_ns != NULL
         return left
 
     def take(self, chosen: Mask | Integers) -> "Datagrams":
-        """Some of them, or all in another order."""
+        """Return some of them, or all in another order."""
         arrays = (self.arrival_ns[chosen], self.departure_ns[chosen], self.size_bytes[chosen])
         return Datagrams(*arrays, self.forms, self.form[chosen], self.sequence[chosen])
 
     def in_order_of_departure(self) -> "Datagrams":
-        """Those that left the link, as the other end gets them."""
+        """Return those that left the link, in the order in which the other end receives them."""
         left = np.flatnonzero(self.delivered)
         return self.take(left[np.argsort(self.departure_ns[left], kind="stable")])
 
     def is_form(self, *forms: str) -> Mask:
-        """Which begin with a header of one of some forms."""
+        """Return which begin with a header of one of some forms."""
         return np.isin(self.form, [code for code, text in enumerate(self.forms) if text in forms])
 
 
@@ -71,12 +71,14 @@ class LinkPackets:
             self._rows[priming] = Rows.of(timeline.select(_KINDS, "link", priming=priming), _COLUMNS)
 
     def datagrams(self, flow: str, direction: str, *, priming: bool) -> Datagrams:
-        """What one end of a connection sent, in order of arrival at the link."""
+        """Return what one end of a connection sent, in order of arrival at the link."""
         rows = self._rows[priming]
         return _datagrams(rows.take(rows.matches("flow", flow) & rows.matches("direction", direction)))
 
     def flows(self, transport: str) -> list[tuple[str, bool]]:
-        """Every connection of a transport (`udp`, `tcp`) that has a packet: its flow, and whether it is priming."""
+        """Return every connection of a transport (`udp`, `tcp`) that has a packet: its flow, and whether it is
+        priming.
+        """
         found = []
         for priming, rows in self._rows.items():
             codes = np.unique(rows["flow"])
@@ -85,7 +87,7 @@ class LinkPackets:
         return found
 
     def flows_to(self, connection_id: str) -> set[tuple[str, bool]]:
-        """The connections whose client sent an Initial to this destination connection id (hexadecimal)."""
+        """Return the connections whose client sent an Initial to this destination connection id (hexadecimal)."""
         found = set()
         for priming, rows in self._rows.items():
             first = rows.matches("quic", "initial", "0rtt") & rows.matches("direction", "up")
@@ -96,7 +98,7 @@ class LinkPackets:
 
 
 def _datagrams(rows: Rows) -> Datagrams:
-    """One for each number of the link; of copies the first that left whole."""
+    """Return one datagram for each number of the link; of copies it is the first that left whole."""
     whole = rows.matches("kind", Kind.PACKET_DELIVERED)
     damaged = [code for code, text in enumerate(rows.texts["detail"]) if _DAMAGED in text]
     whole &= ~np.isin(rows["detail"], damaged)

@@ -1,4 +1,4 @@
-"""Lines of clients and servers → rows, and which connection a packet belongs to."""
+"""Lines of clients and servers → rows, and the connection that each packet belongs to."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,10 +21,10 @@ from longlook.timeline.normalise.lines import (
 from longlook.timeline.timeline import Kind
 
 PRIMING_PATH = "/prime"
-"""Reserved: what a priming connection fetches (adapters/CONTRACT.md)."""
+"""The reserved path that a priming connection fetches (adapters/CONTRACT.md)."""
 
 _LOCAL = "local"
-"""Key of a row until its connection is known: the client's address, where an object line gives it."""
+"""The key of a row until its connection is known: the client's address, if an object line gives it."""
 
 Row = dict[str, Any]
 
@@ -37,7 +37,7 @@ class Connection:
     local_port: int
     flow: str
     priming: bool
-    server_address: str | None = None  # where several flows are told apart by it
+    server_address: str | None = None  # if several flows differ by it
 
 
 @dataclass
@@ -50,10 +50,10 @@ class Endpoints:
 
 
 def read_endpoints(folder: Path, addresses: tuple[str, str] | None = None) -> Endpoints:
-    """Everything `client.jsonl` and `server.jsonl` of a folder say.
+    """Return everything in `client.jsonl` and `server.jsonl` of a folder.
 
-    `addresses` are the client's and the server's where the laboratory knows better than the client, which may see its
-    own as a wildcard.
+    `addresses` are those of client and server if the laboratory knows better than the client, which may see its own as
+    a wildcard.
     """
     found = Endpoints()
     client = _Client(found, addresses)
@@ -138,7 +138,7 @@ class _Server:
     def connection(self, line: Line) -> None:
         secure = optional_time_ns(line, "t_handshake_ns")
         if secure is None:
-            return  # a program of others that tells of its connections, not of their times
+            return  # a foreign program that reports its connections, not their times
         protocol = text(line, "protocol")
         remote = text(line, "remote")
         owner = owner_of(self._found.connections, port_of(remote), secure)
@@ -157,7 +157,7 @@ class _Server:
 
 
 def _assign_flows(found: Endpoints) -> None:
-    """Object lines may name their connection by its local address; else it is certain only where there was just one."""
+    """Give object lines their connection: by the local address that they name, else only if there was just one."""
     for priming in (False, True):
         ports = {item.flow: item.local_port for item in found.connections if item.priming is priming}
         for row in (row for row in found.rows if row["priming"] is priming and "flow" not in row):
@@ -168,7 +168,7 @@ def _assign_flows(found: Endpoints) -> None:
 
 
 def owner_of(connections: Iterable[Connection], client_port: int, unix_ns: int) -> Connection | None:
-    """The connection that used `client_port` at a time: the last one begun before it, else the first there was.
+    """Return the connection that used `client_port` at a time: the last one begun before it, else the first.
 
     A client may use one UDP socket for its priming and its measured connection.
     """
@@ -181,7 +181,7 @@ def owner_of(connections: Iterable[Connection], client_port: int, unix_ns: int) 
 
 
 def handshake_name(line: Line) -> str | None:
-    """`0rtt`, `resumed` or `cold` as the program saw it, or None where it cannot tell (browsers)."""
+    """Return `0rtt`, `resumed` or `cold` as the program saw it, or None if it does not know (browsers)."""
     if line.get("used_0rtt") is True:
         return "0rtt"
     resumed = line.get("resumed")
@@ -189,17 +189,17 @@ def handshake_name(line: Line) -> str | None:
 
 
 def transport_of(protocol: str | None) -> str:
-    """`udp` for HTTP/3 and bare datagrams, `tcp` for what is spoken over TCP."""
+    """Return `udp` for HTTP/3 and bare datagrams, `tcp` for protocols over TCP."""
     return "udp" if protocol is not None and (protocol.startswith("h3") or protocol in DATAGRAM_PROTOCOLS) else "tcp"
 
 
 def flow_name(protocol: str | None, client: str | None, server: str | None) -> str:
-    """`tcp 10.8.0.1:40000 10.8.0.2:443`, client first; `*` for what is not known."""
+    """Return `tcp 10.8.0.1:40000 10.8.0.2:443`, client first, with `*` for what is unknown."""
     return f"{transport_of(protocol)} {client or '*'} {server or '*'}"
 
 
 def port_of(address: str | None) -> int:
-    """The port of "ip:port", 0 where there is none."""
+    """Return the port of "ip:port", 0 if there is none."""
     port = (address or "").rpartition(":")[2]
     return int(port) if port.isascii() and port.isdigit() else 0
 

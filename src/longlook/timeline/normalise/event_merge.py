@@ -14,12 +14,12 @@ from longlook.timeline.events import EVENT_SCHEMA, EventKind, Events, among
 from longlook.timeline.normalise.placement import Place
 
 CONNECTION = "connection"
-"""Column of a decoded trace: index into the connections of its account."""
+"""The column of a decoded trace that is an index into the connections of its account."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A decoded trace: where it lies, what to add to its times, its vantage, and the place of each connection."""
+    """A decoded trace: its path, the offset to add to its times, its vantage, and the place of each connection."""
 
     path: Path
     offset_ns: int
@@ -28,9 +28,9 @@ class Part:
 
 
 def write_merged(parts: Sequence[Part], extra: Sequence[pa.Table], out: Path, metadata: Mapping[str, Any]) -> None:
-    """All rows of all parts and of `extra` (tables with the columns of EVENT_SCHEMA) in order of time.
+    """Write all rows of all parts and of `extra` (tables with the columns of EVENT_SCHEMA) in order of time.
 
-    Of rows at the same time those of earlier parts come first; within a part they keep their order.
+    Rows at the same time are in the order of parts; within a part they keep their order.
     """
     streams: list[Iterator[pa.Table]] = [_batches(part) for part in parts]
     streams += [iter([_sorted(table)]) for table in extra if table.num_rows]
@@ -43,7 +43,7 @@ def write_merged(parts: Sequence[Part], extra: Sequence[pa.Table], out: Path, me
 
 
 def _merged(streams: Sequence[Iterator[pa.Table]]) -> Iterator[pa.Table]:
-    """Tables in order of time: of each round what is certain to precede everything that is still to be read."""
+    """Yield tables in order of time: in each round the rows that certainly precede everything still to be read."""
     held: list[pa.Table | None] = [next(stream, None) for stream in streams]
     while any(table is not None for table in held):
         ends = [_last_ns(table) for table in held if table is not None]
@@ -64,7 +64,7 @@ def _last_ns(table: pa.Table) -> int:
 
 
 def _batches(part: Part) -> Iterator[pa.Table]:
-    """The row groups of a decoded trace with the trial's times, flows and priming, each sorted behind the last."""
+    """Yield the row groups of a decoded trace with the trial's times, flows and priming, in order of time."""
     file = pq.ParquetFile(part.path)
     carried: pa.Table | None = None
     for group in range(file.num_row_groups):
@@ -83,7 +83,7 @@ def _batches(part: Part) -> Iterator[pa.Table]:
 
 
 def _first_ns(file: pq.ParquetFile, group: int) -> int:
-    """The least time of a row group and of all behind it."""
+    """Return the earliest time of a row group and of all behind it."""
     column = EVENT_SCHEMA.get_field_index("time_ns")
     groups = range(group, file.num_row_groups)
     return min(int(file.metadata.row_group(index).column(column).statistics.min) for index in groups)

@@ -1,4 +1,4 @@
-"""Rows that the stage itself adds → a table with the columns of EVENT_SCHEMA."""
+"""Rows that the normalisation itself adds → a table with the columns of EVENT_SCHEMA."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ Column = npt.NDArray[np.generic] | Sequence[object] | str | bool
 
 
 def event_table(vantage: str, place: Place, count: int, columns: Mapping[str, Column]) -> pa.Table:
-    """`count` rows of one connection; a column given as one value is that in every row, one not given is null."""
+    """Return `count` rows of one connection; a column given as one value has it in every row, one not given is null."""
     columns = {**columns, "vantage": vantage, "priming": place.priming}
     if place.flow is not None:
         columns["flow"] = place.flow

@@ -1,4 +1,4 @@
-"""JSON lines of a stack's program (adapters/CONTRACT.md): read what can be read, account for the rest."""
+"""JSON lines of a stack's program (adapters/CONTRACT.md): read what is readable, account for the rest."""
 
 import json
 from collections import Counter
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass
 class Account:
-    """What became of the records of one source; kept in the timeline's metadata."""
+    """The account of the records of one source; kept in the timeline's metadata."""
 
     present: bool = True
     read: int = 0  # records that became rows
@@ -18,7 +18,7 @@ class Account:
     skipped: Counter[str] = field(default_factory=Counter)  # why a record could not be used → count
 
     def as_metadata(self) -> dict[str, Any]:
-        """Plain data in a stable order."""
+        """Return the account as plain data in a stable order."""
         return {
             "present": self.present,
             "read": self.read,
@@ -31,11 +31,11 @@ Line = Mapping[str, Any]
 
 
 class BadLineError(Exception):
-    """A line of a known event that lacks what its event needs; the text says what."""
+    """A line of a known event lacks what its event needs; the text names it."""
 
 
 def read_lines(path: Path, known: Mapping[str, Callable[[Line], None]]) -> Account:
-    """Hand every line of a known event to its function; count unknown events, garbage and what the function refuses."""
+    """Pass every line of a known event to its function; count unknown events, garbage and refused lines."""
     account = Account()
     try:
         content = path.read_bytes()
@@ -71,7 +71,7 @@ MAX_UNIX_NS = 2**62
 
 
 def time_ns(line: Line, key: str) -> int:
-    """A required stamp in ns since 1970."""
+    """Return a required stamp in ns since 1970. Raise BadLineError without one."""
     value = optional_time_ns(line, key)
     if value is None:
         raise BadLineError(f"no {key}")
@@ -79,7 +79,7 @@ def time_ns(line: Line, key: str) -> int:
 
 
 def optional_time_ns(line: Line, key: str) -> int | None:
-    """A stamp in ns since 1970, or None where the program had nothing to say."""
+    """Return a stamp in ns since 1970, or None if the program gave none."""
     value = line.get(key)
     if value is None:
         return None
@@ -89,13 +89,13 @@ def optional_time_ns(line: Line, key: str) -> int | None:
 
 
 def text(line: Line, key: str) -> str | None:
-    """A text, or None where it is absent or not a text."""
+    """Return a text, or None if it is absent or not a text."""
     value = line.get(key)
     return value if isinstance(value, str) else None
 
 
 def count(line: Line, key: str) -> int | None:
-    """A whole number of at least 0, or None."""
+    """Return a whole number of at least 0, or None."""
     value = line.get(key)
     if value is None:
         return None

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 MAGICS: Mapping[int, bytes] = {1: b"LLLINK1\n", 2: b"LLLINK2\n"}
-"""How a log of each version begins."""
+"""The first bytes of a log of each version."""
 
 DELIVERED, QUEUED = 0, 1  # verdicts; from 2 on a packet was dropped
 NO_FLOW = 2**32 - 1
@@ -25,7 +25,7 @@ _REQUIRED = ("record_bytes", "fields", "clock", "verdicts")
 
 
 class LinkLogError(ValueError):
-    """The file is no packet log, or one that cannot be read: the message says which file and why."""
+    """The file is not a packet log, or cannot be read: the message names the file and the reason."""
 
 
 @dataclass(frozen=True)
@@ -46,45 +46,45 @@ class Flow:
 
 @dataclass(frozen=True)
 class LinkLog:
-    """A packet log. Records stand in the order in which fates were complete; `sequence` orders them per direction."""
+    """A packet log. Records are in the order in which fates were complete; `sequence` orders them per direction."""
 
     header: Mapping[str, Any]
     records: npt.NDArray[Any]
-    """Structured array, shape (packets,), one field per entry of the header's `fields`; read-only."""
+    """A structured array, shape (packets,), one field per entry of the header's `fields`; read-only."""
     truncated_bytes: int
-    """Length of a last record that was cut off, as after SIGKILL; 0 for a complete log."""
+    """The length of a last record that was cut off, as after SIGKILL; 0 for a complete log."""
 
     @property
     def unix_minus_monotonic_ns(self) -> int:
-        """What to add to a time of the records (CLOCK_MONOTONIC) to get nanoseconds since 1970."""
+        """The offset from a time of the records (CLOCK_MONOTONIC) to nanoseconds since 1970."""
         clock = self.header["clock"]
         return int(clock["unix_ns"]) - int(clock["monotonic_ns"])
 
     @property
     def verdicts(self) -> Mapping[int, str]:
-        """Names of the verdict codes: `delivered`, `queued`, `dropped_…`."""
+        """The names of the verdict codes: `delivered`, `queued`, `dropped_…`."""
         return {int(code): str(name) for name, code in self.header["verdicts"].items()}
 
     @property
     def lateness_ns(self) -> npt.NDArray[np.int64]:
-        """How long after its time each delivered packet left, in the order of the log, shape (delivered packets,)."""
+        """Return how late each delivered packet left, in the order of the log, shape (delivered packets,)."""
         delivered = self.records[self.records["verdict"] == DELIVERED]
         late: npt.NDArray[np.int64] = (delivered["departure_ns"] - delivered["due_ns"]).astype(np.int64)
         return late
 
     def column(self, name: str) -> npt.NDArray[Any] | None:
-        """One field of all records without copying, shape (packets,); None where this log's version lacks it."""
+        """Return one field of all records without copying, shape (packets,), or None if this log's version lacks it."""
         return self.records[name] if name in (self.records.dtype.names or ()) else None
 
     def direction(self, number: int) -> npt.NDArray[Any]:
-        """The records of one direction (0 up, 1 down) in order of arrival, copies behind their originals."""
+        """Return the records of one direction (0 up, 1 down) in order of arrival, copies behind their originals."""
         chosen: npt.NDArray[Any] = self.records[self.records["direction"] == number]
         copies = chosen["copy"] if self.column("copy") is not None else np.zeros(len(chosen), np.uint8)
         order = np.lexsort((copies, chosen["sequence"]))
         return np.asarray(chosen[order])
 
     def flow_numbers(self) -> npt.NDArray[np.int64]:
-        """The number of each record's flow, from 0; -1 where it has none."""
+        """Return the number of each record's flow, from 0; -1 if it has none."""
         numbers = self.column("flow")
         if numbers is not None:
             return np.where(numbers == NO_FLOW, -1, numbers.astype(np.int64))
@@ -97,7 +97,7 @@ class LinkLog:
         return np.asarray(rank[inverse])
 
     def flows(self) -> list[Flow]:
-        """The flows of the log in order of their numbers."""
+        """Return the flows of the log in order of their numbers."""
         numbers = self.flow_numbers()
         unique, first, counts = np.unique(numbers, return_index=True, return_counts=True)
         found = []
@@ -116,7 +116,7 @@ class LinkLog:
 
 
 def address_text(ip_version: int, address: bytes) -> str | None:
-    """An address of the log (16 bytes, IPv4 as the first 4) as people write it; None where there is none."""
+    """Return an address of the log (16 bytes, IPv4 as the first 4) as text, or None if there is none."""
     if ip_version == 4:
         return str(IPv4Address(address[:4]))
     return str(IPv6Address(address)) if ip_version == 6 else None
@@ -125,8 +125,8 @@ def address_text(ip_version: int, address: bytes) -> str | None:
 def read_link_log(path: Path) -> LinkLog:
     """Map a packet log of any version into memory.
 
-    LinkLogError for a foreign, empty or damaged file; OSError if it cannot be opened. A last record that was cut off
-    is left out and its length noted in `truncated_bytes`.
+    Raise LinkLogError for a foreign, empty or damaged file, OSError if it cannot be opened. A last record that was cut
+    off is left out and its length noted in `truncated_bytes`.
     """
     with path.open("rb") as file:
         header, records_offset = _read_header(path, file)

@@ -1,7 +1,7 @@
 """Packets that an end logged ↔ datagrams that the link saw. Pure.
 
-Datagrams of one socket keep their order up to the link, and leave it in the order in which the other end gets them, so
-both records are one sequence, in which either may lack a packet. A datagram that begins with a long header may hold
+Datagrams of one socket keep their order up to the link, and leave it in the order in which the other end receives them,
+so both records are one sequence, in which either may lack a packet. A datagram that begins with a long header may hold
 several packets (RFC 9000, 12.2); from the first short header on it is one packet each.
 """
 
@@ -16,7 +16,7 @@ from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
 LONGEST_LAG_NS = 250_000_000
 """A packet that left an end reaches the link within this, whatever waits in the end's own queues."""
 SLACK_NS = 50_000_000
-"""By which a trace's clock may be off and still be told from a gap."""
+"""The error of a trace's clock up to which it is distinguished from a gap."""
 _SENT_TOGETHER_NS = 200_000  # packets of one datagram are logged within this as they are sent,
 _RECEIVED_TOGETHER_NS = 5_000_000  # and within this as they are received: keys for the later may come of the earlier
 _COARSEST_NS = 1_000_000_000
@@ -28,18 +28,18 @@ _FORMS = {"1rtt": SHORT}
 
 @dataclass(frozen=True)
 class Joined:
-    """`datagram` of each packet: index into the datagrams, NULL where it has none, shape (packets,)."""
+    """`datagram` is each packet's index into the datagrams, NULL if it has none, shape (packets,)."""
 
     datagram: Integers
     share: float | None
-    """Of the packets, how many have one; None without packets."""
+    """The share of packets that have a datagram; None without packets."""
 
 
 def join(packets: Rows, datagrams: Datagrams, times_ns: Integers, *, forwards: bool) -> Joined:
     """Pair packets (rows of one end and direction, in order) with datagrams.
 
-    `times_ns` are the datagrams' times at the link. `forwards`: the packets were sent and then reached the link; else
-    they left the link and then were received, and only datagrams that did leave may be among them.
+    `times_ns` are the datagrams' times at the link. With `forwards`, the packets were sent and then reached the link;
+    without, they left the link and then were received, and only datagrams that left may be among them.
     """
     if not len(packets) or not len(datagrams):
         return Joined(np.full(len(packets), NULL, np.int64), 0.0 if len(packets) else None)
@@ -62,7 +62,7 @@ def join(packets: Rows, datagrams: Datagrams, times_ns: Integers, *, forwards: b
 
 
 def _offset(sizes: Integers, payloads: Integers) -> int:
-    """By how much the stack's sizes differ from the datagrams': most often 0, else what it leaves out."""
+    """Return the difference between the stack's sizes and the datagrams': mostly 0, else what the stack leaves out."""
     count = min(len(sizes), len(payloads), _SAMPLE)
     known = sizes[:count] != NULL
     differences, counts = np.unique((payloads[:count] - sizes[:count])[known], return_counts=True)
@@ -70,7 +70,7 @@ def _offset(sizes: Integers, payloads: Integers) -> int:
 
 
 class _Handshake:
-    """Walks both records one by one as far as there are long headers."""
+    """Walk both records one by one as long as there are long headers."""
 
     def __init__(self, packets: Rows, datagrams: Datagrams, spaces: list[str | None], together_ns: int) -> None:
         self._together_ns = together_ns
@@ -91,7 +91,7 @@ class _Handshake:
         ]
 
     def walk(self) -> tuple[int, int]:
-        """Pair what can be; how many packets and datagrams were used up."""
+        """Pair what can be paired; return how many packets and datagrams were used up."""
         at = other = 0
         while at < self._end or other < self._end_datagrams:
             if at >= min(len(self._packets), len(self._spaces)) or other >= min(len(self._datagrams), len(self._forms)):
@@ -109,7 +109,7 @@ class _Handshake:
         return at, other
 
     def _fill(self, at: int, other: int) -> int:
-        """Put packet `at` and what else fits into a datagram; the next packet."""
+        """Put packet `at` and what else fits into a datagram; return the next packet."""
         size_bytes, payload = self._packets["size_bytes"], int(self._datagrams.size_bytes[other])
         began_ns, total = int(self._packets["time_ns"][at]), int(size_bytes[at])
         self.pairs[at] = other
@@ -126,7 +126,9 @@ class _Handshake:
         return at + 1
 
     def _stands_alone(self, at: int, other: int, fills: bool) -> bool:
-        """Whether a packet rather is the next datagram: it has its size and form, and would not fill this one."""
+        """Return whether a packet is rather the next datagram: it has its size and form, and would not fill this
+        one.
+        """
         if fills or other >= min(len(self._datagrams), len(self._forms)):
             return False
         alike = self._forms[other] == self._spaces[at]
@@ -134,7 +136,9 @@ class _Handshake:
 
 
 def resolution_ns(times_ns: Integers) -> int:
-    """The largest power of ten that divides every time from the first one on: how finely a trace is stamped."""
+    """Return the largest power of ten that divides every time since the first one: the resolution of a trace's
+    stamps.
+    """
     since = np.diff(times_ns)
     step = _COARSEST_NS
     while step > 1 and (since % step).any():
@@ -148,6 +152,6 @@ def _last(mask: Mask) -> int:
 
 
 def _next(texts: list[str | None], at: int, wanted: str | None) -> int:
-    """How far ahead a text stands, beyond _LOOK_AHEAD where it does not soon."""
+    """Return the distance to the next occurrence of a text, beyond _LOOK_AHEAD if it is not near."""
     ahead = texts[at : at + _LOOK_AHEAD + 1]
     return ahead.index(wanted) if wanted in ahead else _LOOK_AHEAD + 1

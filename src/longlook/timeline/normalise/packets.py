@@ -18,14 +18,14 @@ Integers = npt.NDArray[np.int64]
 DIRECTIONS = ("up", "down")
 TCP, UDP = 6, 17
 MAX_MONOTONIC_NS = 2**62
-EDITS = ("congestion experienced marked", "a bit flipped", "client's port changed", "sender told by ICMP")
-"""What was done to a packet, by bit of `edits`."""
+EDITS = ("congestion experienced marked", "a bit flipped", "client's port changed", "sender notified by ICMP")
+"""The changes made to a packet, by bit of `edits`."""
 QUIC_FORMS = {1: "short", 2: "initial", 3: "0rtt", 4: "handshake", 5: "retry", 6: "version_negotiation"}
 _CE_MARKED, _CE = 1, 3
 
 
 def table_of_packets(log: LinkLog, started_unix_ns: int, connections: Sequence[Connection]) -> pa.Table:
-    """One row per usable record. Times count from `started_unix_ns`; flows and priming come from `connections`.
+    """Return one row per usable record. Times count from `started_unix_ns`; flows and priming come from `connections`.
 
     A copy that the link made of a packet has a row of its own. A record with an impossible direction or time, as in a
     damaged file, is left out.
@@ -88,7 +88,7 @@ def _transport_codes(records: npt.NDArray[Any]) -> Integers:
 
 
 def _since_version_2(records: npt.NDArray[Any], is_tcp: npt.NDArray[np.bool_]) -> dict[str, pa.Array]:
-    """Columns that older logs lack."""
+    """Return the columns that older logs lack."""
     edits = records["edits"].astype(np.int64)
     left_marked = (edits & _CE_MARKED != 0) & (records["verdict"] == DELIVERED)
     forms = records["quic_form"].astype(np.int64)
@@ -102,7 +102,7 @@ def _since_version_2(records: npt.NDArray[Any], is_tcp: npt.NDArray[np.bool_]) -
 
 
 def _details(edits: Integers, copies: Integers) -> pa.DictionaryArray:
-    """What was done to each packet, and which copy it is; null for an original that was left as it was."""
+    """Return the changes made to each packet, and the number of the copy; null for an unchanged original."""
     unique, inverse = np.unique((copies << len(EDITS)) | (edits & (2 ** len(EDITS) - 1)), return_inverse=True)
     names = []
     for value in unique.tolist():
@@ -113,7 +113,7 @@ def _details(edits: Integers, copies: Integers) -> pa.DictionaryArray:
 
 
 def _connection_ids(records: npt.NDArray[Any]) -> pa.DictionaryArray:
-    """The first 8 bytes of each id in hexadecimal; null where there is none or its length is unknown."""
+    """Return the first 8 bytes of each id in hexadecimal; null if there is none or its length is unknown."""
     lengths = np.minimum(records["connection_id_bytes"], 8)
     key = np.empty(len(records), [("id", "<u8"), ("bytes", "|u1")])
     key["id"], key["bytes"] = records["connection_id"], lengths
@@ -125,10 +125,10 @@ def _connection_ids(records: npt.NDArray[Any]) -> pa.DictionaryArray:
 def _flows(
     records: npt.NDArray[Any], numbers: Integers, unix_ns: Integers, connections: Sequence[Connection]
 ) -> tuple[Integers, list[str | None], npt.NDArray[np.bool_]]:
-    """Flow code of each packet, and name and priming of each code.
+    """Return the flow code of each packet, and name and priming of each code.
 
     A packet belongs to the last connection that its client port had begun by then (one UDP socket may carry a priming
-    connection and then the measured one). Packets of ports that no connection reported are named by what the log says.
+    connection and then the measured one). Packets of ports that no connection reported are named by the log.
     """
     unique, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     began = np.zeros(len(unique), np.int64)  # the first code of each flow
@@ -154,7 +154,7 @@ def _flows(
 
 
 def _owners(row: Any, connections: Sequence[Connection]) -> list[Connection]:
-    """The connections of a packet's client port in the order in which they began."""
+    """Return the connections of a packet's client port in the order in which they began."""
     name, port = _transport(row), int(row["client_port"])
     owners = [item for item in connections if item.local_port == port > 0 and item.flow.startswith(name)]
     if any(item.server_address is not None for item in owners):
@@ -174,7 +174,7 @@ def _flow_name(row: Any) -> str | None:
 
 
 def _end(row: Any, side: str) -> str:
-    """Address and port; `*` for the address in logs that lack it."""
+    """Return address and port, with `*` for the address in logs that lack it."""
     if "ip_version" not in row.dtype.names:
         return f"*:{row[f'{side}_port']}"
     address = address_text(int(row["ip_version"]), row[f"{side}_address"].tobytes()) or "*"
@@ -182,7 +182,7 @@ def _end(row: Any, side: str) -> str:
 
 
 def _reasons(verdicts: Mapping[int, str], highest: int) -> list[str | None]:
-    """Why a packet was dropped, by verdict; null for packets that were not."""
+    """Return the reason why a packet was dropped, by verdict; null for other packets."""
     return [
         None,
         None,
@@ -193,9 +193,9 @@ def _reasons(verdicts: Mapping[int, str], highest: int) -> list[str | None]:
 def _queue_wait_s(
     header: Mapping[str, Any], records: npt.NDArray[Any], delivered: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """How long each packet waited in queues until its transmission began, and where that is known.
+    """Return how long each packet waited in queues until its transmission began, and where that is known.
 
-    Logs of version 1 do not say; there it is the time to send what was queued, in a direction with one rate stage.
+    Logs of version 1 lack it; there it is the time to send what was queued, in a direction with one rate stage.
     """
     direction = records["direction"].astype(np.int64)
     bottlenecks = [_bottlenecks(header, name) for name in DIRECTIONS]
@@ -208,6 +208,6 @@ def _queue_wait_s(
 
 
 def _bottlenecks(header: Mapping[str, Any], direction: str) -> list[Mapping[str, Any]]:
-    """The stages of a direction that have a rate and a queue."""
+    """Return the stages of a direction that have a rate and a queue."""
     stages = header.get("config", {}).get(direction, [])
     return [stage for stage in stages if "rate_bps" in stage.get("parameters", {}) and stage["kind"] != "police"]

@@ -1,4 +1,4 @@
-"""Which connection of the trial a trace is about. Pure.
+"""Find the trial's connection that a trace is about. Pure.
 
 The first rule that leaves one candidate wins; the trace's metadata name it. Candidates are the connections whose
 packets crossed the link.
@@ -15,15 +15,17 @@ from longlook.timeline.normalise.endpoint import port_of
 from longlook.timeline.timeline import Kind, Timeline
 
 Candidate = tuple[str, bool]
-"""Flow, and whether it is priming."""
+"""The flow, and whether it is priming."""
 
 _IN_FILE_NAME = re.compile(r"^(?P<address>[0-9a-f.:]+)-(?P<port>\d{1,5})_")
-"""How servers' adapters name a log that has neither addresses nor connection ids in it (adapters/CONTRACT.md)."""
+"""The pattern of names that servers' adapters give a log without addresses and connection ids
+(adapters/CONTRACT.md).
+"""
 
 
 @dataclass(frozen=True)
 class Place:
-    """`flow` is None where it could not be told; `rule` says how it was."""
+    """The place of a trace; `flow` is None if no rule found it, `rule` is the rule that did."""
 
     flow: str | None
     priming: bool
@@ -31,7 +33,7 @@ class Place:
 
 
 class Places:
-    """The connections of a trial, and what tells them apart."""
+    """The connections of a trial, and the properties that distinguish them."""
 
     def __init__(self, link: LinkPackets, timeline: Timeline) -> None:
         self._link = link
@@ -42,8 +44,8 @@ class Places:
     def find(self, transport: str, file: str, connection: Mapping[str, Any], first_ns: int | None) -> Place:
         """Place one connection of a trace (`account["connections"]`) whose file has that name.
 
-        `transport` is `udp` or `tcp`; `first_ns` its first event since the trial's start, None where its clock is not
-        known.
+        `transport` is `udp` or `tcp`; `first_ns` is its first event since the trial's start, None if its clock is
+        unknown.
         """
         candidates = self._link.flows(transport) or [(flow, priming) for _, flow, priming in self._started]
         ports = {port_of(connection.get("client")), _port_in(file)} - {0}
@@ -63,7 +65,7 @@ class Places:
         return Place(None, False, "none: several connections are possible" if candidates else "none: no such packets")
 
     def _latest(self, candidates: Sequence[Candidate], first_ns: int | None) -> list[Candidate]:
-        """The candidate that the client began last before a time (one socket may carry one after the other)."""
+        """Return the candidate that the client began last before a time (one socket may carry several in turn)."""
         if first_ns is None:
             return []
         begun = [(flow, priming) for time_ns, flow, priming in self._started if time_ns <= first_ns]

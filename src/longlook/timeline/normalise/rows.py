@@ -1,4 +1,4 @@
-"""Rows of events as numpy arrays of one length: what rules and joins work on."""
+"""Rows of events as numpy arrays of one length, for rules and joins."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ _MOST_INT8 = 127
 
 @dataclass(frozen=True)
 class Rows:
-    """Some columns of some rows; texts are codes into `texts[column]`, NULL where there is none."""
+    """Some columns of some rows; texts are codes into `texts[column]`, NULL if there is none."""
 
     columns: Mapping[str, npt.NDArray[np.generic]]
     texts: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, table: pa.Table, names: Sequence[str]) -> "Rows":
-        """Columns of a table."""
+        """Return columns of a table."""
         return cls.read(lambda name: table[name], names)
 
     @classmethod
     def read(cls, column_of: Callable[[str], pa.ChunkedArray], names: Sequence[str]) -> "Rows":
-        """Columns as some function gives them one by one, so that never all are there twice."""
+        """Return columns that some function gives one by one, so that never all are in memory twice."""
         arrays: dict[str, npt.NDArray[np.generic]] = {}
         texts: dict[str, Sequence[str]] = {}
         for name in names:
@@ -46,11 +46,11 @@ class Rows:
         return cls(arrays, texts)
 
     def __len__(self) -> int:
-        """How many rows."""
+        """Return the number of rows."""
         return len(next(iter(self.columns.values())))
 
     def __getitem__(self, name: str) -> Integers:
-        """A column of integers or codes, shape (rows,)."""
+        """Return a column of integers or codes, shape (rows,)."""
         return self.columns[name]  # type: ignore[return-value]
 
     def value(self) -> npt.NDArray[np.float64]:
@@ -58,23 +58,23 @@ class Rows:
         return self.columns["value"]  # type: ignore[return-value]
 
     def only(self, *names: str) -> "Rows":
-        """Some of the columns."""
+        """Return some of the columns."""
         return Rows({name: self.columns[name] for name in names}, self.texts)
 
     def take(self, chosen: Mask | Integers) -> "Rows":
-        """Some of the rows."""
+        """Return some of the rows."""
         return Rows({name: array[chosen] for name, array in self.columns.items()}, self.texts)
 
     def matches(self, column: str, *values: str) -> Mask:
-        """Where a column of texts holds one of some values."""
+        """Return where a column of texts holds one of some values."""
         wanted = [code for code, text in enumerate(self.texts[column]) if text in values]
         return np.isin(self[column], wanted)
 
     def kind(self, *kinds: str) -> "Rows":
-        """The rows of some kinds."""
+        """Return the rows of some kinds."""
         return self.take(self.matches("kind", *kinds))
 
     def text(self, column: str, index: int) -> str | None:
-        """The text of one row."""
+        """Return the text of one row."""
         code = int(self[column][index])
         return None if code == NULL else self.texts[column][code]

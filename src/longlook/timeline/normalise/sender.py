@@ -1,4 +1,4 @@
-"""One sender's own records, as the rules of its states read them. Pure."""
+"""One sender's own records, as input for the rules of states. Pure."""
 
 import json
 from dataclasses import dataclass
@@ -19,35 +19,35 @@ _HELD = ("cwnd_bytes", "ssthresh_bytes", "in_flight_bytes")
 
 APPLICATION = NUMBER_SPACES["1rtt"]
 UNKNOWN_RTT_NS = 333_000_000
-"""Before the first sample (RFC 9002, 6.2.2)."""
+"""The round trip time that is assumed before the first sample (RFC 9002, 6.2.2)."""
 _COMMON_MSS = 1200
 
 
 @dataclass(frozen=True)
 class Sender:
-    """`rows` are all events of one connection at one end in order, with COLUMNS."""
+    """The records of a sender; `rows` are all events of one connection at one end in order, with COLUMNS."""
 
     rows: Rows
 
     def position(self, *kinds: str) -> Integers:
-        """Where the rows of some kinds stand."""
+        """Return the positions of the rows of some kinds."""
         return np.flatnonzero(self.rows.matches("kind", *kinds))
 
     @property
     def begin_ns(self) -> int:
-        """The first event."""
+        """The time of the first event."""
         return int(self.rows["time_ns"][0])
 
     @property
     def end_ns(self) -> int:
-        """The last event."""
+        """The time of the last event."""
         return int(self.rows["time_ns"].max())
 
     @cached_property
     def controller(self) -> str | None:
-        """The congestion controller that it uses, as its records say; None where they do not."""
-        said = self.rows.matches("kind", EventKind.PARAMETERS) & self.rows.matches("name", "recovery")
-        for position in np.flatnonzero(said).tolist():
+        """The congestion controller that its records name, or None if they name none."""
+        naming = self.rows.matches("kind", EventKind.PARAMETERS) & self.rows.matches("name", "recovery")
+        for position in np.flatnonzero(naming).tolist():
             stated = json.loads(self.rows.text("detail", position) or "{}")
             if isinstance(stated, dict) and isinstance(name := stated.get("congestion_control"), str):
                 return name
@@ -55,19 +55,21 @@ class Sender:
 
     @cached_property
     def windows(self) -> Rows:
-        """Rows of metrics from where the window is known. What a row does not say, because it did not change, holds."""
+        """The rows of metrics from where the window is known. A value that a row omits, because it did not change,
+        holds.
+        """
         rows = self.rows.only("time_ns", *_HELD).take(self._is_metrics)
         held = Rows({**rows.columns, **{name: _held(rows[name]) for name in _HELD}}, rows.texts)
         return _where(held, held["cwnd_bytes"] != NULL)
 
     @cached_property
     def metrics(self) -> Rows:
-        """The same, from where the bytes in flight are known too."""
+        """The rows of `windows` from where the bytes in flight are known too."""
         return _where(self.windows, self.windows["in_flight_bytes"] != NULL)
 
     @cached_property
     def mss_bytes(self) -> int:
-        """The size of most packets that were sent: at least that of RFC 9000, 14."""
+        """The most frequent size of packets sent, at least that of RFC 9000, 14."""
         sizes = self.rows["size_bytes"][self.position(EventKind.PACKET_SENT)]
         sizes = sizes[sizes >= _COMMON_MSS]
         return int(np.median(sizes)) if len(sizes) else _COMMON_MSS
@@ -81,7 +83,7 @@ class Sender:
         return self.rows.only("time_ns", "srtt_ns").take(self._is_metrics & (self.rows["srtt_ns"] > 0))
 
     def rtt_ns(self, times_ns: Integers) -> Integers:
-        """The smoothed round trip time that held at some times."""
+        """Return the smoothed round trip time that held at some times."""
         rows = self._srtt
         if not len(rows):
             return np.full(len(times_ns), UNKNOWN_RTT_NS, np.int64)
@@ -90,7 +92,7 @@ class Sender:
 
     @cached_property
     def application_packets(self) -> Mask:
-        """Which rows concern packets of the application's number space, or packets of no known space."""
+        """Return which rows concern packets of the application's number space, or packets of no known space."""
         codes = [code for code, text in enumerate(self.rows.texts["space"]) if NUMBER_SPACES.get(text) == APPLICATION]
         space = self.rows["space"]
         chosen: Mask = np.isin(space, codes) | (space == NULL)
@@ -98,16 +100,19 @@ class Sender:
 
     @cached_property
     def highest_sent(self) -> Integers:
-        """The highest number of an application packet sent up to each row, NULL before the first, shape (rows,)."""
+        """Return the highest number of an application packet sent up to each row, NULL before the first, shape
+        (rows,).
+        """
         sent = self.rows.matches("kind", EventKind.PACKET_SENT) & self.application_packets
         return np.maximum.accumulate(np.where(sent, self.rows["packet_number"], NULL))
 
     @cached_property
     def evidence(self) -> tuple[Integers, Integers]:
-        """Rows at which the peer acknowledged an application packet, and the highest number acknowledged by then.
+        """Return rows at which the peer acknowledged an application packet, and the highest number acknowledged by
+        then.
 
-        Of stacks that log no acknowledgements: rows with a new sample of the round trip time, and the highest number
-        sent before its packet's successor, which is what the sample is of.
+        For stacks that log no acknowledgements they are rows with a new sample of the round trip time, and the highest
+        number sent before its packet's successor, which is what the sample is of.
         """
         acked = self.position(EventKind.PACKET_ACKED)
         acked = acked[self.application_packets[acked]]
@@ -123,7 +128,7 @@ class Sender:
 
     @cached_property
     def acked_bytes(self) -> tuple[Integers, npt.NDArray[np.int64]]:
-        """Times and how many bytes had been acknowledged by then; sent − in flight where the stack does not say."""
+        """Return times and the bytes acknowledged by then: sent − in flight if the stack does not log them."""
         acked = self.position(EventKind.PACKET_ACKED)
         if len(acked):
             sizes = np.maximum(self.rows["size_bytes"][acked], 0)
@@ -136,11 +141,11 @@ class Sender:
 
 
 def _where(rows: Rows, chosen: Mask) -> Rows:
-    """Some rows; without a copy where they are all."""
+    """Return some rows; without a copy if they are all."""
     return rows if chosen.all() else rows.take(chosen)
 
 
 def _held(values: Integers) -> Integers:
-    """Each value, or the last before it that is known."""
+    """Return each value, or the last known one before it."""
     known = np.where(values != NULL, np.arange(len(values)), 0)
     return values[np.maximum.accumulate(known)]

@@ -1,4 +1,4 @@
-"""Whether an end's clock agrees with the link's: nothing arrives before it was sent. Pure."""
+"""Check that an end's clock agrees with the link's: nothing arrives before it was sent. Pure."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from longlook.timeline.normalise.packet_join import Joined
 from longlook.timeline.normalise.rows import NULL, Integers, Rows
 
 TOLERANCE_NS = 20_000
-"""By which a stamp may be wrong beyond its own resolution: it is taken some instructions before or after the deed."""
+"""The error of a stamp beyond its own resolution: it is taken some instructions before or after the event."""
 
 
 @dataclass(frozen=True)
 class Lag:
-    """From one record of packets to the other, in ns: least, median and most of so many packets."""
+    """The lag from one record of packets to the other, in ns: minimum, median and maximum over so many packets."""
 
     packets: int
     least_ns: int
@@ -22,9 +22,9 @@ class Lag:
 
 
 def lag_of(packets: Rows, joined: Joined, times_ns: Integers, *, forwards: bool) -> Lag | None:
-    """How long packets took between the end and the link, by both clocks; None where no pair is known.
+    """Return the time of packets between the end and the link, by both clocks, or None if no pair is known.
 
-    Where there are any, only packets with a short header count: each is a datagram of its own and waits for no keys.
+    If there are any, only packets with a short header count: each is a datagram of its own and waits for no keys.
     """
     paired = joined.datagram != NULL
     short = paired & packets.matches("space", "1rtt")
@@ -37,7 +37,7 @@ def lag_of(packets: Rows, joined: Joined, times_ns: Integers, *, forwards: bool)
 
 
 def skew_problems(sent: Lag | None, received: Lag | None, resolution: int) -> list[str]:
-    """What cannot be if the clocks agree, one sentence each. Times are left as they were stamped."""
+    """Return the contradictions between the clocks, one sentence each. Times are left as they were stamped."""
     problems = []
     allowed = resolution + TOLERANCE_NS
     if sent is not None and sent.least_ns < -allowed:

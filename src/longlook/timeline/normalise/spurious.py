@@ -1,4 +1,4 @@
-"""Packets that a sender took for lost although they arrived: proven by the link's log, else by the peer's. Pure."""
+"""Packets that a sender declared lost although they arrived: proven by the link's log, else by the peer's. Pure."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from longlook.timeline.normalise.placement import Place
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
 
 NUMBER_SPACES = {"initial": 0, "handshake": 1, "0rtt": 2, "1rtt": 2}
-"""Packets are numbered in three spaces (RFC 9000, 12.3)."""
+"""The three spaces in which packets are numbered (RFC 9000, 12.3)."""
 _NUMBER_BITS = 60  # enough for any packet that is ever sent
 _NS_PER_S = 1e9
 
@@ -26,7 +26,7 @@ class Sent:
     keys: Integers
     time_ns: Integers
     datagram: Integers
-    """Index into the datagrams; NULL where the link's log could not be joined."""
+    """Index into the datagrams; NULL if the link's log could not be joined."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Losses:
 
 
 def keys_of(rows: Rows) -> Integers:
-    """One number for each packet's space and number; NULL where either is not known."""
+    """Return one number for each packet's space and number; NULL if either is unknown."""
     spaces = np.array([*(NUMBER_SPACES.get(space, NULL) for space in rows.texts["space"]), NULL], np.int64)
     space, number = spaces[rows["space"]], rows["packet_number"]
     return np.where((space == NULL) | (number == NULL), NULL, (space << _NUMBER_BITS) | number)
 
 
 def sent_of(rows: Rows, joined: Joined) -> Sent:
-    """Rows of kind packet_sent with the datagrams that they were in."""
+    """Return rows of kind packet_sent with the datagrams that they were in."""
     keys = keys_of(rows)
     unique, first = np.unique(keys, return_index=True)
     first = first[unique != NULL]
@@ -61,7 +61,7 @@ def sent_of(rows: Rows, joined: Joined) -> Sent:
 
 
 def received_of(rows: Rows) -> Received:
-    """Rows of kind packet_received."""
+    """Return rows of kind packet_received."""
     keys = keys_of(rows)
     unique, first = np.unique(keys, return_index=True)
     first = first[unique != NULL]
@@ -69,7 +69,7 @@ def received_of(rows: Rows) -> Received:
 
 
 def by_number(received: Rows, sent: Sent) -> Joined:
-    """Received packets ↔ the datagrams that the other end sent them in."""
+    """Join received packets with the datagrams in which the other end sent them."""
     known, position = _look_up(keys_of(received), sent.keys)
     datagram = np.full(len(received), NULL, np.int64)
     datagram[known] = sent.datagram[position[known]]
@@ -79,7 +79,7 @@ def by_number(received: Rows, sent: Sent) -> Joined:
 def find_spurious(
     vantage: str, place: Place, lost: Rows, sent: Sent, datagrams: Datagrams, received: Received | None
 ) -> Losses:
-    """Compare what a sender declared lost (`lost`, rows of kind packet_lost) with what became of it."""
+    """Compare what a sender declared lost (`lost`, rows of kind packet_lost) with the fates of these packets."""
     keys = keys_of(lost)
     lost_ns = lost["time_ns"]
     datagram = np.full(len(keys), NULL, np.int64)
@@ -116,7 +116,7 @@ def find_spurious(
 
 
 def _undeclared(sent: Sent, datagrams: Datagrams, declared: Integers, *, counted_only: bool) -> dict[str, Any]:
-    """Packets that the link lost, and of these how many their sender never took for lost."""
+    """Return the number of packets that the link lost, and how many of them their sender never declared lost."""
     joined = sent.datagram != NULL
     lost = np.zeros(len(joined), np.bool_)
     lost[joined] = ~datagrams.delivered[sent.datagram[joined]]
@@ -125,7 +125,7 @@ def _undeclared(sent: Sent, datagrams: Datagrams, declared: Integers, *, counted
 
 
 def agreement(sent: Sent, datagrams: Datagrams, received: Received) -> dict[str, Any]:
-    """How often the link's log and the other end's agree on whether a packet arrived: the proof of the join.
+    """Return how often the link's log and the other end's agree on a packet's arrival: the proof of the join.
 
     Only packets up to the last that the other end logged are compared: it may have been stopped before.
     """
@@ -143,7 +143,7 @@ def agreement(sent: Sent, datagrams: Datagrams, received: Received) -> dict[str,
 
 
 def _look_up(wanted: Integers, keys: Integers) -> tuple[Mask, Integers]:
-    """Which of some keys are among sorted ones, and where."""
+    """Return which of some keys are among sorted ones, and where."""
     position = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
     found: Mask = (keys[position] == wanted) & (wanted != NULL) if len(keys) else np.zeros(len(wanted), np.bool_)
     return found, position

@@ -1,7 +1,7 @@
 """Segments that a kernel's TCP sent again although they arrived, by sequence in the link's log. Pure.
 
-The kernel does not say which segment it sends again; the link's log does. A retransmission is spurious if every byte in
-it had been sent before in segments that left the link whole.
+The kernel does not log which segment it sends again; the link's log shows it. A retransmission is spurious if every
+byte in it had been sent before in segments that left the link whole.
 """
 
 import numpy as np
@@ -18,11 +18,11 @@ _SEQUENCES = 1 << 32
 
 
 def find_spurious_segments(vantage: str, place: Place, rows: Rows, sent: Datagrams) -> Losses:
-    """Of the segments that a sender declared lost, those that the link delivered.
+    """Return the segments that a sender declared lost and the link delivered.
 
     `rows` are one connection's at one end; `sent` is what that end sent. A retransmission belongs to the kernel's last
     one before it reached the link; tail loss probes declare nothing. Nothing is found without the tracepoint of
-    retransmissions: counters do not say when.
+    retransmissions, as counters have no times.
     """
     again = rows.kind(EventKind.PACKET_RETRANSMITTED)
     again_ns = again["time_ns"][np.isnan(again.value())]
@@ -63,13 +63,13 @@ def find_spurious_segments(vantage: str, place: Place, rows: Rows, sent: Datagra
 
 
 def _unwrapped(sequence: Integers) -> Integers:
-    """Sequence numbers that go on where 32 bits begin again, from 0; neighbours lie within 2 GiB of each other."""
+    """Return sequence numbers that go on after 32 bits, from 0; adjacent ones lie within 2 GiB of each other."""
     steps = np.diff(sequence, prepend=sequence[:1])
     return np.cumsum((steps + _SEQUENCES // 2) % _SEQUENCES - _SEQUENCES // 2)
 
 
 def _delivered_ns(begins: Integers, ends: Integers, departure_ns: Integers, begin: int, end: int) -> int | None:
-    """When the last byte of a range had left the link in one of these segments; None if some byte never did."""
+    """Return when the last byte of a range had left the link in one of these segments; None if some byte never did."""
     overlapping: Mask = (begins < end) & (ends > begin) & (departure_ns != NULL)
     found = np.flatnonzero(overlapping)
     missing = np.ones(end - begin, np.bool_)

@@ -1,6 +1,6 @@
-"""The rules that find a sender's states in its records (docs/states-rules.md states them). Pure.
+"""The rules that find a sender's states in its records (docs/states-rules.md defines them). Pure.
 
-Each returns steps over time: a state's code where the rule holds, nothing elsewhere.
+Each returns steps over time: a state's code while the rule holds, and nothing otherwise.
 """
 
 import numpy as np
@@ -15,24 +15,25 @@ CODES = {state: code for code, state in enumerate(State)}
 STATES_BY_CODE = tuple(State)
 
 UNUSED_PACKETS = 3
-"""So much of a window may be free and the window still be the limit: what a pacer or a burst leaves."""
+"""The packets of a window that may be free while the window is still the limit: a pacer or a burst leaves as many."""
 UNUSED_SLOW_START = 0.5
-"""The same in slow start, as a share: what is acknowledged doubles it within a round trip (RFC 9002, 7.8)."""
+"""The same in slow start, as a share: acknowledgements double the window within a round trip (RFC 9002, 7.8)."""
 MAXED_RTTS = 10
-"""A window that is used and does not grow for so many round trips is at its cap."""
+"""A window that is used and does not grow for this number of round trips is at its maximum."""
 SLOW_GROWTH = 1 / 8
-"""Of the bytes acknowledged: a window that grows by less within a round trip is no longer in slow start. Slow start
-grows by all of them, its conservative kind (RFC 9406) by a quarter."""
+"""A share of the bytes acknowledged: a window that grows by less within a round trip is no longer in slow start.
+Slow start grows by all of them, its conservative kind (RFC 9406) by a quarter.
+"""
 _FEWEST_ACKED_PACKETS = 10  # a growth is judged from
 COLLAPSE = 0.4
-"""A window that falls below this share of what it was has been reset, not reduced: slow start begins again."""
+"""A window that falls below this share of its size has been reset, not reduced: slow start begins again."""
 PROBE, TIMEOUT = 1, 2
 
 
 def initial(sender: Sender) -> Steps:
-    """`init`: from the first event until the handshake is complete or application data may have been sent.
+    """Return `init`: from the first event until the handshake is complete or application data may have been sent.
 
-    Of records without packets, the kernel's, until their first figures.
+    For the kernel's records, which have no packets, it ends with their first figures.
     """
     rows = sender.rows
     complete = rows.matches("kind", EventKind.MILESTONE) & rows.matches("name", "complete", "confirmed")
@@ -45,11 +46,11 @@ def initial(sender: Sender) -> Steps:
 
 
 def recoveries(sender: Sender) -> tuple[Integers, Integers]:
-    """Begin and end of each recovery (RFC 9002, 7.3.2), shape (recoveries,) each.
+    """Return begin and end of each recovery (RFC 9002, 7.3.2), shape (recoveries,) each.
 
     It begins when a packet is declared lost that was sent since the last recovery began, and ends when a packet is
-    acknowledged that was sent since it began itself. Losses of single larger packets than any acknowledged before,
-    probes of the path's MTU, begin none (RFC 9000, 14.4).
+    acknowledged that was sent since it began itself. Losses of single packets larger than any acknowledged before,
+    which are probes of the path's MTU, begin none (RFC 9000, 14.4).
     """
     rows = sender.rows
     lost = sender.position(EventKind.PACKET_LOST)
@@ -79,7 +80,7 @@ def _mtu_probes(sender: Sender, lost: Integers) -> Mask:
 
 
 def slow_start(sender: Sender, recovery: tuple[Integers, Integers]) -> Steps:
-    """`slow_start` or `congestion_avoidance` at each time, whatever else is true then."""
+    """Return `slow_start` or `congestion_avoidance` at each time, whatever else is true then."""
     metrics = sender.windows
     avoidance, start = CODES[State.CONGESTION_AVOIDANCE], CODES[State.SLOW_START]
     begin = np.array([sender.begin_ns], np.int64)
@@ -99,7 +100,7 @@ def slow_start(sender: Sender, recovery: tuple[Integers, Integers]) -> Steps:
 
 
 def _thresholds(times_ns: Integers, windows: Integers, recovery: tuple[Integers, Integers]) -> list[tuple[int, bool]]:
-    """When slow start ends (False) and begins again (True), from the losses and the windows alone.
+    """Return when slow start ends (False) and begins again (True), from the losses and the windows alone.
 
     A loss ends it. A window that collapses, after persistent congestion, begins it again up to half of what it was.
     """
@@ -114,7 +115,7 @@ def _thresholds(times_ns: Integers, windows: Integers, recovery: tuple[Integers,
 
 
 def _stopped_growing(sender: Sender, before_ns: int | None) -> int | None:
-    """When the window, though in use, stopped growing with what was acknowledged, before the first loss."""
+    """Return when the window, though in use, stopped growing with acknowledgements, before the first loss."""
     metrics = sender.metrics
     until = before_ns if before_ns is not None else sender.end_ns + 1
     metrics = metrics.take(metrics["time_ns"] < until)
@@ -135,7 +136,7 @@ def _stopped_growing(sender: Sender, before_ns: int | None) -> int | None:
 
 
 def full_moments(sender: Sender, slow: Steps) -> tuple[Integers, Integers]:
-    """Times at which the window was as good as full, and the time of the next row of metrics behind each."""
+    """Return times at which the window was practically full, and the time of the next row of metrics after each."""
     metrics = sender.metrics
     free = metrics["cwnd_bytes"] - metrics["in_flight_bytes"]
     full = free <= UNUSED_PACKETS * sender.mss_bytes
@@ -147,7 +148,7 @@ def full_moments(sender: Sender, slow: Steps) -> tuple[Integers, Integers]:
 
 
 def application_limited(sender: Sender, slow: Steps) -> Steps:
-    """`application_limited`: between two moments of a full window that lie more than a round trip apart."""
+    """Return `application_limited`: between two moments of a full window that are more than a round trip apart."""
     if not len(sender.metrics):
         return Steps.none()
     times_ns, following_ns = full_moments(sender, slow)
@@ -159,14 +160,14 @@ def application_limited(sender: Sender, slow: Steps) -> Steps:
     return Steps.of_intervals(begins_ns[long], ends_ns[long], CODES[State.APPLICATION_LIMITED])
 
 
-def said_limited(sender: Sender) -> Steps:
-    """`application_limited` as the stack or the kernel says it in rows of kind app_limited."""
+def logged_limited(sender: Sender) -> Steps:
+    """Return `application_limited` as logged by the stack or the kernel in rows of kind app_limited."""
     rows = sender.rows.kind(EventKind.APP_LIMITED)
     return Steps.where(rows["time_ns"], rows.value() > 0, CODES[State.APPLICATION_LIMITED])
 
 
 def _used(sender: Sender, times_ns: Integers) -> Mask:
-    """Whether the window was full within the last round trip."""
+    """Return whether the window was full within the last round trip."""
     full_ns, _ = full_moments(sender, Steps(np.array([sender.begin_ns]), np.array([CODES[State.SLOW_START]])))
     index = np.searchsorted(full_ns, times_ns, side="right") - 1
     latest = full_ns[np.maximum(index, 0)] if len(full_ns) else np.zeros(len(times_ns), np.int64)
@@ -174,7 +175,7 @@ def _used(sender: Sender, times_ns: Integers) -> Mask:
 
 
 def maxed(sender: Sender, limited: Steps) -> Steps:
-    """`congestion_avoidance_maxed`: the largest window so far, in use and unchanged for MAXED_RTTS."""
+    """Return `congestion_avoidance_maxed`: the largest window so far, in use and unchanged for MAXED_RTTS."""
     metrics = sender.metrics
     if not len(metrics):
         return Steps.none()
@@ -190,7 +191,7 @@ def maxed(sender: Sender, limited: Steps) -> Steps:
 
 
 def _time_in(steps: Steps, begins_ns: Integers, ends_ns: Integers) -> Integers:
-    """How much of each interval some steps say something, in ns."""
+    """Return how much of each interval some steps cover with a code, in ns."""
     if not len(steps.times_ns):
         return np.zeros(len(begins_ns), np.int64)
     lengths = np.diff(steps.times_ns, append=steps.times_ns[-1])
@@ -205,9 +206,10 @@ def _time_in(steps: Steps, begins_ns: Integers, ends_ns: Integers) -> Integers:
 
 
 def timers(sender: Sender) -> Steps:
-    """`loss_probe` from a first probe timeout, `timeout` from a second in a row or TCP's own, until an acknowledgement.
+    """Return `loss_probe` from a first probe timeout, `timeout` from a second in a row or TCP's own, until an
+    acknowledgement.
 
-    Of stacks that log no acknowledgement: until a new sample of the round trip time.
+    For stacks that log no acknowledgement: until a new sample of the round trip time.
     """
     fired = sender.position(EventKind.PTO)
     if not len(fired):

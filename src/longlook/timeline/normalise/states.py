@@ -1,4 +1,4 @@
-"""A sender's records → the states that it was in: its own where it logs them, else by rules. Pure."""
+"""A sender's records → its states over time: its own if it logs them, else by rules. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from longlook.timeline.states import State
 
 DERIVED = "derived"
 OWN = "own"
-"""Detail of a state that the stack's own log says."""
+"""The detail of a state that the stack's own log holds."""
 
 _LOSS_BASED = ("reno", "newreno", "cubic")
 _GROWTH = [state_rules.CODES[state] for state in (State.SLOW_START, State.CONGESTION_AVOIDANCE)]
 
 
 class Rule(StrEnum):
-    """Names of the rules, as `detail` of the rows gives them; docs/states-rules.md states each."""
+    """The names of the rules, as `detail` of the rows has them; docs/states-rules.md defines each."""
 
     TIMER = "timer"
     HANDSHAKE = "handshake"
@@ -39,7 +39,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True)
 class Layer:
-    """What one rule, or the stack itself, says of the state over time."""
+    """The state over time according to one rule, or to the stack itself."""
 
     name: str
     source: str
@@ -48,7 +48,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class StateRows:
-    """States in order: what was entered when, who says so and by which rule. The last is held until `end_ns`."""
+    """States in order: what was entered when, by which source and rule. The last is held until `end_ns`."""
 
     times_ns: Sequence[int]
     states: Sequence[State]
@@ -57,7 +57,7 @@ class StateRows:
     end_ns: int
 
     def table(self, vantage: str, place: Place) -> pa.Table:
-        """As rows of kind `state`."""
+        """Return the states as rows of kind `state`."""
         columns = {
             "time_ns": self.times_ns,
             "source": self.sources,
@@ -69,21 +69,21 @@ class StateRows:
 
 
 def find_states(rows: Rows, source: str, controller: str | None = None) -> StateRows:
-    """The merged view: what the stack says of itself, with what its log has no word for found by rules.
+    """Return the merged view: the stack's own states, and by rules those that its log has no word for.
 
-    `rows`: all events of one connection at one end, with sender.COLUMNS. `source`: who wrote the trace. `controller`:
-    the congestion controller that the sender was told to use; None is what the trace says of it. Where the stack says
-    nothing of its states, rules find all of them.
+    `rows`: all events of one connection at one end, with sender.COLUMNS. `source`: the writer of the trace.
+    `controller`: the congestion controller that the sender was configured with; None means the one that the trace
+    names. If the stack logs no states, rules find all of them.
     """
     sender = Sender(rows)
     rule = _derived(sender, source, controller)
     own = _own(sender)
-    says_limited, said = _said_limited(sender, source, own)
-    if source != TCP and not len(own.times_ns) and not says_limited:
+    logs_limited, logged = _logged_limited(sender, source, own)
+    if source != TCP and not len(own.times_ns) and not logs_limited:
         return _view(sender, list(rule.values()))
     weak = np.isin(own.codes, _GROWTH)
     strong = Layer(OWN, source, Steps(own.times_ns, np.where(weak, NULL, own.codes)))
-    limited = Layer(OWN, source, said) if says_limited else rule[Rule.UNUSED_WINDOW]
+    limited = Layer(OWN, source, logged) if logs_limited else rule[Rule.UNUSED_WINDOW]
     growth = Layer(OWN, source, Steps(own.times_ns, np.where(weak, own.codes, NULL)))
     if source == TCP:  # the kernel's window and threshold are the state; that they cross is no event of its own
         growth = Layer(Rule.GROWTH, source, rule[Rule.GROWTH].steps)
@@ -92,28 +92,33 @@ def find_states(rows: Rows, source: str, controller: str | None = None) -> State
 
 
 def derive_states(rows: Rows, source: str = "", controller: str | None = None) -> StateRows:
-    """The states by rules alone, whatever the stack says: how the rules are compared with stacks that say theirs."""
+    """Return the states by rules alone, whatever the stack logs; this compares the rules with stacks that log
+    states.
+    """
     sender = Sender(rows)
     return _view(sender, list(_derived(sender, source, controller).values()))
 
 
-def _said_limited(sender: Sender, source: str, own: Steps) -> tuple[bool, Steps]:
-    """Whether the stack says itself when it is limited by the application, and what it says outside of its states.
+def _logged_limited(sender: Sender, source: str, own: Steps) -> tuple[bool, Steps]:
+    """Return whether the stack itself logs that it is limited by the application, and these times outside of its
+    states.
 
-    The kernel's flag does not count: it is that of the last sample of the delivery rate that was kept, so it stands
-    from the connection's birth until a sample without it is faster (`tcp_rate_gen` of Linux), and does not come back
-    for slower ones at the end. Its window and its bytes in flight tell, by the rule.
+    The kernel's flag does not count: it is that of the last sample of the delivery rate that was kept, so it holds from
+    the connection's birth until a sample without it is faster (`tcp_rate_gen` of Linux), and does not come back for
+    slower ones at the end. For the kernel the rule uses its window and its bytes in flight.
     """
     if source == TCP:
         return False, Steps.none()
-    said = state_rules.said_limited(sender)
-    return bool(len(said.times_ns) or (own.codes == state_rules.CODES[State.APPLICATION_LIMITED]).any()), said
+    logged = state_rules.logged_limited(sender)
+    return bool(len(logged.times_ns) or (own.codes == state_rules.CODES[State.APPLICATION_LIMITED]).any()), logged
 
 
 def _beginning(sender: Sender, own: Steps, rule: dict[Rule, Layer]) -> Layer:
-    """The handshake; where no rule tells the states, `init` until a controller that logs its own has said its first."""
-    handshake, untold = rule[Rule.HANDSHAKE], rule[Rule.CONTROLLER]
-    if not len(untold.steps.times_ns) or not len(own.times_ns):
+    """Return the handshake; without a rule for the states, `init` lasts until the controller logs its own first
+    state.
+    """
+    handshake, unknown = rule[Rule.HANDSHAKE], rule[Rule.CONTROLLER]
+    if not len(unknown.steps.times_ns) or not len(own.times_ns):
         return handshake
     ends_ns = max([int(own.times_ns[0]), *handshake.steps.times_ns[-1:].tolist()])
     steps = Steps.of_intervals(np.array([sender.begin_ns]), np.array([ends_ns]), state_rules.CODES[State.INIT])
@@ -121,15 +126,15 @@ def _beginning(sender: Sender, own: Steps, rule: dict[Rule, Layer]) -> Layer:
 
 
 def _derived(sender: Sender, source: str, controller: str | None) -> dict[Rule, Layer]:
-    """What each rule says, the one that goes first if several hold first."""
+    """Return the states by each rule, ordered so that the first that holds counts."""
     recovery = state_rules.recoveries(sender)
-    growth = limited = cap = untold = Steps.none()
-    if _window_tells(source, controller or sender.controller):
+    growth = limited = cap = unknown = Steps.none()
+    if _window_based(source, controller or sender.controller):
         growth = state_rules.slow_start(sender, recovery)
         limited = state_rules.application_limited(sender, growth)
         cap = state_rules.maxed(sender, limited)
     else:
-        untold = Steps(np.array([sender.begin_ns], np.int64), np.array([state_rules.CODES[State.UNKNOWN]]))
+        unknown = Steps(np.array([sender.begin_ns], np.int64), np.array([state_rules.CODES[State.UNKNOWN]]))
     steps = {
         Rule.TIMER: state_rules.timers(sender),
         Rule.HANDSHAKE: state_rules.initial(sender),
@@ -137,18 +142,18 @@ def _derived(sender: Sender, source: str, controller: str | None) -> dict[Rule, 
         Rule.UNUSED_WINDOW: limited,
         Rule.CAP: cap,
         Rule.GROWTH: growth,
-        Rule.CONTROLLER: untold,
+        Rule.CONTROLLER: unknown,
     }
     return {rule: Layer(rule, DERIVED, found) for rule, found in steps.items()}
 
 
-def _window_tells(source: str, controller: str | None) -> bool:
-    """Whether a sender's window tells its state, as the rules read it.
+def _window_based(source: str, controller: str | None) -> bool:
+    """Return whether a sender's window shows its state, as the rules assume.
 
-    They were made for controllers that fill a window and shrink it on a loss. BBR paces at a rate and keeps its window
-    at twice what is in flight: by these rules it would be limited by the application for ever. What is not told is
-    taken for such a controller (RFC 9002 describes one); a name that the rules do not know is not, save the kernel's,
-    whose others than BBR all have a threshold of slow start.
+    The rules were made for controllers that fill a window and shrink it on a loss. BBR paces at a rate and keeps its
+    window at twice what is in flight: by these rules it would be limited by the application for ever. An unnamed
+    controller counts as window-based (RFC 9002 describes one); an unknown name does not, except the kernel's, whose
+    controllers other than BBR all have a threshold of slow start.
     """
     if controller is None or controller.lower() in _LOSS_BASED:
         return True
@@ -156,7 +161,7 @@ def _window_tells(source: str, controller: str | None) -> bool:
 
 
 def _own(sender: Sender) -> Steps:
-    """What the stack says of its state; names that are none of ours say nothing."""
+    """Return the states that the stack logs; names outside the vocabulary are ignored."""
     rows = sender.rows.kind(EventKind.CONGESTION_STATE, EventKind.STATE)
     codes = np.array([*(state_rules.CODES.get(text, NULL) for text in rows.texts["name"]), NULL], np.int64)  # type: ignore[call-overload]
     return Steps(rows["time_ns"], codes[rows["name"]])

@@ -1,4 +1,4 @@
-"""Step functions of time, and one of several laid over each other. Pure."""
+"""Step functions of time, and several of them laid over each other. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,19 +10,21 @@ from longlook.timeline.normalise.rows import NULL, Integers, Mask
 
 @dataclass(frozen=True)
 class Steps:
-    """From `times_ns[i]` on it is `codes[i]`; NULL before the first and where it says nothing. Times never fall."""
+    """From `times_ns[i]` on the value is `codes[i]`; NULL before the first and where there is none. Times never
+    fall.
+    """
 
     times_ns: Integers
     codes: Integers
 
     @classmethod
     def none(cls) -> "Steps":
-        """It never says anything."""
+        """Return steps without any value."""
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     @classmethod
     def of_intervals(cls, begins_ns: Integers, ends_ns: Integers, code: int) -> "Steps":
-        """`code` from each begin to its end; intervals stand in order and do not overlap."""
+        """Return `code` from each begin to its end; intervals are in order and do not overlap."""
         lasting = ends_ns > begins_ns
         begins_ns, ends_ns = begins_ns[lasting], ends_ns[lasting]
         times_ns = np.stack([begins_ns, ends_ns], axis=1).reshape(-1)
@@ -30,11 +32,11 @@ class Steps:
 
     @classmethod
     def where(cls, times_ns: Integers, mask: Mask, code: int) -> "Steps":
-        """`code` from each time at which the mask is true to the next at which it is not."""
+        """Return `code` from each time at which the mask is true to the next at which it is not."""
         return cls(times_ns, np.where(mask, code, NULL))
 
     def at(self, times_ns: Integers) -> Integers:
-        """What it says at some times; of several steps at one time the last counts."""
+        """Return the values at some times; of several steps at one time the last counts."""
         index = np.searchsorted(self.times_ns, times_ns, side="right") - 1
         if not len(self.codes):
             return np.full(len(times_ns), NULL, np.int64)
@@ -42,9 +44,10 @@ class Steps:
 
 
 def layered(layers: Sequence[Steps], begin_ns: int, end_ns: int) -> tuple[Integers, Integers, Integers]:
-    """What the first layer that says something says, from `begin_ns` to before `end_ns`.
+    """Return the value of the first layer that has one, from `begin_ns` to before `end_ns`.
 
-    Returns times at which layer or code change, the layer's index at each, and its code; NULL where no layer speaks.
+    The result is the times at which layer or code change, the layer's index at each, and its code; NULL if no layer has
+    a value.
     """
     bounds = [np.array([begin_ns], np.int64), *(layer.times_ns for layer in layers)]
     times_ns = np.unique(np.concatenate(bounds))

@@ -14,13 +14,13 @@ Codes = npt.NDArray[np.integer[Any]]
 
 
 def table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """A table of few rows given as dictionaries; absent keys are null."""
+    """Return a table of few rows given as dictionaries; absent keys are null."""
     columns = [pa.array([row.get(field.name) for row in rows], _plain(field.type)).cast(field.type) for field in SCHEMA]
     return pa.table(columns, schema=SCHEMA)
 
 
 def table_of_columns(columns: Mapping[str, pa.Array], num_rows: int) -> pa.Table:
-    """A table of many rows given as Arrow arrays; absent columns are null."""
+    """Return a table of many rows given as Arrow arrays; absent columns are null."""
     arrays = [
         columns[field.name].cast(field.type) if field.name in columns else pa.nulls(num_rows, field.type)
         for field in SCHEMA
@@ -29,7 +29,7 @@ def table_of_columns(columns: Mapping[str, pa.Array], num_rows: int) -> pa.Table
 
 
 def texts(codes: Codes, names: Sequence[str | None]) -> pa.DictionaryArray:
-    """A text column of `codes`, indices into `names`; a name of None is null."""
+    """Return a text column of `codes`, indices into `names`; a name of None is null."""
     known = list(dict.fromkeys(name for name in names if name is not None))
     position = np.array([known.index(name) if name is not None else -1 for name in names], np.int32)
     indices = position[codes] if len(names) else np.zeros(0, np.int32)
@@ -37,12 +37,12 @@ def texts(codes: Codes, names: Sequence[str | None]) -> pa.DictionaryArray:
 
 
 def constant_text(name: str, num_rows: int) -> pa.DictionaryArray:
-    """A text column that says the same everywhere."""
+    """Return a text column with the same value everywhere."""
     return texts(np.zeros(num_rows, np.int32), [name])
 
 
 def merge(tables: Sequence[pa.Table]) -> pa.Table:
-    """All rows in order of time; rows of the same time stay in the order given."""
+    """Return all rows in order of time; rows of the same time stay in the order given."""
     joined = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
     return joined.take(pc.sort_indices(joined["time_ns"]))
 

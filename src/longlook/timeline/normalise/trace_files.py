@@ -1,4 +1,4 @@
-"""Which raw traces a trial's folder holds."""
+"""Find the raw traces in a trial's folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ _ENDS: tuple[TraceVantage, ...] = ("client", "server")
 
 @dataclass(frozen=True)
 class RawTrace:
-    """One file: its path below the trial's folder as `name`, who wrote it, and where."""
+    """One file: its path below the trial's folder as `name`, its writer, and its vantage."""
 
     path: Path
     name: str
@@ -23,12 +23,12 @@ class RawTrace:
 
     @property
     def transport(self) -> str:
-        """Of its connections, as flows name it."""
+        """The transport of its connections, as flows name it."""
         return "tcp" if self.source == TCP else "udp"
 
 
 def raw_traces(folder: Path) -> list[RawTrace]:
-    """Every trace below a trial's folder, in a stable order; empty files too."""
+    """Return every trace below a trial's folder, in a stable order, including empty files."""
     found: list[tuple[Path, str, TraceVantage]] = []
     for end in _ENDS:
         found += [(path, QLOG, end) for path in sorted((folder / "qlog" / end).rglob("*")) if path.is_file()]
@@ -38,7 +38,7 @@ def raw_traces(folder: Path) -> list[RawTrace]:
 
 
 def trace_sizes(folder: Path) -> dict[str, int]:
-    """Bytes of the traces below a trial's folder, by the collector that wrote them."""
+    """Return the bytes of the traces below a trial's folder, by the collector that wrote them."""
     sizes: dict[str, int] = {}
     for trace in raw_traces(folder):
         name = {QLOG: f"qlog of the {trace.vantage}", TCP: RECORDER, NETLOG: "netlog"}[trace.source]

@@ -1,4 +1,4 @@
-"""A trial's traces → one file of events: decoded, put on the trial's clock, joined with its link, and their states."""
+"""A trial's traces → one file of events: decoded, put on the trial's clock, joined with its link, with their states."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -27,7 +27,9 @@ from longlook.timeline.normalise.trace_files import RawTrace, TraceVantage, raw_
 from longlook.timeline.timeline import Timeline
 
 Decode = Callable[[Path, TraceVantage, Path], Mapping[str, Any]]
-"""Writes the rows of a trace from a vantage to a Parquet file, and says its account. InputError: it is no trace."""
+"""Writes the rows of a trace from a vantage to a Parquet file, and returns its account; InputError if it is not a
+trace.
+"""
 
 
 @dataclass
@@ -43,7 +45,7 @@ class _Traced:
 
 @dataclass(frozen=True)
 class _Joins:
-    """What one connection's end sent and received, beside what the link saw of it."""
+    """What one connection's end sent and received, with the link's view of it."""
 
     sent_rows: Rows
     sent: Joined
@@ -56,10 +58,10 @@ class _Joins:
 def normalise_traces(
     folder: Path, trial: Trial, run: Run, timeline: Timeline, decode: Decode, out: Path
 ) -> Mapping[str, Any] | None:
-    """Write the events of every trace in a trial's folder to `out`; their metadata, None where there is no trace.
+    """Write the events of every trace in a trial's folder to `out`; return their metadata, or None without a trace.
 
-    `timeline` is the trial's. Never raises for what a program wrote: a trace that cannot be used is named in the
-    metadata under `sources` with the reason, and so is everything that was read, ignored and skipped.
+    `timeline` is the trial's. Nothing that a program wrote raises an error: a trace that cannot be used is named in the
+    metadata under `sources` with the reason, with counts of all that was read, ignored and skipped.
     """
     traces = raw_traces(folder)
     if not traces:
@@ -121,7 +123,7 @@ class _Stage:
         if offset_ns is None:
             source["warnings"] = [
                 *source.get("warnings", []),
-                {"problem": "its clock could not be told: times are its own"},
+                {"problem": "its clock is unknown: times are its own"},
             ]
         self.parts.append(Part(decoded, offset_ns or 0, trace.vantage, places or [Place(None, False, "no connection")]))
 
@@ -144,10 +146,10 @@ class _Stage:
         return _Traced(trace, place, rows, joins, note), offset_ns
 
     def _anchor(self, trace: RawTrace, place: Place, rows: Rows) -> int | None:
-        """What to add to the times of a trace that does not know the time of day.
+        """Return the offset for the times of a trace whose clock does not have the time of day.
 
-        Its first packet is put to where the link has the connection's first datagram: received when that left the
-        link, or sent when it reached it.
+        Its first packet is aligned with the connection's first datagram at the link: received when that left the link,
+        or sent when it reached it.
         """
         packets = np.flatnonzero(rows.matches("kind", EventKind.PACKET_SENT, EventKind.PACKET_RECEIVED))
         if not len(packets) or place.flow is None:
@@ -170,7 +172,7 @@ class _Stage:
         return _Joins(sent_rows, sent, out, lag, rows.kind(EventKind.PACKET_RECEIVED), back)
 
     def finish(self) -> list[pa.Table]:
-        """Rows that only several records together give: states, and losses that were none."""
+        """Return rows that only several records together give: states, and spurious losses."""
         tables = []
         for traced in self._traced:
             controller = self._controllers[traced.trace.transport, traced.trace.vantage]
@@ -192,7 +194,7 @@ class _Stage:
         return found.table
 
     def _check_clock(self, traced: _Traced, joins: _Joins, peer: _Joins | None) -> None:
-        """Note how long packets took from the link to this end, and what cannot be if the clocks agree."""
+        """Note the packets' time from the link to this end, and contradictions between the clocks."""
         rows = joins.received_rows
         if peer is not None:
             came, departure_ns = peer.sent_datagrams, peer.sent_datagrams.departure_ns
@@ -215,7 +217,7 @@ class _Stage:
         return found.table
 
     def _peer(self, traced: _Traced) -> _Joins | None:
-        """The other end's trace of the same connection."""
+        """Return the other end's trace of the same connection."""
         for other in self._traced:
             same = (other.place.flow, other.place.priming) == (traced.place.flow, traced.place.priming)
             if same and other.trace.vantage != traced.trace.vantage and other.joins is not None:
@@ -224,11 +226,11 @@ class _Stage:
 
 
 def _controllers(trial: Trial) -> dict[tuple[str, str], str | None]:
-    """The congestion controller that each end was told to use; None where it was told none."""
+    """Return the congestion controller that each end was configured with; None if its configuration names none."""
     ends = {Vantage.SERVER: trial.server, Vantage.CLIENT: trial.client}
-    told = {("udp", end.value): endpoint.knobs.get("congestion_control") for end, endpoint in ends.items()}
-    told |= {("tcp", end.value): trial.congestion_control for end in ends}
-    return {key: None if name is None else str(name) for key, name in told.items()}
+    configured = {("udp", end.value): endpoint.knobs.get("congestion_control") for end, endpoint in ends.items()}
+    configured |= {("tcp", end.value): trial.congestion_control for end in ends}
+    return {key: None if name is None else str(name) for key, name in configured.items()}
 
 
 def _join_note(rows: Rows, datagrams: Datagrams, joined: Joined, lag: Lag | None) -> dict[str, Any]:
@@ -241,7 +243,7 @@ def _join_note(rows: Rows, datagrams: Datagrams, joined: Joined, lag: Lag | None
 
 
 def _rows_of(decoded: Path, index: int, connections: int) -> Rows:
-    """The rows of one of a decoded trace's connections."""
+    """Return the rows of one of a decoded trace's connections."""
     with pq.ParquetFile(decoded) as file:
         chosen = pc.equal(file.read([CONNECTION])[CONNECTION], index) if connections > 1 else None
 

@@ -17,14 +17,14 @@ from longlook.timeline.timeline import Kind, Timeline
 LINK_LOG = "link.bin"
 NS_PER_S = 1_000_000_000
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError)
-"""What reading a file raises when its header holds anything but what it should."""
+"""The exceptions of reading a file whose header holds anything but what it should."""
 
 
 def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
-    """Everything that the client, the server and the link of a trial saw, on one clock.
+    """Return everything that the client, the server and the link of a trial saw, on one clock.
 
-    Reads `client.jsonl`, `server.jsonl` and `link.bin` of `folder`, and of several flows what is in theirs. Never
-    raises for what a program wrote: records that are missing or cannot be used are counted, with the reason, in the
+    Read `client.jsonl`, `server.jsonl` and `link.bin` of `folder`; with several flows also those of each flow. Nothing
+    that a program wrote raises an error: records that are missing or unusable are counted, with the reason, in the
     timeline's metadata under `sources`.
     """
     competition = read_competition(folder, trial, run) if trial.flows else None
