@@ -6,12 +6,14 @@ RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo
 # Compiled modules are kept whatever the caller's shell exports: every test starts several interpreters.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build ready demo test test-stacks lint architecture bench fuzz clean
+.PHONY: help build ready demo quick test test-stacks lint generate architecture bench fuzz clean
 help:
 	@echo "make demo    install what is missing, run the study 'demo', print its verdicts and the report's path"
+	@echo "make quick   format, lint, types, and the unit tests of what has changed: under a minute"
 	@echo "make test    install what is missing, run every test"
 	@echo "make test-stacks  install every version of every stack, check all, draw the matrix"
 	@echo "make lint    formatting, lint and strict types of Python, Rust and Go"
+	@echo "make generate  write every file that is made from the code: schema, tables, drawing, golden results"
 	@echo "make architecture  draw the packages and their imports: docs/architecture.svg"
 	@echo "make fuzz    run the fuzzers of the decoder and of inference, FUZZ_SECONDS (60) each"
 	@echo "make bench   measure speed and accuracy, write benches/results.json"
@@ -33,11 +35,14 @@ ready: build
 demo: ready
 	@$(BIN)/longlook run demo
 
+quick: build
+	@$(BIN)/python -m scripts.quick
+
 test: ready
 	cargo test --quiet --workspace
 	cd adapters/quic-go && go test ./...
 	cd adapters/traffic && go test ./...
-	$(BIN)/pytest -m "not stacks"
+	$(BIN)/pytest -n auto --dist loadgroup -m "not stacks"
 
 # Every version of every stack: hours where nothing is installed yet. Failures of one do not stop the rest.
 test-stacks: ready
@@ -51,12 +56,15 @@ test-stacks: ready
 lint: build
 	$(BIN)/ruff format --check src tests adapters benches scripts
 	$(BIN)/ruff check src tests adapters benches scripts
-	$(BIN)/python scripts/architecture.py --check
+	$(BIN)/python -m scripts.generate --check
 	$(BIN)/mypy
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	cd adapters/quic-go && test -z "$$(gofmt -l .)" && go vet ./...
 	cd adapters/traffic && test -z "$$(gofmt -l .)" && go vet ./...
+
+generate: ready
+	@$(BIN)/python -m scripts.generate
 
 architecture: build
 	$(BIN)/python scripts/architecture.py

@@ -152,7 +152,7 @@ def test_a_user_without_privileges_gets_the_sockets(tmp_path: Path) -> None:
     program = f"""
 import sys; sys.path[:0] = {sys.path!r}
 from pathlib import Path
-from longlook.lab import system
+from longlook.lab.linux import system
 from longlook.lab.linux.isolation import enter_user_namespace
 enter_user_namespace(0, 0)
 system.unshare(system.CLONE_NEWNET)  # as an agent's: into the machine's own it might not come back

@@ -1,0 +1,118 @@
+"""Finds the unit tests that a change can make fail: those that import what has changed, directly or by other modules.
+
+A test file depends on every module of Longlook and of the tests that it imports, wherever in the file, and on all that
+these import. Plug-ins are imported by the registry, and so by everything that uses it. A test also depends on files
+that it names, such as a document whose table it compares. A package's data files belong to the package's own tests.
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PLUGINS = ("stacks", "workloads", "metrics")
+REGISTRY = "src/longlook/core/registry.py"
+CORE = ("tests/unit/core", "tests/unit/study", "tests/unit/test_import_order.py", "tests/unit/test_house.py")
+"""What runs where nothing has changed: types, study files and the rules of the house."""
+
+
+def changed_files(branch: str = "main", root: Path = ROOT) -> set[str]:
+    """Return paths that differ from where this branch left `branch`, and files that git does not know yet.
+
+    Where there is no such branch, what differs from the last commit.
+    """
+    found = subprocess.run(["git", "merge-base", branch, "HEAD"], cwd=root, capture_output=True, text=True, check=False)
+    base = found.stdout.strip() if found.returncode == 0 else "HEAD"
+    differing = _git(root, "diff", "--name-only", "--no-renames", base)
+    return {*differing, *_git(root, "ls-files", "--others", "--exclude-standard")}
+
+
+def affected_tests(changed: Iterable[str], root: Path = ROOT) -> list[str]:
+    """Return the unit tests' files that depend on changed files, as paths below `root`, in alphabetical order."""
+    chosen = set(changed)
+    modules = {path for path in chosen if path.endswith(".py")}
+    others = chosen - modules
+    if any(path.startswith(f"src/longlook/{folder}/") for path in modules for folder in PLUGINS):
+        modules.add(REGISTRY)
+    return sorted(
+        test.relative_to(root).as_posix()
+        for test in (root / "tests" / "unit").rglob("test_*.py")
+        if modules & {path.relative_to(root).as_posix() for path in dependencies(test, root)}
+        or any(_concerns(other, test, root) for other in others)
+    )
+
+
+@cache
+def dependencies(file: Path, root: Path) -> frozenset[Path]:
+    """Return a Python file, every file of the project that it imports, directly or by others, and its conftest files.
+
+    What a conftest file imports is left out: it would make every test depend on studies and on all that these need.
+    """
+    found = {path for folder in file.parents if (path := folder / "conftest.py").is_file()}
+    waiting = [file]
+    while waiting:
+        current = waiting.pop()
+        if current not in found:
+            found.add(current)
+            waiting.extend(_imported(current, root))
+    return frozenset(found)
+
+
+@cache
+def _imported(file: Path, root: Path) -> frozenset[Path]:
+    found = set()
+    for name in _names(file, root):
+        parts = name.split(".")
+        # a.b.c may be a module, or a name in a.b: and importing a module runs the packages above it
+        for end in range(len(parts), 0, -1):
+            path = root.joinpath(*(("src",) if parts[0] == "longlook" else ()), *parts[:end])
+            found.update(each for each in (path.with_suffix(".py"), path / "__init__.py") if each.is_file())
+    return frozenset(found - {file})
+
+
+def _names(file: Path, root: Path) -> Iterator[str]:
+    """Dotted names of everything that a file imports, wherever in it, from Longlook, the tests and the scripts."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = file.relative_to(root).parts[: -node.level] if node.level else ()
+            module = ".".join((*above, *filter(None, [node.module])))
+            modules = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name for name in modules if name.split(".")[0] in ("longlook", "tests", "scripts"))
+
+
+def _concerns(path: str, test: Path, root: Path) -> bool:
+    """Whether a test names a file that is not Python, or is of the package that the file belongs to."""
+    parts, place = Path(path).parts, test.relative_to(root).as_posix()
+    if parts[:2] == ("src", "longlook") and parts[2] in place:
+        return True
+    if parts[0] == "adapters" and "adapters" in place:
+        return True
+    if path.endswith(".md") and test.name == "test_documents.py":
+        return True
+    return parts[-1] in test.read_text(encoding="utf-8")
+
+
+def core_tests(root: Path = ROOT) -> list[str]:
+    """Return what runs where nothing has changed."""
+    return [path for path in CORE if (root / path).exists()]
+
+
+def _git(root: Path, *arguments: str) -> list[str]:
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def main() -> None:
+    """Print the tests that the changes of this checkout concern, one a line."""
+    sys.stdout.write("".join(f"{test}\n" for test in affected_tests(changed_files()) or core_tests()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Writes every file that is made from the code: `make generate`.
+
+--check writes nothing and fails where one of the quick ones would change; `make lint` does that. A table in a document
+is made from the code too: an entry of DOCUMENTS names the document and the function that puts its tables in.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ARCHITECTURE = Path("scripts/architecture.py")
+
+
+@dataclass(frozen=True)
+class GeneratedFile:
+    """A file below the checkout, and how its text is made from the text that it has now."""
+
+    path: str
+    make: Callable[[str], str]
+
+
+def schema(_current: str) -> str:
+    """Return what `longlook-link describe` prints, indented as the package carries it."""
+    from longlook.core.programs import link_program
+
+    done = subprocess.run([link_program().path, "describe"], capture_output=True, text=True, check=True)
+    return json.dumps(json.loads(done.stdout), indent=1) + "\n"
+
+
+def kinds_of_rows(current: str) -> str:
+    """Return docs/timeline.md with the kinds of rows that the timeline has."""
+    from longlook.timeline.timeline import KINDS
+
+    return with_table(current, "| kind | who saw it", [f"| `{kind}` | {summary} |" for kind, summary in KINDS.items()])
+
+
+def with_table(text: str, header: str, rows: Iterable[str]) -> str:
+    """Return a document with other rows in the table whose first line begins with `header`."""
+    lines = text.splitlines()
+    starts = [number for number, line in enumerate(lines) if line.startswith(header)]
+    if len(starts) != 1:
+        raise SystemExit(f"{len(starts)} tables begin with {header!r}: there should be one")
+    begin = starts[0] + 2  # behind the header and its rule
+    end = next((number for number in range(begin, len(lines)) if not lines[number].startswith("|")), len(lines))
+    return "\n".join([*lines[:begin], *rows, *lines[end:]]) + "\n"
+
+
+DOCUMENTS: Mapping[str, Callable[[str], str]] = {"docs/timeline.md": kinds_of_rows}
+QUICK = (
+    GeneratedFile("src/longlook/network/schema.json", schema),
+    *(GeneratedFile(path, make) for path, make in DOCUMENTS.items()),
+)
+
+
+def out_of_date(files: Sequence[GeneratedFile], root: Path = ROOT, *, write: bool = False) -> list[str]:
+    """Return the paths of files whose text is not what the code gives; with `write`, they have it afterwards."""
+    found = []
+    for file in files:
+        path = root / file.path
+        current = path.read_text(encoding="utf-8") if path.exists() else ""
+        made = file.make(current)
+        if made != current:
+            found.append(file.path)
+            if write:
+                path.write_text(made, encoding="utf-8")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write or check; raise SystemExit with the paths that are out of date and the command that renews them."""
+    parser = argparse.ArgumentParser(description="Write every file that is made from the code.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a quick one is out of date")
+    check = parser.parse_args(arguments).check
+    changed = out_of_date(QUICK, write=not check)
+    if check:
+        if changed:
+            sys.exit(f"{', '.join(changed)}: not what the code gives now: run `make generate`")
+        return
+    if (ROOT / ARCHITECTURE).exists():
+        subprocess.run([sys.executable, str(ARCHITECTURE)], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "tests.golden.snapshot"], cwd=ROOT, check=True)
+    sys.stdout.write("".join(f"{path} is written\n" for path in changed))
+
+
+if __name__ == "__main__":
+    main()

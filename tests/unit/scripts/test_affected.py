@@ -1,0 +1,85 @@
+"""Which unit tests a change concerns, on a small project made up for it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from scripts.affected import affected_tests, changed_files
+
+FILES = {
+    "src/longlook/__init__.py": "",
+    "src/longlook/core/__init__.py": "",
+    "src/longlook/core/units.py": "",
+    "src/longlook/core/registry.py": "",
+    "src/longlook/stacks/quick.py": "",
+    "src/longlook/network/__init__.py": "",
+    "src/longlook/network/settings.py": "def late():\n    from longlook.core.units import parse\n",
+    "src/longlook/network/schema.json": "{}",
+    "src/longlook/report/page.py": "from longlook.network import settings",
+    "tests/conftest.py": "",
+    "tests/data/links.py": "import longlook.network.settings",
+    "tests/unit/core/test_units.py": "from longlook.core import units",
+    "tests/unit/core/test_registry.py": "from longlook.core import registry",
+    "tests/unit/network/test_settings.py": "from tests.data.links import LINK",
+    "tests/unit/report/test_page.py": "import longlook.report.page\nDOC = 'report.md'",
+    "tests/unit/test_documents.py": "",
+}
+UNITS, REGISTRY, SETTINGS, PAGE, DOCUMENTS = (
+    f"tests/unit/{name}.py"
+    for name in ("core/test_units", "core/test_registry", "network/test_settings", "report/test_page", "test_documents")
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changed", "tests"),
+    [
+        ("src/longlook/report/page.py", [PAGE]),
+        ("src/longlook/network/settings.py", [SETTINGS, PAGE]),
+        ("src/longlook/core/units.py", [UNITS, SETTINGS, PAGE]),
+        ("src/longlook/network/__init__.py", [SETTINGS, PAGE]),
+        ("src/longlook/network/schema.json", [SETTINGS]),
+        ("src/longlook/stacks/quick.py", [REGISTRY]),
+        ("tests/data/links.py", [SETTINGS]),
+        ("tests/unit/core/test_units.py", [UNITS]),
+        ("tests/conftest.py", [REGISTRY, UNITS, SETTINGS, PAGE, DOCUMENTS]),
+        ("docs/report.md", [PAGE, DOCUMENTS]),
+        ("benches/results.json", []),
+    ],
+)
+def test_a_change_concerns_what_imports_it_however_deep(project: Path, changed: str, tests: list[str]) -> None:
+    assert affected_tests([changed], project) == tests
+
+
+def git(project: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.test"]
+    subprocess.run(["git", *identity, *arguments], cwd=project, check=True, capture_output=True)
+
+
+def test_changes_are_those_since_the_branch_began_committed_or_not(project: Path) -> None:
+    git(project, "init", "--initial-branch=main")
+    git(project, "add", ".")
+    git(project, "commit", "--message=Begin")
+    assert changed_files(root=project) == set()
+    git(project, "checkout", "-b", "work")
+    (project / "src/longlook/core/units.py").write_text("SECOND = 1\n")
+    git(project, "commit", "--all", "--message=Change")
+    (project / "tests/conftest.py").unlink()
+    (project / "new.py").write_text("")
+    assert changed_files(root=project) == {"src/longlook/core/units.py", "tests/conftest.py", "new.py"}
+
+
+def test_without_the_branch_changes_are_those_since_the_last_commit(project: Path) -> None:
+    git(project, "init", "--initial-branch=trunk")
+    git(project, "add", ".")
+    git(project, "commit", "--message=Begin")
+    (project / "new.py").write_text("")
+    assert changed_files(root=project) == {"new.py"}
