@@ -44,7 +44,7 @@ def anchors(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", documents(), ids=name)
 def test_no_line_is_too_long_to_read(path: Path) -> None:
-    """One sentence a line; what a table cannot say in a row of this length belongs below it."""
+    """One sentence a line; what does not fit a table's row of this length belongs below the table."""
     long = [number for number, line in enumerate(path.read_text().splitlines(), 1) if len(line) > LONGEST_LINE]
     assert not long
 

@@ -1,24 +1,10 @@
 """The drawing of the packages shows the imports that there are, the same each time."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-
-SCRIPT = Path(__file__).parents[3] / "scripts" / "architecture.py"
-
-
-@pytest.fixture(scope="module")
-def architecture() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("architecture", SCRIPT)
-    assert specification is not None and specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module  # dataclasses look their module up
-    specification.loader.exec_module(module)
-    return module
+from scripts import architecture
 
 
 @pytest.fixture
@@ -41,7 +27,7 @@ def house(tmp_path: Path) -> Path:
     return source
 
 
-def test_packages_their_size_and_their_imports_are_read_from_the_source(architecture: ModuleType, house: Path) -> None:
+def test_packages_their_size_and_their_imports_are_read_from_the_source(house: Path) -> None:
     packages = architecture.read_packages(house)
     assert {name: (one.lines, one.files) for name, one in packages.items()} == {
         "ground": (3, 1),
@@ -57,7 +43,7 @@ def test_packages_their_size_and_their_imports_are_read_from_the_source(architec
     }
 
 
-def test_an_import_that_others_imply_is_no_arrow(architecture: ModuleType, house: Path) -> None:
+def test_an_import_that_others_imply_is_no_arrow(house: Path) -> None:
     assert architecture.drawn_arrows(architecture.read_packages(house)) == {
         "ground": (),
         "roof": ("walls",),
@@ -66,9 +52,7 @@ def test_an_import_that_others_imply_is_no_arrow(architecture: ModuleType, house
     }
 
 
-def test_the_drawing_names_every_package_and_import_and_repeats_to_the_byte(
-    architecture: ModuleType, house: Path
-) -> None:
+def test_the_drawing_names_every_package_and_import_and_repeats_to_the_byte(house: Path) -> None:
     drawing = architecture.draw(architecture.read_packages(house))
     assert re.findall(r'font-weight="700">(\w+)</text>', drawing) == ["ground", "roof", "shed", "walls"]
     assert re.findall(r"<title>(\w+ → \w+): (\d+)", drawing) == [
@@ -80,7 +64,7 @@ def test_the_drawing_names_every_package_and_import_and_repeats_to_the_byte(
     assert drawing == architecture.draw(architecture.read_packages(house))
 
 
-def test_an_importing_package_stands_above_what_it_imports(architecture: ModuleType, house: Path) -> None:
+def test_an_importing_package_stands_above_what_it_imports(house: Path) -> None:
     drawing = architecture.draw(architecture.read_packages(house))
     names = re.findall(r'y="([\d.]+)" fill="#\w+" font-size="15" font-weight="700">(\w+)<', drawing)
     top = {name: float(y) for y, name in names}
@@ -88,14 +72,14 @@ def test_an_importing_package_stands_above_what_it_imports(architecture: ModuleT
     assert top["shed"] < top["ground"]
 
 
-def test_a_circle_is_named(architecture: ModuleType, house: Path) -> None:
+def test_a_circle_is_named(house: Path) -> None:
     (house / "ground" / "cellar.py").write_text("import house.roof\n")
     with pytest.raises(SystemExit, match="ground → roof → ground"):
         architecture.main(["--source", str(house), "--out", str(house / "x.svg")])
     assert not (house / "x.svg").exists()
 
 
-def test_check_fails_where_the_drawing_is_out_of_date(architecture: ModuleType, house: Path) -> None:
+def test_check_fails_where_the_drawing_is_out_of_date(house: Path) -> None:
     arguments = ["--source", str(house), "--out", str(house / "x.svg")]
     with pytest.raises(SystemExit, match="make architecture"):
         architecture.main([*arguments, "--check"])
