@@ -84,7 +84,7 @@ def test_a_client_ends_with_its_time_and_fails_where_nothing_came(tmp_path: Path
         port = taken.getsockname()[1]
     code, (line,) = ended(client_of(tmp_path, port, timeout_s=0.5))  # nobody listens, and says so
     assert code == 1
-    assert "nothing came" in str(line["reason"])
+    assert "nothing arrived" in str(line["reason"])
 
 
 def test_datagrams_are_of_the_size_and_come_at_the_rate() -> None:
