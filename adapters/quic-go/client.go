@@ -21,7 +21,7 @@ type dialing struct {
 	security *tls.Config
 	settings *settings
 	start    int64 // when the connection was asked for
-	primes   bool  // it only earns a ticket
+	primes   bool  // it only obtains a session ticket
 	early    bool  // send requests as early data
 }
 
@@ -43,7 +43,7 @@ func (d dialing) open(ctx context.Context) (connection, error) {
 	}
 }
 
-// runClient does a job; its error says only that something did not arrive, the lines say what.
+// runClient does a job; its error means only that something did not arrive, the lines report what.
 func runClient(j *job) error {
 	texts, err := j.knobs()
 	if err != nil {
@@ -76,7 +76,7 @@ func runClient(j *job) error {
 	return fetchOverAll(ctx, d, site, j)
 }
 
-// fetchOverAll opens the job's connections at the same moment; each fetches everything, and knows nothing of the others.
+// fetchOverAll opens the job's connections at the same moment; each fetches everything, independently of the others.
 func fetchOverAll(ctx context.Context, d dialing, site string, j *job) error {
 	each := make([]dialing, j.Connections)
 	for i := range each {
@@ -88,7 +88,7 @@ func fetchOverAll(ctx context.Context, d dialing, site string, j *job) error {
 		each[i].security = own
 	}
 	complete := allOf(len(each), func(i int) bool {
-		return fetchAll(ctx, each[i], site, j.Phases) == nil // it has said what did not arrive
+		return fetchAll(ctx, each[i], site, j.Phases) == nil // it has reported what did not arrive
 	})
 	if !complete {
 		return errReported
@@ -96,7 +96,7 @@ func fetchOverAll(ctx context.Context, d dialing, site string, j *job) error {
 	return nil
 }
 
-// allOf does `count` things at once, and says whether all of them worked.
+// allOf does `count` things at once, and returns whether all of them succeeded.
 func allOf(count int, do func(int) bool) bool {
 	var failures int32
 	var all sync.WaitGroup
@@ -113,7 +113,7 @@ func allOf(count int, do func(int) bool) bool {
 	return failures == 0
 }
 
-// prime earns a session ticket on a connection of its own, and closes it properly.
+// prime obtains a session ticket on a connection of its own, and closes it properly.
 func prime(ctx context.Context, d dialing, tickets *ticketCache, site string) error {
 	d.primes, d.start = true, now()
 	conn, err := d.open(ctx)
@@ -163,7 +163,7 @@ func fetchPhase(ctx context.Context, conn connection, site string, paths []strin
 	})
 }
 
-// reportAll prints a failed object for every path: nothing could be asked for.
+// reportAll prints a failed object for every path: nothing could be requested.
 func reportAll(phases [][]string, site string, err error) {
 	text, start := err.Error(), now()
 	for _, paths := range phases {

@@ -80,7 +80,7 @@ type printedLine struct {
 	Error, Digest *string
 }
 
-// printed runs what prints lines, and returns them with what it returned.
+// printed runs a function that prints lines, and returns them with its result.
 func printed(t *testing.T, run func() error) ([]printedLine, error) {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))

@@ -13,7 +13,7 @@ import (
 
 var buffers = sync.Pool{New: func() interface{} { return new([64 << 10]byte) }}
 
-// fetch asks for one path and reads the answer to its end. It always returns a line, also for a failure.
+// fetch requests one path and reads the answer to its end. It always returns a line, also for a failure.
 func fetch(ctx context.Context, conn connection, site, path string, start int64) objectLine {
 	local := conn.local()
 	line := objectLine{Event: "object", URL: site + path, Path: path, Local: &local, TStartNs: start}
@@ -68,7 +68,7 @@ func copyBody(to io.Writer, body io.Reader) (total int64, err error) {
 	}
 }
 
-// protocolOf names what was really spoken.
+// protocolOf names the protocol that was really spoken.
 func protocolOf(response *http.Response) string {
 	switch response.ProtoMajor {
 	case 3:

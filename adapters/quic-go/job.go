@@ -29,7 +29,7 @@ type job struct {
 	Identity   identity               `json:"identity"`
 	Knobs      map[string]interface{} `json:"knobs"`
 	TimeoutS   float64                `json:"timeout_s"`
-	// Connections is how many fetch all phases, each for itself and all at once; 1 where the job does not say.
+	// Connections is how many fetch all phases, each for itself and all at once; 1 where the job has no such key.
 	Connections int `json:"connections"`
 }
 

@@ -19,7 +19,7 @@ func TestValidJob(t *testing.T) {
 		t.Errorf("remote = %s", got)
 	}
 	if j.Connections != 1 {
-		t.Errorf("connections = %d where the job does not say", j.Connections)
+		t.Errorf("connections = %d where the job has no such key", j.Connections)
 	}
 	if got := j.timeout().Milliseconds(); got != 1500 {
 		t.Errorf("timeout = %d ms", got)

@@ -20,7 +20,7 @@ type settings struct {
 	maxConcurrentStreams int // h2 server; 0: net/http's own
 }
 
-// A knob changes one setting; `protocols` are those it means something for.
+// A knob changes one setting; `protocols` are those for which it means something.
 type knob struct {
 	protocols []string
 	set       func(s *settings, value string) error

@@ -52,7 +52,7 @@ type connectionLine struct {
 	THandshakeNs int64  `json:"t_handshake_ns"`
 	// CongestionControl is the kernel's answer for this connection's socket (h2).
 	CongestionControl string `json:"congestion_control,omitempty"`
-	// GSO says whether UDP segmentation offload was in use when the handshake ended (QUIC).
+	// GSO is whether UDP segmentation offload was in use when the handshake ended (QUIC).
 	GSO *bool `json:"gso,omitempty"`
 }
 

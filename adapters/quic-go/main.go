@@ -54,7 +54,7 @@ func run(arguments []string) error {
 	return usageError{errors.New(usage)}
 }
 
-// exitCode reports an error as the contract says and returns the exit code for it.
+// exitCode reports an error as the contract demands and returns the exit code for it.
 func exitCode(err error) int {
 	switch {
 	case err == nil:

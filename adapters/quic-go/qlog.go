@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// openQlogs counts the traces being written: quic-go's own directory tracer cannot tell when a file is complete.
+// openQlogs counts the traces being written: quic-go's own directory tracer does not report when a file is complete.
 var openQlogs sync.WaitGroup
 
 // createQlog opens the file for one connection's trace in QLOGDIR, as <original destination id>_<role><suffix>; nil where

@@ -71,7 +71,7 @@ func dialQUIC(ctx context.Context, d dialing) (*quicConnection, error) {
 
 func (c *quicConnection) local() string { return c.conn.LocalAddr().String() }
 
-// close tells the server, and returns when that packet is on its way and the connection line is out.
+// close informs the server, and returns when that packet is sent and the connection line is printed.
 func (c *quicConnection) close(code uint64) {
 	closeConn(c.conn, code)
 	<-c.reported

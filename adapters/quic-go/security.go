@@ -67,8 +67,8 @@ func clientTLS(host, ca, protocol string) (*tls.Config, error) {
 	}, nil
 }
 
-// A ticketCache keeps the newest session ticket of one server, whatever a TLS library calls it, and says when the first
-// one is there.
+// A ticketCache keeps the newest session ticket of one server, whatever a TLS library calls it, and signals when the
+// first one is there.
 type ticketCache struct {
 	mutex   sync.Mutex
 	session *tls.ClientSessionState

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// helloEvery is how often the client says hello until data comes: rarely enough for any round trip.
+// helloEvery is how often the client sends a hello until data arrives: rarely enough for any round trip.
 const helloEvery = 200 * time.Millisecond
 
 type job struct {
@@ -57,7 +57,7 @@ func (j job) check() error {
 	return nil
 }
 
-// receive takes what comes until the job's time is over. It fails where nothing ever came.
+// receive takes datagrams until the job's time is over. It fails where none ever arrived.
 func receive(order job) error {
 	began := now()
 	end := time.Now().Add(time.Duration(order.TimeoutS * float64(time.Second)))
@@ -70,7 +70,7 @@ func receive(order job) error {
 		return err
 	}
 	if !came {
-		return fmt.Errorf("nothing came from %s within %g s", socket.RemoteAddr(), order.TimeoutS)
+		return fmt.Errorf("nothing arrived from %s within %g s", socket.RemoteAddr(), order.TimeoutS)
 	}
 	local, remote := socket.LocalAddr().String(), socket.RemoteAddr().String()
 	emit(connectionLine{Event: "connection", Protocol: protocol, Local: local, Remote: remote, TStartNs: began, THandshakeNs: now()})
@@ -81,7 +81,7 @@ func receive(order job) error {
 	}
 }
 
-// greet says hello until data comes, and whether it came before the end.
+// greet sends hellos until data arrives, and returns whether it arrived before the end.
 func greet(socket *net.UDPConn, end time.Time) (bool, error) {
 	for time.Now().Before(end) {
 		if _, err := socket.Write([]byte("hello")); err != nil && !refused(err) {
@@ -97,8 +97,8 @@ func greet(socket *net.UDPConn, end time.Time) (bool, error) {
 	return false, nil
 }
 
-// awaitDatagram says whether a datagram came in time. That the other end refuses ours, where no server listens (any more), is
-// silence like any other.
+// awaitDatagram returns whether a datagram arrived in time. A refusal by the other end, where no server listens (any more),
+// counts as silence.
 func awaitDatagram(socket *net.UDPConn, until time.Time) (bool, error) {
 	if err := socket.SetReadDeadline(until); err != nil {
 		return false, err

@@ -35,7 +35,7 @@ type readyLine struct {
 	Version  string `json:"version"`
 }
 
-// A connectionLine tells of the first datagram from the other end. There is no handshake, so nothing is ever resumed.
+// A connectionLine reports the first datagram from the other end. There is no handshake, so nothing is ever resumed.
 type connectionLine struct {
 	Event        string `json:"event"`
 	Protocol     string `json:"protocol"`

@@ -41,19 +41,19 @@ func run(arguments []string) error {
 		if err != nil {
 			return err
 		}
-		return untilTold(func() error { return serve(options) })
+		return untilSignalled(func() error { return serve(options) })
 	case len(arguments) == 2 && arguments[0] == "client":
 		job, err := readJob(arguments[1])
 		if err != nil {
 			return err
 		}
-		return untilTold(func() error { return receive(job) })
+		return untilSignalled(func() error { return receive(job) })
 	}
 	return usageError{errors.New(usage)}
 }
 
-// untilTold runs work to its end, or until SIGTERM or SIGINT. Neither end has a connection to close.
-func untilTold(work func() error) error {
+// untilSignalled runs work to its end, or until SIGTERM or SIGINT. Neither end has a connection to close.
+func untilSignalled(work func() error) error {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
 	done := make(chan error, 1)
@@ -66,7 +66,7 @@ func untilTold(work func() error) error {
 	}
 }
 
-// exitCode reports an error as the contract says and returns the exit code for it.
+// exitCode reports an error as the contract demands and returns the exit code for it.
 func exitCode(err error) int {
 	if err == nil {
 		return 0

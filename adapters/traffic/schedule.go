@@ -7,7 +7,7 @@ import (
 
 const headerBytes = 20 + 8 // IPv4 and UDP
 
-// A schedule says when each packet is due, in time since the first. It depends on the settings alone: the same ones give the
+// A schedule gives the time when each packet is due, since the first. It depends on the settings alone: the same ones give the
 // same schedule, however late its packets are sent.
 //
 // Packets are evenly spaced in the time that is spent in periods of sending; what is left of an interval at the end of one

@@ -27,7 +27,7 @@ func parseServerOptions(arguments []string) (serverOptions, error) {
 	flags.StringVar(&options.protocol, "protocol", "", "")
 	flags.StringVar(&options.address, "address", "", "")
 	flags.IntVar(&options.port, "port", 0, "")
-	for _, unused := range []string{"www", "certificate", "key"} { // every server is told; this one has no use for them
+	for _, unused := range []string{"www", "certificate", "key"} { // every server gets them; this one has no use for them
 		flags.String(unused, "", "")
 	}
 	flags.Func("knob", "", func(text string) error { knobs = append(knobs, text); return nil })

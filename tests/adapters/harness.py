@@ -136,13 +136,13 @@ class Server:
         return line
 
     def await_connection(self, within_s: float = 1.0) -> None:
-        """Wait until a connection is told; programs of others tell when a request has ended, or not at all."""
+        """Wait until a connection is reported; other people's servers do so when a request has ended, or never."""
         assert self.process.stdout is not None
         if select.select([self.process.stdout], [], [], within_s)[0]:
             assert self.next_line()["event"] == "connection"
 
     def signal_all(self, number: signal.Signals) -> None:
-        """To the server and to what it started: a program of others runs below its adapter."""
+        """Signal the server and every process below it: somebody else's program runs below its adapter."""
         numbers = [self.process.pid]
         for parent in numbers:
             tasks = Path(f"/proc/{parent}/task").iterdir()
@@ -218,7 +218,7 @@ def await_ready(process: subprocess.Popen[str]) -> dict[str, Any]:
         watchdog.cancel()
     if not first:
         _, errors = process.communicate()
-        raise AssertionError(f"the server said nothing and ended with {process.returncode}: {errors}")
+        raise AssertionError(f"the server printed nothing and ended with {process.returncode}: {errors}")
     (line,) = json_lines(first)
     return line
 
@@ -288,6 +288,6 @@ def assert_all_arrived(answer: Answer, content: Content, protocol: str) -> None:
         expected = content.expected[path]
         assert line["error"] is None
         assert (line["bytes"], line["protocol"], line["status"]) == (expected.bytes, protocol, 200)
-        assert line["digest"] in (expected.digest, None)  # null: the client cannot tell
+        assert line["digest"] in (expected.digest, None)  # null: the client cannot see it
         assert line["url"].endswith(path)
         assert line["t_start_ns"] <= line["t_first_byte_ns"] <= line["t_end_ns"]

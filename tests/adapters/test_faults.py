@@ -142,7 +142,7 @@ def test_missing_file_fails_its_object_only(pair: Pair, server: Server, page: Co
 
 
 def test_nobody_listens(pair: Pair, page: Content, client_folder: Path) -> None:
-    """Over UDP nobody says so: the client ends at its own time limit."""
+    """Over UDP nothing reports it: the client ends at its own time limit."""
     _, client, protocol = pair
     with free_port(socket.SOCK_DGRAM) as silent:
         port = silent.getsockname()[1]
@@ -188,7 +188,7 @@ def test_sigterm_stops_an_idle_server(server: Server) -> None:
 def test_server_that_ends_in_the_middle(
     pair: Pair, endless: Content, client_folder: Path, blow: signal.Signals
 ) -> None:
-    """Nobody can tell a dead QUIC server from a slow one at once: the client's own limit ends that."""
+    """A dead QUIC server looks like a slow one at first: the client's own limit ends the wait."""
     name, client, protocol = pair
     with (
         serving(server_command(name, protocol, endless.root)) as server,

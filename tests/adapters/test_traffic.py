@@ -82,9 +82,9 @@ def test_a_client_ends_with_its_time_and_fails_where_nothing_came(tmp_path: Path
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind((LOOPBACK, 0))
         port = taken.getsockname()[1]
-    code, (line,) = ended(client_of(tmp_path, port, timeout_s=0.5))  # nobody listens, and says so
+    code, (line,) = ended(client_of(tmp_path, port, timeout_s=0.5))  # nobody listens: the kernel refuses
     assert code == 1
-    assert "nothing came" in str(line["reason"])
+    assert "nothing arrived" in str(line["reason"])
 
 
 def test_datagrams_are_of_the_size_and_come_at_the_rate() -> None:
@@ -101,7 +101,7 @@ def test_datagrams_are_of_the_size_and_come_at_the_rate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "code", "said"),
+    ("keys", "code", "reason"),
     [
         ({"knobs": {"rate": 1}}, 127, "rate"),
         ({"protocol": "h3"}, 127, "h3"),
@@ -111,10 +111,10 @@ def test_datagrams_are_of_the_size_and_come_at_the_rate() -> None:
         ({"timeout_s": "long"}, 2, "timeout_s"),
     ],
 )
-def test_what_a_client_cannot_do_it_says(keys: dict[str, object], code: int, said: str, tmp_path: Path) -> None:
+def test_a_client_reports_what_it_cannot_do(keys: dict[str, object], code: int, reason: str, tmp_path: Path) -> None:
     found, (line,) = ended(client_of(tmp_path, 9, **keys))
     assert found == code
-    assert said in str(line["reason"])
+    assert reason in str(line["reason"])
     assert (line.get("supported") is False) is (code == 127)
 
 

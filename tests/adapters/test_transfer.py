@@ -125,7 +125,7 @@ def test_connection_state_is_proven_on_both_sides(
 
 
 @pytest.mark.parametrize("pair", cases("h2"), indirect=True)
-def test_the_servers_congestion_control_is_told(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
+def test_the_congestion_control_is_reported(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
     """The laboratory sets TCP's in the namespace and proves it with these lines."""
     name, client, protocol = pair
     if not stack_named(name).server_reports_state:
@@ -133,8 +133,8 @@ def test_the_servers_congestion_control_is_told(pair: Pair, server: Server, page
     answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page)
     server.stop()
     default = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
-    told = [line for line in (*answer.connections, *server.lines) if line["event"] == "connection"]
-    assert [line["congestion_control"] for line in told] == [default, default]
+    reported = [line for line in (*answer.connections, *server.lines) if line["event"] == "connection"]
+    assert [line["congestion_control"] for line in reported] == [default, default]
 
 
 def test_logs_are_written_where_asked(pair: Pair, page: Content, client_folder: Path, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ class Server:
         self._reader.start()
 
     def connection_of(self, connection: Line) -> Line:
-        """What the server says of a connection of the client's: by its port, or by time where the port is not certain.
+        """Return the server's line of a client's connection, by its port, or by time where the port is not certain.
 
         The client's port is null if the connection had moved to another before the driver could look.
         """
@@ -178,7 +178,7 @@ class Session:
         return json.loads(text) if text else {}
 
     def send(self, **changes: Any) -> None:
-        """Give a job; what is not said is a cold load of /index.html by h3."""
+        """Give a job; by default a cold load of /index.html by h3."""
         job = {
             "protocol": "h3",
             "connection": "cold",

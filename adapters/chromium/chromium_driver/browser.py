@@ -51,7 +51,7 @@ class Browser:
 
     @classmethod
     async def launch(cls, program: str, target: Target, *, early_data: bool = True) -> "Browser":
-        """Start a browser and wait until it answers; DriverError says why it does not."""
+        """Start a browser and wait until it answers; DriverError with the reason where it does not."""
         browser = cls(program, target, early_data=early_data)
         try:
             async with asyncio.timeout(START_LIMIT_S):

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self, TypeVar
 from longlook_adapter import sockets
 from longlook_adapter.browserjob import BrowserJob
 from longlook_adapter.errors import DriverError, UnsupportedError
+from longlook_adapter.job import PRIME
 from longlook_adapter.lines import emit
 
 from chromium_driver.browser import Browser
@@ -19,7 +20,6 @@ from chromium_driver.report import report_connections, report_load, report_unreq
 
 T = TypeVar("T")
 
-PRIME_PATH = "/prime"
 HOUSEKEEPING_LIMIT_S = 30.0
 """The time for a job's contexts, tabs and closing connections, beside its own time limit."""
 
@@ -106,7 +106,7 @@ class Session:
         """Obtain a session ticket on a connection of its own and close that; return what went wrong, or None."""
         closer = await context.open_closer()
         tab = await context.open_tab()
-        load = await tab.navigate(self._target.url(job.protocol, PRIME_PATH), deadline_s, lambda: self._locals(job))
+        load = await tab.navigate(self._target.url(job.protocol, PRIME), deadline_s, lambda: self._locals(job))
         report_connections(load, primes=True, has_tickets=False)
         answer = load.recorder.exchanges[0] if load.recorder.exchanges else None
         if answer is None or answer.status != 200:

@@ -44,7 +44,7 @@ class Browser:
 
     @classmethod
     async def launch(cls, program: str, target: Target, authority: str) -> "Browser":
-        """Start a browser and wait until it answers; DriverError says why it does not."""
+        """Start a browser and wait until it answers; DriverError with the reason where it does not."""
         browser = cls(program, target, authority)
         try:
             async with asyncio.timeout(START_LIMIT_S):

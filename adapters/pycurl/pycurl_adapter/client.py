@@ -5,8 +5,7 @@ import time
 import pycurl
 from longlook_adapter.clock import now_ns
 from longlook_adapter.errors import ReportedError
-from longlook_adapter.fetching import PRIME
-from longlook_adapter.job import COLD, EARLY, Job
+from longlook_adapter.job import COLD, EARLY, PRIME, Job
 from longlook_adapter.lines import emit
 
 from pycurl_adapter.connection import Connection

@@ -17,7 +17,7 @@ func closeConn(conn quicConn, code uint64) {
 
 func handshakeDone(conn quicConn) <-chan struct{} { return conn.HandshakeComplete() }
 
-// fillState tells what the connection knows of itself when its handshake is complete.
+// fillState fills a line with the state of the connection when its handshake is complete.
 func fillState(line *connectionLine, conn quicConn) {
 	state := conn.ConnectionState()
 	line.Resumed, line.Used0RTT, line.GSO = state.TLS.DidResume, state.Used0RTT, &state.GSO

@@ -6,7 +6,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// Servers accept early data always, and answer a client that they have not seen with a Retry, unless they are told not to.
+// Servers accept early data always, and answer a client that they have not seen with a Retry, unless the knob forbids it.
 var earlyDataKnobs = map[string]knob{
 	"retry": {quicOnly, boolKnob(func(s *settings, on bool) {
 		if !on {

@@ -47,5 +47,5 @@ func (c *h3Connection) roundTrip(request *http.Request) (*http.Response, error) 
 	return c.http.RoundTrip(request)
 }
 
-// close says H3_NO_ERROR.
+// close closes with H3_NO_ERROR.
 func (c *h3Connection) close() { c.quicConnection.close(0x100) }

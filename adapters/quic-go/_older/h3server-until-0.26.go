@@ -35,7 +35,7 @@ func startH3(options serverOptions, files http.Handler, s *settings) (service, e
 	listen := quicListen
 	quicListen = func(conn net.PacketConn, security *tls.Config, config *quic.Config) (quic.EarlyListener, error) {
 		listener, err := listen(conn, security, config)
-		return tellingListener{listener, live}, err
+		return reportingListener{listener, live}, err
 	}
 	under := &http.Server{Handler: files, TLSConfig: security}
 	return &h3Service{socket, &http3.Server{Server: under, QuicConfig: s.quic}, live}, nil

@@ -12,7 +12,7 @@ import (
 type h3Service struct {
 	socket   *net.UDPConn
 	server   *http3.Server
-	listener tellingListener
+	listener reportingListener
 }
 
 func startH3(options serverOptions, files http.Handler, s *settings) (service, error) {
@@ -29,7 +29,7 @@ func startH3(options serverOptions, files http.Handler, s *settings) (service, e
 		_ = socket.Close()
 		return nil, err
 	}
-	return &h3Service{socket, &http3.Server{Handler: files}, tellingListener{listener, newLiveConnections()}}, nil
+	return &h3Service{socket, &http3.Server{Handler: files}, reportingListener{listener, newLiveConnections()}}, nil
 }
 
 func (s *h3Service) address() net.Addr { return s.socket.LocalAddr() }

@@ -2,7 +2,7 @@
 
 A file declares versions, roles, protocols and knobs, installs the program (by `provision`) and makes its command lines.
 The registry finds the files of this folder and of LONGLOOK_PLUGINS. Guests import them too, so they import nothing
-heavy at the top.
+heavy at the top; adapters/example shows how one is written.
 
-Entry points: none to import; use `core.registry.get("stacks", name)`.
+Entry points: none to import; use `core.registry.stack(name)`.
 """

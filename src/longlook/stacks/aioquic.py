@@ -24,7 +24,7 @@ _VERSIONS = (  # each has a lock file in adapters/aioquic/locks
 _CONFIGURABLE = "0.9.25"  # before, there is one congestion control, and packets have 1280 bytes
 _LARGEST_WINDOW = 2**62 - 1
 _ENVIRONMENT = {
-    "PYTHONPYCACHEPREFIX": "",  # the laboratory's own: this environment has its compiled modules beside it
+    "PYTHONPYCACHEPREFIX": "",  # the one of our own Python: this environment has its compiled modules beside it
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 
@@ -69,17 +69,17 @@ def install(version: str) -> Program:
 
 
 def installed(version: str) -> bool:
-    """Whether `install` has nothing to do."""
+    """Return whether `install` has nothing to do."""
     return is_made(_NAME, version, _sources())
 
 
 def server_command(program: Program, job: ServerJob) -> Command:
-    """The program as a server."""
+    """Return the call of the program as a server."""
     return _command(program, *server_arguments(job))
 
 
 def client_command(program: Program, job_file: str) -> Command:
-    """The program as a client."""
+    """Return the call of the program as a client."""
     return _command(program, "client", job_file)
 
 

@@ -16,12 +16,12 @@ _KNOBS = {
 
 
 def install(version: str) -> Program:
-    """The adapter with Debian's packages, from the cache or from Debian's archive."""
+    """Return the adapter with Debian's packages, from the cache or from Debian's archive."""
     return packaged(_NAME, STACK.version(version).name, _SUITES[version])
 
 
 def installed(version: str) -> bool:
-    """Whether `install` has nothing to do."""
+    """Return whether `install` has nothing to do."""
     return is_packaged(_NAME, version)
 
 

@@ -24,12 +24,12 @@ def install(version: str) -> Program:
 
 
 def installed(version: str) -> bool:
-    """Whether `install` has nothing to do."""
+    """Return whether `install` has nothing to do."""
     return is_made(_NAME, version, _sources())
 
 
 def server_command(program: Program, job: ServerJob) -> Command:
-    """The program as a server."""
+    """Return the call of the program as a server."""
     main = str(adapter_of(program) / "caddy_main.py")
     return Command((program.path, "-S", main, *server_arguments(job)), _ENVIRONMENT)  # -S: it needs no site-packages
 

@@ -19,7 +19,7 @@ from longlook.provision.python import shared_digest
 
 _NAME = "chromium"
 _SYSTEM = "system"
-"""The only version: what the system's package manager has installed. The driver's `ready` line says which that is."""
+"""The only version: the one that the system's package manager has installed. The driver's `ready` line reports it."""
 
 _HINT = "sudo apt-get install --no-install-recommends chromium, or set LONGLOOK_CHROMIUM to a Chromium binary"
 _VERSION_LIMIT_S = 30.0
@@ -34,7 +34,7 @@ _BINARIES: Mapping[str, str] = {
 
 
 def find_browser() -> Path:
-    """The browser's binary: LONGLOOK_CHROMIUM, or what PATH has; MachineError where there is none."""
+    """Return the browser's binary: LONGLOOK_CHROMIUM, else one in PATH; MachineError where there is none."""
     if override := os.environ.get("LONGLOOK_CHROMIUM"):
         if shutil.which(override) is None:
             raise MachineError(f"LONGLOOK_CHROMIUM: {override} is not a program", _HINT)
@@ -46,7 +46,7 @@ def find_browser() -> Path:
 
 
 def browser_version(browser: Path) -> str:
-    """What the browser says of itself, e.g. `156.0.8078.79`; MachineError where it does not run."""
+    """Return the version that the browser reports, e.g. `156.0.8078.79`; MachineError where it does not run."""
     try:
         answer = subprocess.run(
             (str(browser), "--version"), capture_output=True, text=True, check=False, timeout=_VERSION_LIMIT_S
@@ -55,13 +55,13 @@ def browser_version(browser: Path) -> str:
         raise MachineError(f"{browser} does not run: {error}", _HINT) from error
     version = re.search(r"\d+(?:\.\d+){3}", answer.stdout)
     if answer.returncode != 0 or version is None:
-        said = (answer.stderr or answer.stdout).strip()
-        raise MachineError(f"{browser} --version exited with {answer.returncode}: {said}", _HINT)
+        output = (answer.stderr or answer.stdout).strip()
+        raise MachineError(f"{browser} --version exited with {answer.returncode}: {output}", _HINT)
     return version[0]
 
 
 def install(version: str) -> Program:
-    """The system's browser; its digest is that of the browser's version and the driver's sources."""
+    """Return the system's browser; its digest covers the browser's version and the driver's sources."""
     STACK.version(version)
     browser = find_browser()
     driver = _driver()
@@ -80,7 +80,7 @@ def install(version: str) -> Program:
 
 
 def installed(version: str) -> bool:
-    """Whether there is a browser that runs."""
+    """Return whether there is a browser that runs."""
     try:
         browser_version(find_browser())
     except MachineError:

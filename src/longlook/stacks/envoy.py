@@ -23,7 +23,7 @@ _VERSIONS = (  # each has a lock file in adapters/envoy/locks
 
 _KNOBS = {
     "congestion_control": Knob(
-        str, None, None, "congestion control (stack: bbr); cubic acts for two connections; Reno is for clients to ask",
+        str, None, None, "congestion control (stack: bbr); cubic acts for two connections; clients can ask for Reno",
         roles=_SERVER, choices=("cubic", "bbr", "bbr2"), window_after_loss={"cubic": 0.85}, protocols=_QUIC,
     ),
     "initial_stream_window": Knob(
@@ -48,12 +48,12 @@ def install(version: str) -> Program:
 
 
 def installed(version: str) -> bool:
-    """Whether `install` has nothing to do."""
+    """Return whether `install` has nothing to do."""
     return is_made(_NAME, version, _sources())
 
 
 def server_command(program: Program, job: ServerJob) -> Command:
-    """The program as a server."""
+    """Return the call of the program as a server."""
     main = str(adapter_of(program) / "envoy_main.py")
     return Command((program.path, "-S", main, *server_arguments(job)), _ENVIRONMENT)  # -S: it needs no site-packages
 
@@ -74,5 +74,5 @@ STACK = Stack(
     install=install,
     server_command=server_command,
     installed=installed,
-    server_reports_state=False,  # nothing of it says whether a connection over QUIC was resumed
+    server_reports_state=False,  # it does not report whether a connection over QUIC was resumed
 )

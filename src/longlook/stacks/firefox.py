@@ -17,14 +17,14 @@ from longlook.provision.python import shared_digest
 
 _NAME = "firefox"
 _SYSTEM = "system"
-"""The only version: what the system's package manager has installed. The driver's `ready` line says which that is."""
+"""The only version: the one that the system's package manager has installed. The driver's `ready` line reports it."""
 
 _HINT = "sudo apt-get install --no-install-recommends firefox-esr, or set LONGLOOK_FIREFOX to a Firefox binary"
 _COMMANDS = ("firefox-esr", "firefox")
 
 
 def find_browser() -> Path:
-    """The browser's binary: LONGLOOK_FIREFOX, or what PATH has; MachineError where there is none."""
+    """Return the browser's binary: LONGLOOK_FIREFOX, else one in PATH; MachineError where there is none."""
     if override := os.environ.get("LONGLOOK_FIREFOX"):
         if shutil.which(override) is None:
             raise MachineError(f"LONGLOOK_FIREFOX: {override} is not a program", _HINT)
@@ -36,19 +36,19 @@ def find_browser() -> Path:
 
 
 def browser_version(browser: Path) -> str:
-    """What the package says in `application.ini` beside the binary: version and build."""
+    """Return version and build from `application.ini` beside the binary; MachineError where it has none."""
     try:
         text = browser.with_name("application.ini").read_text()
     except OSError as error:
-        raise MachineError(f"{browser} is no Firefox: {error}", _HINT) from error
+        raise MachineError(f"{browser} is not a Firefox: {error}", _HINT) from error
     found = dict(re.findall(r"^(Version|BuildID)=(\S+)$", text, re.MULTILINE))
     if found.keys() != {"Version", "BuildID"}:
-        raise MachineError(f"{browser} does not say its version", _HINT)
+        raise MachineError(f"{browser} does not contain its version", _HINT)
     return f"{found['Version']} {found['BuildID']}"
 
 
 def install(version: str) -> Program:
-    """The system's browser; its digest is that of the browser's version and the driver's sources."""
+    """Return the system's browser; its digest covers the browser's version and the driver's sources."""
     STACK.version(version)
     browser = find_browser()
     if not _driver().is_file():
@@ -58,7 +58,7 @@ def install(version: str) -> Program:
 
 
 def installed(version: str) -> bool:
-    """Whether there is a browser."""
+    """Return whether there is a browser."""
     try:
         browser_version(find_browser())
     except MachineError:
@@ -67,7 +67,7 @@ def installed(version: str) -> bool:
 
 
 def session_command(program: Program, identity: Identity) -> Command:
-    """The driver for the laboratory's server, 10.8.0.2:443 (adapters/firefox/firefox_main.py has it as its default)."""
+    """Return the driver's command for the server under test, 10.8.0.2:443 (the default of firefox_main.py)."""
     domain = identity.host.partition(".")[2]
     trust = ("--domain", domain, "--ca", identity.ca)
     environment = {"PYTHONPATH": str(adapters_dir() / "lib" / "python")}

@@ -1,7 +1,7 @@
 """ngtcp2: HTTP/3 by Debian's libngtcp2, libnghttp3 and GnuTLS, driven by a program of ours (adapters/ngtcp2).
 
-Known of 0.12.1 with GnuTLS 3.7: as a server it resumes the sessions of quic-go's client but refuses its early data;
-that of aioquic and of its own client it takes.
+As a server, 0.12.1 with GnuTLS 3.7 resumes the sessions of quic-go's client but refuses its early data; it accepts
+early data of aioquic's client and of its own.
 """
 
 import platform
@@ -24,9 +24,9 @@ _SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has i
 _RELEASED = {"0.12.1": "2023-01-06"}  # version → when Debian packaged that release of ngtcp2
 _LARGEST_WINDOW = 2**62 - 1
 _ENVIRONMENT = {
-    "PYTHONPYCACHEPREFIX": "",  # the laboratory's own: the adapter has its compiled modules beside it
+    "PYTHONPYCACHEPREFIX": "",  # the one of our own Python: the adapter has its compiled modules beside it
     "PYTHONDONTWRITEBYTECODE": "1",
-    "GNUTLS_SYSTEM_PRIORITY_FILE": "/dev/null",  # the machine's own wishes about TLS
+    "GNUTLS_SYSTEM_PRIORITY_FILE": "/dev/null",  # or the machine's settings of TLS would apply
 }
 
 
@@ -52,7 +52,7 @@ _KNOBS = {
 
 
 def install(version: str) -> Program:
-    """The adapter with its libraries, from the cache or from Debian's archive."""
+    """Return the adapter with its libraries, from the cache or from Debian's archive."""
     if platform.machine() != "x86_64":
         raise MachineError(f"{_NAME} is installed from packages for x86-64 alone", "leave it out of the study")
     version = STACK.version(version).name
@@ -64,17 +64,17 @@ def install(version: str) -> Program:
 
 
 def installed(version: str) -> bool:
-    """Whether `install` has nothing to do."""
+    """Return whether `install` has nothing to do."""
     return is_folder_built(_NAME, version, _sources(), python_version(), shared_digest())
 
 
 def server_command(program: Program, job: ServerJob) -> Command:
-    """The program as a server."""
+    """Return the call of the program as a server."""
     return _command(program, *server_arguments(job))
 
 
 def client_command(program: Program, job_file: str) -> Command:
-    """The program as a client."""
+    """Return the call of the program as a client."""
     return _command(program, "client", job_file)
 
 

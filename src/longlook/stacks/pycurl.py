@@ -21,7 +21,7 @@ _VERSIONS = (  # each has a lock file in adapters/pycurl/locks
     Version("7.49.0", "2026-10-26", note="libcurl 8.23, ngtcp2 1.25"),
 )
 _ENVIRONMENT = {
-    "PYTHONPYCACHEPREFIX": "",  # the laboratory's own: this environment has its compiled modules beside it
+    "PYTHONPYCACHEPREFIX": "",  # the one of our own Python: this environment has its compiled modules beside it
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 
@@ -32,12 +32,12 @@ def install(version: str) -> Program:
 
 
 def installed(version: str) -> bool:
-    """Whether `install` has nothing to do."""
+    """Return whether `install` has nothing to do."""
     return is_made(_NAME, version, _sources())
 
 
 def client_command(program: Program, job_file: str) -> Command:
-    """The program as a client."""
+    """Return the call of the program as a client."""
     return Command((program.path, str(adapter_of(program) / "pycurl_main.py"), "client", job_file), _ENVIRONMENT)
 
 

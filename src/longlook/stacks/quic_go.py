@@ -114,37 +114,37 @@ def install(version: str) -> Program:
 
 
 def installed(version: str) -> bool:
-    """Whether `install` has nothing to do."""
+    """Return whether `install` has nothing to do."""
     try:
         with assembled(_sources(), version, renamed(version)) as sources:
             return is_built(_NAME, version, sources, toolchain(sources, older_go(version)), str(FLAGS))
-    except MachineError:  # no Go here: the version cannot be told
+    except MachineError:  # no Go here: its version is unknown
         return False
 
 
 def older_go(version: str) -> str | None:
-    """The release of Go that a version has to be built with; None: the machine's."""
+    """Return the release of Go that a version has to be built with; None for the machine's."""
     return next((go for last, go in _OLDER_GO if release_of(version) <= last), None)
 
 
 def renamed(version: str) -> tuple[str, str] | None:
-    """What the module is called, and what it was called in this version; None where that is the same."""
+    """Return the module's name now and its name in this version; None where they are the same."""
     return (_MODULE, _OLD_MODULE) if release_of(version) <= _OLD_MODULE_UNTIL else None
 
 
 def library_of(version: str) -> str:
-    """The module's path in this version."""
+    """Return the module's path in this version."""
     names = renamed(version)
     return names[1] if names else _MODULE
 
 
 def server_command(program: Program, job: ServerJob) -> Command:
-    """The program as a server."""
+    """Return the call of the program as a server."""
     return Command((program.path, *server_arguments(job)))
 
 
 def client_command(program: Program, job_file: str) -> Command:
-    """The program as a client."""
+    """Return the call of the program as a client."""
     return Command((program.path, "client", job_file))
 
 

@@ -24,7 +24,7 @@ _KNOBS = {
         float, "seconds", 0.0, "mean length of a pause after each such period; 0: none", _SERVER,
         minimum=0, maximum=3_600,
     ),
-    "law": Knob(str, None, "fixed", "of the lengths of periods", _SERVER, choices=("fixed", "exponential")),
+    "law": Knob(str, None, "fixed", "distribution of periods' lengths", _SERVER, choices=("fixed", "exponential")),
 }  # fmt: skip
 
 
@@ -38,21 +38,21 @@ def install(version: str) -> Program:
 
 
 def installed(version: str) -> bool:
-    """Whether `install` has nothing to do."""
+    """Return whether `install` has nothing to do."""
     try:
         with assembled(_sources(), version) as sources:
             return is_built(_NAME, version, sources, toolchain(sources, None), str(FLAGS))
-    except MachineError:  # no Go here: the version cannot be told
+    except MachineError:  # no Go here: its version is unknown
         return False
 
 
 def server_command(program: Program, job: ServerJob) -> Command:
-    """The program as a server."""
+    """Return the call of the program as a server."""
     return Command((program.path, *server_arguments(job)))
 
 
 def client_command(program: Program, job_file: str) -> Command:
-    """The program as a client."""
+    """Return the call of the program as a client."""
     return Command((program.path, "client", job_file))
 
 
@@ -62,7 +62,7 @@ def _sources() -> Path:
 
 STACK = Stack(
     name=_NAME,
-    summary="constant and on-off cross traffic over bare UDP, for flows that only stand in the way of others",
+    summary="constant and on-off cross traffic over bare UDP, for flows that only compete with others",
     roles=("server", "client"),
     protocols=("udp",),
     connections=(ConnectionState.COLD,),

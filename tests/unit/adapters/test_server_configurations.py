@@ -1,4 +1,4 @@
-"""What servers of others are told for a job, as text and plain data."""
+"""Configurations of other people's servers for a job, as text and plain data."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Servers of others, stood in for by a small program: how they are started, listened to and ended."""
+"""Somebody else's server, here a small program: how it is started, read and ended."""
 
 import json
 import os
@@ -20,10 +20,10 @@ FAKE = """
 import os, signal, sys, time
 log = lambda text: print(text, file=sys.stderr, flush=True)
 what, marks = sys.argv[1], sys.argv[2]
-def told(*_):
+def stop(*_):
     print("bye", flush=True)
     if what != "stubborn": sys.exit(3)
-signal.signal(signal.SIGTERM, told)
+signal.signal(signal.SIGTERM, stop)
 child = os.fork()
 open(f"{marks}/{os.getpid()}", "w").close()
 if child == 0:
@@ -45,7 +45,7 @@ def serve(options):
     def configure(folder, port):
         (folder / "fake.py").write_text(sys.argv[-1])
         argv = (sys.executable, "-S", str(folder / "fake.py"), options.knobs["what"], options.knobs["marks"])
-        return Foreign(argv, lambda line: "listens" in line, lambda line: emit("said", text=line))
+        return Foreign(argv, lambda line: "listens" in line, lambda line: emit("logged", text=line))
     supervise(options, "1.0", configure)
 sys.exit(main(sys.argv[1:-1], "fake", ("h2",), serve, None))
 """
@@ -85,7 +85,7 @@ def finish(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
 
 
 def await_no_process(marks: Path) -> None:
-    """Every process of the fake is gone, or only waits for somebody to bury it."""
+    """Every process of the fake is gone, or only waits to be reaped."""
     deadline = time.monotonic() + 5
     alive = [int(mark.name) for mark in marks.iterdir()]
     assert alive
@@ -107,10 +107,10 @@ def test_ready_lines_and_end(tmp_path: Path, marks: Path, what: str) -> None:
         "1.0",
     )
     assert ready["port"] > 0
-    assert {"event": "said", "text": "one"} in lines
+    assert {"event": "logged", "text": "one"} in lines
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
-    assert list(finish(process)) == [{"event": "said", "text": "bye"}]
+    assert list(finish(process)) == [{"event": "logged", "text": "bye"}]
     assert process.returncode == 0
     assert time.monotonic() - began < 1.0
     await_no_process(marks)
@@ -118,21 +118,21 @@ def test_ready_lines_and_end(tmp_path: Path, marks: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "said"),
+    ("what", "reason"),
     [("dies", "exit code 4): no certificate | giving up"), ("dies late", "signal 6): it listens | out of luck")],
 )
-def test_unexpected_death(tmp_path: Path, marks: Path, what: str, said: str) -> None:
+def test_unexpected_death(tmp_path: Path, marks: Path, what: str, reason: str) -> None:
     process = start(tmp_path, what)
     *_, error = finish(process)
     assert (error["event"], "supported" in error) == ("error", False)
-    assert error["reason"].endswith(said)
+    assert error["reason"].endswith(reason)
     assert process.returncode == 1
     await_no_process(marks)
 
 
 def test_a_killed_wrapper_takes_the_program_with_it(tmp_path: Path, marks: Path) -> None:
     process = start(tmp_path, "plain")
-    assert {next_line(process)["event"], next_line(process)["event"]} == {"ready", "said"}
+    assert {next_line(process)["event"], next_line(process)["event"]} == {"ready", "logged"}
     leader = min(int(mark.name) for mark in marks.iterdir())
     process.kill()
     process.communicate()
@@ -140,7 +140,7 @@ def test_a_killed_wrapper_takes_the_program_with_it(tmp_path: Path, marks: Path)
     while not has_ended(leader) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert has_ended(leader)
-    for mark in marks.iterdir():  # a fake that leaves its own children alone is nobody's model
+    for mark in marks.iterdir():  # the fake does not end its own children
         if not has_ended(int(mark.name)):
             os.kill(int(mark.name), signal.SIGKILL)
 

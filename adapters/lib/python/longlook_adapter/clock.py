@@ -4,7 +4,7 @@ import time
 
 
 def _anchor_ns() -> int:
-    """Return the Unix time at which the monotonic clock read zero, as closely as two readings around it tell."""
+    """Return the Unix time at which the monotonic clock read zero, from two readings around it."""
     before_ns = time.monotonic_ns()
     unix_ns = time.time_ns()
     after_ns = time.monotonic_ns()

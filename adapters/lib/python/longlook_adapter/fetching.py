@@ -13,10 +13,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from longlook_adapter.clock import now_ns
 from longlook_adapter.errors import ReportedError
-from longlook_adapter.job import COLD, EARLY, Job
+from longlook_adapter.job import COLD, EARLY, PRIME, Job
 from longlook_adapter.lines import emit
-
-PRIME = "/prime"
 
 _T = TypeVar("_T")
 TicketT = TypeVar("TicketT")
@@ -83,7 +81,7 @@ class Connection(Protocol[_TicketT_co]):
         """Wait for the next session ticket, and return it."""
 
     def close(self) -> None:
-        """Close it properly, so that the server learns of it."""
+        """Close it properly, so that the server is informed."""
 
 
 class Connect(Protocol[TicketT]):

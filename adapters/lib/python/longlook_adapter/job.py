@@ -9,6 +9,8 @@ from typing import Any
 from longlook_adapter.errors import BadUsageError, UnsupportedError
 
 COLD, RESUMED, EARLY = "cold", "resumed", "0rtt"
+PRIME = "/prime"
+"""The path that a priming connection fetches."""
 MOST_CONNECTIONS = 64
 
 

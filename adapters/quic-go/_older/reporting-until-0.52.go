@@ -2,14 +2,14 @@ package main
 
 import "context"
 
-// tellingListener reports the connections that it hands on, and keeps those that have to be closed when the server stops.
-type tellingListener struct {
+// reportingListener reports the connections that it accepts, and keeps those that must be closed when the server stops.
+type reportingListener struct {
 	quicListener
 	live *liveConnections
 }
 
 // Accept implements quicListener.
-func (l tellingListener) Accept(ctx context.Context) (quicConn, error) {
+func (l reportingListener) Accept(ctx context.Context) (quicConn, error) {
 	conn, err := l.quicListener.Accept(ctx)
 	if err != nil {
 		return nil, err
