@@ -50,7 +50,14 @@ def with_table(text: str, header: str, rows: Iterable[str]) -> str:
     return "\n".join([*lines[:begin], *rows, *lines[end:]]) + "\n"
 
 
-DOCUMENTS: Mapping[str, Callable[[str], str]] = {"docs/timeline.md": kinds_of_rows}
+def metrics(current: str) -> str:
+    """Return docs/metrics.md with a section for each metric."""
+    from longlook.metrics.__main__ import updated
+
+    return updated(current)
+
+
+DOCUMENTS: Mapping[str, Callable[[str], str]] = {"docs/timeline.md": kinds_of_rows, "docs/metrics.md": metrics}
 QUICK = (
     GeneratedFile("src/longlook/network/schema.json", schema),
     *(GeneratedFile(path, make) for path, make in DOCUMENTS.items()),
