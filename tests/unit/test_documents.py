@@ -1,15 +1,19 @@
 """Documents stay readable as text and in a diff, lead somewhere, and name what there is."""
 
+import json
+import math
 import re
 import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean, median
 
 import pytest
 from typer.testing import CliRunner
 
 from longlook.cli import app
+from longlook.report import wording
 from tests.unit.test_import_order import ORDER, PACKAGE
 
 ROOT = Path(__file__).parents[2]
@@ -84,6 +88,21 @@ def _packages() -> Iterator[tuple[str, list[str]]]:
     for row in table.splitlines()[2:]:
         package, _, entries = (cell.strip() for cell in row.strip("|").split("|"))
         yield package.strip("`"), re.findall(r"`(\w+)`", entries)
+
+
+def test_readme_shows_the_demo_as_it_is_on_record() -> None:
+    record = json.loads((ROOT / "tests" / "golden" / "demo.json").read_text())
+    text = (ROOT / "README.md").read_text()
+    assert f"results {record['results'][:16]}`" in text
+    shown = [row.strip("| ").split(" | ")[:6] for row in text.splitlines() if row.startswith("| quic-go |")]
+    expected = []
+    for client, rate, size in (row[:3] for row in shown):
+        tcp, quic = (record["values"][f"{client}_{rate}_{size} {arm}"]["page_load_time"] for arm in ("tcp", "quic"))
+        effect = 100 * (1 - math.exp(fmean(math.log(b / a) for a, b in zip(tcp, quic, strict=True))))
+        medians = (wording.quantity(median(values), "s").replace("\N{NO-BREAK SPACE}", " ") for values in (tcp, quic))
+        expected.append([client, rate, size, *medians, wording.effect(effect).replace("\N{NO-BREAK SPACE}", " ")])
+    assert len(shown) == 9
+    assert shown == expected
 
 
 def _commands() -> list[tuple[str, str]]:
