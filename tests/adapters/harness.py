@@ -30,7 +30,7 @@ REFERENCE = "quic-go@0.65.0"
 """The peer of stacks that have one role only."""
 USUAL = ("quic-go", "ngtcp2", "aioquic", "pycurl")
 OLD = {"quic-go": "0.48.2"}
-"""What every run of the tests covers beside the default versions; the rest is marked `stacks` (make test-stacks)."""
+"""Versions that every run of the tests covers beside the default ones; the rest is marked `stacks`."""
 START_LIMIT_S = 20.0
 CLIENT_LIMIT_S = 60.0
 
@@ -75,7 +75,7 @@ def parts() -> list[str]:
 
 
 def usual(part: str) -> bool:
-    """Whether `make test` covers it: few stacks, and of those the default versions and one old one."""
+    """Return whether `make test` covers it: few stacks, each with its default version and one old one."""
     stack, version = parse_part(part)
     return stack.name in USUAL and version in (stack.default_version, OLD.get(stack.name))
 
@@ -94,7 +94,7 @@ def pairs() -> list[tuple[str, str, str]]:
 
 
 def cases(*protocols: str) -> list[ParameterSet]:
-    """The pairs as parameters, of some protocols or all; what `make test` leaves out is marked `stacks`."""
+    """The pairs as parameters, of some protocols or all; those that `make test` leaves out are marked `stacks`."""
     return [
         pytest.param(pair, id="-".join(pair), marks=() if usual(pair[0]) and usual(pair[1]) else (pytest.mark.stacks,))
         for pair in pairs()
@@ -163,7 +163,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a client did."""
+    """The exit code and output of a client."""
 
     exit_code: int
     lines: list[dict[str, Any]]

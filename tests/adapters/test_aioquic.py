@@ -1,4 +1,4 @@
-"""What is aioquic's own: its knobs, as its traces show them, and the name it gives to what it cannot read."""
+"""Tests of aioquic alone: its knobs, as its traces show them."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What every stack must do when something is wrong."""
+"""The contract when something is wrong, for every stack."""
 
 import shutil
 import signal

@@ -18,7 +18,7 @@ CASES = {"handshake": 1, "transfer": 3, "http3": 3, "resumption": 3, "zerortt": 
 
 @dataclass(frozen=True)
 class Folders:
-    """What the runner mounts."""
+    """The folders that the runner mounts."""
 
     www: Path
     downloads: Path

@@ -1,4 +1,4 @@
-"""What is ngtcp2's own: its knobs, as its traces show them."""
+"""Tests of ngtcp2 alone: its knobs, as its traces show them."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What is quic-go's own: its knobs, as the protocol's traces show them."""
+"""Tests of quic-go alone: its knobs, as the protocol's traces show them."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What every stack must do when all is well."""
+"""The contract when all is well, for every stack."""
 
 import json
 import socket

@@ -45,7 +45,7 @@ http {{
 def configuration(options: Options, knobs: Mapping[str, Any], port: int, folder: Path) -> str:
     """Return the text. nginx always accepts HTTP/1.1 as well: such a request is closed without an answer (444)."""
     return _FORM.format(
-        user="user root root;" if os.geteuid() == 0 else "",  # files of the laboratory are its user's alone
+        user="user root root;" if os.geteuid() == 0 else "",  # or its worker could not read the files
         folder=folder,
         temporary="\n  ".join(f'{name}_temp_path "{folder}/{name}";' for name in _TEMPORARY),
         streams=knobs.get("max_incoming_streams", _STREAMS),

@@ -49,7 +49,7 @@ class Credentials:
         _check(tls.gnutls_session_ticket_key_generate(c.byref(self.ticket_key)), "GnuTLS")
         self.anti_replay = P()
         _check(tls.gnutls_anti_replay_init(c.byref(self.anti_replay)), "GnuTLS")
-        self._never_seen = _AddFunction(lambda _ptr, _expires, _key, _data: 0)  # a laboratory has no attackers
+        self._never_seen = _AddFunction(lambda _ptr, _expires, _key, _data: 0)  # nobody attacks in a test network
         tls.gnutls_anti_replay_set_add_function(self.anti_replay, self._never_seen)
 
 
@@ -69,12 +69,12 @@ class Session:
 
     @property
     def resumed(self) -> bool:
-        """Whether the session was resumed from a ticket."""
+        """Return whether the session was resumed from a ticket."""
         return bool(tls.gnutls_session_is_resumed(self.handle))
 
     @property
     def early(self) -> bool:
-        """Server: whether early data was accepted."""
+        """Return whether this server accepted early data."""
         return bool(tls.gnutls_session_get_flags(self.handle) & _SFLAG_EARLY_DATA)
 
     def close(self) -> None:

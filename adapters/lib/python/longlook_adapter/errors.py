@@ -1,4 +1,4 @@
-"""Why the adapter cannot do what was asked; each becomes an `error` line and an exit code."""
+"""The errors of an adapter; each becomes an `error` line and an exit code."""
 
 
 class AdapterError(Exception):

@@ -31,7 +31,7 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class Foreign:
-    """How to run somebody else's program. It ends properly on `stop`."""
+    """Somebody else's program, and how to run it. It ends properly on `stop`."""
 
     argv: tuple[str, ...]
     is_ready: Callable[[str], bool]  # whether a line of its log means that it listens
