@@ -76,5 +76,5 @@ def knob(kind: type = int, **more: Any) -> Knob:
 
 
 def knobs_of(want: Want, role: str) -> Mapping[str, Any]:
-    """What an end is told."""
+    """Return the knobs of an endpoint."""
     return (want.server if role == "server" else want.client).knobs

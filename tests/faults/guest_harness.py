@@ -32,7 +32,7 @@ protocol = "h2"
 connection = "cold"
 congestion_control = "cubic"
 
-[arms.calm]
+[arms.usual]
 
 [arms.rogue]
 client_knobs = {{ fault = "{fault}" }}
@@ -53,8 +53,8 @@ sets = "workload.object"
 levels = ["5KB"]
 
 [[contrasts]]
-name = "rogue vs calm"
-baseline = "calm"
+name = "rogue vs usual"
+baseline = "usual"
 contender = "rogue"
 metric = "page_load_time"
 

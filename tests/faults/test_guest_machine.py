@@ -1,4 +1,4 @@
-"""Machines on which guests run in other ways, or cannot run: the user is told, and what to do."""
+"""Machines on which guests run in other ways, or cannot run: the user gets the reason and a hint."""
 
 import json
 import os
@@ -34,9 +34,9 @@ def test_where_seccomp_is_refused_guests_run_by_ptrace_and_say_so(guest_home: Gu
     outs = [guest_home.path / name for name in ("run-1", "run-2")]
     for out, prefix in zip(outs, ((), WITHOUT_SECCOMP), strict=True):
         run = guest_home.longlook("run", str(guest_home.study()), "--out", str(out), prefix=prefix)
-        said = "".join(run.communicate(timeout=120))
-        assert run.returncode == 0, said
-        assert ("by ptrace" in said) == bool(prefix)
+        output = "".join(run.communicate(timeout=120))
+        assert run.returncode == 0, output
+        assert ("by ptrace" in output) == bool(prefix)
         manifest = json.loads((out / "manifest.json").read_text())
         assert manifest["settings"]["virtual"]["userspace"] == ("ptrace" if prefix else "seccomp")
     # The record of one policy is not believed under another, and the results are the same.
@@ -82,7 +82,7 @@ def test_a_small_dev_shm_is_passed_over(guest_home: GuestHome) -> None:
     assert answer["run"]["outcome"] == Outcome.OK
 
 
-def test_a_guest_whose_memory_finds_no_room_says_so(guest_home: GuestHome) -> None:
+def test_a_guest_whose_memory_finds_no_room_gives_the_reason(guest_home: GuestHome) -> None:
     script = 'mount -t tmpfs -o size=1030m tmpfs /dev/shm && exec "$@"'
     job = guest_home.job(client={"fault": "eats_memory"})
     patient = replace(guest_home, spin_timeout_s="20")

@@ -72,10 +72,10 @@ def test_a_trial_that_left_nothing_fails(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(PROOFS))
 def test_only_the_knob_and_what_holds_others_apart_differs(name: str) -> None:
     wants = list(wants_of(name).values())
-    told = [knobs_of(want, role_of(name)) for want in wants]
+    settings = [knobs_of(want, role_of(name)) for want in wants]
     assert len({want.trial().id for want in wants}) == len(wants)
     assert all(replace(want, server=wants[0].server, client=wants[0].client) == wants[0] for want in wants)
-    assert len({tuple(sorted((key, value) for key, value in each.items() if key != name)) for each in told}) == 1
+    assert len({tuple(sorted((key, value) for key, value in each.items() if key != name)) for each in settings}) == 1
 
 
 def test_every_declared_knob_has_a_proof() -> None:
@@ -268,17 +268,17 @@ def test_periods_of_bare_datagrams_have_their_lengths_and_law() -> None:
     assert judged("law", {"fixed": fixed, "exponential": fixed}).status is Status.FAILED
 
 
-def told(**keys: bool) -> Seen:
+def reported(**keys: bool) -> Seen:
     line = {"event": "connection", "primes": False, **keys}
     return seen(client=[{**line, "primes": True, "used_0rtt": False}, line], server=[line])
 
 
 def test_what_programs_tell() -> None:
-    assert judged("gso", {"on": told(gso=True), "off": told(gso=False)}).status is Status.PASSED
-    assert judged("gso", {"on": told(), "off": told(gso=False)}).status is Status.FAILED
-    good = {"on": told(used_0rtt=True), "off": told(used_0rtt=False)}
+    assert judged("gso", {"on": reported(gso=True), "off": reported(gso=False)}).status is Status.PASSED
+    assert judged("gso", {"on": reported(), "off": reported(gso=False)}).status is Status.FAILED
+    good = {"on": reported(used_0rtt=True), "off": reported(used_0rtt=False)}
     assert judged("allow_0rtt", good).status is Status.PASSED
-    assert judged("allow_0rtt", {**good, "on": told(used_0rtt=False)}).status is Status.FAILED
+    assert judged("allow_0rtt", {**good, "on": reported(used_0rtt=False)}).status is Status.FAILED
 
 
 def shaken(took_ms: float) -> Seen:

@@ -106,10 +106,10 @@ def test_a_stack_that_is_named_for_a_matrix_is_never_passed_over(monkeypatch: py
     real = registry.load("stacks")
     absent = made_up(install=fail)
     monkeypatch.setattr(registry, "load", lambda folder: {**real, "made-up": absent} if folder == "stacks" else {})
-    said: list[str] = []
+    reported: list[str] = []
     with pytest.raises(InputError, match="none of these versions is an installed server"):
-        matrices(("made-up",), ("h3",), "virtual", Path("nowhere"), said.append)
-    assert said[-1] == "made-up@2.0 is left out: no compiler"
+        matrices(("made-up",), ("h3",), "virtual", Path("nowhere"), reported.append)
+    assert reported[-1] == "made-up@2.0 is left out: no compiler"
 
 
 def test_knobs_that_nobody_proves_fail(registered: Stack) -> None:
@@ -144,7 +144,7 @@ def test_refusals_are_what_is_wanted_of_unknown_wishes() -> None:
         assert check.judge({"trial": seen(**FAILED)}).status is Status.FAILED
 
 
-def test_a_trial_that_failed_says_why() -> None:
+def test_a_trial_that_failed_has_its_reason() -> None:
     for check in basics(subject("aioquic")):
         if check.wants:
             finding = check.judge({"trial": seen(**FAILED)})

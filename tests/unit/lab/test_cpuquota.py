@@ -1,4 +1,4 @@
-"""A client with a share of a CPU: what a study may say, and what the kernel is told."""
+"""A client with a share of a CPU: what a study may ask for, and what the kernel gets."""
 
 from pathlib import Path
 
@@ -21,9 +21,11 @@ def test_spellings_of_a_share_are_one(given: object, canonical: str) -> None:
     assert endpoint_setting("client_cpu", given) == canonical
 
 
-@pytest.mark.parametrize(("given", "said"), [("0.5%", "at least 1%"), ("200%", "between 0% and 100%"), ("fast", "off")])
-def test_bad_shares_are_told(given: str, said: str) -> None:
-    with pytest.raises(SettingError, match=said):
+@pytest.mark.parametrize(
+    ("given", "message"), [("0.5%", "at least 1%"), ("200%", "between 0% and 100%"), ("fast", "off")]
+)
+def test_bad_shares_are_refused(given: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
         endpoint_setting("client_cpu", given)
 
 
@@ -52,14 +54,14 @@ def test_virtual_time_refuses_a_limit_before_anything_runs(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("share", "told"),
+    ("share", "quota"),
     [(1.0, (10_000, 10_000)), (0.2, (2_000, 10_000)), (0.1, (1_000, 10_000)), (0.05, (1_000, 20_000))],
 )
-def test_the_kernel_gives_a_millisecond_or_more_at_once(share: float, told: tuple[int, int]) -> None:
-    assert cpuquota.quota(share) == told
+def test_the_kernel_gives_a_millisecond_or_more_at_once(share: float, quota: tuple[int, int]) -> None:
+    assert cpuquota.quota(share) == quota
 
 
-def test_a_machine_without_the_controller_is_told(tmp_path: Path) -> None:
+def test_a_machine_without_the_controller_is_reported(tmp_path: Path) -> None:
     with pytest.raises(MachineError, match="no cpu controller"):
         cpuquota.controller(tmp_path)
     cpuquota.clear("nothing", tmp_path)

@@ -67,7 +67,7 @@ def test_a_trial_that_keeps_the_cpus_busy_alone_is_sound() -> None:
     assert findings(observe(BEFORE, after, SUMMARY, own_cpu_s=0.9)) == []
 
 
-def test_a_short_interval_says_nothing_about_the_cpu() -> None:
+def test_a_short_interval_proves_nothing_about_the_cpu() -> None:
     after = replace(AFTER, monotonic_s=10.1, busy_ticks=1020, idle_ticks=5000)
     assert findings(observe(BEFORE, after, SUMMARY, own_cpu_s=0.05)) == []
 

@@ -325,10 +325,10 @@ def test_a_server_that_fails_before_any_flow_has_started_is_reported() -> None:
 
 
 def test_the_clients_report_counts_where_the_server_reports_at_the_end() -> None:
-    said = {**opened(1), "resumed": False, "used_0rtt": False, "congestion_control": "cubic"}
-    silent = replace(STOPPED, client=Observations((said,)), server=Observations((READY,)))
+    line = {**opened(1), "resumed": False, "used_0rtt": False, "congestion_control": "cubic"}
+    silent = replace(STOPPED, client=Observations((line,)), server=Observations((READY,)))
     assert judge(silent).outcome is Outcome.OK
-    resumed = replace(silent, client=Observations(({**said, "resumed": True},)))
+    resumed = replace(silent, client=Observations(({**line, "resumed": True},)))
     assert "as the client reports" in str(judge(resumed).reason)
 
 

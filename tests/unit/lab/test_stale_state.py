@@ -36,7 +36,7 @@ def test_the_scratch_folder_of_a_dead_owner_is_removed_with_its_record(state: Pa
 
 def test_a_record_of_another_version_with_more_fields_is_read(state: Path, tmp_path: Path) -> None:
     record = dead(tmp_path)
-    record.path.write_text(json.dumps({**asdict(record), "seat": 3}))
+    record.path.write_text(json.dumps({**asdict(record), "unknown": 3}))
     assert clear_stale_state() == [record.scratch]
 
 

@@ -120,7 +120,7 @@ def test_files_of_both_formats_are_read_and_broken_ones_passed_over(tmp_path: Pa
     assert machine_mirror(tmp_path) == Mirror("http://mirror.invalid/debian", "bookworm")
 
 
-def test_machine_without_debian_says_what_to_do(tmp_path: Path) -> None:
+def test_machine_without_debian_gives_a_hint(tmp_path: Path) -> None:
     (tmp_path / "apt").mkdir()
     (tmp_path / "apt" / "sources.list").write_text("deb http://archive.invalid/ubuntu noble main universe\n")
     (tmp_path / "os-release").write_text("ID=ubuntu\nVERSION_CODENAME=noble\n")

@@ -88,7 +88,7 @@ def test_failed_build_shows_the_end_of_its_log_and_leaves_nothing(sources: Path,
     assert [path for path in cache.rglob("*") if path.name.endswith("work") or path.name == "program"] == []
 
 
-def test_missing_toolchain_names_what_mends_it(tmp_path: Path) -> None:
+def test_missing_toolchain_gives_a_hint(tmp_path: Path) -> None:
     with pytest.raises(MachineError) as caught:
         toolchain_version(("no-such-compiler", "--version"), "apt-get install it", tmp_path)
     assert (caught.value.message, caught.value.hint) == ("no-such-compiler is not installed", "apt-get install it")

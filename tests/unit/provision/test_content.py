@@ -122,7 +122,7 @@ def test_download_over_several_connections_is_the_same_content() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "parameters", "said"),
+    ("kind", "parameters", "expected_hint"),
     [
         ("page", {"objects": 1, "object_bytes": PNG_OVERHEAD_BYTES - 1}, str(PNG_OVERHEAD_BYTES)),
         ("page", {"objects": 0, "object_bytes": 1_000}, "1 to"),
@@ -131,10 +131,10 @@ def test_download_over_several_connections_is_the_same_content() -> None:
         ("download", {"object_bytes": 10, "connections": 65}, "1 to 64 connections"),
     ],
 )
-def test_impossible_parameters_are_refused(kind: str, parameters: dict[str, Scalar], said: str) -> None:
+def test_impossible_parameters_are_refused(kind: str, parameters: dict[str, Scalar], expected_hint: str) -> None:
     with pytest.raises(InputError) as caught:
         prepare(kind, **parameters)
-    assert said in (caught.value.hint or "")
+    assert expected_hint in (caught.value.hint or "")
 
 
 def test_content_is_made_once() -> None:
@@ -164,11 +164,11 @@ def test_damaged_content_is_made_again(damage: str) -> None:
 def test_what_a_killed_process_left_is_removed(cache: Path) -> None:
     first = prepare("download", object_bytes=10)
     folder = Path(first.root).parent
-    leftover = folder.with_name(f".{folder.name}.making-killed")
-    leftover.mkdir()
+    stale = folder.with_name(f".{folder.name}.making-killed")
+    stale.mkdir()
     file_of(first, "/download.bin").unlink()
     prepare("download", object_bytes=10)
-    assert not leftover.exists()
+    assert not stale.exists()
     assert not list((cache / "www").glob(".*making*"))
 
 
@@ -209,7 +209,7 @@ def test_full_disk_is_the_machines_fault_and_leaves_nothing(cache: Path) -> None
     done = subprocess.run(
         [*enter, "sh", "-c", program, sys.executable, FILL_THE_DISK], capture_output=True, text=True, check=True
     )
-    message, hint, leftovers = done.stdout.strip().split(" | ")
+    message, hint, left = done.stdout.strip().split(" | ")
     assert "full" in message
     assert "LONGLOOK_CACHE" in hint
-    assert leftovers == "[]"
+    assert left == "[]"

@@ -81,7 +81,7 @@ def test_another_recipe_is_another_entry(recipe: Path, file: str) -> None:
     assert Path(first.path).exists()
 
 
-def test_missing_recipe_names_what_mends_it(recipe: Path) -> None:
+def test_missing_recipe_gives_a_hint(recipe: Path) -> None:
     (recipe / "config").unlink()
     assert not guest_kernel.installed()
     with pytest.raises(MachineError) as caught:
@@ -160,12 +160,12 @@ def test_settings_that_a_newer_linux_lost() -> None:
 
 
 def test_progress_is_few_lines() -> None:
-    said: list[str] = []
-    count = ObjectCount(Progress(said.append, "compiling"), expected=200, already=20)
+    reported: list[str] = []
+    count = ObjectCount(Progress(reported.append, "compiling"), expected=200, already=20)
     for _ in range(300):
         count.see("  CC      kernel/fork.o\n")
         count.see("  AR      kernel/built-in.a\n")
-    assert said == [f"compiling: {percent} %" for percent in range(10, 100, 5)]
+    assert reported == [f"compiling: {percent} %" for percent in range(10, 100, 5)]
 
 
 def test_failing_step_shows_the_end_of_its_log(tmp_path: Path) -> None:

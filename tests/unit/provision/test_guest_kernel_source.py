@@ -120,14 +120,14 @@ def test_wrong_digest_is_refused_and_not_kept(fake: Path, work: Path) -> None:
     assert fetch(work).read_bytes() == CONTENT
 
 
-def test_no_network_says_what_to_do(fake: Path, work: Path) -> None:
+def test_no_network_gives_a_hint(fake: Path, work: Path) -> None:
     (fake / "update").write_text("100")
     with pytest.raises(MachineError) as caught:
         fetch(work)
     assert "needs the network" in (caught.value.hint or "")
 
 
-def test_old_mirror_says_what_to_do(fake: Path, work: Path) -> None:
+def test_old_mirror_gives_a_hint(fake: Path, work: Path) -> None:
     (fake / "apt-cache").write_text("#!/bin/sh\necho linux-source-6.1\n")
     with pytest.raises(MachineError, match=r"no linux-source-7\.2 or newer"):
         fetch(work)

@@ -117,7 +117,7 @@ def test_unknown_version_of_aioquic() -> None:
         STACK.install("0.1.0")
 
 
-def test_the_record_says_what_it_was_made_with(sources: Path) -> None:
+def test_the_record_names_what_it_was_made_with(sources: Path) -> None:
     record = json.loads((Path(make(sources).path).parents[2] / "program.json").read_text())
     assert (record["name"], record["version"]) == ("thing", "1.0")
     assert sys.version.split()[0] in record["toolchain"]
