@@ -8,7 +8,7 @@ from longlook.core.model import Arm, Scalar, Study
 from longlook.core.problems import SettingError
 from longlook.study import tcp
 from longlook.study.catalogue import Catalogue
-from longlook.study.flow_groups import Group, groups_of
+from longlook.study.flow_groups import Group, groups_of, is_flow_setting
 from longlook.study.resolve import Circumstances, FlowSetup, resolve_circumstances, resolve_flow_setup
 from longlook.study.settings import ENDPOINT_KEYS, QUIC_PROTOCOLS, WORKLOAD_PREFIX
 
@@ -43,12 +43,25 @@ def arm_differences(study: Study, catalogue: Catalogue) -> dict[str, dict[str, S
     """Return, for each arm, its values of the settings in which the study's arms differ.
 
     Keys are as in a study file; a setting that an arm does not have is left out. A stack is named with the version that
-    runs, and a preset of TCP by the settings that it stands for. Factors do not count: they are the same for all arms.
+    runs, and a preset of TCP by the settings that it stands for. A group of flows has the arm's own settings where it
+    has none for itself. Factors do not count: they are the same for all arms.
     """
     owned = {arm.name: _settings_of(arm, study.settings, catalogue) for arm in study.arms}
     keys = dict.fromkeys(key for settings in owned.values() for key in settings)
-    differing = [key for key in keys if len({repr(settings.get(key)) for settings in owned.values()}) > 1]
-    return {name: {key: settings[key] for key in differing if key in settings} for name, settings in owned.items()}
+    values = {name: {key: _value(settings, key) for key in keys} for name, settings in owned.items()}
+    differing = [key for key in keys if len({repr(own[key]) for own in values.values()}) > 1]
+    return {
+        name: {key: value for key, value in own.items() if key in differing and value is not None}
+        for name, own in values.items()
+    }
+
+
+def _value(settings: Mapping[str, Scalar], key: str) -> Scalar | None:
+    """Return the value of a key for an arm, or for a group of its flows; None where it has none."""
+    if key in settings or not is_flow_setting(key):
+        return settings.get(key)
+    flows, group, name = key.split(".", 2)
+    return settings.get(name) if any(known.startswith(f"{flows}.{group}.") for known in settings) else None
 
 
 def _settings_of(arm: Arm, common: Mapping[str, Scalar], catalogue: Catalogue) -> dict[str, Scalar]:

@@ -46,6 +46,7 @@ def test_a_dry_run_counts_and_makes_no_folder(tmp_path: Path) -> None:
     assert "live trials take at most 6 min" in text
     data = json.loads(answer(*arguments, "--json"))
     assert [cell["cell_id"] for cell in data["cells"]] == ["5KB", "100KB"]
+    assert (data["trials"], data["finished"], data["to_run"]) == (12, 0, 12)  # no trial in real time is ever cached
     assert not (tmp_path / "run").exists()
 
 

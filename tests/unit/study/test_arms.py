@@ -4,7 +4,8 @@ from pathlib import Path
 
 from longlook.core.model import Scalar
 from longlook.study.arms import arm_differences
-from longlook.study.files import read_study
+from longlook.study.catalogue import installed
+from longlook.study.files import find_study, read_study
 from tests.data.studies import CATALOGUE, study_file
 
 
@@ -36,3 +37,12 @@ def test_a_preset_of_tcp_is_shown_by_what_it_sets(tmp_path: Path) -> None:
     assert found["tcp"]["tcp_pacing"] is True
     assert "tcp" not in found["tcp"]
     assert found["quic"] == {"protocol": "h3"}
+
+
+def test_a_group_of_flows_has_the_settings_of_its_arm() -> None:
+    study = find_study("kakhki2017-tab4")
+    found = arm_differences(study, installed())
+    assert found["tcp"]["flows.subject.protocol"] == "h2"
+    assert str(found["tcp"]["flows.subject.server"]).startswith("quic-go@")  # from [defaults]
+    assert str(found["quic"]["flows.subject.server"]).startswith("envoy@")
+    assert not any(key.startswith("flows.tcp.") for arm in found.values() for key in arm)

@@ -54,7 +54,7 @@ def _size(cells: int, study: Study, trials: int) -> str:
 def show_preview(found: "Preview", *, as_json: bool) -> None:
     """Print what a run would do."""
     if as_json:
-        print_json(codec.encode(found))
+        print_json({**codec.encode(found), "to_run": found.left})
         return
     out = console()
     table = Table("cell", "levels", "trials", box=None)
