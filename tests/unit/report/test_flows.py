@@ -101,7 +101,7 @@ def test_an_arm_without_the_shown_round_shows_its_own_first_and_says_so() -> Non
     assert all(note.startswith("Round 3: ") for note in notes.values())
 
 
-def test_only_two_contestants_have_a_phase_plot_and_cross_traffic_does_not_count() -> None:
+def test_only_two_competing_flows_have_a_phase_plot_and_cross_traffic_does_not_count() -> None:
     section = make_flow_section(competing_content({"tcp": {"a": 2, "cross": 1}, "quic": {"quic": 1, "tcp": 2}}))
     tcp, quic = section.cells[0].arms
     assert tcp.phase_chart is not None

@@ -24,7 +24,7 @@ def both(name: str) -> tuple[StateRows, StateRows]:
 
 
 def disagreement_ns(logged: StateRows, derived: StateRows) -> tuple[dict[tuple[State, State], int], int]:
-    """How long the log said one state and the rules another, of how long the log said any; in ns."""
+    """The time in which log and rules have different states, and the time in which the log has any; in ns."""
     times = np.unique([*logged.times_ns, *derived.times_ns])
     lasted = np.diff(times, append=logged.end_ns).tolist()
     places = (np.searchsorted(found.times_ns, times, side="right") - 1 for found in (logged, derived))
