@@ -19,7 +19,7 @@ from longlook.report.wording import statement
 from longlook.study.files import find_study
 from tests.data.claims import paper_run, write_run
 from tests.data.report import paper_content
-from tests.unit.analysis.test_disputes import EXAMPLE
+from tests.unit.analysis.claims.test_dispute import EXAMPLE
 from tests.unit.report.test_report import References
 
 NBSP = "\u00a0"

@@ -137,7 +137,7 @@ def test_disputes_of_others_are_found(
 
 
 def test_every_key_of_the_format_is_documented() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "claims.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "claims.md").read_text()
     keys = {field.alias or name for table in Part.__subclasses__() for name, field in table.model_fields.items()}
     assert len(keys) > len(DisputeTable.model_fields)
     assert [key for key in sorted(keys) if f"`{key}`" not in page] == []

@@ -12,7 +12,7 @@ from longlook.timeline.timeline import KINDS, SCHEMA, Kind, Timeline
 from tests.data import trials
 from tests.data.trials import MS, connection, failed, fetched, packet, page, records, server_connection
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[4] / "docs"
 
 
 def normalise(folder: Path, run: Run = trials.RUN) -> Timeline:

@@ -11,7 +11,7 @@ from longlook.timeline.normalise.sender import COLUMNS
 from longlook.timeline.normalise.states import OWN, StateRows, derive_states, find_states
 from longlook.timeline.states import State
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "states"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "states"
 MS = 1_000_000
 RECOVERY, LIMITED = State.RECOVERY, State.APPLICATION_LIMITED
 
