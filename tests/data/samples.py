@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from longlook.core.model import Analysis, Arm, Capture, Claim, Contrast, Factor, Figure, Level, Study
+from longlook.analysis.stats import estimate
+from longlook.core.codec import canonical
+from longlook.core.model import Analysis, Arm, Capture, Claim, Contrast, Estimate, Factor, Figure, Level, Study
 
 
 def study(
@@ -74,3 +77,18 @@ def row(
         "reason": None,
         "factor.rate": cell,
     }
+
+
+def only(samples: pd.DataFrame, **options: Any) -> Estimate:
+    """Return the one estimate of samples; `canonical` refuses NaN and infinity in it."""
+    (result,) = estimate(samples, study(**options))
+    canonical(result)
+    return result
+
+
+def noisy(mean: float, spread: float = 0.05, count: int = 20, seed: int = 1) -> list[float]:
+    """Return log-normal values around a mean."""
+    return list(mean * np.exp(np.random.default_rng(seed).normal(0, spread, count)))
+
+
+TCP, QUIC = noisy(2.0, seed=1), noisy(1.0, seed=2)

@@ -1,4 +1,4 @@
-"""What happened inside a trial, and why: timelines and events → series, states and state machines. Pure.
+"""Explain what happened inside a trial: timelines and events → series, states and state machines. Pure.
 
 `inside.look_inside` returns the series, marks and bands of one trial, `inside.look_into_flows` those of each competing
 flow, `rounds.choose_round` the round of a cell that is shown, `states.time_in_states` the times in states over its

@@ -37,7 +37,7 @@ def wanted(cells: Sequence[str], round_number: int | None) -> Wanted | None:
     """Return what `--inside` and `--round` (from 1) ask for, or None if they ask for nothing."""
     if not cells:
         if round_number is not None:
-            raise InputError("--round says which round --inside draws", "add --inside CELL, or --inside all")
+            raise InputError("--round chooses the round that --inside draws", "add --inside CELL, or --inside all")
         return None
     return Wanted(tuple(cells), None if round_number is None else round_number - 1)
 

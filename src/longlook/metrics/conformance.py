@@ -1,4 +1,4 @@
-"""How closely the arm's first group behaves as that of a reference arm."""
+"""The similarity of the arm's first group to that of a reference arm."""
 
 from longlook.core.model import Better
 from longlook.metrics import Metric

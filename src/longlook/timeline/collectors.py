@@ -37,7 +37,7 @@ class CollectorCost:
 
 @dataclass(frozen=True)
 class NotRecorded:
-    """What a collector of an arm's trials could not record, the reason, and the number of trials."""
+    """Something that a collector of an arm's trials could not record, the reason, and the number of trials."""
 
     arm: str
     collector: str

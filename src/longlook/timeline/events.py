@@ -76,7 +76,7 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     "for a rule, else the log's writer. A state is held until the next such row of "
     "the same flow and vantage, the last one until the connection ends.",
 }
-"""What each kind of row reports, in sentences, and its columns beside time, vantage, source, kind, flow and priming."""
+"""The meaning of each kind in sentences, with its columns beside time, vantage, source, kind, flow and priming."""
 
 SOURCES: Mapping[str, str] = {
     "qlog": "a QUIC stack's own log",

@@ -44,7 +44,7 @@ def live(cpu_s: float, late_ms: float = 0.1) -> list[tuple[Trial, Run]]:
 
 
 @pytest.mark.parametrize(
-    ("attempts", "said"),
+    ("attempts", "reported"),
     [
         (live(0.008), "differ by 5.0 ms; on the host client and server used 8.0 ms of CPU"),
         (live(0.008), "the host's processors can account for it"),
@@ -52,10 +52,10 @@ def live(cpu_s: float, late_ms: float = 0.1) -> list[tuple[Trial, Run]]:
         (live(0.001), "neither accounts for it"),
     ],
 )
-def test_the_resource_that_was_short_is_named(attempts: list[tuple[Trial, Run]], said: str) -> None:
+def test_the_resource_that_was_short_is_named(attempts: list[tuple[Trial, Run]], reported: str) -> None:
     (explained,) = attribute_bottlenecks([ESTIMATE], STUDY, attempts, "virtual")
     assert explained.reason is not None
-    assert said in explained.reason
+    assert reported in explained.reason
     assert replace(explained, reason=None) == ESTIMATE
 
 
@@ -68,7 +68,7 @@ def test_the_resource_that_was_short_is_named(attempts: list[tuple[Trial, Run]],
         replace(ESTIMATE, cell_id="another"),
     ],
 )
-def test_nothing_is_said_where_nothing_can_be(estimate: Estimate) -> None:
+def test_no_reason_is_given_without_evidence(estimate: Estimate) -> None:
     assert attribute_bottlenecks([estimate], STUDY, live(0.008), "virtual") == [estimate]
 
 

@@ -33,7 +33,7 @@ def sawtooth(share: float, losses: int = 8, *, flow: str = FLOW, state: str = "r
     return events_of(*rows)
 
 
-def told(stack: str = "quiche", **knobs: Any) -> Trial:
+def trial_with(stack: str = "quiche", **knobs: Any) -> Trial:
     return replace(TRIAL, server=Endpoint(stack, "0.28.0", knobs))
 
 
@@ -47,16 +47,16 @@ def told(stack: str = "quiche", **knobs: Any) -> Trial:
     ],
 )
 def test_what_does_as_declared_is_not_contradicted(knobs: dict[str, Any], share: float) -> None:
-    assert contradictions(told(**knobs), TIMELINE, sawtooth(share)) == []
+    assert contradictions(trial_with(**knobs), TIMELINE, sawtooth(share)) == []
 
 
-def test_another_cut_than_declared_is_told_with_numbers() -> None:
-    found = contradictions(told(congestion_control="reno"), TIMELINE, sawtooth(0.7))
+def test_another_cut_than_declared_is_reported_with_numbers() -> None:
+    found = contradictions(trial_with(congestion_control="reno"), TIMELINE, sawtooth(0.7))
     assert found == ["7 losses left ×0.70 of its window, declared reno, which leaves ×0.50"]
 
 
 def test_few_losses_tell_nothing() -> None:
-    assert contradictions(told(congestion_control="reno"), TIMELINE, sawtooth(0.7, losses=5)) == []
+    assert contradictions(trial_with(congestion_control="reno"), TIMELINE, sawtooth(0.7, losses=5)) == []
 
 
 def test_a_stack_may_declare_its_own_cut_and_act_for_several() -> None:
@@ -70,15 +70,15 @@ def test_a_stack_may_declare_its_own_cut_and_act_for_several() -> None:
 
 
 def test_states_of_bbr_contradict_a_controller_that_has_none() -> None:
-    found = contradictions(told(congestion_control="cubic"), TIMELINE, sawtooth(0.7, state="bbr_drain"))
+    found = contradictions(trial_with(congestion_control="cubic"), TIMELINE, sawtooth(0.7, state="bbr_drain"))
     assert found == ["its trace shows states of BBR, declared cubic"]
     tcp = replace(TRIAL, protocol="h2", congestion_control="bbr")
     assert contradictions(tcp, TIMELINE, sawtooth(0.7)) == ["its trace shows no state of BBR, declared bbr"]
 
 
-def test_another_initial_window_is_told() -> None:
-    assert contradictions(told(initial_window=32), TIMELINE, sawtooth(0.7)) == []
-    found = contradictions(told(initial_window=10), TIMELINE, sawtooth(0.7))
+def test_another_initial_window_is_reported() -> None:
+    assert contradictions(trial_with(initial_window=32), TIMELINE, sawtooth(0.7)) == []
+    found = contradictions(trial_with(initial_window=10), TIMELINE, sawtooth(0.7))
     assert found == ["its log begins with a window of 32 packets, declared 10"]
 
 

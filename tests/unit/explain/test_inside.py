@@ -1,4 +1,4 @@
-"""What happened inside a trial: what is found in its timeline and events, and what is said where something lacks."""
+"""What happened inside a trial: what is found in its timeline and events, and what is reported as missing."""
 
 from typing import Any
 

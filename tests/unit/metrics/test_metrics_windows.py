@@ -12,7 +12,7 @@ from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.timeline import Timeline
 from tests.data import trials
 from tests.data.trials import connection, fetched, server_connection
-from tests.unit.timeline.test_export import table_of
+from tests.unit.timeline.export.test_export import table_of
 
 MS = 1_000_000
 

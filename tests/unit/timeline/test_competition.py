@@ -1,4 +1,4 @@
-"""Contests: shares, fairness and convergence from made-up packets, with answers that can be told by hand."""
+"""Competing flows: shares, fairness and convergence from made-up packets, with answers worked out by hand."""
 
 from dataclasses import replace
 
@@ -84,7 +84,7 @@ def test_without_a_time_in_which_all_were_at_it_nothing_is_measured(measured: ob
         assert measured(replace(COMPETITION, window_ns=None), metric) is None, metric  # type: ignore[operator]
 
 
-def test_of_a_link_whose_rate_is_not_known_no_share_is_told(measured: object) -> None:
+def test_of_a_link_whose_rate_is_not_known_no_share_is_reported(measured: object) -> None:
     for metric in ("share_of_link", "fair_share", "competitor_fair_share", "utilisation"):
         assert measured(replace(COMPETITION, capacity=None), metric) is None, metric  # type: ignore[operator]
 
@@ -95,7 +95,7 @@ def test_the_capacity_of_a_rate_in_steps_that_repeat() -> None:
     assert competition.capacity_bps() == pytest.approx((3 * 10e6 + 2 * 2e6) / 5)
 
 
-def test_cross_traffic_keeps_what_it_wants_and_contestants_share_the_rest() -> None:
+def test_cross_traffic_keeps_what_it_wants_and_competing_flows_share_the_rest() -> None:
     flows = (*FLOWS[:2], flow("web", "10.8.0.6", cross=True))
     competition = replace(COMPETITION, flows=flows, delivered=packets((2, 0, 60), (2, 0, 60), (1, 0, 60)))
     assert competition.fair_bps() == pytest.approx(2e6, rel=0.01)
@@ -121,7 +121,7 @@ def test_losses_are_of_what_reached_the_link() -> None:
     assert shares.tolist() == pytest.approx([1 / 11, 0, 0.5], abs=0.01)
 
 
-def test_only_of_tcp_it_is_told_what_was_sent_again(measured: object) -> None:
+def test_only_of_tcp_it_is_reported_what_was_sent_again(measured: object) -> None:
     segments = packets((0, 0, 60), (1.0, 0, 60), (0.5, 0, 60))
     again = np.where(segments.flow == 1, segments.size_bytes * 9 // 10, segments.size_bytes)
     competition = replace(COMPETITION, offered=replace(segments, fresh_bytes=again))

@@ -28,7 +28,7 @@ from tests.data.decoded import HEADER, QLOGS, decode_bytes, document, event, lin
         (b'{"events": [], "constants": {}}', "neither a qlog nor"),
     ],
 )
-def test_what_is_no_trace_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_what_is_not_a_trace_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     with pytest.raises(InputError, match=reason) as caught:
         decode_bytes(tmp_path, content)
     assert caught.value.hint
@@ -42,7 +42,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("container", [sequence, lines])
-def test_a_cut_line_is_told_with_its_place(tmp_path: Path, container: Any) -> None:
+def test_a_cut_line_is_reported_with_its_place(tmp_path: Path, container: Any) -> None:
     whole = container(packet(1, "sent", 0), packet(2, "sent", 1))
     table, account = decode_bytes(tmp_path, whole[:-9])
     assert rows(table, "packet_sent", "packet_number") == [0]
@@ -177,7 +177,7 @@ def test_hostile_numbers(tmp_path: Path) -> None:
     assert account["read"] + sum(account["skipped"].values()) == 3 * len(numbers)
 
 
-def test_too_many_texts_are_told(tmp_path: Path) -> None:
+def test_too_many_texts_are_reported(tmp_path: Path) -> None:
     events = b"".join(
         b'{"time":%d,"name":"recovery:congestion_state_updated","data":{"new":"state %d"}}\n' % (number, number)
         for number in range(70_000)

@@ -18,7 +18,7 @@ FILES = sorted([*QLOGS.glob("*.gz"), *NETLOGS.glob("*.gz")])
 SEEN = ("container", "schema", "producer", "vantage", "read", "ignored", "skipped", "truncated", "unordered")
 
 
-def told(path: Path) -> dict[str, Any]:
+def counted(path: Path) -> dict[str, Any]:
     """What counts.json keeps of a fixture."""
     table, account = decode_trace(path, "server")
     kinds = Counter(table.column("kind").to_pylist())
@@ -27,7 +27,7 @@ def told(path: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_event_is_where_it_was(path: Path) -> None:
-    assert told(path) == COUNTS[path.name]
+    assert counted(path) == COUNTS[path.name]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -209,7 +209,7 @@ def test_limits(tmp_path: Folder) -> None:
     ]
 
 
-def test_probe_timeouts_are_told_once(tmp_path: Folder) -> None:
+def test_probe_timeouts_are_reported_once(tmp_path: Folder) -> None:
     timer = {"timer_type": "pto", "packet_number_space": "application_data"}
     events = [
         event(0, "recovery:loss_timer_updated", event_type="set", delta=200.5, **timer),

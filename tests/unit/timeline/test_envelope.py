@@ -1,4 +1,4 @@
-"""Performance envelopes of clouds whose agreement can be told."""
+"""Performance envelopes of clouds whose agreement is known."""
 
 from dataclasses import replace
 

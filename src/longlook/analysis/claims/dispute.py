@@ -123,7 +123,7 @@ def _position(entry: PositionTable, problems: Problems) -> Position:
 
 def _check_bounds(holds: HoldsTable, bounds: list[float], where: str, problems: Problems) -> None:
     if not bounds:
-        problems.add(where, "says nothing: at_least, at_most or both, or trend")
+        problems.add(where, "has no condition: give at_least, at_most or both, or trend")
     if len(bounds) == 2 and bounds[0] > bounds[1]:
         problems.add_value(f"{where}.at_least", bounds[0], "lies above at_most")
     if holds.tolerance is not None:

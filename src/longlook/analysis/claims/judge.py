@@ -38,7 +38,7 @@ def _judge_level(claim: Claim, expected: Expected, study: Study, levels: Sequenc
         return ClaimResult(claim, None, NOT_TESTABLE, reason)
     (level,) = found
     if level.median is None:
-        reason = f"no trial of {expected.arm} has {expected.metric}: nothing that was kept says it"
+        reason = f"no trial of {expected.arm} has {expected.metric}: no kept artefact holds it"
         return ClaimResult(claim, None, NOT_TESTABLE, reason, level)
     if level.n < study.analysis.min_rounds:
         reason = f"{level.n} rounds, at least {study.analysis.min_rounds} are needed (median {level.median:.4g})"

@@ -73,7 +73,7 @@ class Stays:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """How often each trace took each transition: columns of equal length, both by number."""
+    """The number of times that each trace took each transition: columns of equal length, both by number."""
 
     trace: Whole
     transition: Whole

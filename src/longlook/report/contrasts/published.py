@@ -92,7 +92,7 @@ class PublishedSection(Section):
         for each in self.maps:
             own = each.contrast
             legend = scale_legend(f"▼ blue: {own.baseline} better · ▲ red: {own.contender} better", EFFECT_LABELS)
-            about = f"Source: {each.source}. Below each value: what our run says of it."
+            about = f"Source: {each.source}. Below each value: the result of our run."
             found[f"published-{own.file_name}"] = heatmap(
                 own.grid, each.squares, f"Published: {own.heading}", [about], legend
             )

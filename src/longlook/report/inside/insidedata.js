@@ -76,7 +76,7 @@ function after(times, time) {
   return low;
 }
 
-// What a held series says at a time; null before its first value.
+// The value of a held series at a time; null before its first value.
 function valueAt(series, time) {
   const place = after(series.t, time) - 1;
   return place < 0 ? null : series.v[place];

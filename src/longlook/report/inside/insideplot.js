@@ -53,7 +53,7 @@ function quantity(value, unit) {
   return `${scaled.toFixed(digits)}\u00a0${name}`;
 }
 
-// A time, exact enough to tell neighbours of `step` seconds apart.
+// A time, with enough digits for steps of `step` seconds.
 function clock(seconds, step) {
   if (Math.abs(seconds) < 1e-9) return "0";
   const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));

@@ -63,7 +63,7 @@ PANELS = (
 
 TRACKS = (
     ("state", "state", "what the sender is doing"),
-    ("app_limited", "idle", "limited by the application, as the stack says"),
+    ("app_limited", "idle", "limited by the application, as the stack logs it"),
     ("blocked", "blocked", "the sender ran into a flow-control, stream or buffer limit"),
     ("dropped", "dropped", "dropped by the link on the way to the receiver"),
     ("declared", "lost", "declared lost by the sender"),

@@ -34,7 +34,7 @@ class Trace:
     priming: bool
     connection_id: str | None
     producer: str | None
-    reference_unix_ns: int | None  # of time 0; None where nobody knows
+    reference_unix_ns: int | None  # of time 0; None if it is unknown
 
     @property
     def name(self) -> str:

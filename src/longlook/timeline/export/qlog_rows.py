@@ -57,7 +57,7 @@ COLUMNS = (
     *METRIC_COLUMNS,
     "acked_bytes",
 )
-"""What a row may say beside its time, vantage, source, kind, flow and whether it is priming."""
+"""The columns of a row beside its time, vantage, source, kind, flow and priming."""
 
 
 def event(row: Row) -> tuple[str, str]:

@@ -45,7 +45,7 @@ class _Traced:
 
 @dataclass(frozen=True)
 class _Joins:
-    """What one connection's end sent and received, with the link's view of it."""
+    """The packets that one connection's end sent and received, with the link's view of them."""
 
     sent_rows: Rows
     sent: Joined

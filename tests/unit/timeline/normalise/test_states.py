@@ -207,15 +207,15 @@ def of_bbr() -> list[dict[str, Any]]:
     return sorted(rows, key=lambda each: int(each["time_ns"]))
 
 
-def test_of_a_controller_that_no_rule_fits_only_handshake_and_losses_are_told() -> None:
-    told = [(0, "init"), (10, "unknown"), (260, "recovery"), (310, "unknown")]
+def test_of_a_controller_that_no_rule_fits_only_handshake_and_losses_are_reported() -> None:
+    expected = [(0, "init"), (10, "unknown"), (260, "recovery"), (310, "unknown")]
     found = find_states(rows_of(*of_bbr()), "qlog", "bbr")
-    assert view(found) == told
+    assert view(found) == expected
     assert found.details == ["handshake", "controller", "loss", "controller"]
     assert set(found.sources) == {"derived"}
     says = row(0, "parameters", name="recovery", detail='{"congestion_control":"BBRv2"}')
-    assert view(find_states(rows_of(says, *of_bbr()), "qlog")) == told
-    # what it was told to use goes before what its trace calls it
+    assert view(find_states(rows_of(says, *of_bbr()), "qlog")) == expected
+    # its configuration counts before the name in its trace
     assert "application_limited" in [name for _, name in view(find_states(rows_of(says, *of_bbr()), "qlog", "cubic"))]
 
 

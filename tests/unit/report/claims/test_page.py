@@ -19,7 +19,7 @@ from longlook.report.wording import statement
 from longlook.study.files import find_study
 from tests.data.claims import paper_run, write_run
 from tests.data.report import paper_content
-from tests.unit.analysis.test_disputes import EXAMPLE
+from tests.unit.analysis.claims.test_dispute import EXAMPLE
 from tests.unit.report.test_report import References
 
 NBSP = "\u00a0"
@@ -190,8 +190,8 @@ def test_run_folders_that_cannot_be_read(tmp_path: Path, broken: object, message
     broken(run)
     with pytest.raises(InputError) as caught:
         make_survey([run], tmp_path / "out")
-    said = f"{caught.value.message} {caught.value.hint}"
-    assert all(message in said for message in messages), said
+    reported = f"{caught.value.message} {caught.value.hint}"
+    assert all(message in reported for message in messages), reported
 
 
 def test_a_run_folder_is_not_written_over(runs: dict[str, Path]) -> None:
@@ -208,7 +208,7 @@ def test_statements() -> None:
     cell = {"rate": "10Mbit"}
     claim = Claim("c", "paper", "quic vs tcp", cell, 38.0, significant=True, clipped_at_pct=99.0)
     level = replace(claim, contrast="", effect_pct=None)
-    said = {
+    reported = {
         statement(item, study, facts).replace(NBSP, " ")
         for item in (
             claim,
@@ -220,7 +220,7 @@ def test_statements() -> None:
             replace(level, expected=Expected("quic", "page_load_time", at_least=1, at_most=2)),
         )
     }
-    assert said == {
+    assert reported == {
         "QUIC is better than TCP in page load time by 38 % (rate 10Mbit).",
         "QUIC is worse than TCP in page load time by 99 % or more (rate 10Mbit).",
         "QUIC and TCP do not differ significantly in page load time (rate 10Mbit).",

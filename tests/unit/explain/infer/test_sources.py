@@ -46,7 +46,7 @@ def test_csv_and_json_lines_say_the_same(tmp_path: Path) -> None:
     assert one.warnings == ()
 
 
-def test_what_is_wrong_with_lines_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
+def test_what_is_wrong_with_lines_is_reported_and_nothing_is_lost(tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text("trace,time_ns,event\nx,20,b\nx,10,a\nx,1,2,3\nx,20,c\n")
     (found,) = read_sets([str(log)])
@@ -67,7 +67,7 @@ def test_what_is_wrong_with_lines_is_told_and_nothing_is_lost(tmp_path: Path) ->
         ("", "log.csv"),
     ],
 )
-def test_what_is_no_log_is_told(tmp_path: Path, text: str, word: str) -> None:
+def test_what_is_not_a_log_is_reported(tmp_path: Path, text: str, word: str) -> None:
     log = tmp_path / "log.csv"
     log.write_text(text)
     with pytest.raises(InputError, match=word):
@@ -89,7 +89,7 @@ def test_a_connection_at_one_end_is_a_trace(tmp_path: Path, kind: EventKind) -> 
     assert rows(client.traces) == [(f"client {flow}", 1, "init"), (f"client {flow}", 1, None)]
 
 
-def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file or folder"):
         read_sets([str(tmp_path / "nothing")])
     with pytest.raises(InputError, match=r"events\.parquet"):

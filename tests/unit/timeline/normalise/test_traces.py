@@ -182,7 +182,7 @@ def test_rows_stand_in_order_of_time_with_their_flow(folder: Path) -> None:
     assert not list(folder.glob(".events*"))
 
 
-def test_a_clock_that_is_ahead_is_told_and_not_mended(folder: Path) -> None:
+def test_a_clock_that_is_ahead_is_reported_and_not_corrected(folder: Path) -> None:
     ahead = 2 * MS
     events, sources = normalise(folder, Decoder({"server": server_events(ahead), "client": client_events()}))
     (problem,) = note(sources)["skew"]
@@ -218,7 +218,7 @@ def test_a_trial_without_traces_has_no_events(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_a_flow_that_cannot_be_told_is_null(folder: Path) -> None:
+def test_a_flow_that_cannot_be_found_is_null(folder: Path) -> None:
     two = pa.concat_tables([timeline().table, _moved(timeline().table, "udp 10.8.0.1:40001 10.8.0.2:443")])
     decoder = Decoder({"server": server_events(), "client": client_events()})
     out = folder / "events.parquet"

@@ -160,15 +160,15 @@ def test_a_level_is_judged_by_its_interval(at_least: float | None, at_most: floa
 
 
 @pytest.mark.parametrize(
-    ("levels", "said"),
+    ("levels", "reported"),
     [
         ([], "not run"),
         ([replace(LEVEL, arm="tcp"), replace(LEVEL, cell={"rate": "50"})], "not run"),
         ([LEVEL, LEVEL], "2 cells"),
         ([replace(LEVEL, n=3, low=None, high=None)], "3 rounds"),
-        ([replace(LEVEL, n=0, median=None, low=None, high=None)], "nothing that was kept says it"),
+        ([replace(LEVEL, n=0, median=None, low=None, high=None)], "no kept artefact holds it"),
     ],
 )
-def test_a_level_that_is_not_there_is_not_testable(levels: list[ArmLevel], said: str) -> None:
+def test_a_level_that_is_not_there_is_not_testable(levels: list[ArmLevel], reported: str) -> None:
     (found,) = judge([OF_LEVEL], [], study(["10", "50"]), levels)
-    assert found.result == "not testable" and said in found.reason
+    assert found.result == "not testable" and reported in found.reason

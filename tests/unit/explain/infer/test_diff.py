@@ -63,7 +63,7 @@ def test_no_difference_is_found_where_there_is_none() -> None:
     assert false <= 1  # each comparison finds one at a level of 1 % by chance
 
 
-def test_what_only_one_has_is_told() -> None:
+def test_what_only_one_has_is_reported() -> None:
     a = MachineInference().fit([[("a", 0), ("b", 1), ("c", 2), (None, 3)]]).machine_
     b = MachineInference().fit([[("a", 0), ("c", 1), ("d", 2), (None, 3)]]).machine_
     found = diff(a, b)

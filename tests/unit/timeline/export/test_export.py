@@ -123,14 +123,15 @@ def test_a_block_of_secrets_stands_behind_the_sections_header() -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "said"), [("qlog", "has no events.parquet"), ("csv", "has no events.parquet"), ("pcapng", "no packet log")]
+    ("to", "message"),
+    [("qlog", "has no events.parquet"), ("csv", "has no events.parquet"), ("pcapng", "no packet log")],
 )
-def test_a_folder_without_what_is_asked_for_is_told(tmp_path: Path, to: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_a_folder_without_what_is_asked_for_is_reported(tmp_path: Path, to: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         convert(tmp_path, to, tmp_path / "out")
 
 
-def test_a_missing_trace_and_a_missing_place_are_told(tmp_path: Path) -> None:
+def test_a_missing_trace_and_a_missing_place_are_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         convert(tmp_path / "absent.qlog", "qlog", tmp_path / "out")
     with pytest.raises(InputError, match="no such folder"):

@@ -1,4 +1,4 @@
-"""Packets of a link add up exactly, or it is said what does not."""
+"""Packets of a link add up exactly, or what does not is reported."""
 
 from pathlib import Path
 from typing import Any

@@ -147,18 +147,18 @@ def test_the_language_of_a_random_machine_is_recovered(seed: int) -> None:
         (pd.DataFrame({"trace": ["x"], "name": ["a"]}), "no column time_ns"),
     ],
 )
-def test_what_is_no_trace_is_told(traces: object, word: str) -> None:
+def test_what_is_not_a_trace_is_reported(traces: object, word: str) -> None:
     with pytest.raises(InputError, match=word):
         infer(traces)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema_version": 1}', "[" * 5000])
-def test_what_is_no_machine_is_told(text: str) -> None:
+def test_what_is_not_a_machine_is_reported(text: str) -> None:
     with pytest.raises(InputError):
         Machine.from_json(text)
 
 
-def test_a_machine_of_another_version_is_told(machine: Machine) -> None:
+def test_a_machine_of_another_version_is_reported(machine: Machine) -> None:
     document = json.loads(machine.to_json()) | {"schema_version": 99}
     with pytest.raises(InputError, match="version 99"):
         Machine.from_document(document)

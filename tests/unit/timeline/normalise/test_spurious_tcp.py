@@ -42,8 +42,8 @@ def test_only_what_arrived_is_spurious(first: int) -> None:
         *((50, 70, sequence[1], SEGMENT), (60, 80, sequence[2], SEGMENT), (65, 85, sequence[0], SEGMENT)),
     )
     found = find_spurious_segments("server", PLACE, resent(50, 60, 65), sent)
-    told = [(each["time_ns"] // MS, each["packet_number"], each["value"]) for each in found.table.to_pylist()]
-    assert told == [(60, sequence[2], pytest.approx(0.030)), (65, sequence[0], pytest.approx(-0.045))]
+    seen = [(each["time_ns"] // MS, each["packet_number"], each["value"]) for each in found.table.to_pylist()]
+    assert seen == [(60, sequence[2], pytest.approx(0.030)), (65, sequence[0], pytest.approx(-0.045))]
     assert found.counts == {"declared": 3, "spurious": 2, "lost_at_link": 1}
 
 

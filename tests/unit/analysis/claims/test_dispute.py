@@ -1,4 +1,4 @@
-"""Dispute files: the shipped ones read, what they may say, and what is said of wrong ones."""
+"""Dispute files: the shipped ones, what they may contain, and the errors of wrong ones."""
 
 from pathlib import Path
 
@@ -107,15 +107,15 @@ def test_a_contrast_may_be_looked_at_on_another_metric(tmp_path: Path, studies: 
         ("schema = 1", "schema = ", ["not TOML"]),
     ],
 )
-def test_what_is_wrong_is_said(
+def test_what_is_wrong_is_reported(
     tmp_path: Path, studies: dict[str, Study], old: str, new: str, messages: list[str]
 ) -> None:
     assert old in EXAMPLE
     with pytest.raises(InputError) as caught:
         read(tmp_path, EXAMPLE.replace(old, new, 1), studies)
-    said = f"{caught.value.message}\n{caught.value.hint}"
-    assert "example.toml" in said
-    assert all(message in said for message in messages), said
+    reported = f"{caught.value.message}\n{caught.value.hint}"
+    assert "example.toml" in reported
+    assert all(message in reported for message in messages), reported
 
 
 def test_values_of_two_units_are_not_compared(tmp_path: Path, studies: dict[str, Study]) -> None:
@@ -137,7 +137,7 @@ def test_disputes_of_others_are_found(
 
 
 def test_every_key_of_the_format_is_documented() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "claims.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "claims.md").read_text()
     keys = {field.alias or name for table in Part.__subclasses__() for name, field in table.model_fields.items()}
     assert len(keys) > len(DisputeTable.model_fields)
     assert [key for key in sorted(keys) if f"`{key}`" not in page] == []

@@ -12,7 +12,7 @@ from longlook.timeline.timeline import KINDS, SCHEMA, Kind, Timeline
 from tests.data import trials
 from tests.data.trials import MS, connection, failed, fetched, packet, page, records, server_connection
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[4] / "docs"
 
 
 def normalise(folder: Path, run: Run = trials.RUN) -> Timeline:
@@ -176,16 +176,16 @@ def test_packets_of_version_2(tmp_path: Path) -> None:
     ]
     trials.write_link_log(tmp_path / "link.bin", records(packets, trials.RECORD_2))
     first, copy, tcp, ipv6 = rows(normalise(tmp_path), Kind.PACKET_DELIVERED)
-    told, unread = rows(normalise(tmp_path), Kind.PACKET_DROPPED)
+    dropped, unread = rows(normalise(tmp_path), Kind.PACKET_DROPPED)
     assert (first["flow"], tcp["flow"]) == ("udp 10.8.0.1:40000 10.8.0.2:443", "tcp 10.8.0.1:40000 10.8.0.2:443")
     assert ipv6["flow"] == "udp [a08:1::]:40000 [a08:2::]:443"
-    assert [row["ecn"] for row in (first, copy, told, unread)] == [3, 2, 1, None]
+    assert [row["ecn"] for row in (first, copy, dropped, unread)] == [3, 2, 1, None]
     assert (first["detail"], copy["detail"], tcp["detail"]) == (
         "congestion experienced marked",
         "a bit flipped; copy 2",
         None,
     )
-    assert told["detail"] == "congestion experienced marked; sender notified by ICMP"
+    assert dropped["detail"] == "congestion experienced marked; sender notified by ICMP"
     assert [row["quic"] for row in (first, copy, tcp, ipv6)] == ["initial", "short", None, None]
     assert [row["connection_id"] for row in (first, copy, tcp, ipv6)] == ["0102030405060708", None, None, "02"]
     assert [row["acknowledgement"] for row in (first, tcp)] == [None, 2**32 - 1]
@@ -228,7 +228,7 @@ def test_pages_and_failed_objects(tmp_path: Path) -> None:
     assert timeline.load_window_ns() == (10 * MS, 90 * MS)
 
 
-def test_an_empty_folder_gives_an_empty_timeline_that_says_so(tmp_path: Path) -> None:
+def test_an_empty_folder_gives_an_empty_timeline_with_the_reason(tmp_path: Path) -> None:
     timeline = normalise(tmp_path, trials.run(cpu_s={}))
     assert timeline.table.num_rows == 0
     assert timeline.load_window_ns() is None

@@ -11,7 +11,7 @@ from longlook.timeline.normalise.sender import COLUMNS
 from longlook.timeline.normalise.states import OWN, StateRows, derive_states, find_states
 from longlook.timeline.states import State
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "states"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "states"
 MS = 1_000_000
 RECOVERY, LIMITED = State.RECOVERY, State.APPLICATION_LIMITED
 
@@ -24,7 +24,7 @@ def both(name: str) -> tuple[StateRows, StateRows]:
 
 
 def disagreement_ns(logged: StateRows, derived: StateRows) -> tuple[dict[tuple[State, State], int], int]:
-    """How long the log said one state and the rules another, of how long the log said any; in ns."""
+    """The time in which log and rules have different states, and the time in which the log has any; in ns."""
     times = np.unique([*logged.times_ns, *derived.times_ns])
     lasted = np.diff(times, append=logged.end_ns).tolist()
     places = (np.searchsorted(found.times_ns, times, side="right") - 1 for found in (logged, derived))

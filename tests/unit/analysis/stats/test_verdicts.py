@@ -1,0 +1,37 @@
+"""Verdicts and caveats."""
+
+import pytest
+
+from longlook.core.model import Verdict
+from tests.data.samples import QUIC, TCP, noisy, only, rows
+
+
+def test_equivalent_where_the_interval_is_inside_the_margin() -> None:
+    result = only(rows(noisy(1, 0.005, seed=1), noisy(1.005, 0.005, seed=2)))
+    assert result.verdict is Verdict.EQUIVALENT
+
+
+def test_a_significant_difference_below_the_margin_is_equivalent() -> None:
+    result = only(rows(noisy(1, 0.001, seed=1), noisy(0.99, 0.001, seed=2)))
+    assert result.p_adjusted is not None and result.p_adjusted < 0.001
+    assert result.verdict is Verdict.EQUIVALENT
+
+
+def test_inconclusive_says_which_tests_failed() -> None:
+    result = only(rows(noisy(1, 0.3, seed=1), noisy(1, 0.3, seed=2)))
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert result.reason is not None and "not below 0.01" in result.reason and "equivalence" in result.reason
+
+
+def test_too_few_rounds_come_before_everything() -> None:
+    result = only(rows(TCP[:9], QUIC[:9]))
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert result.reason == "9 rounds with a value on both arms, 10 needed"
+    assert result.effect_pct is not None
+
+
+@pytest.mark.parametrize(("failures", "warned"), [(4, False), (5, True)])
+def test_survivor_bias(failures: int, warned: bool) -> None:
+    result = only(rows(TCP, [None] * failures + QUIC[failures:]))
+    assert result.verdict is Verdict.BETTER
+    assert ("survivor bias" in (result.reason or "")) is warned

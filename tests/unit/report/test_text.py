@@ -1,0 +1,47 @@
+"""Verdicts and claims as rows of text and as Markdown."""
+
+import pytest
+
+from longlook.core.model import Contrast, Factor, Level
+from longlook.report import ReportContent, text
+from tests.data.report import paper_content, small_content, small_study
+
+TEN = [0.5, 0.51, 0.49, 0.5, 0.52, 0.48, 0.5, 0.51, 0.49, 0.5]
+FASTER = [value * 0.8 for value in TEN]
+
+
+@pytest.fixture(scope="module")
+def paper() -> ReportContent:
+    return paper_content()
+
+
+def test_plain_rows_name_contrasts_only_where_there_are_several() -> None:
+    content = small_content({("10Mbit",): {"tcp": TEN, "quic": FASTER}})
+    header, row = text.plain_rows(content.study, content.estimates)
+    assert header[:3] == ("rate", "TCP median", "QUIC median")
+    assert row[:4] == ("10Mbit", "500\u00a0ms", "400\u00a0ms", "+20\u00a0%")
+    assert row[-1] == "▲ better"
+    several = small_study(
+        contrasts=(
+            Contrast("one", "tcp", "quic", "page_load_time"),
+            Contrast("other", "quic", "tcp", "page_load_time"),
+        )
+    )
+    content = small_content({("10Mbit",): {"tcp": TEN, "quic": FASTER}}, several)
+    header, *rows = text.plain_rows(content.study, content.estimates)
+    assert header[:3] == ("contrast", "metric", "rate")
+    assert [row[0] for row in rows] == ["one", "other"]
+    assert [row[-1] for row in rows] == ["▲ better", "▼ worse"]
+
+
+def test_markdown_escapes_what_would_break_the_table() -> None:
+    study = small_study(factors=(Factor("rate", (Level("a|b<c>", {}),)),))
+    content = small_content({("a|b<c>",): {"tcp": TEN, "quic": FASTER}}, study)
+    line = text.markdown_table(content.study, content.estimates).splitlines()[2]
+    assert line.startswith("| a\\|b&lt;c> |")
+
+
+def test_claims_in_markdown(paper: ReportContent) -> None:
+    lines = text.claims_markdown(paper.claims).splitlines()
+    assert len(lines) == 2 + len(paper.claims)
+    assert lines[2].startswith("| 10Mbit · 5KB | +45\u00a0% | ")

@@ -1,0 +1,75 @@
+"""Numbers, claims and answers in words."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from longlook.core.model import ArmLevel, Claim
+from longlook.report import ReportContent, wording
+from tests.data.report import paper_content, small_content
+
+TEN = [0.5, 0.51, 0.49, 0.5, 0.52, 0.48, 0.5, 0.51, 0.49, 0.5]
+FASTER = [value * 0.8 for value in TEN]
+
+
+@pytest.fixture(scope="module")
+def paper() -> ReportContent:
+    return paper_content()
+
+
+def test_answer_counts_verdicts_and_claims(paper: ReportContent) -> None:
+    both = small_content(
+        {("10Mbit",): {"tcp": TEN, "quic": FASTER}, ("50Mbit",): {"tcp": TEN, "quic": TEN}},
+        claims=[Claim("a", "source", "quic vs tcp", {"rate": "10Mbit"}, 20.0, True)],
+    )
+    assert [sentence.replace("\u00a0", " ") for sentence in wording.answer(both)] == [
+        "On page load time, QUIC is better than TCP in 1 of 2 cells (by 20 %) and equivalent to TCP in 1 of 2 cells.",
+        "The one published direction is reproduced.",
+    ]
+    assert wording.answer(paper)[-1].startswith("Of 21 published directions, ")
+
+
+@pytest.mark.parametrize(
+    ("claim", "shown"),
+    [
+        (Claim("", "", "", {}, 45.0, True), "+45 %"),
+        (Claim("", "", "", {}, -99.0, True, 2.0, 99.0), "≤ −99 %"),
+        (Claim("", "", "", {}, None, False), "n.s."),
+        (Claim("", "", "", {}, None, True), "significant"),
+        (Claim("", "", "", {}, 1.0, False), "+1.0 % n.s."),
+    ],
+)
+def test_published_values_are_written_as_their_source_meant_them(claim: Claim, shown: str) -> None:
+    assert wording.published(claim).replace("\u00a0", " ") == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(45.2, "+45 %"), (2.34, "+2.3 %"), (-0.04, "0 %"), (9.96, "+10 %"), (-2300.0, "−2,300 %"), (-math.inf, "−∞ %")],
+)
+def test_effects_in_words(value: float, shown: str) -> None:
+    assert wording.effect(value).replace("\u00a0", " ") == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (0.4567, "s", "457 ms"),
+        (12.34, "s", "12.3 s"),
+        (0.0, "s", "0.00 s"),
+        (0.00042, "s", "420 µs"),
+        (9.612e6, "bit/s", "9.61 Mbit/s"),
+        (1234567.0, "", "1,234,567"),
+        (math.nan, "s", "–"),
+    ],
+)
+def test_quantities_in_words(value: float, unit: str, shown: str) -> None:
+    assert wording.quantity(value, unit).replace("\u00a0", " ") == shown
+
+
+def test_bounds_of_a_level_are_in_one_unit() -> None:
+    level = ArmLevel("a", {}, "c", "page_load_time", "s", 10, 0.95, 0.9, 1.2)
+    assert wording.level_interval(level) == "0.900 … 1.20\u00a0s"
+    assert wording.level_bounds(replace(level, low=0.035, high=0.041)) == "35.0\u00a0to\u00a041.0"
+    assert wording.level_bounds(replace(level, low=None)) == ""
