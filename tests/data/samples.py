@@ -5,9 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.analysis.stats import estimate
-from longlook.core.codec import canonical
-from longlook.core.model import Analysis, Arm, Capture, Claim, Contrast, Estimate, Factor, Figure, Level, Study
+from longlook.core.model import Analysis, Arm, Capture, Claim, Contrast, Factor, Figure, Level, Study
 
 
 def study(
@@ -76,10 +74,3 @@ def row(
         "reason": None,
         "factor.rate": cell,
     }
-
-
-def only(samples: pd.DataFrame, **options: Any) -> Estimate:
-    """Return the one estimate of a study with these options, which holds neither NaN nor infinity."""
-    (result,) = estimate(samples, study(**options))
-    canonical(result)  # refuses them
-    return result
