@@ -1,4 +1,4 @@
-"""Machines on which guests run in other ways, or cannot run: the user is told, and what to do."""
+"""Machines on which guests run in other ways, or cannot run: the message says which, and what to do."""
 
 import json
 import os
@@ -34,9 +34,9 @@ def test_where_seccomp_is_refused_guests_run_by_ptrace_and_say_so(guest_home: Gu
     outs = [guest_home.path / name for name in ("run-1", "run-2")]
     for out, prefix in zip(outs, ((), WITHOUT_SECCOMP), strict=True):
         run = guest_home.longlook("run", str(guest_home.study()), "--out", str(out), prefix=prefix)
-        said = "".join(run.communicate(timeout=120))
-        assert run.returncode == 0, said
-        assert ("by ptrace" in said) == bool(prefix)
+        output = "".join(run.communicate(timeout=120))
+        assert run.returncode == 0, output
+        assert ("by ptrace" in output) == bool(prefix)
         manifest = json.loads((out / "manifest.json").read_text())
         assert manifest["settings"]["virtual"]["userspace"] == ("ptrace" if prefix else "seccomp")
     # The record of one policy is not believed under another, and the results are the same.
@@ -98,7 +98,7 @@ def test_what_a_guest_can_never_see_is_refused(guest_home: GuestHome) -> None:
     assert hidden_folders([str(guest_home.path), str(guest_home.path / "tmp")]) == (str(guest_home.path),)
 
 
-def test_an_engine_that_was_not_told_otherwise_has_nothing_to_note(guest_home: GuestHome) -> None:
+def test_an_engine_with_default_settings_has_nothing_to_note(guest_home: GuestHome) -> None:
     with VirtualEngine() as engine:
         assert engine.notes() == ()
         assert engine.setting()["userspace"] == "seccomp"
