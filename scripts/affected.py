@@ -63,7 +63,7 @@ def dependencies(file: Path, root: Path) -> frozenset[Path]:
 
 @cache
 def _imported(file: Path, root: Path) -> frozenset[Path]:
-    found = set()
+    found: set[Path] = set()
     for name in _names(file, root):
         parts = name.split(".")
         # a.b.c may be a module, or a name in a.b: and importing a module runs the packages above it

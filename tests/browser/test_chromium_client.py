@@ -241,7 +241,7 @@ def test_priming_that_fails_measures_nothing(start: Start, identity: Identity, p
     assert lines[-1] == {"event": "done", "ok": False}
 
 
-def test_tells_the_protocol_really_spoken_and_asks_for_no_icon(start: Start, identity: Identity) -> None:
+def test_reports_the_protocol_really_spoken_and_asks_for_no_icon(start: Start, identity: Identity) -> None:
     port = free_port()
     with https_1_1(port, {"/index.html": (200, HTML, b"<title>t</title><p>no icon is named here")}, identity) as asked:
         session = start(port)
@@ -252,7 +252,7 @@ def test_tells_the_protocol_really_spoken_and_asks_for_no_icon(start: Start, ide
     assert asked == ["/index.html"] * 2
 
 
-def test_a_redirect_is_told(start: Start, identity: Identity) -> None:
+def test_a_redirect_is_reported(start: Start, identity: Identity) -> None:
     answers = {
         "/index.html": (302, {"location": "/elsewhere.html"}, b""),
         "/elsewhere.html": (200, HTML, b"<title>t</title>"),

@@ -93,7 +93,7 @@ def test_refuses_what_it_cannot_do_and_goes_on(
     assert session.run(phases=page.phases)[-1]["ok"]
 
 
-def test_failures_are_told_and_nothing_is_left_behind(identity: Identity, page: Content, tmp_path: Path) -> None:
+def test_failures_are_reported_and_nothing_is_left_behind(identity: Identity, page: Content, tmp_path: Path) -> None:
     www = copy_of(page, tmp_path)
     (www / "i" / "003.png").unlink()
     port = free_port()

@@ -90,7 +90,7 @@ def test_clicking_a_cell_shows_every_sample_of_it(page: Page, report: Path, tmp_
     assert_quiet(page)
 
 
-def test_resting_on_a_cell_tells_interval_and_p(page: Page, report: Path) -> None:
+def test_resting_on_a_cell_shows_its_interval_and_p(page: Page, report: Path) -> None:
     page.open(report.as_uri())
     tip = f"document.querySelector('{link(2, 3)} .tip')"
     assert page.evaluate(f"getComputedStyle({tip}).display") == "none"

@@ -52,7 +52,13 @@ RUN = Run(
 )
 
 
+def trial(**changes: Any) -> Trial:
+    """Return TRIAL with other values in some fields."""
+    return replace(TRIAL, **changes)
+
+
 def run(**changes: Any) -> Run:
+    """Return RUN with other values in some fields."""
     return replace(RUN, **changes)
 
 

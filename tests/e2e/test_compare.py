@@ -12,31 +12,33 @@ from tests.support.command_line import call_longlook, longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(600)]
 
-PLUGINS = {**os.environ, "LONGLOOK_PLUGINS": str(Path(__file__).parents[1] / "support" / "aged")}
+PLUGINS = {**os.environ, "LONGLOOK_PLUGINS": str(Path(__file__).parents[1] / "support" / "regressed")}
 FAST = ["--on", "20mbit,30ms", "--size", "100KB", "--rounds", "10"]
 
 
 def test_a_version_that_is_slower_fails_the_gate(tmp_path: Path) -> None:
     files = ["--out", "run", "--junit", "gate.xml", "--markdown", "gate.md"]
-    answer = longlook("compare", "aged@2.0", "aged@4.0", *FAST, "--gate", "5%", *files, cwd=tmp_path, env=PLUGINS)
+    answer = longlook(
+        "compare", "regressed@2.0", "regressed@4.0", *FAST, "--gate", "5%", *files, cwd=tmp_path, env=PLUGINS
+    )
     assert answer.returncode == 1, answer.stderr
     assert "does not pass a gate of 5 %" in answer.stdout
     suite = ET.parse(tmp_path / "gate.xml").getroot()[0]
     assert suite.attrib["failures"] == "1"
-    assert "aged@4.0 against aged@2.0" in (tmp_path / "gate.md").read_text()
+    assert "regressed@4.0 against regressed@2.0" in (tmp_path / "gate.md").read_text()
     assert (tmp_path / "run" / "report" / "index.html").exists()
-    assert {"aged@2.0", "aged@4.0"} <= RunFolder.open(tmp_path / "run").manifest["programs"].keys()
+    assert {"regressed@2.0", "regressed@4.0"} <= RunFolder.open(tmp_path / "run").manifest["programs"].keys()
 
 
 def test_versions_that_are_alike_pass(tmp_path: Path) -> None:
-    answer = longlook("compare", "aged@1.0", "aged@2.0", *FAST, "--json", cwd=tmp_path, env=PLUGINS)
+    answer = longlook("compare", "regressed@1.0", "regressed@2.0", *FAST, "--json", cwd=tmp_path, env=PLUGINS)
     assert answer.returncode == 0, answer.stderr
     last = json.loads(answer.stdout.splitlines()[-1])
     assert (last["event"], last["passed"]) == ("gate", True)
 
 
 def test_the_first_slower_version_is_found_past_one_that_cannot_be_built(tmp_path: Path) -> None:
-    arguments = ["aged@1.0", "aged@6.0", *FAST, "--out", "search", "--json"]
+    arguments = ["regressed@1.0", "regressed@6.0", *FAST, "--out", "search", "--json"]
     answer = longlook("bisect", *arguments, cwd=tmp_path, env=PLUGINS)
     assert answer.returncode == 0, answer.stderr
     lines = [json.loads(line) for line in answer.stdout.splitlines()]
@@ -48,21 +50,21 @@ def test_the_first_slower_version_is_found_past_one_that_cannot_be_built(tmp_pat
 
 
 def test_a_bad_end_that_is_not_worse_is_an_error(tmp_path: Path) -> None:
-    answer = longlook("bisect", "aged@4.0", "aged@6.0", *FAST, cwd=tmp_path, env=PLUGINS)
+    answer = longlook("bisect", "regressed@4.0", "regressed@6.0", *FAST, cwd=tmp_path, env=PLUGINS)
     assert answer.returncode == 1
-    assert "aged@6.0 is not worse than aged@4.0 by more than 5 %" in answer.stderr
+    assert "regressed@6.0 is not worse than regressed@4.0 by more than 5 %" in answer.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "messages"),
     [
-        (["compare", "aged@1.0", "aged@9.0"], ["9.0", "known"]),
-        (["compare", "aged@1.0", "agde"], ["agde", "aged"]),
-        (["compare", "aged@1.0", "aged", "--role", "sever"], ["sever", "server"]),
-        (["compare", "aged@1.0", "aged", "--gate", "5"], ["--gate", "5%"]),
-        (["compare", "aged@1.0", "aged", "--junit", "nowhere/gate.xml"], ["--junit", "nowhere"]),
-        (["bisect", "aged@4.0", "aged@1.0"], ["not older", "1.0, 2.0"]),
-        (["bisect", "aged@4.0", "quic-go"], ["different stacks"]),
+        (["compare", "regressed@1.0", "regressed@9.0"], ["9.0", "known"]),
+        (["compare", "regressed@1.0", "regresed"], ["regresed", "regressed"]),
+        (["compare", "regressed@1.0", "regressed", "--role", "sever"], ["sever", "server"]),
+        (["compare", "regressed@1.0", "regressed", "--gate", "5"], ["--gate", "5%"]),
+        (["compare", "regressed@1.0", "regressed", "--junit", "nowhere/gate.xml"], ["--junit", "nowhere"]),
+        (["bisect", "regressed@4.0", "regressed@1.0"], ["not older", "1.0, 2.0"]),
+        (["bisect", "regressed@4.0", "quic-go"], ["different stacks"]),
     ],
 )
 def test_bad_input(tmp_path: Path, arguments: list[str], messages: list[str]) -> None:

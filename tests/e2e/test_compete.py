@@ -109,7 +109,7 @@ def test_the_traces_of_a_flow_find_their_place(run: RunFolder) -> None:
     assert "state" in set(events["kind"])
 
 
-def test_a_flow_that_cannot_connect_is_told_and_the_round_is_not_counted(tmp_path: Path) -> None:
+def test_a_flow_that_cannot_connect_is_reported_and_its_round_is_not_counted(tmp_path: Path) -> None:
     path = tmp_path / "blocked.toml"
     path.write_text(STUDY.replace('queue = "30KB"', 'queue = "30KB"\nblock = "udp"'))
     longlook("run", str(path), "--out", str(tmp_path / "run"))

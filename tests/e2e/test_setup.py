@@ -41,7 +41,7 @@ class Desk:
         return process.returncode, out, errors
 
     def entries(self) -> list[str]:
-        """Versions that the cache holds whole, and leftovers by their names."""
+        """Return the versions that the cache holds whole."""
         return sorted(path.parent.parent.name for path in self.cache.glob("stacks/workshop/*/*/program.json"))
 
     def builds(self) -> int:

@@ -33,7 +33,7 @@ def test_a_capture_has_the_secrets_before_its_packets(tmp_path: Path) -> None:
     assert blocks(out.read_bytes())[:2] == [0x0A0D0D0A, 10]
 
 
-def test_what_is_no_trial_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_trial_is_refused(tmp_path: Path) -> None:
     done = convert(str(tmp_path), "--to", "pcapng", "--out", str(tmp_path / "out"))
     assert done.returncode == 2
     assert "no packet log" in done.stderr and "RUN/trials/ID" in done.stderr

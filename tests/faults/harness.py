@@ -14,9 +14,10 @@ from typing import Any
 
 from longlook.core import codec
 from longlook.core.job import Content, Expected, Identity, Job, Program
-from longlook.core.model import ConnectionState, Endpoint, Link, Stage, Trial, Workload
+from longlook.core.model import Endpoint, Link, Stage, Workload
 from longlook.core.programs import link_program
 from longlook.lab.topology import CLIENT, SERVER
+from tests.data.trials import trial
 from tests.support.processes import all_pids
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
@@ -86,29 +87,19 @@ class Home:
         folder = folder or self.path / "run" / name
         folder.mkdir(parents=True)
         rogue = Program(str(ROGUE), "0" * 64)
-        trial = Trial(
-            **{
-                "id": name,
-                "study": "faults",
-                "cell": {},
-                "cell_id": "cell",
-                "arm": "rogue",
-                "round": 0,
-                "seed": 7,
-                "link": FAST,
-                "workload": Workload("files"),
-                "protocol": "h2",
-                "connection": ConnectionState.COLD,
-                "congestion_control": "cubic",
-                "server": Endpoint("rogue", "0", server or {}),
-                "client": Endpoint(client_stack, "0", client or {}),
-                "timeout_s": timeout_s,
-                **changes,
-            }
-        )
+        values = {
+            "id": name,
+            "link": FAST,
+            "workload": Workload("files"),
+            "protocol": "h2",
+            "congestion_control": "cubic",
+            "server": Endpoint("rogue", "0", server or {}),
+            "client": Endpoint(client_stack, "0", client or {}),
+            "timeout_s": timeout_s,
+        }
         identity = Identity("www.example.test", "ca", "certificate", "key", "spki")
         programs = {"server": rogue, "client": rogue, "link": link_program()}
-        return Job(trial, 1, str(folder), programs, self.content(), identity)
+        return Job(trial(**{**values, **changes}), 1, str(folder), programs, self.content(), identity)
 
     def drive(
         self, *jobs: Job, prefix: tuple[str, ...] = (), engine: str = "live", **options: Any

@@ -98,7 +98,7 @@ def test_what_a_guest_can_never_see_is_refused(guest_home: GuestHome) -> None:
     assert hidden_folders([str(guest_home.path), str(guest_home.path / "tmp")]) == (str(guest_home.path),)
 
 
-def test_an_engine_that_was_not_told_otherwise_has_nothing_to_note(guest_home: GuestHome) -> None:
+def test_an_engine_with_default_settings_has_nothing_to_note(guest_home: GuestHome) -> None:
     with VirtualEngine() as engine:
         assert engine.notes() == ()
         assert engine.setting()["userspace"] == "seccomp"

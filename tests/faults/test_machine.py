@@ -25,7 +25,7 @@ def test_trials_run_without_privilege_in_a_user_namespace(home: Home) -> None:
     assert answers[0]["run"]["guard"]["fifo"] == 0
 
 
-def test_a_kernel_that_refuses_namespaces_says_how_to_mend_it(home: Home) -> None:
+def test_a_kernel_that_refuses_namespaces_names_the_setting_to_change(home: Home) -> None:
     (answer,) = results(home.drive(home.job(), prefix=POWERLESS))
     assert answer["error"] == "MachineError"
     assert "user namespaces are not allowed" in answer["message"]

@@ -73,13 +73,13 @@ def test_a_stream_is_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reason"),
     [("", "empty"), ("5\n4\n", "line 2"), ("x\n", "line 1"), ("0 9000\n", "9000 bytes cannot be sent")],
 )
-def test_an_impossible_schedule_is_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_an_impossible_schedule_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     schedule = tmp_path / "schedule"
     schedule.write_text(text)
     command = [link_program().path, "probe", "send", "--to", "127.0.0.1:9", "--schedule", str(schedule)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
     assert done.returncode == 2
-    assert told in json.loads(done.stdout)["reason"]
+    assert reason in json.loads(done.stdout)["reason"]

@@ -17,6 +17,7 @@ from longlook.engines.live import LiveEngine
 from longlook.provision.tls import identity
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.timeline import Kind
+from tests.data.trials import trial
 
 pytestmark = pytest.mark.lab
 
@@ -46,14 +47,8 @@ def run(
         Stage("rate", {"rate_bps": RATE_BPS, "queue_bytes": 100_000}),
         Stage("delay", {"delay_ns": DELAY_NS}),
     )
-    trial = Trial(
-        id="trial",
-        study="lab",
-        cell={},
-        cell_id="cell",
+    made = trial(
         arm=protocol,
-        round=0,
-        seed=1,
         link=Link(path, path),
         workload=workload,
         protocol=protocol,
@@ -67,7 +62,7 @@ def run(
     programs = {"server": program, "client": program, "link": link_program()}
     content = registry.get("workloads", workload.kind).prepare(workload.parameters)
     for attempt in range(1, ATTEMPTS + 1):
-        result = engine.run(Job(trial, attempt, str(folder), programs, content, identity()))
+        result = engine.run(Job(made, attempt, str(folder), programs, content, identity()))
         if result.outcome is not Outcome.INVALID:  # the guard's answer to a busy machine: a study repeats such, too
             break
         shutil.rmtree(folder)

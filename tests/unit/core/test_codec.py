@@ -4,23 +4,14 @@ import pytest
 
 from longlook.core import codec
 from longlook.core.model import Capture, ConnectionState, Endpoint, Link, Plan, Stage, Trial, Workload
+from tests.data.trials import trial
 
-TRIAL = Trial(
-    id="abc",
-    study="demo",
+TRIAL = trial(
     cell={"size": "5KB"},
-    cell_id="5KB",
-    arm="quic",
-    round=0,
-    seed=7,
     link=Link(up=(Stage("loss", {"probability": 0.5}),), down=(Stage("delay", {"delay_ns": 18_000_000}),)),
     workload=Workload("page", {"objects": 1, "object_bytes": 5000}),
-    protocol="h3",
     connection=ConnectionState.ZERO_RTT,
-    congestion_control=None,
     server=Endpoint("quic-go", "1", {"gso": True, "window": 1, "share": 0.5, "name": "x"}),
-    client=Endpoint("quic-go", "1"),
-    timeout_s=3.0,
     capture=Capture(qlog=True),
 )
 

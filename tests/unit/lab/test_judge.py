@@ -6,24 +6,15 @@ from typing import Any
 import pytest
 
 from longlook.core.job import Content, Expected
-from longlook.core.model import ConnectionState, Endpoint, Link, Outcome, Trial, Workload
+from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge, judge_all
 from longlook.lab.observations import Case, FlowKind, Observations, Stopped
+from tests.data.trials import trial
 
 DIGEST = "sha256:" + "0" * 64
 CONTENT = Content("/www", (("/a",), ("/b",)), {"/a": Expected(10, DIGEST), "/b": Expected(20, DIGEST)})
-TRIAL = Trial(
-    id="t",
-    study="s",
-    cell={},
-    cell_id="c",
-    arm="a",
-    round=0,
-    seed=1,
-    link=Link((), ()),
-    workload=Workload("page"),
+TRIAL = trial(
     protocol="h2",
-    connection=ConnectionState.COLD,
     congestion_control="cubic",
     server=Endpoint("some", "1"),
     client=Endpoint("other", "2"),

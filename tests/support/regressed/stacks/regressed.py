@@ -45,7 +45,7 @@ def client_command(program: Program, job_file: str) -> Command:
 
 STACK = replace(
     quic_go.STACK,
-    name="aged",
+    name="regressed",
     summary="for tests: a stack with a history",
     versions=_VERSIONS,
     knobs={},

@@ -1,0 +1,26 @@
+"""Rules of the house: no file grows beyond what one reads in one go."""
+
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LONGEST_FILE = 400
+KINDS = ("*.py", "*.rs", "*.go", "*.js", "*.css")
+FOLDERS = ("src", "tests", "adapters", "crates", "benches", "scripts")
+EXCEPTIONS = (
+    "crates/link-core/tests/properties.rs",
+    "tests/lab/test_link_tool.py",
+    "tests/unit/analysis/test_stats.py",
+    "tests/unit/study/test_files.py",
+)
+"""Files of tests that are still longer, to be split by what they test. The list only becomes shorter."""
+
+
+def test_no_file_is_too_long_to_read() -> None:
+    patterns = [f":(glob){folder}/**/{kind}" for folder in FOLDERS for kind in KINDS]
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    lengths = {name: len((ROOT / name).read_text().splitlines()) for name in listed if (ROOT / name).is_file()}
+    assert {"src/longlook/core/model.py", "tests/unit/test_house.py"} <= lengths.keys()
+    long = {name: lines for name, lines in lengths.items() if lines > LONGEST_FILE}
+    assert long.keys() <= set(EXCEPTIONS), f"split these by what they do: {long}"
