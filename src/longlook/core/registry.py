@@ -2,9 +2,11 @@
 
 Each plug-in folder (`stacks`, `workloads`, `metrics`) is scanned; so are the folders of the same name below every root
 in LONGLOOK_PLUGINS and the modules named by entry points of the group `longlook.<folder>`. A plug-in module defines one
-constant (STACK, WORKLOAD, METRIC) whose `name` is its key. `studies` and `disputes` hold TOML files, whose names are.
+constant (STACK, WORKLOAD, METRIC) whose `name` is its key. `studies` and `disputes` hold TOML files, whose keys are the
+names of the files.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import pkgutil
@@ -22,6 +24,7 @@ from longlook.core.errors import InputError
 from longlook.core.paths import plugin_paths
 
 CONSTANTS: Mapping[str, str] = {"stacks": "STACK", "workloads": "WORKLOAD", "metrics": "METRIC"}
+_RENAMED_FIELDS = {"server_tells_state": "server_reports_state"}
 
 
 @cache
@@ -52,7 +55,7 @@ def _found(folder: str) -> Mapping[str, tuple[str, ModuleType, Any]]:
 
 
 def get(folder: str, name: str) -> Any:
-    """One plug-in, or an error that offers the nearest name."""
+    """Return one plug-in; InputError with the nearest name where there is none of that name."""
     plugins = load(folder)
     if name not in plugins:
         kind = CONSTANTS[folder].lower()
@@ -61,9 +64,9 @@ def get(folder: str, name: str) -> Any:
 
 
 def toml_files(folder: str, kind: str) -> dict[str, Path]:
-    """TOML files of a plug-in folder by their names, of this installation and of LONGLOOK_PLUGINS, in order.
+    """Return the TOML files of a plug-in folder by name, in order, from this installation and from LONGLOOK_PLUGINS.
 
-    InputError where two have one name; `kind` is what one of them is called then.
+    Raises InputError where two have one name; `kind` is the noun for one of them in that message.
     """
     folders = [Path(__file__).parents[1] / folder, *(root / folder for root in plugin_paths())]
     found: dict[str, Path] = {}
@@ -77,7 +80,7 @@ def toml_files(folder: str, kind: str) -> dict[str, Path]:
 
 
 def toml_document(path: Path) -> dict[str, Any]:
-    """What a TOML file says; InputError where it cannot be read or is none."""
+    """Return the content of a TOML file; InputError where it cannot be read or is not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -87,7 +90,7 @@ def toml_document(path: Path) -> dict[str, Any]:
 
 
 def nearest(name: str, known: Mapping[str, Any] | list[str]) -> str:
-    """`; did you mean 'x'?` or nothing."""
+    """Return `; did you mean 'x'?` with the nearest known name, or an empty text where none is near."""
     matches = get_close_matches(str(name), list(known), n=1, cutoff=0.5)
     return f"; did you mean {matches[0]!r}?" if matches else ""
 
@@ -98,9 +101,26 @@ def _modules(folder: str) -> Iterator[tuple[str, ModuleType]]:
         yield f"longlook.{folder}.{info.name}", importlib.import_module(f"longlook.{folder}.{info.name}")
     for root in plugin_paths():
         for file in sorted((root / folder).glob("*.py")):
-            yield str(file), _module_of_file(folder, file)
+            with _renamed_fields_named(str(file)):
+                module = _module_of_file(folder, file)
+            yield str(file), module
     for point in entry_points(group=f"longlook.{folder}"):
-        yield f"{point.name} ({point.value})", point.load()
+        origin = f"{point.name} ({point.value})"
+        with _renamed_fields_named(origin):
+            module = point.load()
+        yield origin, module
+
+
+@contextlib.contextmanager
+def _renamed_fields_named(origin: str) -> Iterator[None]:
+    """Raise InputError with the new name where a plug-in passes a field by the name that it once had."""
+    try:
+        yield
+    except TypeError as error:
+        for old, new in _RENAMED_FIELDS.items():
+            if f"unexpected keyword argument '{old}'" in str(error):
+                raise InputError(f"{origin}: the field {old!r} has another name now", f"write {new!r}") from error
+        raise
 
 
 def _module_of_file(folder: str, file: Path) -> ModuleType:
