@@ -4,7 +4,7 @@ use longlook_adapter::failure::Failure;
 use longlook_adapter::knobs::Knobs;
 
 const LARGEST: u64 = (1 << 62) - 1;
-/// quiche offers nothing unless it is told to; these are what its own programs offer.
+/// quiche offers nothing by default; its own programs offer these.
 const STREAM_WINDOW: u64 = 1_000_000;
 const CONNECTION_WINDOW: u64 = 10_000_000;
 const STREAMS: u64 = 100;
@@ -13,7 +13,7 @@ const IDLE_LIMIT_MS: u64 = 30_000;
 
 const CONTROLLERS: &[(&str, &str)] = &[("cubic", "cubic"), ("reno", "reno"), ("bbr2", "bbr2")];
 
-/// A configuration of a server or a client, without its certificates.
+/// Make the configuration of a server or a client, without its certificates.
 pub fn config(protocol: &str, server: bool, mut knobs: Knobs) -> Result<quiche::Config, Failure> {
     if protocol != "h3" {
         return Err(Failure::Unsupported(format!("protocol {protocol:?}")));
@@ -69,7 +69,7 @@ pub fn config(protocol: &str, server: bool, mut knobs: Knobs) -> Result<quiche::
     Ok(config)
 }
 
-/// HTTP/3's own.
+/// Make the configuration of HTTP/3.
 pub fn http() -> Result<quiche::h3::Config, Failure> {
     quiche::h3::Config::new().map_err(|error| Failure::of("HTTP/3", error))
 }

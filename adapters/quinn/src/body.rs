@@ -5,7 +5,7 @@ use std::fs::File;
 use bytes::Bytes;
 use longlook_adapter::files::{Answer, read_part};
 
-/// The head of an answer.
+/// Return the head of an answer.
 pub fn head(answer: &Answer) -> http::response::Builder {
     let builder = http::Response::builder().status(answer.status);
     answer.headers().into_iter().fold(builder, |builder, (name, value)| builder.header(name, value))

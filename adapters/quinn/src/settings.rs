@@ -17,7 +17,7 @@ const LEAST_PAYLOAD: u64 = 1200;
 /// The default upper bound of quinn's own discovery.
 const MOST_PAYLOAD: u64 = 1452;
 
-/// What is set for a run; transports are made of it anew for each connection, because a trace belongs to one.
+/// The settings of a run. Each connection gets a transport of its own, because a trace belongs to one.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     congestion: Controller,
@@ -30,8 +30,8 @@ pub struct Settings {
     max_udp_payload: Option<u64>,
     disable_pmtud: bool,
     gso: Option<bool>,
-    asked_ack_threshold: Option<u64>,
-    asked_max_ack_delay: Option<Duration>,
+    requested_ack_threshold: Option<u64>,
+    requested_max_ack_delay: Option<Duration>,
     /// Requests at once per connection; a server's, over both protocols.
     pub max_incoming_streams: Option<u64>,
     /// A server's: accept early data.
@@ -47,7 +47,7 @@ enum Controller {
 }
 
 impl Settings {
-    /// Of a server or a client of one protocol.
+    /// Take the knobs of a server or a client of one protocol.
     pub fn new(protocol: &str, server: bool, mut knobs: Knobs) -> Result<Self, Failure> {
         let mut settings = Self { allow_0rtt: true, ..Self::default() };
         if server {
@@ -72,8 +72,8 @@ impl Settings {
         self.max_udp_payload = knobs.count("max_udp_payload", LEAST_PAYLOAD..=MOST_PAYLOAD)?;
         self.disable_pmtud = knobs.flag("disable_pmtud")?.unwrap_or(false);
         self.gso = knobs.flag("gso")?;
-        self.asked_ack_threshold = knobs.count("requested_ack_threshold", 1..=1000)?;
-        self.asked_max_ack_delay = knobs.seconds("requested_max_ack_delay", 0.001..=1.0)?;
+        self.requested_ack_threshold = knobs.count("requested_ack_threshold", 1..=1000)?;
+        self.requested_max_ack_delay = knobs.seconds("requested_max_ack_delay", 0.001..=1.0)?;
         if server {
             self.allow_0rtt = knobs.flag("allow_0rtt")?.unwrap_or(true);
         }
@@ -112,10 +112,10 @@ impl Settings {
         if let Some(on) = self.gso {
             transport.enable_segmentation_offload(on);
         }
-        if self.asked_ack_threshold.is_some() || self.asked_max_ack_delay.is_some() {
+        if self.requested_ack_threshold.is_some() || self.requested_max_ack_delay.is_some() {
             let mut asked = AckFrequencyConfig::default();
-            asked.max_ack_delay(self.asked_max_ack_delay);
-            if let Some(packets) = self.asked_ack_threshold {
+            asked.max_ack_delay(self.requested_max_ack_delay);
+            if let Some(packets) = self.requested_ack_threshold {
                 asked.ack_eliciting_threshold(whole(packets));
             }
             transport.ack_frequency_config(Some(asked));
@@ -124,13 +124,13 @@ impl Settings {
         transport
     }
 
-    /// Whether datagrams sent on this socket are segmented by the kernel: asked for, or left as it is, and possible.
+    /// Return whether the kernel segments datagrams sent on this socket: that is possible, and not switched off.
     pub fn offloads(&self, socket: &UdpSocket) -> bool {
         let possible = UdpSocketState::new(socket.into()).is_ok_and(|state| state.max_gso_segments() > 1);
         possible && self.gso.unwrap_or(true)
     }
 
-    /// Size of the first packets, bytes.
+    /// Return the size of the first packets, bytes.
     fn initial_payload(&self) -> u64 {
         match self.max_udp_payload {
             Some(size) if self.disable_pmtud => size,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_as_large_as_said_where_nothing_is_discovered() {
+    fn packets_have_the_size_that_is_set_where_nothing_is_discovered() {
         let mut settings = set("h3", true, "max_udp_payload", "1300").unwrap();
         assert_eq!(settings.initial_payload(), 1200);
         settings.disable_pmtud = true;

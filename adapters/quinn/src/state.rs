@@ -1,4 +1,4 @@
-//! How a handshake went: quinn tells nothing of resumption, so its TLS sessions are watched at work.
+//! How a handshake went: quinn does not report resumption, so its TLS sessions are watched at work.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use quinn_proto::transport_parameters::TransportParameters;
 
 use crate::tls::Marks;
 
-/// What `Connection::handshake_data` gives here.
+/// The type of `Connection::handshake_data` here.
 pub struct State {
     /// TLS went on from a ticket.
     pub resumed: bool,

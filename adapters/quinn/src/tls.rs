@@ -1,4 +1,4 @@
-//! TLS 1.3 by rustls, with what proves how a handshake went.
+//! TLS 1.3 by rustls, with proofs of how a handshake went.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -26,7 +26,7 @@ fn key_log() -> Arc<dyn KeyLog> {
     LOG.get_or_init(|| Arc::new(KeyLogFile::new())).clone()
 }
 
-/// A server of one application protocol. `early_data`: over QUIC only.
+/// Make the configuration of a server of one application protocol. `early_data`: over QUIC only.
 pub fn server(certificate: &str, key: &str, protocol: &str, early_data: bool) -> Result<ServerConfig, Failure> {
     let chain: Vec<_> = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect)
@@ -76,7 +76,7 @@ impl StoresServerSessions for Sessions {
     }
 }
 
-/// Counts what happens inside TLS, where nobody else looks: read before and after a step, it tells what the step did.
+/// Counts what happens inside TLS, where nobody else looks: read before and after a step, it shows what the step did.
 pub type Marks = Arc<AtomicUsize>;
 
 /// A key log that counts a server's resumed handshakes: only they have an early secret.
@@ -86,7 +86,7 @@ struct ResumptionSeen {
     marks: Marks,
 }
 
-/// Have a server's resumed handshakes counted.
+/// Count a server's resumed handshakes.
 pub fn count_resumptions(config: &mut ServerConfig) -> Marks {
     let marks = Marks::default();
     config.key_log = Arc::new(ResumptionSeen { inner: config.key_log.clone(), marks: marks.clone() });
@@ -104,17 +104,17 @@ impl KeyLog for ResumptionSeen {
     }
 }
 
-/// What clients of one job share.
+/// The TLS side that all connections of a job share.
 pub struct ClientSide {
     config: ClientConfig,
     /// Counts the certificates that were verified: a resumed handshake has none.
     pub verifications: Marks,
-    /// Earned so far.
+    /// Obtained so far.
     pub tickets: Arc<Tickets>,
 }
 
 impl ClientSide {
-    /// Verifies the server against the authorities in the file `ca`, and never asks the system's.
+    /// Verify the server against the authorities in the file `ca`, and never the system's.
     pub fn new(ca: &str, protocol: &str) -> Result<Self, Failure> {
         let mut roots = RootCertStore::empty();
         let authorities = CertificateDer::pem_file_iter(ca).map_err(|error| Failure::of(ca, error))?;
@@ -140,7 +140,7 @@ impl ClientSide {
         Ok(Self { config, verifications, tickets })
     }
 
-    /// For one connection.
+    /// Make the configuration of one connection.
     pub fn config(&self, early_data: bool) -> ClientConfig {
         let mut config = self.config.clone();
         config.enable_early_data = early_data;
@@ -200,12 +200,12 @@ pub struct Tickets {
 }
 
 impl Tickets {
-    /// How many there are.
+    /// Return how many there are.
     pub fn count(&self) -> usize {
         self.kept.lock().expect("nobody panics with it").len()
     }
 
-    /// Returns when there are more than `count`.
+    /// Return when there are more than `count`.
     pub async fn more_than(&self, count: usize) {
         while self.count() <= count {
             self.arrived.notified().await;

@@ -32,7 +32,7 @@ pub struct Fetching {
     pub ended: Option<String>,
 }
 
-/// What tquic calls.
+/// The object that tquic calls.
 pub struct Handler(pub Rc<RefCell<Fetching>>);
 
 struct Http<'a> {

@@ -18,7 +18,7 @@ use crate::socket;
 
 type Response = response::Response<Bytes>;
 
-/// What the handler knows, and the server's loop with it.
+/// The connections of a server, which the handler and the server's loop share.
 pub struct Serving {
     local: SocketAddr,
     files: Folder,
@@ -32,7 +32,7 @@ struct Served {
     responses: BTreeMap<u64, Response>,
 }
 
-/// What tquic calls.
+/// The object that tquic calls.
 pub struct Handler(pub Rc<RefCell<Serving>>);
 
 impl Serving {
@@ -104,7 +104,7 @@ impl Serving {
 }
 
 impl Served {
-    /// Write what the stream takes; a stream with nothing to write is not to be asked again.
+    /// Write what the stream takes; tquic is not to call again for a stream with nothing to write.
     fn write(&mut self, quic: &mut Connection, stream: u64) {
         let waits = match (&mut self.http, self.responses.get_mut(&stream)) {
             (Some(http), Some(response)) => match write(response, stream, http, quic) {

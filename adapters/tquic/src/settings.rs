@@ -5,10 +5,10 @@ use longlook_adapter::knobs::Knobs;
 use tquic::{Config, CongestionControlAlgorithm};
 
 const LARGEST: u64 = (1 << 62) - 1;
-/// tquic's own, which it tells nobody: a window that is set is capped by the largest of its kind.
+/// tquic's own, which it does not publish: a window that is set is capped by the largest of its kind.
 const LARGEST_STREAM_WINDOW: u64 = 6 << 20;
 const LARGEST_CONNECTION_WINDOW: u64 = 15 << 20;
-/// tquic waits forever unless told; this is what its own programs set.
+/// tquic waits forever by default; its own programs set this.
 const IDLE_LIMIT_MS: u64 = 30_000;
 
 const CONTROLLERS: &[(&str, CongestionControlAlgorithm)] = &[
@@ -18,7 +18,7 @@ const CONTROLLERS: &[(&str, CongestionControlAlgorithm)] = &[
     ("copa", CongestionControlAlgorithm::Copa),
 ];
 
-/// A configuration without its TLS, and whether a server takes early data.
+/// Make a configuration without its TLS. Also return whether a server takes early data.
 pub fn config(protocol: &str, server: bool, mut knobs: Knobs) -> Result<(Config, bool), Failure> {
     if protocol != "h3" {
         return Err(Failure::Unsupported(format!("protocol {protocol:?}")));

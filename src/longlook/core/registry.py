@@ -8,6 +8,7 @@ file is its key.
 Metrics are typed where they are declared: `longlook.metrics.find_metric`.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import pkgutil
@@ -27,6 +28,7 @@ from longlook.core.stack import Stack
 from longlook.core.workload import WorkloadKind
 
 CONSTANTS: Mapping[str, str] = {"stacks": "STACK", "workloads": "WORKLOAD", "metrics": "METRIC"}
+_RENAMED_FIELDS = {"server_tells_state": "server_reports_state"}
 
 
 @cache
@@ -128,9 +130,26 @@ def _modules(folder: str) -> Iterator[tuple[str, ModuleType]]:
         yield f"longlook.{folder}.{info.name}", importlib.import_module(f"longlook.{folder}.{info.name}")
     for root in plugin_paths():
         for file in sorted((root / folder).glob("*.py")):
-            yield str(file), _module_of_file(folder, file)
+            with _renamed_fields_named(str(file)):
+                module = _module_of_file(folder, file)
+            yield str(file), module
     for point in entry_points(group=f"longlook.{folder}"):
-        yield f"{point.name} ({point.value})", point.load()
+        origin = f"{point.name} ({point.value})"
+        with _renamed_fields_named(origin):
+            module = point.load()
+        yield origin, module
+
+
+@contextlib.contextmanager
+def _renamed_fields_named(origin: str) -> Iterator[None]:
+    """Raise InputError with the new name where a plug-in passes a field by the name that it once had."""
+    try:
+        yield
+    except TypeError as error:
+        for old, new in _RENAMED_FIELDS.items():
+            if f"unexpected keyword argument '{old}'" in str(error):
+                raise InputError(f"{origin}: the field {old!r} has another name now", f"write {new!r}") from error
+        raise
 
 
 def _module_of_file(folder: str, file: Path) -> ModuleType:

@@ -1,7 +1,7 @@
-"""Stacks: what each one can do, how it is installed and how its programs are called.
+"""The declaration of a stack: its abilities, its installation and the commands of its programs.
 
-One file per stack, each defining STACK. The agent imports these files too, inside a guest, so they import nothing
-heavy; `install` may import what it likes when it is called.
+Each file in `longlook.stacks` defines one STACK. The agent imports these files inside a guest, too: they must import
+nothing heavy. `install` may import anything when it is called.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,18 +17,18 @@ from longlook.core.model import ConnectionState, Scalar
 
 @dataclass(frozen=True)
 class Version:
-    """A release of a stack that was seen working here. None: as the stack declares for all."""
+    """A release of a stack that was seen working here. A field that is None has the value that the stack declares."""
 
     name: str
     released: str  # ISO date of its publication; empty where what is installed decides
     protocols: tuple[str, ...] | None = None
     connections: tuple[ConnectionState, ...] | None = None
-    note: str = ""  # what a comparison should know of it
+    note: str = ""  # a peculiarity that matters in comparisons
 
 
 @dataclass(frozen=True)
 class Knob:
-    """A declared setting of a program. Names that several stacks share mean the same (adapters/CONTRACT.md)."""
+    """A setting of a program. A name that several stacks have means the same in all (adapters/CONTRACT.md)."""
 
     kind: type[int] | type[float] | type[bool] | type[str]
     unit: str | None
@@ -40,16 +40,16 @@ class Knob:
     maximum: float | None = None
     since: str | None = None  # the oldest version that has it; None: all have
     until: str | None = None  # the newest that has it
-    protocols: tuple[str, ...] = ()  # for which it means something; none named: all of the stack's
+    protocols: tuple[str, ...] = ()  # those that it applies to; empty: all of the stack's
     window_after_loss: Mapping[str, float] = field(default_factory=dict)
-    """Of a congestion control's choices: the share of the window that one loss leaves, where it is not the RFCs'."""
+    """Per congestion control: the share of the window that remains after one loss, where it differs from the RFC's."""
     lasting_loss: Mapping[str, int] = field(default_factory=dict)
-    """Of a congestion control's choices: packets lost at once that cut the window, where fewer are forgiven."""
+    """Per congestion control: how many packets lost together reduce the window for good. Some forgive fewer."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A program to start: full argument list and what it needs in its environment beside the laboratory's own."""
+    """A program to start: its arguments, and the variables that it needs beside the laboratory's own."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class ServerJob:
 
 
 def server_arguments(job: ServerJob) -> tuple[str, ...]:
-    """The order as the arguments that our own adapters take (adapters/CONTRACT.md)."""
+    """Return the job as the arguments that our own adapters take (adapters/CONTRACT.md)."""
     identity = job.identity
     where = ("--address", job.address, "--port", str(job.port), "--www", job.www)
     trust = ("--certificate", identity.certificate, "--key", identity.key)
@@ -82,7 +82,7 @@ def _text(value: Scalar) -> str:
 
 @dataclass(frozen=True)
 class ClientJob:
-    """Fetch `phases` from https://`identity.host`:`port` at `address`; also the line of JSON a session client reads."""
+    """Fetch `phases` from https://`identity.host`:`port` at `address`. A session client reads it as a line of JSON."""
 
     protocol: str
     connection: ConnectionState
@@ -95,7 +95,7 @@ class ClientJob:
     connections: int = 1  # opened at the same moment; each fetches all phases
 
     def data(self) -> dict[str, Any]:
-        """The job as plain JSON data. `connections` is there only where it asks for something: most know one."""
+        """Return the job as plain JSON data; without `connections` if it is 1, because most programs know no others."""
         entries: dict[str, Any] = codec.encode(self)
         if self.connections == 1:
             del entries["connections"]
@@ -106,9 +106,9 @@ class ClientJob:
 class Stack:
     """A stack: one program, or a pair of programs, that can be a server, a client or both.
 
-    A `session` client is started once, stays warm between trials, reads one ClientJob per line on its standard input
-    and answers with the lines of adapters/CONTRACT.md, ending in `done`. Other clients get their ClientJob as a file.
-    `install(version)` returns the program, building or fetching it when it is not in the cache.
+    A `session` client is started once and serves many trials. It reads one ClientJob per line on its standard input,
+    and answers with the lines of adapters/CONTRACT.md, the last of which is `done`. Other clients get their ClientJob
+    as a file. `install(version)` returns the program; it builds or fetches what is not in the cache.
     """
 
     name: str
@@ -124,24 +124,24 @@ class Stack:
     client_command: Callable[[Program, str], Command] | None = None  # (program, path of the ClientJob as JSON)
     session_command: Callable[[Program, Identity], Command] | None = None  # identity: known when the session starts
     installed: Callable[[str], bool] = lambda _version: False
-    repeats: bool = True  # in virtual time the same trial gives the same bytes
-    busy_waits: bool = False  # a program spins for time to pass: CPU costs time then, in virtual time too, inexactly
-    several_connections: bool = False  # the client honours `connections` of its ClientJob
-    server_reports_state: bool = True  # it prints `connection` lines; if not, the client's word proves the state
-    system_package: str | None = None  # Debian package that `setup` installs where `installed` says no
+    repeats: bool = True  # its trials are deterministic: in virtual time the same trial gives the same bytes
+    busy_waits: bool = False  # it spins until time has passed: then CPU costs time in virtual time too, inexactly
+    several_connections: bool = False  # the client opens as many connections as its ClientJob has
+    server_reports_state: bool = True  # it prints `connection` lines; if not, the client's lines prove the state
+    system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
 
     @property
     def default_version(self) -> str:
-        """The newest known version."""
+        """Return the name of the newest known version."""
         return self.versions[-1].name
 
     @property
     def version_names(self) -> tuple[str, ...]:
-        """Known versions, oldest first."""
+        """Return the names of the known versions, oldest first."""
         return tuple(version.name for version in self.versions)
 
     def version(self, name: str) -> Version:
-        """One of the known versions; InputError with the nearest name for another."""
+        """Return one of the known versions; InputError with the nearest name for any other."""
         for version in self.versions:
             if version.name == name:
                 return version
@@ -150,17 +150,17 @@ class Stack:
         raise InputError(f"{self.name} has no version {name!r}", f"known: {known}")
 
     def protocols_of(self, version: str) -> tuple[str, ...]:
-        """What this version speaks."""
+        """Return the protocols of this version."""
         own = self.version(version).protocols
         return self.protocols if own is None else own
 
     def connections_of(self, version: str) -> tuple[ConnectionState, ...]:
-        """The states of a connection that this version can be in."""
+        """Return the connection states that this version supports."""
         own = self.version(version).connections
         return self.connections if own is None else own
 
     def knobs_of(self, version: str, role: str) -> Mapping[str, Knob]:
-        """The knobs of this version's server or client."""
+        """Return the knobs of this version's server or client, by name."""
         order = self.version_names
         at = order.index(self.version(version).name)
         return {

@@ -47,7 +47,7 @@ def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job
         digest: str((found.traces / f"{digest.removeprefix('sha256:')}.json").resolve())
         for digest in traces_of(trial.link)
     }
-    return make_job(trial, 1, str(folder.resolve()), replace(provisions, traces=traces))
+    return make_job(trial, 1, str(folder.resolve()), provisions, traces)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from longlook.core.codec import content_hash
+from longlook.core.errors import MachineError
 from longlook.core.paths import adapters_dir, cache_dir
 from longlook.provision.build_cache import compile_with, toolchain_version
 from longlook.provision.cache_folder import locked
@@ -16,21 +17,18 @@ SHARED = Path("lib", "rust")
 """The crate that all adapters depend on, relative to adapters/."""
 
 _BINARY = Path("release", "adapter")
+_LAYOUT = "manifest above all sources"
 _KEY_FILE = "dependencies"
 _FIXED = {"LC_ALL": "C", "CARGO_INCREMENTAL": "0"}
 _PASSED = frozenset(
-    ("PATH", "HOME", "TMPDIR", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "RUSTUP_AUTO_INSTALL")
-    + (
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "http_proxy",
-        "https_proxy",
-        "no_proxy",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "NO_PROXY",
+    (
+        *("PATH", "HOME", "TMPDIR", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "RUSTUP_AUTO_INSTALL"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "no_proxy"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
     )
 )
+"""The user's variables that say where tools, servers and folders are; the versions of compilers are part of the key."""
+
 _PASSED_PREFIXES = ("CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTRIES_")
 _RUST_HINT = "install Rust with rustup, or sudo apt-get install cargo (1.85 or newer)"
 _C_HINT = "sudo apt-get install gcc g++"
@@ -48,8 +46,8 @@ def toolchain(name: str) -> str:
 
 
 def settings() -> str:
-    """Return the digest of the settings that decide how a program is compiled: the command and the environment."""
-    return content_hash([COMMAND, _FIXED, sorted(_path_maps("FOLDER", "CARGO").items())])
+    """Return the digest of everything in this module that decides how a program is compiled."""
+    return content_hash([_flags(), _LAYOUT])
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -68,18 +66,22 @@ def compile_program(name: str, version: str, out: Path) -> None:
     """Compile adapters/`name` with the manifest and lock file in its versions/`version` into the file `out`.
 
     The cache keeps one folder per version with the compiled dependencies. It is used again as long as the manifests,
-    the lock file, the compilers and the settings are the same; after any change of these, and after a build that did
-    not succeed, everything is compiled from scratch. The adapter and the shared crate are always compiled. Builds of
-    the same version wait for each other.
+    the lock file, the compilers and the settings are the same; after any change of these, and after a build that was
+    killed, everything is compiled from scratch. The adapter and the shared crate are always compiled. Builds of the
+    same version wait for each other.
     """
     folder = cache_dir() / "cargo" / f"{name}-{version}"
     with locked(folder):
         key_file, key = folder / _KEY_FILE, _dependencies_key(name, version)
         if not key_file.is_file() or key_file.read_text() != key:
             shutil.rmtree(folder, ignore_errors=True)
-        key_file.unlink(missing_ok=True)  # until cargo has succeeded
-        manifest = _copy_sources(name, version, folder / "tree")
-        compile_with((*COMMAND, "--manifest-path", str(manifest)), folder, environment(folder))
+        key_file.unlink(missing_ok=True)
+        _copy_sources(name, version, folder / "tree")
+        try:
+            compile_with(COMMAND, folder / "tree", environment(folder))
+        except MachineError:
+            key_file.write_text(key)  # cargo ended by itself: what it has compiled until then is whole
+            raise
         shutil.copyfile(folder / "target" / _BINARY, out)
         key_file.write_text(key)
 
@@ -87,19 +89,28 @@ def compile_program(name: str, version: str, out: Path) -> None:
 def _dependencies_key(name: str, version: str) -> str:
     own = adapters_dir() / name / "versions" / version
     manifests = (own / "Cargo.toml", own / "Cargo.lock", adapters_dir() / SHARED / "Cargo.toml")
-    return content_hash([*(path.read_text() for path in manifests), toolchain(name), settings()])
+    return content_hash([*(path.read_text() for path in manifests), toolchain(name), _flags()])
 
 
-def _copy_sources(name: str, version: str, tree: Path) -> Path:
-    """Copy the sources into `tree` as they lie in adapters/, because the manifests name each other by relative paths.
+def _flags() -> str:
+    return content_hash([COMMAND, _FIXED, sorted(_path_maps("FOLDER", "CARGO").items())])
 
-    Files get new times: cargo takes a file that is older than the last build for one that has not changed.
+
+def _copy_sources(name: str, version: str, tree: Path) -> None:
+    """Copy the sources into `tree`, with the manifest and the lock file of the version on top.
+
+    The manifest moves up because cargo puts the absolute path of a package outside the manifest's folder into the
+    symbols, and so into the program. Files get new times, because cargo takes a file that is older than the last build
+    for one that has not changed.
     """
     shutil.rmtree(tree, ignore_errors=True)
-    for folder in (Path(name, "src"), Path(name, "versions", version), SHARED):
+    for folder in (Path(name, "src"), SHARED):
         ignored = shutil.ignore_patterns("target")
         shutil.copytree(adapters_dir() / folder, tree / folder, ignore=ignored, copy_function=shutil.copyfile)
-    return tree / name / "versions" / version / "Cargo.toml"
+    own = adapters_dir() / name / "versions" / version
+    manifest = (own / "Cargo.toml").read_text().replace('"../../../', '"').replace('"../../', f'"{name}/')
+    (tree / "Cargo.toml").write_text(manifest.replace("[workspace]", f'[workspace]\nexclude = ["{SHARED}"]'))
+    shutil.copyfile(own / "Cargo.lock", tree / "Cargo.lock")
 
 
 def _path_maps(folder: str, cargo_home: str) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 static STARTED: OnceLock<(Instant, u64)> = OnceLock::new();
 
-/// Nanoseconds since 1970 of a moment of the monotonic clock.
+/// Return the nanoseconds since 1970 of a moment of the monotonic clock.
 pub fn ns_at(moment: Instant) -> u64 {
     let (start, anchor_ns) = *STARTED.get_or_init(|| {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -17,7 +17,7 @@ pub fn ns_at(moment: Instant) -> u64 {
     }
 }
 
-/// Nanoseconds since 1970.
+/// Return the nanoseconds since 1970, now.
 pub fn now_ns() -> u64 {
     ns_at(Instant::now())
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// What ended a program before its time.
+/// The reason why a program fails.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The caller's mistake.
@@ -25,12 +25,12 @@ impl Display for Failure {
 }
 
 impl Failure {
-    /// A failure of the machine or the network, with what was tried.
+    /// A failure of the machine or the network, with the attempt that failed.
     pub fn of(tried: impl Display, error: impl Display) -> Self {
         Self::Failed(format!("{tried}: {error}"))
     }
 
-    /// The exit code of the contract.
+    /// Return the exit code of the contract.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,

@@ -79,13 +79,11 @@ impl<T: Transport> Fetching<T> {
         self.transport.send()?;
         if T::CALLS_BACK {
             self.progress();
-            self.transport.send()?;
         }
-        if !self.done && Instant::now() >= deadline {
+        if Instant::now() >= deadline {
             self.give_up(too_late);
-            self.transport.send()?;
         }
-        Ok(())
+        if T::CALLS_BACK { self.transport.send() } else { Ok(()) }
     }
 
     fn progress(&mut self) {
@@ -107,10 +105,9 @@ impl<T: Transport> Fetching<T> {
 
     fn report_when_established(&mut self) {
         let Some(established) = self.transport.established() else { return };
-        let mut line = ConnectionLine::now("h3", self.local, self.remote);
+        let mut line = ConnectionLine::at(established.t_handshake_ns, "h3", self.local, self.remote);
         line.primes = Some(self.primes);
         line.t_start_ns = Some(self.t_start_ns);
-        line.t_handshake_ns = established.t_handshake_ns;
         line.resumed = established.resumed;
         line.used_0rtt = established.used_0rtt;
         line.gso = Some(false);

@@ -41,12 +41,12 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// How many bytes are to be sent after the head.
+    /// Return how many bytes are to be sent after the head.
     pub fn body_bytes(&self) -> u64 {
         if self.body.is_some() { self.length } else { 0 }
     }
 
-    /// The headers, names in lower case.
+    /// Return the headers, names in lower case.
     pub fn headers(&self) -> [(&'static str, String); 3] {
         [
             ("content-type", self.content_type.into()),
@@ -57,13 +57,13 @@ impl Answer {
 }
 
 impl Folder {
-    /// The folder at `path`.
+    /// Open the folder at `path`.
     pub fn open(path: &str) -> Result<Self, Failure> {
         let folder = Path::new(path).canonicalize().map_err(|error| Failure::of(path, error))?;
         if folder.is_dir() { Ok(Self(folder)) } else { Err(Failure::of(path, "not a folder")) }
     }
 
-    /// The answer to a request; `path` is a URL's, which may have a query. Names are taken as they are written.
+    /// Return the answer to a request; `path` is a URL's, which may have a query. Names are taken as they are written.
     pub fn answer(&self, method: &str, path: &str) -> Answer {
         if method != "GET" && method != "HEAD" {
             return empty(405);

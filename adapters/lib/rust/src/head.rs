@@ -2,25 +2,25 @@
 
 use crate::files::Answer;
 
-/// The head of a GET request.
+/// Return the head of a GET request.
 pub fn request<'a>(authority: &'a str, path: &'a str) -> [(&'static str, &'a str); 4] {
     [(":method", "GET"), (":scheme", "https"), (":authority", authority), (":path", path)]
 }
 
-/// The head of an answer.
+/// Return the head of an answer.
 pub fn response(answer: &Answer) -> [(&'static str, String); 4] {
     let [kind, length, cache] = answer.headers();
     [(":status", answer.status.to_string()), kind, length, cache]
 }
 
-/// The value of the first field of that name; empty where there is none.
+/// Return the value of the first field of that name; empty where there is none.
 pub fn value<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>, name: &str) -> String {
     let mut fields = fields;
     let found = fields.find(|(known, _)| *known == name.as_bytes());
     found.map(|(_, value)| String::from_utf8_lossy(value).into_owned()).unwrap_or_default()
 }
 
-/// The status of an answer; 0 where its head has none.
+/// Return the status of an answer; 0 where its head has none.
 pub fn status<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> u16 {
     value(fields, ":status").parse().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! What a client is asked to do.
+//! The job of a client.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +12,7 @@ use crate::knobs::Knobs;
 
 const MOST_CONNECTIONS: usize = 64;
 
-/// What is fetched to earn a ticket.
+/// The path that is fetched to obtain a ticket.
 pub const PRIME_PATH: &str = "/prime";
 
 /// How a connection begins.
@@ -29,13 +29,13 @@ pub enum State {
 /// A job file, checked.
 #[derive(Debug)]
 pub struct Job {
-    /// `h3` or `h2`; the adapter says which it speaks.
+    /// `h3` or `h2`; the adapter decides which it speaks.
     pub protocol: String,
     /// How the measured connections begin.
     pub state: State,
     /// The server.
     pub remote: SocketAddr,
-    /// Paths that are asked for at once, phase after phase.
+    /// Paths to request, those of a phase at once, phase after phase.
     pub phases: Vec<Vec<String>>,
     /// The name that the certificate is verified for.
     pub host: String,
@@ -43,7 +43,7 @@ pub struct Job {
     pub ca: String,
     /// Settings by name.
     pub knobs: Knobs,
-    /// For priming and load together.
+    /// The time for priming and load together.
     pub timeout: Duration,
     /// Opened at the same moment, each fetching all phases.
     pub connections: usize,
@@ -81,7 +81,7 @@ impl Job {
         Self::parse(&text)
     }
 
-    /// "https://host", with the port where it is not the scheme's own, as browsers do.
+    /// Return "https://host", with the port if it is not the scheme's own, as browsers do.
     pub fn site(&self) -> String {
         match self.remote.port() {
             443 => format!("https://{}", self.host),
@@ -89,7 +89,7 @@ impl Job {
         }
     }
 
-    /// What an object says that did not arrive in time.
+    /// Return the error of an object that did not arrive in time.
     pub fn too_late(&self) -> String {
         format!("not done within {} s", self.timeout.as_secs_f64())
     }
@@ -130,7 +130,7 @@ impl Job {
     }
 }
 
-/// The knobs as the texts that the command line would have.
+/// Return the knobs as the texts that the command line would have.
 fn knob_texts(values: BTreeMap<String, Value>) -> Result<BTreeMap<String, String>, Failure> {
     let as_text = |(name, value)| match value {
         Value::String(text) => Ok((name, text)),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_apart() {
+    fn mistakes_have_exit_codes() {
         assert_eq!(with("connection", json!("warm")).unwrap_err().exit_code(), 127);
         for (key, value) in [
             ("address", json!("here")),

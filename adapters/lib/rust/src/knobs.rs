@@ -1,4 +1,4 @@
-//! Settings by name: each is taken by the code that obeys it; what nobody takes is not supported.
+//! Settings by name: each is taken by the code that obeys it; a setting that nobody takes is not supported.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -13,33 +13,33 @@ use crate::failure::Failure;
 pub struct Knobs(BTreeMap<String, String>);
 
 impl Knobs {
-    /// All settings of a run.
+    /// Collect all settings of a run.
     pub fn new(values: BTreeMap<String, String>) -> Self {
         Self(values)
     }
 
-    /// A whole number within bounds, or None where it is not set.
+    /// Take a whole number within bounds; None where it is not set.
     pub fn count(&mut self, name: &str, bounds: RangeInclusive<u64>) -> Result<Option<u64>, Failure> {
         self.number(name, &bounds)
     }
 
-    /// A number within bounds, or None where it is not set.
+    /// Take a number within bounds; None where it is not set.
     pub fn ratio(&mut self, name: &str, bounds: RangeInclusive<f64>) -> Result<Option<f64>, Failure> {
         self.number(name, &bounds)
     }
 
-    /// A time given in seconds, within bounds in seconds.
+    /// Take a time in seconds, within bounds in seconds; None where it is not set.
     pub fn seconds(&mut self, name: &str, bounds: RangeInclusive<f64>) -> Result<Option<Duration>, Failure> {
         Ok(self.number(name, &bounds)?.map(Duration::from_secs_f64))
     }
 
-    /// `true` or `false`.
+    /// Take `true` or `false`; None where it is not set.
     pub fn flag(&mut self, name: &str) -> Result<Option<bool>, Failure> {
         let Some(text) = self.0.remove(name) else { return Ok(None) };
         text.parse().map(Some).map_err(|_| wrong(name, &text, "neither true nor false"))
     }
 
-    /// One of a few names, which stands for a value.
+    /// Take one of a few names, and return the value that it stands for; None where it is not set.
     pub fn choice<T: Clone>(&mut self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, Failure> {
         let Some(text) = self.0.remove(name) else { return Ok(None) };
         match choices.iter().find(|(known, _)| *known == text) {
@@ -51,7 +51,7 @@ impl Knobs {
         }
     }
 
-    /// Fails where something was set that nobody took.
+    /// Fail if a setting is left that nobody took.
     pub fn finish(self, protocol: &str) -> Result<(), Failure> {
         match self.0.keys().next() {
             None => Ok(()),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_unsupported() {
+    fn settings_that_are_left_are_unsupported() {
         assert_eq!(knobs("n", "8").finish("h2").unwrap_err().exit_code(), 127);
         assert!(Knobs::default().finish("h2").is_ok());
     }

@@ -27,7 +27,7 @@ pub struct ReadyLine<'a> {
 }
 
 impl<'a> ReadyLine<'a> {
-    /// Of a server of `protocol` at `local`; `version` is the stack's.
+    /// Describe a server of `protocol` at `local`; `version` is the stack's.
     pub fn new(protocol: &'a str, local: SocketAddr, version: &'a str) -> Self {
         let address = local.ip().to_string();
         Self { event: "ready", role: "server", protocol, address, port: local.port(), version }
@@ -44,7 +44,7 @@ pub struct ConnectionLine {
     pub local: SocketAddr,
     /// The other end.
     pub remote: SocketAddr,
-    /// A client's: it only earns a ticket.
+    /// A client's: it is only to obtain a ticket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub primes: Option<bool>,
     /// TLS was resumed.
@@ -59,14 +59,19 @@ pub struct ConnectionLine {
     /// The kernel's answer for a TCP socket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<String>,
-    /// UDP segmentation offload was in use, where it can be told.
+    /// UDP segmentation offload was in use, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gso: Option<bool>,
 }
 
 impl ConnectionLine {
-    /// A full handshake between two addresses, complete now.
+    /// Describe a full handshake between two addresses that is complete now.
     pub fn now(protocol: &str, local: SocketAddr, remote: SocketAddr) -> Self {
+        Self::at(crate::clock::now_ns(), protocol, local, remote)
+    }
+
+    /// Describe a full handshake between two addresses that was complete at `t_handshake_ns`.
+    pub fn at(t_handshake_ns: u64, protocol: &str, local: SocketAddr, remote: SocketAddr) -> Self {
         Self {
             event: "connection",
             protocol: protocol.into(),
@@ -76,7 +81,7 @@ impl ConnectionLine {
             resumed: false,
             used_0rtt: false,
             t_start_ns: None,
-            t_handshake_ns: crate::clock::now_ns(),
+            t_handshake_ns,
             congestion_control: None,
             gso: None,
         }
@@ -110,7 +115,7 @@ pub struct ErrorLine<'a> {
 }
 
 impl<'a> ErrorLine<'a> {
-    /// `supported` is false where the stack cannot do what was asked.
+    /// Give the reason; `supported` is false where the stack cannot do what the caller wants.
     pub fn new(reason: &'a str, supported: Option<bool>) -> Self {
         Self { event: "error", reason, supported }
     }

@@ -1,4 +1,4 @@
-//! What one connection of a client fetches: the paths of a phase at once, phase after phase, each on a stream.
+//! The objects that one connection of a client fetches: phase after phase, the paths of a phase at once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use crate::objects::Object;
 pub struct Load {
     site: String,
     local: SocketAddr,
-    /// It only earns a ticket: nothing is printed.
+    /// The connection is only to obtain a ticket: nothing is printed.
     primes: bool,
     phases: VecDeque<Vec<String>>,
     queued: VecDeque<Object>,
@@ -20,7 +20,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Begins with the first phase, at `t_start_ns`, over the connection from `local`.
+    /// Begin the first phase at `t_start_ns`, over the connection from `local`.
     pub fn new(job: &Job, phases: Vec<Vec<String>>, local: SocketAddr, primes: bool, t_start_ns: u64) -> Self {
         let (queued, running) = Default::default();
         let mut load = Self { site: job.site(), local, primes, phases: phases.into(), queued, running, failure: None };
@@ -28,29 +28,29 @@ impl Load {
         load
     }
 
-    /// Value of `:authority`.
+    /// Return the value of `:authority`.
     pub fn authority(&self) -> &str {
         self.site.trim_start_matches("https://")
     }
 
-    /// What is to be asked for next.
+    /// Return the path to request next; None where all of the phase are requested.
     pub fn next_path(&self) -> Option<&str> {
         self.queued.front().map(Object::path)
     }
 
-    /// The next one was asked for on `stream`.
+    /// Note that the next path was requested on `stream`.
     pub fn asked(&mut self, stream: u64) {
         if let Some(object) = self.queued.pop_front() {
             self.running.insert(stream, object);
         }
     }
 
-    /// The object that `stream` carries.
+    /// Return the object that `stream` carries.
     pub fn on(&mut self, stream: u64) -> Option<&mut Object> {
         self.running.get_mut(&stream)
     }
 
-    /// The answer on `stream` is complete, now.
+    /// Note that the answer on `stream` is complete, now.
     pub fn finished(&mut self, stream: u64) {
         let Some(object) = self.running.remove(&stream) else { return };
         if !self.primes && !object.complete() {
@@ -58,7 +58,7 @@ impl Load {
         }
     }
 
-    /// The server gave the answer on `stream` up.
+    /// Note that the server gave up the answer on `stream`.
     pub fn reset(&mut self, stream: u64, code: u64) {
         let Some(object) = self.running.remove(&stream) else { return };
         let reason = format!("the server reset the stream, code {code:#x}");
@@ -68,19 +68,19 @@ impl Load {
         self.failure = Some(reason);
     }
 
-    /// All of the phases that were begun is here.
+    /// Return whether all objects of the phases that were begun are here.
     pub fn is_idle(&self) -> bool {
         self.queued.is_empty() && self.running.is_empty()
     }
 
-    /// False where there is no other phase.
+    /// Begin the next phase. Return false where there is none.
     pub fn begin_phase(&mut self, t_start_ns: u64) -> bool {
         let Some(paths) = self.phases.pop_front() else { return false };
         self.queued.extend(paths.iter().map(|path| Object::new(&self.site, path, Some(self.local), t_start_ns)));
         true
     }
 
-    /// What has not arrived never will.
+    /// Fail all objects that have not arrived.
     pub fn give_up(&mut self, reason: &str) {
         self.failure = Some(reason.into());
         while {
@@ -94,7 +94,7 @@ impl Load {
         } {}
     }
 
-    /// Why something did not arrive, where it is so.
+    /// Return why an object did not arrive; None where none has failed.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }

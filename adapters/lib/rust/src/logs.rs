@@ -6,7 +6,7 @@ use std::io::BufWriter;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// The name of a connection's trace, by the client's end.
+/// Return the name of a connection's trace, by the client's end.
 pub fn name_of(client: SocketAddr) -> String {
     format!("{}-{}", client.ip(), client.port())
 }

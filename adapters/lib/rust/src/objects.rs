@@ -16,7 +16,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// `path` of `site` ("https://host"), asked for at `t_start_ns` over the connection from `local`, if there is one.
+    /// Begin to fetch `path` of `site` ("https://host"), requested at `t_start_ns` over the connection from `local`.
     pub fn new(site: &str, path: &str, local: Option<SocketAddr>, t_start_ns: u64) -> Self {
         let line = ObjectLine {
             event: "object",
@@ -35,25 +35,25 @@ impl Object {
         Self { line, digest: Sha256::new() }
     }
 
-    /// The requested path.
+    /// Return the requested path.
     pub fn path(&self) -> &str {
         &self.line.path
     }
 
-    /// The answer's headers are here, now.
+    /// Note that the answer's headers are here, now.
     pub fn headers(&mut self, protocol: &str, status: u16) {
         self.line.protocol = Some(protocol.into());
         self.line.status = Some(status);
         self.line.t_first_byte_ns = Some(now_ns());
     }
 
-    /// Some of the body is here.
+    /// Take in a part of the body.
     pub fn body(&mut self, part: &[u8]) {
         self.line.bytes += part.len() as u64;
         self.digest.update(part);
     }
 
-    /// The body is complete, now. Prints the line; false where the answer was no success.
+    /// Print the line of an object whose body is complete, now. Return false if its status is not 200.
     pub fn complete(mut self) -> bool {
         self.line.t_end_ns = Some(now_ns());
         let mut text = String::from("sha256:");
@@ -70,7 +70,7 @@ impl Object {
         self.line.error.is_none()
     }
 
-    /// The object will not arrive. Prints the line.
+    /// Print the line of an object that will not arrive.
     pub fn fail(mut self, reason: impl Into<String>) {
         self.line.error = Some(reason.into());
         emit(&self.line);
@@ -84,7 +84,7 @@ pub fn fail_connections(job: &Job, reason: &str) {
     }
 }
 
-/// Print a failed object for every path: nothing could be asked for.
+/// Print a failed object for every path: none could be requested.
 pub fn fail_all(site: &str, phases: &[Vec<String>], t_start_ns: u64, reason: &str) {
     for path in phases.iter().flatten() {
         Object::new(site, path, None, t_start_ns).fail(reason);

@@ -6,10 +6,10 @@ use std::net::{IpAddr, SocketAddr};
 use crate::failure::Failure;
 use crate::knobs::Knobs;
 
-/// What a server is asked to do.
+/// The options of a server.
 #[derive(Debug)]
 pub struct ServerOptions {
-    /// `h3` or `h2`; the adapter says which it speaks.
+    /// `h3` or `h2`; the adapter decides which it speaks.
     pub protocol: String,
     /// Where to listen; port 0 is one of the kernel's choice.
     pub listen: SocketAddr,
@@ -30,11 +30,11 @@ impl ServerOptions {
         let mut knobs = BTreeMap::new();
         let mut rest = arguments.iter();
         while let Some(name) = rest.next() {
-            let value = rest.next().ok_or_else(|| usage(&format!("{name} wants a value")))?;
+            let value = rest.next().ok_or_else(|| usage(&format!("{name} needs a value")))?;
             match name.as_str() {
                 "--knob" => {
                     let (knob, setting) =
-                        value.split_once('=').ok_or_else(|| usage(&format!("--knob {value}: wants NAME=VALUE")))?;
+                        value.split_once('=').ok_or_else(|| usage(&format!("--knob {value}: give NAME=VALUE")))?;
                     knobs.insert(knob.to_owned(), setting.to_owned());
                 }
                 "--protocol" | "--address" | "--port" | "--www" | "--certificate" | "--key" => {

@@ -14,13 +14,13 @@ pub struct Response<B> {
 }
 
 impl<B: AsRef<[u8]> + Default + From<Vec<u8>>> Response<B> {
-    /// Nothing of `answer` is sent yet.
+    /// Begin to send `answer`.
     pub fn new(answer: Answer) -> Self {
         let left = answer.body_bytes();
         Self { answer, head_sent: false, left, part: B::default(), taken: 0 }
     }
 
-    /// The fields of the head.
+    /// Return the fields of the head.
     pub fn head(&self) -> [(&'static str, String); 4] {
         crate::head::response(&self.answer)
     }
@@ -35,17 +35,17 @@ impl<B: AsRef<[u8]> + Default + From<Vec<u8>>> Response<B> {
         Ok(self.taken < self.part.as_ref().len())
     }
 
-    /// The part that was read last, and how many of its bytes were sent.
+    /// Return the part that was read last, and how many of its bytes were sent.
     pub fn part(&self) -> (&B, usize) {
         (&self.part, self.taken)
     }
 
-    /// Whether nothing follows that part.
+    /// Return whether nothing follows that part.
     pub fn is_last(&self) -> bool {
         self.left == 0
     }
 
-    /// The library took so many more bytes of the part.
+    /// Note that the library took so many more bytes of the part.
     pub fn sent(&mut self, bytes: usize) {
         self.taken += bytes;
     }

@@ -1,4 +1,4 @@
-//! What is asked of sockets.
+//! Sockets of clients, and the kernel's answers about them.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// Larger than any datagram.
 pub const LARGEST_DATAGRAM: usize = 65_536;
 
-/// A UDP socket on the address that the kernel would send from, not connected.
+/// Open a UDP socket on the address that the kernel would send from to `remote`; it is not connected.
 pub fn towards(remote: SocketAddr) -> io::Result<UdpSocket> {
     let any: SocketAddr = if remote.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
     let probe = UdpSocket::bind(any)?;
@@ -17,7 +17,7 @@ pub fn towards(remote: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind((local, 0))
 }
 
-/// The kernel's own answer for this very TCP socket.
+/// Return the congestion control of this TCP socket, as the kernel reports it.
 pub fn congestion_control(socket: BorrowedFd<'_>) -> io::Result<String> {
     let mut name = [0u8; 16]; // TCP_CA_NAME_MAX
     let mut length = name.len() as libc::socklen_t;
@@ -45,7 +45,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn the_kernel_tells() {
+    fn the_kernel_reports_congestion_control() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let default = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
         assert_eq!(congestion_control(listener.as_fd()).unwrap(), default.trim());

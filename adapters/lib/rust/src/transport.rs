@@ -1,4 +1,4 @@
-//! What a client needs of a QUIC library with HTTP/3: one implementation per library, one loop over all (`client`).
+//! The interface between the client loop (`client`) and a QUIC library with HTTP/3, which implements it.
 
 use std::cell::RefCell;
 use std::net::{SocketAddr, UdpSocket};
@@ -53,7 +53,7 @@ pub struct Established {
 
 /// One connection and its socket, which `AsRawFd` gives.
 pub trait Transport: AsRawFd {
-    /// The library takes answers while it sends, by calling back: after `send` there may be more to do.
+    /// The library takes answers while it sends, by calling back: after `send` there may be more to do and to send.
     const CALLS_BACK: bool;
 
     /// Read all datagrams that have come, and run the timers that are due.
@@ -77,7 +77,7 @@ pub trait Transport: AsRawFd {
     /// Return why the connection is over; None while it is not.
     fn close_reason(&mut self) -> Option<String>;
 
-    /// Close the connection without an error.
+    /// Close the connection without an error; the packet leaves now, or with `send` where the library calls back.
     fn close(&mut self);
 
     /// Return when there is something to do if nothing comes; None for never.

@@ -10,7 +10,7 @@ pub fn be_punctual() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
 }
 
-/// Until one of `sockets` (each with whether its writing is waited for, too) is ready, or `until`.
+/// Wait until one of `sockets` is ready, or until `until`. The flag of a socket is true to wait for its writing, too.
 pub fn ready(sockets: &[(&dyn AsRawFd, bool)], until: Option<Instant>) -> io::Result<()> {
     let mut fds: Vec<libc::pollfd> = sockets
         .iter()
@@ -58,7 +58,7 @@ impl Stop {
         }
     }
 
-    /// Whether one has come.
+    /// Return whether one has come.
     pub fn asked(&self) -> bool {
         let mut one = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one pollfd, which lives through the call.

@@ -31,7 +31,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Returns when the handshake is complete.
+    /// Return when the handshake is complete.
     pub async fn open(shared: &Shared, opening: Opening) -> Result<Self, String> {
         let socket = TcpStream::connect(shared.job.remote).await.map_err(|error| error.to_string())?;
         socket.set_nodelay(true).map_err(|error| error.to_string())?;
@@ -59,7 +59,7 @@ impl Connection {
         Ok(Self { local, open: Mutex::new(Some((requests, driver))) })
     }
 
-    /// Ask for one URL and read the answer to its end.
+    /// Request one URL and read the answer to its end.
     pub async fn fetch(&self, url: &str, object: &mut Object) -> Result<(), String> {
         let requests = self.open.lock().expect("nobody panics with it").as_ref().map(|(requests, _)| requests.clone());
         let mut requests = requests.ok_or("the connection is closed")?;

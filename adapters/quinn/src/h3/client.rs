@@ -28,7 +28,7 @@ pub struct Connection {
     _driver: JoinHandle<()>,
 }
 
-/// What a connection sends from, and whether the kernel segments its datagrams.
+/// The address that a connection sends from, and whether the kernel segments its datagrams.
 #[derive(Clone, Copy)]
 struct Sending {
     local: SocketAddr,
@@ -36,7 +36,7 @@ struct Sending {
 }
 
 impl Connection {
-    /// Returns when requests may be sent: with early data before the handshake is complete.
+    /// Return when requests may be sent: with early data before the handshake is complete.
     pub async fn open(shared: &Shared, opening: Opening) -> Result<Self, String> {
         let socket = socket::towards(shared.job.remote).map_err(|error| error.to_string())?;
         let local = socket.local_addr().map_err(|error| error.to_string())?;
@@ -71,7 +71,7 @@ impl Connection {
         Ok(Self { local, endpoint, quic, requests, _driver: driver })
     }
 
-    /// Ask for one URL and read the answer to its end.
+    /// Request one URL and read the answer to its end.
     pub async fn fetch(&self, url: &str, object: &mut Object) -> Result<(), String> {
         let request = Request::get(url).body(()).map_err(|error| error.to_string())?;
         let mut stream = self.requests.clone().send_request(request).await.map_err(|error| error.to_string())?;
@@ -88,7 +88,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Tell the server, and return when that packet is on its way.
+    /// Send CONNECTION_CLOSE, and return when that packet is on its way.
     pub async fn close(&self) {
         self.quic.close(NO_ERROR, b"");
         let _ = tokio::time::timeout(CLOSE_LIMIT, self.endpoint.wait_idle()).await;

@@ -1,0 +1,59 @@
+"""The knobs that several stacks have: each means the same everywhere (adapters/CONTRACT.md).
+
+A stack declares those that it can obey by `with_default`, with bounds and choices of its own. `with_default` is the
+entry point, beside the constants.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from longlook.core.stack import Knob
+
+_LARGEST_WINDOW = 2**62 - 1
+"""The largest number that QUIC can encode."""
+
+CONGESTION_CONTROL = Knob(str, None, None, "congestion control")
+INITIAL_WINDOW = Knob(int, "packets", None, "congestion window at the start", minimum=1, maximum=10_000)
+PACING = Knob(bool, None, None, "packets are spread over the round trip")
+HYSTART = Knob(bool, None, None, "slow start may end on a rising RTT")
+
+INITIAL_STREAM_WINDOW = Knob(int, "bytes", None, "stream window offered at first", minimum=1, maximum=_LARGEST_WINDOW)
+INITIAL_CONNECTION_WINDOW = Knob(
+    int, "bytes", None, "connection window offered at first", minimum=1, maximum=_LARGEST_WINDOW
+)
+MAX_STREAM_WINDOW = Knob(
+    int, "bytes", None, "largest stream window that auto-tuning may reach", minimum=1, maximum=_LARGEST_WINDOW
+)
+MAX_CONNECTION_WINDOW = Knob(
+    int, "bytes", None, "largest connection window that auto-tuning may reach", minimum=1, maximum=_LARGEST_WINDOW
+)
+MAX_INCOMING_STREAMS = Knob(
+    int, "streams", None, "requests at once per connection", roles=("server",), minimum=1, maximum=2**20
+)
+
+PACKET_THRESHOLD = Knob(
+    int, "packets", None, "packets acknowledged beyond a missing one until it is lost", minimum=1, maximum=10_000
+)
+TIME_THRESHOLD = Knob(float, "ratio", None, "age at which a packet is lost", minimum=1, maximum=16)
+ACK_THRESHOLD = Knob(int, "packets", None, "ack-eliciting packets that bring an ACK at once", minimum=1, maximum=1000)
+MAX_ACK_DELAY = Knob(
+    float, "seconds", None, "the longest that an ACK may wait, as the peer learns", minimum=0.001, maximum=16
+)
+INITIAL_RTT = Knob(
+    float, "seconds", None, "round-trip time assumed before the first is measured", minimum=0.001, maximum=10
+)
+
+MAX_UDP_PAYLOAD = Knob(int, "bytes", None, "largest UDP payload", minimum=1200, maximum=1472)
+DISABLE_PMTUD = Knob(bool, None, None, "no path MTU discovery")
+GSO = Knob(bool, None, None, "UDP segmentation offload")
+ALLOW_0RTT = Knob(bool, None, True, "accept early data", roles=("server",))
+RETRY = Knob(bool, None, None, "answer a first packet with a Retry", roles=("server",))
+
+
+def with_default(knob: Knob, default: str, **changes: Any) -> Knob:
+    """Return a knob as one stack has it: `default` ends its help, and `changes` replace fields of the knob.
+
+    `default` names whose default it is, as in "stack: 10".
+    """
+    help_text = changes.pop("help", knob.help)
+    return replace(knob, help=f"{help_text} ({default})", **changes)
