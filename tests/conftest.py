@@ -20,6 +20,8 @@ SERIAL = {
     "browser": ("browser",),
 }
 """Groups of tests that do not run at the same time as others of their group, by folder or file below tests/."""
+VIRTUAL = ("lab/test_calibrate.py",)
+"""Files in these folders that run in virtual time."""
 TINY = Path(__file__).parent / "data" / "tiny.toml"
 
 
@@ -37,7 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         file = item.path.relative_to(ROOT)
-        group = next((name for name, places in SERIAL.items() if any(map(file.is_relative_to, places))), str(file))
+        groups = (name for name, places in SERIAL.items() if any(map(file.is_relative_to, places)))
+        group = str(file) if str(file) in VIRTUAL else next(groups, str(file))
         item.add_marker(pytest.mark.xdist_group(group))
 
 
