@@ -18,9 +18,12 @@ LONGLOOK = (sys.executable, "-m", "longlook")
 
 
 def longlook(*arguments: str, **options: object) -> "subprocess.CompletedProcess[str]":
-    """Run the command in a process of its own, for tests of runs, signals and what a process leaves."""
+    """Run the command in a process of its own, for tests of runs, signals and what a process leaves.
+
+    The test's own time limit bounds it: on a busy machine a run takes as long as it takes.
+    """
     return subprocess.run(  # type: ignore[call-overload,no-any-return]
-        [*LONGLOOK, *arguments], capture_output=True, text=True, timeout=170, check=False, **options
+        [*LONGLOOK, *arguments], capture_output=True, text=True, check=False, **options
     )
 
 
