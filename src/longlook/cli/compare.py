@@ -86,14 +86,15 @@ def compare(
     as_json: AsJsonLines = False,
 ) -> None:
     """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate (docs/compare.md)."""
+    for option, file in (("--junit", junit), ("--markdown", markdown)):
+        _check_writable(option, file)
+    spec = options.spec(baseline, contender)
+    # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
     from longlook.cli.show.compare import show_comparison
     from longlook.cli.show.run import RunDisplay
     from longlook.compare import output
     from longlook.compare.run import run_comparison
 
-    for option, file in (("--junit", junit), ("--markdown", markdown)):
-        _check_writable(option, file)
-    spec = options.spec(baseline, contender)
     display = RunDisplay(as_json=as_json)
     try:
         with display:
@@ -121,11 +122,11 @@ def bisect(
     as_json: AsJsonLines = False,
 ) -> None:
     """Find the first version that is worse than GOOD by more than the gate (docs/compare.md)."""
+    spec = options.spec(good, bad)
     from longlook.cli.show.compare import BisectionDisplay
     from longlook.cli.show.run import RunDisplay
     from longlook.compare.run import run_bisection
 
-    spec = options.spec(good, bad)
     steps = BisectionDisplay(as_json=as_json)
     try:
         with RunDisplay(as_json=as_json) as display:

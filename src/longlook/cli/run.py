@@ -26,7 +26,6 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a study and write its report."""
-    from longlook.cli.show.run import RunDisplay
     from longlook.core.run_folder import RunFolder
     from longlook.engines.choice import make_engine
     from longlook.network import trace_store
@@ -56,6 +55,8 @@ def run(
 
         show_preview(preview(chosen, path, options), as_json=as_json)
         return
+    # Here, so that a mistake in the study is reported before the libraries of the report are loaded.
+    from longlook.cli.show.run import RunDisplay
     from longlook.pipeline.run import run_study
 
     display = RunDisplay(as_json=as_json)
