@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -14,14 +15,18 @@ from longlook.report.charts.export import javascript
 
 def template(name: str) -> jinja2.Template:
     """Return a template by its path below `report/`. It escapes what it is given; a variable it lacks is an error."""
-    environment = jinja2.Environment(
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
         loader=jinja2.PackageLoader("longlook.report", "."),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(name)
 
 
 def asset(name: str) -> Markup:
