@@ -24,14 +24,6 @@ class GeneratedFile:
     make: Callable[[str], str]
 
 
-def schema(_current: str) -> str:
-    """Return what `longlook-link describe` prints, indented as the package carries it."""
-    from longlook.core.programs import link_program
-
-    done = subprocess.run([link_program().path, "describe"], capture_output=True, text=True, check=True)
-    return json.dumps(json.loads(done.stdout), indent=1) + "\n"
-
-
 def kinds_of_rows(current: str) -> str:
     """Return docs/timeline.md with the kinds of rows that the timeline has."""
     from longlook.timeline.timeline import KINDS
@@ -58,10 +50,7 @@ def metrics(current: str) -> str:
 
 
 DOCUMENTS: Mapping[str, Callable[[str], str]] = {"docs/timeline.md": kinds_of_rows, "docs/metrics.md": metrics}
-QUICK = (
-    GeneratedFile("src/longlook/network/schema.json", schema),
-    *(GeneratedFile(path, make) for path, make in DOCUMENTS.items()),
-)
+QUICK = tuple(GeneratedFile(path, make) for path, make in DOCUMENTS.items())
 
 
 def out_of_date(files: Sequence[GeneratedFile], root: Path = ROOT, *, write: bool = False) -> list[str]:

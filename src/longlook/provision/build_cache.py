@@ -1,4 +1,4 @@
-"""The cache of programs built from source: keyed by what made them, verified at every use. Standard library only."""
+"""The cache of programs built from source, keyed by their inputs and verified at every use. Standard library only."""
 
 import json
 import shutil
@@ -17,17 +17,18 @@ from longlook.provision.progress import report_step
 _RECORD = "program.json"
 _PROGRAM = "program"
 _LOG_LINES_SHOWN = 20
-_WORDS_TOLD = 3
+_WORDS_SHOWN = 3
 
 
 def build(
     name: str, version: str, sources: Path, toolchain: str, build: Callable[[Path, Path], None], recipe: str = ""
 ) -> Program:
-    """The program of a stack's version, built when the cache does not hold it intact.
+    """Return the program of a stack's version; build it if the cache does not hold it intact.
 
-    `sources` is the folder it is made from; `toolchain` is the compiler's version and `recipe` whatever else determines
-    the result: all three and the version make the key. `build(work, out)` compiles the copy of the sources in `work`
-    into the file `out`. The digest recorded then is checked now: a corrupt entry is rebuilt.
+    `sources` is the folder that it is made from, `toolchain` is the compiler's version, and `recipe` stands for
+    everything else that determines the result. These three and the version make the key. `build(work, out)` compiles
+    the copy of the sources in `work` into the file `out`. Every use compares the program's digest with the one recorded
+    after the build, and a corrupt entry is built again.
     """
     folder = _entry(name, version, sources, toolchain, recipe)
 
@@ -47,9 +48,10 @@ def build(
 def build_folder(
     name: str, version: str, sources: Path, toolchain: str, build: Callable[[Path, Path], None], recipe: str = ""
 ) -> Path:
-    """Like `build` for a stack that is many files: the folder below the cache that holds them.
+    """Return the folder of a stack that is many files; build it if the cache does not hold it intact.
 
-    `build(out, final)` fills `out`, which is called `final` afterwards. All its files are checked at every use.
+    `build(out, final)` fills `out`, which is renamed to `final` afterwards. Every use checks all files. The other
+    parameters are those of `build`.
     """
     folder = _entry(name, version, sources, toolchain, recipe)
 
@@ -62,17 +64,17 @@ def build_folder(
 
 
 def is_folder_built(name: str, version: str, sources: Path, toolchain: str, recipe: str = "") -> bool:
-    """Whether `build_folder` would find the folder in the cache, intact."""
+    """Return whether `build_folder` would find the folder in the cache, intact."""
     return _is_intact_folder(_entry(name, version, sources, toolchain, recipe))
 
 
 def is_built(name: str, version: str, sources: Path, toolchain: str, recipe: str = "") -> bool:
-    """Whether `build` would find the program in the cache, intact."""
+    """Return whether `build` would find the program in the cache, intact."""
     return _is_intact(_entry(name, version, sources, toolchain, recipe))
 
 
 def toolchain_version(command: Sequence[str], hint: str, cwd: Path | None = None) -> str:
-    """What a compiler says of itself in `cwd`; MachineError with `hint` where it is missing or broken."""
+    """Return the version that a compiler prints in `cwd`; MachineError with `hint` where it is missing or broken."""
     if cwd is not None:
         _expect_folder(cwd)
     try:
@@ -86,7 +88,7 @@ def toolchain_version(command: Sequence[str], hint: str, cwd: Path | None = None
 
 def compile_with(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
     """Run one step of a build; MachineError with the end of its log where it fails."""
-    report_step(" ".join([Path(command[0]).name, *command[1:_WORDS_TOLD]]))
+    report_step(" ".join([Path(command[0]).name, *command[1:_WORDS_SHOWN]]))
     done = subprocess.run(
         command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
@@ -99,9 +101,9 @@ def compile_with(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> N
 
 
 def sources_digest(folder: Path) -> str:
-    """Return the SHA-256 over the relative names and contents of the files below a folder that make a program.
+    """Return the digest of the relative names and contents of the files below a folder that determine a program.
 
-    Markdown and what Python compiled do not count: another word in a README makes no other program.
+    Markdown and compiled Python do not count: a change in a README does not make another program.
     """
     return _tree_digest(folder, lambda path: path.parent.name != "__pycache__" and path.suffix != ".md")
 

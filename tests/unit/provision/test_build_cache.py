@@ -88,13 +88,13 @@ def test_failed_build_shows_the_end_of_its_log_and_leaves_nothing(sources: Path,
     assert [path for path in cache.rglob("*") if path.name.endswith("work") or path.name == "program"] == []
 
 
-def test_missing_toolchain_gives_a_hint(tmp_path: Path) -> None:
+def test_missing_toolchain_names_the_fix(tmp_path: Path) -> None:
     with pytest.raises(MachineError) as caught:
         toolchain_version(("no-such-compiler", "--version"), "apt-get install it", tmp_path)
     assert (caught.value.message, caught.value.hint) == ("no-such-compiler is not installed", "apt-get install it")
 
 
-def test_missing_sources_are_said_to_be_missing(tmp_path: Path) -> None:
+def test_missing_sources_are_reported(tmp_path: Path) -> None:
     with pytest.raises(MachineError, match="no sources"):
         make(tmp_path / "nowhere")
 
@@ -126,7 +126,7 @@ def test_unknown_version_of_quic_go() -> None:
         STACK.install("0.1.0")
 
 
-def test_a_readme_makes_no_other_program(sources: Path, cache: Path) -> None:
+def test_a_readme_does_not_make_another_program(sources: Path, cache: Path) -> None:
     first = make(sources)
     (sources / "README.md").write_text("for people")
     assert make(sources) == first
