@@ -90,7 +90,7 @@ def test_the_server_sees_another_port_after_a_rebinding_and_the_old_one_is_dead(
 
 
 @both_paths
-def test_a_sender_of_a_packet_too_big_is_told(tmp_path: Path, path: str) -> None:
+def test_a_sender_of_a_packet_too_big_is_notified(tmp_path: Path, path: str) -> None:
     with (
         LinkBed(tmp_path, config([stage("mtu", mtu_bytes=1300, icmp=True)]), path) as bed,
         udp(bed.client, 40_000) as client,

@@ -137,7 +137,7 @@ def test_a_full_queue_drops_the_newest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reorder", [True, False])
-def test_jitter_reorders_only_if_told(tmp_path: Path, reorder: bool) -> None:
+def test_jitter_reorders_only_on_request(tmp_path: Path, reorder: bool) -> None:
     stages = [delay(20 * MS), jitter(10 * MS, reorder)]
     arrivals, log, _ = transfer(tmp_path, stages, 300, 1_000, size_bytes=200)
     sequences = [arrival.sequence for arrival in arrivals]
