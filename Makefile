@@ -13,7 +13,7 @@ help:
 	@echo "make test    install what is missing, run every test"
 	@echo "make test-stacks  install every version of every stack, check all, draw the matrix"
 	@echo "make lint    formatting, lint and strict types of Python, Rust and Go"
-	@echo "make generate  write every file that is made from the code: schema, tables, drawing, golden results"
+	@echo "make generate  write every file that is made from the code: tables, drawing, golden results"
 	@echo "make architecture  draw the packages and their imports: docs/architecture.svg"
 	@echo "make fuzz    run the fuzzers of the decoder and of inference, FUZZ_SECONDS (60) each"
 	@echo "make bench   measure speed and accuracy, write benches/results.json"

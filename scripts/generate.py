@@ -5,7 +5,6 @@ is made from the code too: an entry of DOCUMENTS names the document and the func
 """
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -147,7 +147,7 @@ def test_an_isolated_link_has_a_server_at_its_far_end(host: LinkHost, tmp_path: 
     assert done.stdout.startswith("10000 ")
 
 
-def test_a_server_that_fails_is_told(host: LinkHost) -> None:
+def test_a_server_that_fails_is_reported(host: LinkHost) -> None:
     done = host.link("--server", "exit 3", "--", "true")
     assert done.returncode == 1
     assert "the server ended with exit code 3" in done.stderr
@@ -175,9 +175,9 @@ def test_a_signal_ends_command_and_link(host: LinkHost, number: signal.Signals) 
     process = host.start(LONGLOOK, "link", "--rate", "1mbit", "--", "sleep", "100")
     wait_until_open(host)
     process.send_signal(number)
-    _, said = process.communicate(timeout=15)
+    _, messages = process.communicate(timeout=15)
     assert process.returncode == 128 + (number if number == signal.SIGINT else signal.SIGTERM)
-    assert "behind the link" in said
+    assert "behind the link" in messages
 
 
 def test_a_command_that_will_not_end_is_killed_with_all_it_started(host: LinkHost) -> None:
@@ -196,10 +196,10 @@ def test_sigkill_leaves_nothing(host: LinkHost) -> None:
     wait_for(lambda: not host.leftovers())
 
 
-def test_what_a_killed_guardian_leaves_goes_at_the_next_start(host: LinkHost) -> None:
+def test_state_left_by_a_killed_reaper_goes_at_the_next_start(host: LinkHost) -> None:
     process = host.start(LONGLOOK, "link", "--", *STUBBORN)
     wait_until_open(host)
-    os.kill(guardian_of(process.pid), signal.SIGKILL)
+    os.kill(reaper_of(process.pid), signal.SIGKILL)
     process.kill()
     wait_for(lambda: process.poll() is not None)
     assert host.leftovers()
@@ -208,7 +208,7 @@ def test_what_a_killed_guardian_leaves_goes_at_the_next_start(host: LinkHost) ->
     process.communicate(timeout=5)
 
 
-def guardian_of(pid: int) -> int:
+def reaper_of(pid: int) -> int:
     """The child that is not another program."""
     (found,) = [each for each in all_pids() if parent_of(each) == pid and command_line(each) == command_line(pid)]
     return found
@@ -218,9 +218,9 @@ def test_the_death_of_the_router_ends_the_run(host: LinkHost) -> None:
     process = host.start(LONGLOOK, "link", "--", "sleep", "100")
     record = wait_until_open(host)
     os.kill(record["helpers"][0][0], signal.SIGKILL)  # type: ignore[index]
-    _, said = process.communicate(timeout=15)
+    _, messages = process.communicate(timeout=15)
     assert process.returncode == 1
-    assert "the link is down: it ended with signal SIGKILL" in said
+    assert "the link is down: it ended with signal SIGKILL" in messages
 
 
 def test_the_loss_of_the_outer_device_ends_the_run(host: LinkHost) -> None:
@@ -228,9 +228,9 @@ def test_the_loss_of_the_outer_device_ends_the_run(host: LinkHost) -> None:
     record = wait_until_open(host)
     netlink = host.namespace.netlink
     netlink.link("del", index=host.namespace.index(f"ll-{record['marker']}"))
-    _, said = process.communicate(timeout=15)
+    _, messages = process.communicate(timeout=15)
     assert process.returncode == 1
-    assert "the link is down" in said
+    assert "the link is down" in messages
 
 
 def test_processes_that_the_command_left_behind_end(host: LinkHost) -> None:
@@ -286,18 +286,18 @@ def test_a_stopped_link_goes_on(host: LinkHost) -> None:
     assert terminal.wait() == 0
 
 
-def test_a_link_that_was_told_not_to_hang_up_does_not(host: LinkHost) -> None:
+def test_a_link_under_nohup_ignores_a_lost_terminal(host: LinkHost) -> None:
     process = host.start("nohup", LONGLOOK, "link", "--", "sleep", "2")
     wait_until_open(host)
     os.killpg(process.pid, signal.SIGHUP)
-    _, said = process.communicate(timeout=15)
-    assert process.returncode == 0, said
+    _, messages = process.communicate(timeout=15)
+    assert process.returncode == 0, messages
 
 
 def test_the_command_has_its_own_descriptors_and_none_of_ours(host: LinkHost) -> None:
     script = f"{LONGLOOK} link --quiet -- sh -c 'ls /proc/self/fd; cat /dev/fd/7' 7</etc/hostname"
-    out, said = host.start("sh", "-c", script).communicate(timeout=30)
-    assert out.split() == ["0", "1", "2", "3", "7", *Path("/etc/hostname").read_text().split()], said
+    out, messages = host.start("sh", "-c", script).communicate(timeout=30)
+    assert out.split() == ["0", "1", "2", "3", "7", *Path("/etc/hostname").read_text().split()], messages
 
 
 def test_links_in_links_end_one_after_the_other(host: LinkHost) -> None:
@@ -355,7 +355,7 @@ def test_forwarding_lasts_as_long_as_any_link_needs_it(host: LinkHost, beyond: L
     done = host.link("--", PYTHON, "-c", CONNECT_MS, "10.1.1.1")
     assert done.returncode == 0, done.stderr
     assert forwards(host)
-    os.kill(guardian_of(first.pid), signal.SIGKILL)
+    os.kill(reaper_of(first.pid), signal.SIGKILL)
     first.kill()
     wait_for(lambda: first.poll() is not None)
     assert forwards(host)
@@ -413,10 +413,10 @@ def test_without_privileges_isolated_links_work_and_nest(host: LinkHost, tmp_pat
     inner = [LONGLOOK, "link", "--rtt", "50ms", "--quiet", "--", "sh", "-c", f'{PYTHON} -c "$0" $LONGLOOK_LINK_SERVER']
     options = ["--rtt", "30ms", "--server", server]
     process = host.start(*UNPRIVILEGED, LONGLOOK, "link", *options, "--", *inner, CONNECT_MS, cwd=tmp_path)
-    out, said = process.communicate(timeout=40)
-    assert process.returncode == 0, said
+    out, messages = process.communicate(timeout=40)
+    assert process.returncode == 0, messages
     assert 80.0 <= float(out) < 95.0
-    assert "no real-time priority" in said
+    assert "no real-time priority" in messages
 
 
 def test_without_privileges_the_way_out_needs_a_program(host: LinkHost, tmp_path: Path) -> None:
@@ -424,9 +424,9 @@ def test_without_privileges_the_way_out_needs_a_program(host: LinkHost, tmp_path
     setpriv = shutil.which(UNPRIVILEGED[0])
     assert setpriv is not None
     process = host.start(setpriv, *UNPRIVILEGED[1:], LONGLOOK, "link", "--", "true")
-    _, said = process.communicate(timeout=40)
+    _, messages = process.communicate(timeout=40)
     assert process.returncode == 3
-    assert "apt install passt" in said
+    assert "apt install passt" in messages
 
 
 def test_bad_input_names_the_option(host: LinkHost) -> None:

@@ -221,7 +221,7 @@ def test_red_settles_where_enough_is_dropped() -> None:
     assert not judged(case, received_ns + 10e6)["mean delay"]
 
 
-def test_every_case_has_its_own_name_and_is_told_in_full_where_nothing_came() -> None:
+def test_every_case_has_its_own_name_and_all_its_checks_if_nothing_arrives() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
     for case in CASES:
         nothing = np.array([], dtype=float)

@@ -94,8 +94,8 @@ def test_the_page_opens_without_a_network(monkeypatch: pytest.MonkeyPatch, tmp_p
     out = tmp_path / "certificate"
     done = CliRunner().invoke(app, ["calibrate", "--engine", "live", "--aa", "--json", "--out", str(out)])
     assert done.exit_code == 0, done.output
-    said: dict[str, Any] = json.loads(done.stdout)
-    assert said == json.loads((out / live.LIVE_TABLE).read_text())
+    printed: dict[str, Any] = json.loads(done.stdout)
+    assert printed == json.loads((out / live.LIVE_TABLE).read_text())
     page = (out / "index.html").read_text()
     assert "Every quantity is within its tolerance" in page
     assert "src=" not in page.split("<script")[0]

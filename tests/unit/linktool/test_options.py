@@ -77,7 +77,7 @@ def test_settings_of_truth_and_of_one_direction_are_read() -> None:
     assert stage(link.up, "loss")["probability"] == 0.03
 
 
-def test_a_preset_gives_what_was_not_said() -> None:
+def test_a_preset_gives_the_missing_settings() -> None:
     link = made(preset="wolsing2019-dsl", loss="1%").link
     assert stage(link.down, "rate")["rate_bps"] == 25_000_000
     assert stage(link.up, "loss")["probability"] == 0.01
@@ -117,7 +117,7 @@ def test_bad_input_names_its_option(arguments: dict[str, Any], words: str) -> No
     assert words in raised.value.message
 
 
-def test_a_command_is_told_from_options_and_subcommands() -> None:
+def test_a_command_is_distinguished_from_options_and_subcommands() -> None:
     assert _split(["--rate", "1mbit", "--", "a", "--", "b"]) == (["--rate", "1mbit"], ["a", "--", "b"])
     assert _split(["describe"]) == (["describe"], None)
     assert _with_json_file(["--json", "--", "x", "--json"]) == ["--json=-", "--", "x", "--json"]

@@ -192,7 +192,7 @@ def test_two_spellings_of_a_condition_are_one(key: str, one: object, other: obje
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "reason"),
     [
         ("rate", "unifrom(1Mbit, 2Mbit, 1s)", "did you mean 'uniform'?"),
         ("rate", "uniform(1Mbit, 2Mbit)", "takes 3 values, here 2: uniform(MINIMUM, MAXIMUM, EVERY)"),
@@ -230,15 +230,15 @@ def test_two_spellings_of_a_condition_are_one(key: str, one: object, other: obje
         ("qeue", "1bdp", "did you mean 'network.queue'?"),
     ],
 )
-def test_an_error_says_what_is_allowed(key: str, value: object, said: str) -> None:
+def test_an_error_names_what_is_allowed(key: str, value: object, reason: str) -> None:
     with pytest.raises(SettingError) as caught:
         network_setting(f"network.{key}", value)
-    assert said in caught.value.message
+    assert reason in caught.value.message
     assert caught.value.key == f"network.{key}"
 
 
 @pytest.mark.parametrize(
-    ("settings", "key", "said"),
+    ("settings", "key", "reason"),
     [
         ({"reorder_depth": 3}, "reorder_depth", "no effect without network.reorder"),
         ({"up.reorder_wait": "3ms", "down.reorder": "1%"}, "up.reorder_wait", "without network.up.reorder"),
@@ -259,11 +259,11 @@ def test_an_error_says_what_is_allowed(key: str, value: object, said: str) -> No
         ({"queue": "8KB", "aqm": "red"}, "queue", "allowed: from 9KB"),
     ],
 )
-def test_settings_that_contradict_each_other(settings: dict[str, Any], key: str, said: str) -> None:
+def test_settings_that_contradict_each_other(settings: dict[str, Any], key: str, reason: str) -> None:
     with pytest.raises(SettingError) as caught:
         link(**settings)
     assert caught.value.key == f"network.{key}"
-    assert said in caught.value.message
+    assert reason in caught.value.message
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -274,7 +274,7 @@ def test_what_is_off_may_keep_its_details() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "key", "said"),
+    ("settings", "key", "reason"),
     [
         ({"rate": "10bit"}, "rate", "up, stage 0 (rate): key `rate_bps` is 10: it must be a whole number from 1000 to"),
         (
@@ -297,11 +297,11 @@ def test_what_is_off_may_keep_its_details() -> None:
         ({"burst": "5GB"}, "burst", "key `burst_bytes` is 5000000000: it must be"),
     ],
 )
-def test_the_router_s_own_bounds_show_before_it_runs(settings: dict[str, Any], key: str, said: str) -> None:
+def test_the_router_s_own_bounds_show_before_it_runs(settings: dict[str, Any], key: str, reason: str) -> None:
     with pytest.raises(SettingError) as caught:
         link(**settings)
     assert caught.value.key == f"network.{key}"
-    assert said in caught.value.message
+    assert reason in caught.value.message
 
 
 TEXTS = st.one_of(

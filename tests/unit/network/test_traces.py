@@ -58,7 +58,7 @@ def test_a_trace_of_lost_packets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "role", "said"),
+    ("data", "role", "reason"),
     [
         (b"", "rate", "x: empty"),
         (b"\n\n", "loss", "x: empty"),
@@ -87,10 +87,10 @@ def test_a_trace_of_lost_packets() -> None:
         (b"1000,0,0,1000,0,1,5,7\n", "duplicate", "x:1: DUP_DELAY is 7; allowed: 0"),
     ],
 )
-def test_an_error_names_file_and_line(data: bytes, role: Role, said: str) -> None:
+def test_an_error_names_file_and_line(data: bytes, role: Role, reason: str) -> None:
     with pytest.raises(TraceError) as caught:
         parse_trace(data, role, "x")
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
 
 
 def test_a_huge_file_is_not_even_read(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A calibration on a terminal."""
+"""The table of a calibration on a terminal."""
 
 import math
 
@@ -12,7 +12,7 @@ from longlook.report.calibration import number as live_number
 
 
 def calibration_summary(result: Calibration | LiveCalibration) -> RenderableType:
-    """The table, and what it comes to."""
+    """Print the table and the verdict."""
     parts = [_live(result)] if isinstance(result, LiveCalibration) else [_virtual(result)]
     if result.aa is not None:
         for protocol in ("h2", "h3"):
@@ -81,7 +81,7 @@ def _virtual(result: Calibration) -> RenderableType:
 
 
 def _number(value: float | None, tolerance: float) -> str:
-    """With one digit more than the tolerance begins with; what is beyond them says nothing."""
+    """Return a value with one digit more than the first of the tolerance; further digits mean nothing."""
     if value is None:
         return "–"
     digits = 1 - math.floor(math.log10(tolerance)) if 0 < tolerance < 1 else 0
