@@ -27,7 +27,9 @@ def kinds_of_rows(current: str) -> str:
     """Return docs/timeline.md with the kinds of rows that the timeline has."""
     from longlook.timeline.timeline import KINDS
 
-    return with_table(current, "| kind | who saw it", [f"| `{kind}` | {summary} |" for kind, summary in KINDS.items()])
+    return with_table(
+        current, "| kind | the observer", [f"| `{kind}` | {summary} |" for kind, summary in KINDS.items()]
+    )
 
 
 def with_table(text: str, header: str, rows: Iterable[str]) -> str:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from longlook import pipeline
 from longlook.core import codec
 from longlook.core.job import Job
 from longlook.engines.fake import FakeEngine
 from longlook.pipeline import job_file
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.run import run_study
 from longlook.study.files import find_study
 
 TINY = str(Path(__file__).parents[2] / "data" / "tiny.toml")
@@ -18,7 +19,7 @@ TINY = str(Path(__file__).parents[2] / "data" / "tiny.toml")
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("job-file") / "run"
-    pipeline.run_study(find_study(TINY, rounds=1), FakeEngine(), path, pipeline.Observer())
+    run_study(find_study(TINY, rounds=1), path, RunOptions(FakeEngine()), Observer())
     return path
 
 

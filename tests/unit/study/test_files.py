@@ -230,7 +230,7 @@ def test_a_claim_may_speak_of_the_level_of_one_arm(tmp_path: Path) -> None:
     [
         ('arm = "quic"', 'arm = "quick"', "no such arm"),
         ("metrics.handshake_time", "metrics.handshake", "not among this study's metrics"),
-        ("{ at_most = 0.1 }", "{ published = 0.1 }", "says no bounds"),
+        ("{ at_most = 0.1 }", "{ published = 0.1 }", "has no bounds"),
         ("{ at_most = 0.1 }", "{ at_least = 1, at_most = 0.1 }", "above at_most"),
         ('arm = "quic"', 'arm = "quic"\ncontrast = "quic vs tcp"', "about an arm"),
         ('arm = "quic"\n', "", "missing, or arm and metrics"),

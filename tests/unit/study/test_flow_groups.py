@@ -232,11 +232,11 @@ MISTAKES: dict[str, tuple[tuple[str, str], list[str]]] = {
     ),
     "udp that fetches": (
         ("flows.tcp = { ", f'{NOISE[:-1]}, object = "1MB" }}\nflows.tcp = {{ '),
-        ["flows.noise.object", "knobs say how much"],
+        ["flows.noise.object", "knobs set how much"],
     ),
     "udp that comes and goes": (
         ("flows.tcp = { ", f"{NOISE[:-1]}, arrivals = 1 }}\nflows.tcp = {{ "),
-        ["flows.noise.arrivals", "knobs say how much"],
+        ["flows.noise.arrivals", "knobs set how much"],
     ),
     "udp of a stack that has it not": (
         ("flows.tcp = { ", 'flows.noise = { protocol = "udp", cross = true }\nflows.tcp = { '),
