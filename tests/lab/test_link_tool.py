@@ -4,30 +4,28 @@ import json
 import os
 import shutil
 import signal
-import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from longlook.lab.linux.namespace import Namespace
 from longlook.linktool.processes import inhabitants
-from tests.support.link_host import CONNECT_MS, FETCH, LONGLOOK, PYTHON, LinkHost, wait_for
-from tests.support.processes import all_pids, command_line, parent_of
+from tests.support.link_host import (
+    CONNECT_MS,
+    FETCH,
+    LONGLOOK,
+    PYTHON,
+    LinkHost,
+    links,
+    reaper_of,
+    wait_for,
+    wait_until_open,
+)
 
 pytestmark = pytest.mark.lab
 
 
 CONNECT = f"{PYTHON} - <<'END'\n{CONNECT_MS}END\n"
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[LinkHost]:
-    with Namespace() as namespace:
-        made = LinkHost(namespace, tmp_path)
-        yield made
-        wait_for(lambda: not made.leftovers())
 
 
 def test_a_transfer_goes_through_the_link(host: LinkHost, tmp_path: Path) -> None:
@@ -153,20 +151,6 @@ def test_a_server_that_fails_is_reported(host: LinkHost) -> None:
     assert "the server ended with exit code 3" in done.stderr
 
 
-def links(host: LinkHost) -> list[dict[str, object]]:
-    return [json.loads(path.read_text()) for path in (host.cache / "state" / "links").glob("*.json")]
-
-
-def wait_until_open(host: LinkHost) -> dict[str, object]:
-    """The record of the one link, once its command runs."""
-
-    def is_open() -> bool:
-        return any(record["inside"] and inhabitants(record["inside"][0]) for record in links(host))  # type: ignore[index]
-
-    wait_for(is_open)
-    return links(host)[0]
-
-
 STUBBORN = ["sh", "-c", "trap '' TERM INT HUP; sleep 100 & sleep 100; sleep 100; sleep 100"]
 
 
@@ -193,7 +177,7 @@ def test_sigkill_leaves_nothing(host: LinkHost) -> None:
     wait_until_open(host)
     process.kill()
     process.communicate(timeout=15)
-    wait_for(lambda: not host.leftovers())
+    wait_for(lambda: not host.left_behind())
 
 
 def test_state_left_by_a_killed_reaper_goes_at_the_next_start(host: LinkHost) -> None:
@@ -202,16 +186,10 @@ def test_state_left_by_a_killed_reaper_goes_at_the_next_start(host: LinkHost) ->
     os.kill(reaper_of(process.pid), signal.SIGKILL)
     process.kill()
     wait_for(lambda: process.poll() is not None)
-    assert host.leftovers()
+    assert host.left_behind()
     assert host.link("--quiet", "--", "true").returncode == 0
-    wait_for(lambda: not host.leftovers())
+    wait_for(lambda: not host.left_behind())
     process.communicate(timeout=5)
-
-
-def reaper_of(pid: int) -> int:
-    """The child that is not another program."""
-    (found,) = [each for each in all_pids() if parent_of(each) == pid and command_line(each) == command_line(pid)]
-    return found
 
 
 def test_the_death_of_the_router_ends_the_run(host: LinkHost) -> None:
@@ -307,7 +285,7 @@ def test_links_in_links_end_one_after_the_other(host: LinkHost) -> None:
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=20)
     assert process.returncode == 128 + signal.SIGKILL
-    assert not host.leftovers()
+    assert not host.left_behind()
 
 
 def test_a_lost_terminal_ends_the_link(host: LinkHost) -> None:
@@ -316,84 +294,6 @@ def test_a_lost_terminal_ends_the_link(host: LinkHost) -> None:
     os.close(terminal.descriptor)
     _, status = os.waitpid(terminal.pid, 0)
     assert os.waitstatus_to_exitcode(status) != 0
-
-
-@pytest.fixture
-def beyond(host: LinkHost, tmp_path: Path) -> Iterator[LinkHost]:
-    """A network farther out, with a server at 10.1.1.1 that knows no way to a link's client."""
-    with Namespace() as namespace:
-        host.namespace.netlink.link(
-            "add", ifname="up0", kind="veth", peer={"ifname": "net0", "net_ns_fd": namespace.descriptor}
-        )
-        for here, device, address in ((host.namespace, "up0", "10.1.1.2"), (namespace, "net0", "10.1.1.1")):
-            index = here.index(device)
-            here.netlink.addr("add", index=index, address=address, prefixlen=24)
-            here.netlink.link("set", index=index, state="up")
-        host.namespace.netlink.route("add", dst="default", gateway="10.1.1.1")
-        far = LinkHost(namespace, tmp_path)
-        with far.serving(tmp_path):
-            yield far
-        host.namespace.netlink.link("del", index=host.namespace.index("up0"))
-
-
-def forwards(host: LinkHost) -> bool:
-    with host.namespace.inside():
-        return Path("/proc/sys/net/ipv4/conf/up0/forwarding").read_text() == "1\n"
-
-
-def test_servers_beyond_are_reached_with_the_hosts_address(host: LinkHost, beyond: LinkHost) -> None:
-    done = host.link("--rtt", "20ms", "--", PYTHON, "-c", CONNECT_MS, "10.1.1.1")
-    assert done.returncode == 0, done.stderr
-    assert 20.0 <= float(done.stdout) < 40.0
-    assert "while the link is open, up0 forwards, for links alone" in done.stderr
-    assert not forwards(host)
-
-
-def test_forwarding_lasts_as_long_as_any_link_needs_it(host: LinkHost, beyond: LinkHost) -> None:
-    first = host.start(LONGLOOK, "link", "--", "sleep", "100")
-    wait_until_open(host)
-    done = host.link("--", PYTHON, "-c", CONNECT_MS, "10.1.1.1")
-    assert done.returncode == 0, done.stderr
-    assert forwards(host)
-    os.kill(reaper_of(first.pid), signal.SIGKILL)
-    first.kill()
-    wait_for(lambda: first.poll() is not None)
-    assert forwards(host)
-    assert host.link("--", "true").returncode == 0
-    assert not forwards(host)
-    first.communicate(timeout=5)
-
-
-def test_a_host_that_forwards_for_links_is_no_router_for_its_neighbours(host: LinkHost, beyond: LinkHost) -> None:
-    with Namespace() as other:
-        host.namespace.netlink.link(
-            "add", ifname="lan0", kind="veth", peer={"ifname": "net0", "net_ns_fd": other.descriptor}
-        )
-        for here, device, address in ((host.namespace, "lan0", "10.2.2.1"), (other, "net0", "10.2.2.2")):
-            here.netlink.addr("add", index=here.index(device), address=address, prefixlen=24)
-            here.netlink.link("set", index=here.index(device), state="up")
-        beyond.namespace.netlink.route("add", dst="10.2.2.0/24", gateway="10.1.1.2")
-        with other.inside():
-            receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        with beyond.namespace.inside():
-            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        with receiver, sender:
-            receiver.bind(("10.2.2.2", 9))
-            receiver.settimeout(0.5)
-            first = host.start(LONGLOOK, "link", "--", "sleep", "100")
-            wait_until_open(host)
-            assert forwards(host)
-            sender.sendto(b"through", ("10.2.2.2", 9))
-            with pytest.raises(TimeoutError):
-                receiver.recv(100)
-            first.terminate()
-            first.communicate(timeout=20)
-            assert not forwards(host)
-            with host.namespace.inside():  # what would have happened
-                Path("/proc/sys/net/ipv4/conf/up0/forwarding").write_text("1")
-            sender.sendto(b"through", ("10.2.2.2", 9))
-            assert receiver.recv(100) == b"through"
-        host.namespace.netlink.link("del", index=host.namespace.index("lan0"))
 
 
 def test_tun_devices_carry_a_link_too(host: LinkHost, tmp_path: Path) -> None:

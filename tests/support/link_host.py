@@ -1,5 +1,6 @@
 """A machine of its own for `longlook link`: a network namespace that stands for the caller's, with servers in it."""
 
+import json
 import os
 import pty
 import select
@@ -13,6 +14,8 @@ from pathlib import Path
 
 from longlook.lab.linux import system
 from longlook.lab.linux.namespace import Namespace
+from longlook.linktool.processes import inhabitants
+from tests.support.processes import all_pids, command_line, parent_of
 
 LONGLOOK = str(Path(sys.executable).parent / "longlook")
 PYTHON = sys.executable
@@ -92,7 +95,7 @@ class LinkHost:
                 os._exit(99)
         return Terminal(pid, descriptor)
 
-    def leftovers(self) -> dict[str, object]:
+    def left_behind(self) -> dict[str, object]:
         """Whatever a link may leave, by kind; nothing of it after a link has ended."""
         with self.namespace.inside():
             devices = [
@@ -186,3 +189,23 @@ def _tables() -> Sequence[str]:
         return [table.get_attr("NFTA_TABLE_NAME") for table in nft.get_tables()]
     finally:
         nft.close()
+
+
+def links(host: LinkHost) -> list[dict[str, object]]:
+    return [json.loads(path.read_text()) for path in (host.cache / "state" / "links").glob("*.json")]
+
+
+def wait_until_open(host: LinkHost) -> dict[str, object]:
+    """The record of the one link, once its command runs."""
+
+    def is_open() -> bool:
+        return any(record["inside"] and inhabitants(record["inside"][0]) for record in links(host))  # type: ignore[index]
+
+    wait_for(is_open)
+    return links(host)[0]
+
+
+def reaper_of(pid: int) -> int:
+    """The child that is not another program."""
+    (found,) = [each for each in all_pids() if parent_of(each) == pid and command_line(each) == command_line(pid)]
+    return found

@@ -1,4 +1,4 @@
-//! Tells the sender of a packet that it was too big: `ICMPv4` "fragmentation needed" (RFC 1191) or `ICMPv6` "packet
+//! Notifies the sender of a packet that it was too big: `ICMPv4` "fragmentation needed" (RFC 1191) or `ICMPv6` "packet
 //! too big" (RFC 4443).
 //!
 //! Over IPv4 only a packet with the don't-fragment bit is answered: for another, the sender has asked for no answer. As

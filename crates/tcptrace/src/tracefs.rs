@@ -128,7 +128,7 @@ fn find_tracefs() -> Result<PathBuf, String> {
     Ok(instances)
 }
 
-/// Makes and locks an instance. One that somebody takes for a leftover before it is locked is made again.
+/// Makes and locks an instance. One that another process removes as stale before it is locked is made again.
 fn make(instances: &Path) -> Result<(PathBuf, Flock<File>), String> {
     loop {
         let folder =

@@ -4,4 +4,7 @@
 `stats.estimate` and `stats.arm_levels` estimate contrasts and arms, `claims.judge.judge` compares published claims with
 the estimates. `results_digest.results_digest` identifies the results of a run. The pipeline and the conformance suite
 use these.
+
+Later packages also import `bottleneck` (was a host too slow?), `congestion_check` (did a sender do what it declares?),
+`measure_cache`, and from `stats` the modules `cells` (a contrast's values) and `procedures` (the tests on arrays).
 """

@@ -80,7 +80,7 @@ class LinkBed:
             stack.callback(self._end)
             line = json.loads(self._output().readline() or "{}")
             if line.get("event") != "ready":
-                raise LonglookError(f"the router did not start: {line.get('reason', 'it said nothing')}")
+                raise LonglookError(f"the router did not start: {line.get('reason', 'it gave no reason')}")
             self._stack = stack.pop_all()
         return self
 

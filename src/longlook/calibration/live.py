@@ -132,7 +132,7 @@ def _measure(folder: Path) -> None:
     alive_read, alive_write = os.pipe()  # it ends when this process does
     process = subprocess.Popen(command, stdin=alive_read, stderr=subprocess.PIPE, text=True)
     try:
-        _, said = process.communicate(timeout=_WALL_LIMIT_S)
+        _, errors = process.communicate(timeout=_WALL_LIMIT_S)
     except subprocess.TimeoutExpired as error:
         raise MachineError(
             f"the calibration did not finish within {_WALL_LIMIT_S:.0f} s", "quiet the machine"
@@ -142,7 +142,7 @@ def _measure(folder: Path) -> None:
         os.close(alive_write)
         process.wait()
     if process.returncode != 0:
-        raise MachineError("the calibration failed on this host", "\n".join(said.strip().splitlines()[-5:]) or None)
+        raise MachineError("the calibration failed on this host", "\n".join(errors.strip().splitlines()[-5:]) or None)
 
 
 def _row(case: str, check: Check, log: Check | None = None, netem: Check | None = None) -> LiveRow:

@@ -2,13 +2,13 @@
 
 import functools
 import inspect
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class EngineOptions:
     @property
     def jobs_at_once(self) -> int:
         """The number asked for, or the number of CPUs."""
-        return self.jobs or len(os.sched_getaffinity(0))
+        return self.jobs or len(usable_cpus())
 
 
 @dataclass(frozen=True)

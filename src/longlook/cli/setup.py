@@ -1,11 +1,11 @@
 """`longlook setup`: arguments to a call; no logic of its own."""
 
-import os
 from typing import Annotated
 
 import typer
 
 from longlook.cli.options import AsJsonLines
+from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InterruptedByUserError
 
 
@@ -26,7 +26,7 @@ def setup(
     display = SetupDisplay(wanted, as_json=as_json)
     try:
         with display:
-            at_once = jobs or len(os.sched_getaffinity(0))
+            at_once = jobs or len(usable_cpus())
             here = as_json and len(wanted) == 1
             results = install_all(wanted, at_once, display.watcher(), here=here)
     except KeyboardInterrupt as error:

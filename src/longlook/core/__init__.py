@@ -7,4 +7,5 @@ Everything may import this package; it imports nothing of ours. Modules that oth
 - `run_folder.RunFolder`: what a run keeps on disk; `content_store.ContentStore`: caches by content.
 - `errors`: failures that a user can act on; `problems.Problems`: all that is wrong with one file.
 - `units`, `flows`, `paths`, `digests`, `programs`: quantities, competing flows, places, digests and our binaries.
+- `cpus.usable_cpus`: the processors that this process may use; `knobs`: the contract's knobs, for stacks to share.
 """

@@ -130,6 +130,16 @@ class Stack:
     server_reports_state: bool = True  # it prints `connection` lines; if not, the client's lines prove the state
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
 
+    def __post_init__(self) -> None:
+        """Raise InputError where a knob is bounded by a version that the stack does not have."""
+        for name, knob in self.knobs.items():
+            for key, version in (("since", knob.since), ("until", knob.until)):
+                if version is not None and version not in self.version_names:
+                    known = ", ".join(self.version_names)
+                    raise InputError(
+                        f"stack {self.name}, knob {name}: {key} is {version!r}, no version of it", f"known: {known}"
+                    )
+
     @property
     def default_version(self) -> str:
         """Return the name of the newest known version."""

@@ -5,6 +5,8 @@ what comes after an engine. `run`, `calibration`, `conformance` and `cli` use th
 
 Entry points: `Engine` (the protocol), `choice.make_engine`, `live.LiveEngine`, `virtual.VirtualEngine`,
 `fake.FakeEngine`, `doctor.examine`.
+
+`calibration` also imports `virtual.scratch`, exchange directories that go away.
 """
 
 from collections.abc import Mapping, Sequence

@@ -4,4 +4,7 @@
 flow, `rounds.choose_round` the round of a cell that is shown, `states.time_in_states` the times in states over its
 rounds, and `infer.MachineInference` infers state machines. The report draws them; the pipeline and the command line
 call them.
+
+The pipeline and the report also import `sender` (series from a sender's events), `state_traces` (sequences of states)
+and `infer.machine` (an inferred machine).
 """

@@ -4,4 +4,6 @@
 and returns its exit code with the router's counters, and `summary.summarise` turns those into the summary. Only the
 command line uses this package. Everything that it changes on the machine is undone when the command ends, by the reaper
 if the process is killed, or by the next run.
+
+`cli` also imports `lateness`, for how late packets left.
 """

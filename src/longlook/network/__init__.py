@@ -7,4 +7,7 @@ long silence must last before the link is empty. `presets.PRESETS` are paths fro
 `trace_store.digest_of(path, role)` reads a recorded trace into the cache, and `varying` evaluates parameters that
 change with time. Every later package may use these modules; `config`, `varying` and `trace_store` are light enough for
 a guest.
+
+`study` also imports `stages` (what settings become), `traces` (parsers of recorded paths) and `values` (how values are
+written).
 """

@@ -5,6 +5,9 @@ inputs give the same bytes. Entry points: `report.write_report` writes the repor
 names the metrics for which it needs the level of each arm, `report.inside.write_inside` writes the page about one cell,
 `report.claims.write_claims_page` the page over several runs, `report.calibration.write_page` that of a calibration,
 `report.machines.drawing.draw` draws a state machine. `report.wording` and `report.text` are for terminals too.
+
+Others also import `content` (what a report is made of), `layout` (order and names of cells), `templates` (the Jinja
+environment) and `flows.colours`.
 """
 
 import shutil

@@ -6,4 +6,6 @@ Jobs for engines go out, and finished trials come back as folders. `pipeline`, `
 - `trial_cache.TrialCache` keeps finished trials by everything that determines them.
 - `verify.Verifier` runs trials again and compares them; `verification.Verification` is the outcome.
 - `diff.compare` finds the first difference between two trials or runs; `host_facts.host_facts` describes the machine.
+
+`cli` also imports `link_diff`, for the first packet in which two link logs differ.
 """

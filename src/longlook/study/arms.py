@@ -1,4 +1,4 @@
-"""A whole arm in a cell: its one setup, or the flows that compete in it; and what tells arms apart. Pure."""
+"""A whole arm in a cell: its one setup or its competing flows; and the settings in which arms differ. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -4,4 +4,9 @@
 `trial_events.write_events` make them, `trial_events.full_timeline` joins both for metrics. `competition.Competition` is
 the link's view of several flows, `state_times` and `envelope` derive states' times and envelopes, and `export` writes
 other formats. Metrics, analysis, explain and report read these.
+
+Later packages also import `payload` (new bytes that left the link), `flow_tables` (tables of competing flows),
+`states` (the vocabulary of states), `collectors` (what recording cost), `decode` (traces by the program
+`longlook-trace`), and of `normalise` the modules `packets`, `link_log`, `rows`, `sender`, `trace_files`, `states` and
+`competition`.
 """

@@ -26,7 +26,7 @@ pub struct Delivery<P> {
 }
 
 /// A direction and its packets, which are numbered as they arrive.
-pub struct Lane<P> {
+pub struct Channel<P> {
     direction: Direction,
     packets: Vec<P>,
     /// Due time, turn, number of the packet, and what was changed in it.
@@ -38,7 +38,7 @@ pub struct Lane<P> {
     pub counts: Counts,
 }
 
-impl<P: Clone> Lane<P> {
+impl<P: Clone> Channel<P> {
     pub fn new(direction: Direction) -> Self {
         Self {
             direction,

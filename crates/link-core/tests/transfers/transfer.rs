@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use longlook_link_core::{Config, DirectionName, PacketInfo, Transport};
 
-use crate::link::{Counts, Lane};
+use crate::link::{Counts, Channel};
 use crate::settings::Setting;
 
 const SEGMENTS: u64 = 200;
@@ -164,13 +164,13 @@ fn info(size_bytes: u32, ecn: u8) -> PacketInfo {
 /// The client sends [`SEGMENTS`] to the server, which acknowledges each packet.
 pub fn run(setting: &Setting) -> Ended {
     let config = Config::from_json(&setting.configuration()).expect("the settings are valid");
-    let mut up = Lane::new(config.direction(DirectionName::Up));
-    let mut down = Lane::new(config.direction(DirectionName::Down));
+    let mut up = Channel::new(config.direction(DirectionName::Up));
+    let mut down = Channel::new(config.direction(DirectionName::Down));
     let mut sender = Sender::new();
     let mut receiver = Receiver { received: 0, ahead: BTreeSet::new(), latest_sent_ns: 0, out_of_order: 0 };
     let mut now_ns = 0;
     sender.deadline_ns = sender.timeout_ns;
-    let send = |up: &mut Lane<Data>, sender: &Sender, segment: u64, now_ns: u64| {
+    let send = |up: &mut Channel<Data>, sender: &Sender, segment: u64, now_ns: u64| {
         up.send(now_ns, &info(sender.size_bytes, ECT0), Data { segment, sent_ns: now_ns });
     };
     while sender.acked < SEGMENTS && sender.silent < GIVES_UP_AFTER {
