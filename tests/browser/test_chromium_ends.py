@@ -142,7 +142,7 @@ def test_by_a_browser_that_hangs(start: Start) -> None:
         os.kill(browser, signal.SIGSTOP)
         lines = session.answer()
         assert of(lines, "object")[0]["error"].startswith("timed out")
-        assert "does not give up a context" in lines[-1]["reason"]
+        assert "does not dispose of a context" in lines[-1]["reason"]
         assert session.process.wait(20) == 1
     gone(session, processes)
 

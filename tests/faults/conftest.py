@@ -7,6 +7,7 @@ from longlook.core import registry
 from longlook.engines.live import LiveEngine
 from tests.faults.guest_harness import GuestHome
 from tests.faults.harness import Home, changes, host_state, wait_until
+from tests.support.undisturbed import UndisturbedEngine
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
 
 @pytest.fixture
 def engine(home: Home) -> Iterator[LiveEngine]:
-    with LiveEngine() as engine:
+    with UndisturbedEngine() as engine:
         yield engine
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from longlook.core.job import Job
 from longlook.core.model import Outcome
-from longlook.engines.live import LiveEngine
 from longlook.lab.stale_state import clear_stale_state
 from tests.faults.harness import Home, held_network_namespaces, in_use, measuring, results, wait_until
 from tests.support.processes import command_line, has_ended, parent_of
+from tests.support.undisturbed import UndisturbedEngine
 
 pytestmark = pytest.mark.lab
 
@@ -74,7 +74,7 @@ def test_when_agent_and_engine_are_both_killed_the_next_start_clears_up(home: Ho
     results(driver)
     wait_until(lambda: all(map(has_ended, everyone)), "every process is gone")
     assert home.scratch() != []
-    with LiveEngine():
+    with UndisturbedEngine():
         assert home.scratch() == []
 
 

@@ -10,6 +10,7 @@ from longlook.core.model import Link, Outcome, Stage
 from longlook.engines.live import LiveEngine
 from longlook.lab.capability import check
 from tests.faults.harness import Home, results
+from tests.support.undisturbed import UndisturbedEngine
 
 pytestmark = pytest.mark.lab
 
@@ -36,7 +37,7 @@ def test_a_kernel_that_refuses_namespaces_names_the_setting_to_change(home: Home
 def test_tun_devices_carry_trials_too(home: Home, monkeypatch: pytest.MonkeyPatch, session: bool) -> None:
     monkeypatch.setenv("LONGLOOK_DATAPATH", "tun")
     stack = "rogue-session" if session else "rogue"
-    with LiveEngine() as engine:
+    with UndisturbedEngine() as engine:
         for name in ("first", "second"):
             run = engine.run(home.job(name, client_stack=stack))
             assert (run.outcome, run.reason) == (Outcome.OK, None)
