@@ -57,6 +57,7 @@ lint: build
 	$(BIN)/ruff format --check src tests adapters benches scripts
 	$(BIN)/ruff check src tests adapters benches scripts
 	$(BIN)/python -m scripts.generate --check
+	$(BIN)/python scripts/architecture.py --check
 	$(BIN)/mypy
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings

@@ -83,7 +83,7 @@ fn refuse(path: &Path, input: &Input) -> Failure {
     let reason = match (input.pending().first(), input.cut()) {
         (None, Some(reason)) => format!("{name} holds nothing that can be unpacked: {reason}"),
         (None, None) => format!("{name} is empty"),
-        _ => format!("{name} is no trace: it does not begin with a JSON object"),
+        _ => format!("{name} is not a trace: it does not begin with a JSON object"),
     };
     Failure::usage(reason).hint(HINT)
 }

@@ -11,11 +11,11 @@ from longlook.cli.terminal import console, print_json
 from longlook.core import codec
 from longlook.core.errors import InputError
 
-cache_app = typer.Typer(help="Finished trials that no run has to repeat.", no_args_is_help=True)
+cache_app = typer.Typer(help="Show or prune the cache of finished trials.", no_args_is_help=True)
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Check every need of Longlook on this machine, and print the command that fixes what is missing."""
+    """Check that this machine has everything that Longlook needs, and print the command that fixes what is missing."""
     from longlook.engines.doctor import examine
 
     needs = examine()

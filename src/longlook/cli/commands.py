@@ -2,11 +2,12 @@
 
 import signal
 import sys
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+from longlook import __version__
 from longlook.cli import checks, claims, compare, infer, link, run, setup, stacks, study, trace
 from longlook.core.errors import LonglookError
 
@@ -29,6 +30,22 @@ app.command()(checks.doctor)
 app.command()(run.run)
 app.command()(checks.calibrate)
 app.command()(run.report)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+_Version = Annotated[
+    bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+]
+
+
+@app.callback()
+def _options(version: _Version = False) -> None:
+    """Hold the options that come before a command."""
 
 
 def main() -> None:

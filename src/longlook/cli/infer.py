@@ -25,9 +25,11 @@ class MachineOptions:
     """Options of inference, and the formats that machines are written in."""
 
     formats: Annotated[str, typer.Option("--format", metavar="svg,dot,json", help="Formats to write.")] = "svg,dot,json"
-    diff: Annotated[bool, typer.Option("--diff", help="Draw two as one: longlook infer --diff A B.")] = False
-    together: Annotated[bool, typer.Option("--together", help="One machine of all traces, whatever the arm.")] = False
-    vantage: Annotated[str | None, typer.Option(help="The end whose states they are: server (default) or client.")] = (
+    diff: Annotated[bool, typer.Option("--diff", help="Draw the differences between two machines: --diff A B.")] = False
+    together: Annotated[
+        bool, typer.Option("--together", help="Infer one machine from all traces instead of one for each arm.")
+    ] = False
+    vantage: Annotated[str | None, typer.Option(help="Endpoint whose traces are used: server (default) or client.")] = (
         None
     )
     relations: Annotated[

@@ -49,7 +49,8 @@ def stacks_check(
     ] = False,
     engine: Engine = "virtual",
     peer: Annotated[
-        str | None, typer.Option(help="Plays the other end, NAME[@VERSION]; default: itself, else quic-go.")
+        str | None,
+        typer.Option(metavar="NAME[@VERSION]", help="Stack at the other end; default: the stack itself, else quic-go."),
     ] = None,
     jobs: Jobs = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False,

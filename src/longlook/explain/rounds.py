@@ -78,7 +78,7 @@ def _find(cells: Mapping[str, Mapping[str, str]], name: str) -> str:
     matching = [cell_id for cell_id, labels in cells.items() if _names(labels, parts)]
     if len(matching) == 1:
         return matching[0]
-    what = "fits several cells" if matching else "is no cell of this run"
+    what = "fits several cells" if matching else "is not a cell of this run"
     known = ", ".join(matching or list(cells))
     raise InputError(f"--inside {name} {what}", f"name one of {known}, or all")
 

@@ -78,7 +78,7 @@ def emulation(given: Iterable[Given]) -> Emulation:
         link = network.link({**_stand_ins(settings), **settings})
     except SettingError as error:
         raise _as_input_error(error, by_key) from error
-    return Emulation(_complete(link, settings), settings, shown or "nothing: packets pass at once")
+    return Emulation(_complete(link, settings), settings, shown or "no settings: packets pass without delay or limit")
 
 
 def _pair(option: str, prefix: str, pair: str, example: str) -> Given:

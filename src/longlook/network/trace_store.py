@@ -51,7 +51,7 @@ def read_trace(path: Path, role: Role) -> Json:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise TraceError(f"{path}: cannot be read: {reason}") from error
     if data is None and not stat.S_ISREG(about.st_mode):
-        raise TraceError(f"{path}: is no file")
+        raise TraceError(f"{path}: is not a file")
     if data is None:
         raise TraceError(f"{path}: {about.st_size} bytes; allowed: at most {traces.LARGEST_BYTES}")
     return traces.parse_trace(data, role, path.name)

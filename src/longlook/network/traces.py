@@ -49,13 +49,13 @@ _LONGEST_NUMBER = 20  # digits of 2**64
 
 
 class TraceError(UnitError):
-    """A file that is no trace, or not one for what is asked; the message begins with file and line."""
+    """A file that is not a trace, or not one for what is asked; the message begins with file and line."""
 
 
 def parse_trace(data: bytes, role: Role, name: str) -> Json:
     """What a trace says for a role, as the parameter of a stage: a mapping, or a text of 0 and 1 for lost packets.
 
-    `name` is the file as messages call it. TraceError for whatever is no trace.
+    `name` is the file as messages call it. TraceError for anything that is not a trace.
     """
     if len(data) > LARGEST_BYTES:
         raise TraceError(f"{name}: {len(data)} bytes; allowed: at most {LARGEST_BYTES}")

@@ -27,7 +27,7 @@ def test_it_shows_what_the_arms_differ_in() -> None:
 
 def test_it_takes_the_changes_that_a_run_takes() -> None:
     text = answer("study", "show", TINY, "--rounds", "5", "--only", "size=5KB", "--set", "arms.quic.connection=0rtt")
-    assert "1 cells × 2 arms × 5 rounds = 10 trials" in text
+    assert "1 cell × 2 arms × 5 rounds = 10 trials" in text
     assert "protocol h3, connection 0rtt" in text
     data = json.loads(answer("study", "show", TINY, "--rounds", "5", "--set", "arms.quic.connection=0rtt", "--json"))
     assert data["trials"] == 20

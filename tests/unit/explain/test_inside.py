@@ -157,7 +157,7 @@ def test_a_cell_is_found_by_its_id_or_its_levels(name: str) -> None:
 
 def test_cells_that_are_none_or_several_are_named() -> None:
     trials = make_plan(find_study("kakhki2017-fig6a")).trials
-    with pytest.raises(InputError, match="7Mbit is no cell of this run"):
+    with pytest.raises(InputError, match="7Mbit is not a cell of this run"):
         find_cells(trials, ["7Mbit"])
     with pytest.raises(InputError, match="5KB fits several cells") as caught:
         find_cells(trials, ["5KB"])

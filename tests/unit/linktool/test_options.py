@@ -45,7 +45,7 @@ def test_without_options_packets_pass_at_once() -> None:
     quiet = made()
     assert "rate" not in {found.kind for found in (*quiet.link.up, *quiet.link.down)}
     assert stage(quiet.link.up, "delay")["delay_ns"] == 0
-    assert quiet.shown == "nothing: packets pass at once"
+    assert quiet.shown == "no settings: packets pass without delay or limit"
 
 
 def test_a_rate_alone_has_a_queue_of_a_hundred_packets() -> None:

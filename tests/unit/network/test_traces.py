@@ -98,7 +98,7 @@ def test_a_huge_file_is_not_even_read(tmp_path: Path) -> None:
         file.truncate(LARGEST_BYTES + 1)
     with pytest.raises(TraceError, match="huge: 67108865 bytes; allowed: at most 67108864"):
         trace_store.read_trace(tmp_path / "huge", "rate")
-    with pytest.raises(TraceError, match="is no file"):
+    with pytest.raises(TraceError, match="is not a file"):
         trace_store.read_trace(tmp_path, "rate")
     with pytest.raises(TraceError, match="cannot be read"):
         trace_store.read_trace(Path("a\0b"), "rate")

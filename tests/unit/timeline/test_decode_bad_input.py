@@ -1,4 +1,4 @@
-"""Whatever a file holds, decoding says what became of all of it, or why it is no trace."""
+"""Whatever a file holds, decoding says what became of all of it, or why it is not a trace."""
 
 import gzip
 import json

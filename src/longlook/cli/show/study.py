@@ -48,7 +48,14 @@ def _spelt(differing: Mapping[str, Scalar]) -> str:
 
 
 def _size(cells: int, study: Study, trials: int) -> str:
-    return f"{cells} cells × {len(study.arms)} arms × {study.rounds} rounds = {trials} trials"
+    return _product(cells, len(study.arms), study.rounds, trials)
+
+
+def _product(cells: int, arms: int, rounds: int, trials: int) -> str:
+    """Return `9 cells × 2 arms × 10 rounds = 180 trials`."""
+    parts = ((cells, "cell"), (arms, "arm"), (rounds, "round"))
+    product = " × ".join(f"{count} {noun}" + "s" * (count != 1) for count, noun in parts)
+    return f"{product} = {trials} trial" + "s" * (trials != 1)
 
 
 def show_preview(found: "Preview", *, as_json: bool) -> None:
@@ -69,7 +76,7 @@ def show_preview(found: "Preview", *, as_json: bool) -> None:
 def _lines(found: "Preview") -> list[str]:
     engines = ", ".join(f"{count} {name}" for name, count in found.engines.items())
     lines = [
-        f"{found.study}: {len(found.cells)} cells × {found.arms} arms × {found.rounds} rounds = {found.trials} trials "
+        f"{found.study}: {_product(len(found.cells), found.arms, found.rounds, found.trials)} "
         f"({engines}); plan {found.plan_hash}"
     ]
     if found.finished:

@@ -51,7 +51,7 @@ def as_table(traces: Traces) -> pa.Table:
             schema=SCHEMA,
         )
     except (TypeError, ValueError, pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-        raise InputError(f"these are no traces: {error}", _HINT) from error
+        raise InputError(f"these are not traces: {error}", _HINT) from error
 
 
 def _runs(labels: Sequence[str], lengths: Sequence[int]) -> pa.DictionaryArray:

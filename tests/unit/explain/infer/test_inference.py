@@ -142,8 +142,8 @@ def test_the_language_of_a_random_machine_is_recovered(seed: int) -> None:
         ([[]], "no trace"),
         ([[("a", 5), ("b", 4)]], "backwards"),
         ([[("a", 5), (None, 6), ("b", 7)]], "behind its end"),
-        ([[("a", "soon")]], "no traces"),
-        ([[3]], "no traces"),
+        ([[("a", "soon")]], "not traces"),
+        ([[3]], "not traces"),
         (pd.DataFrame({"trace": ["x"], "name": ["a"]}), "no column time_ns"),
     ],
 )
