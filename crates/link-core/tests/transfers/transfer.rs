@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use longlook_link_core::{Config, DirectionName, PacketInfo, Transport};
 
-use crate::link::{Counts, Channel};
+use crate::link::{Channel, Counts};
 use crate::settings::Setting;
 
 const SEGMENTS: u64 = 200;
