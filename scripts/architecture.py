@@ -63,8 +63,8 @@ class Box:
 
     @property
     def size(self) -> str:
-        """Lines and files in words."""
-        return f"{_counted(self.package.lines, 'line')} · {_counted(self.package.files, 'file')}"
+        """Lines and files in words; lines in hundreds, so that not every change is another drawing."""
+        return f"about {_counted(_hundreds(self.package), 'line')} · {_counted(self.package.files, 'file')}"
 
     @property
     def width_px(self) -> float:
@@ -137,7 +137,7 @@ def drawn_arrows(packages: Mapping[str, Package]) -> dict[str, tuple[str, ...]]:
 def draw(packages: Mapping[str, Package]) -> str:
     """Return the drawing as SVG; packages stand above everything that they import."""
     arrows = drawn_arrows(packages)
-    most = max(package.lines for package in packages.values())
+    most = max(_hundreds(package) for package in packages.values())
     everywhere = {
         one for one in packages if all(one in other.imports for other in packages.values() if other.name != one)
     }
@@ -179,7 +179,11 @@ def draw(packages: Mapping[str, Package]) -> str:
 def _box(package: Package, known: Collection[str], most_lines: int) -> Box:
     others = [name for name in package.imports if name not in known]
     also = wrapped(f"also {', '.join(others)}", TEXT_PX, WORDS_PX) if others else []
-    return Box(package, also, WIDEST_BAR_PX * package.lines / most_lines)
+    return Box(package, also, WIDEST_BAR_PX * _hundreds(package) / most_lines)
+
+
+def _hundreds(package: Package) -> int:
+    return max(100, round(package.lines, -2))
 
 
 def _thickness(files: int, busiest: int) -> float:

@@ -1,5 +1,6 @@
 """SHA-256 digests of files and of the code that a result depends on. Standard library only."""
 
+import ast
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from longlook.core.codec import content_hash
 
 _PACKAGE = "longlook"
+_PLUGINS = ("stacks", "workloads", "metrics")
 _ROOT = Path(__file__).parents[1]
 _IMPORT = re.compile(
     rf"^[ \t]*(?:from|import)[ \t]+({_PACKAGE}(?:\.\w+)*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*))?", re.M
@@ -40,8 +42,42 @@ def code_files(*modules: str) -> set[Path]:
 
 @cache
 def source_digest(file: Path) -> str:
-    """Return the digest of one source file, such as a plug-in, and of all code of Longlook that it depends on."""
-    return content_hash([file_digest(file), _digest_of(_files_behind(_imported_folders(file)))], 64)
+    """Return the digest of a plug-in's source file, and of all code that it depends on, of Longlook and of its own.
+
+    Its own code is every Python file of its package, or of its root in LONGLOOK_PLUGINS with the folders in it.
+    """
+    own = [file] if file.is_relative_to(Path(__file__).parents[1]) else _own_files(file)
+    folders = {folder for each in own for folder in _named_folders(each)}
+    digests = [(path.name, file_digest(path)) for path in own]
+    return content_hash([digests, _digest_of(_files_behind(folders))], 64)
+
+
+def _own_files(file: Path) -> list[Path]:
+    folder = file.parent
+    if (folder / "__init__.py").exists():
+        while (folder.parent / "__init__.py").exists():
+            folder = folder.parent
+        return sorted(folder.rglob("*.py"))
+    root = folder.parent if folder.name in _PLUGINS else folder
+    return sorted({file, *root.glob("*.py"), *root.glob("*/*.py")})
+
+
+def _named_folders(file: Path) -> Iterator[Path]:
+    """Yield the folders of all modules of Longlook that a file imports or names in a text, in any notation."""
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    except (SyntaxError, ValueError):
+        return  # importing it reports that
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names = re.findall(rf"{_PACKAGE}(?:\.\w+)+", node.value)
+        else:
+            continue
+        yield from (_folder_of(name) for name in names if name.startswith(f"{_PACKAGE}."))
 
 
 def _digest_of(files: Iterable[Path]) -> str:
@@ -58,6 +94,8 @@ def _files_behind(folders: Iterable[Path]) -> set[Path]:
         if folder in seen:
             continue
         seen.add(folder)
+        if not folder.is_dir():  # a name of another version of Longlook, in code that copes without it
+            continue
         files = [path for path in folder.iterdir() if path.suffix in (".py", ".json")]
         above = [parent / "__init__.py" for parent in folder.parents if parent.is_relative_to(_ROOT)]
         found.update(files, above)
@@ -79,5 +117,8 @@ def _imported_folders(file: Path) -> Iterator[Path]:
 
 
 def _folder_of(module: str) -> Path:
+    """Return the folder of a module, or of the module in which a name is."""
     path = _ROOT.joinpath(*module.split(".")[1:])
-    return path if path.is_dir() else path.parent
+    while path != _ROOT and not path.is_dir():
+        path = path.parent
+    return path

@@ -57,6 +57,8 @@ def _found(folder: str) -> Mapping[str, tuple[str, ModuleType, Any]]:
         plugin = getattr(module, constant, None)
         if plugin is None:
             raise InputError(f"{origin}: plug-in file defines no {constant}", f"see CONTRIBUTING.md on {folder}")
+        if not isinstance(getattr(plugin, "name", None), str):
+            raise InputError(f"{origin}: {constant} is not a plug-in", f"see CONTRIBUTING.md on {folder}")
         if plugin.name in found:
             first = found[plugin.name][0]
             raise InputError(f"{constant.lower()} {plugin.name!r} is defined twice: {first} and {origin}")
@@ -129,7 +131,7 @@ def _modules(folder: str) -> Iterator[tuple[str, ModuleType]]:
             continue  # a program of the folder, such as `python -m longlook.metrics`
         yield f"longlook.{folder}.{info.name}", importlib.import_module(f"longlook.{folder}.{info.name}")
     for root in plugin_paths():
-        for file in sorted((root / folder).glob("*.py")):
+        for file in sorted((root / folder).glob("[!_]*.py")):
             with _renamed_fields_named(str(file)):
                 module = _module_of_file(folder, file)
             yield str(file), module
@@ -150,6 +152,10 @@ def _renamed_fields_named(origin: str) -> Iterator[None]:
             if f"unexpected keyword argument '{old}'" in str(error):
                 raise InputError(f"{origin}: the field {old!r} has another name now", f"write {new!r}") from error
         raise
+    except (ImportError, SyntaxError) as error:
+        moved = "longlook" in str(error)
+        hint = "modules have moved: ARCHITECTURE.md has the packages" if moved else "correct the file"
+        raise InputError(f"{origin}: the plug-in cannot be imported: {error}", hint) from error
 
 
 def _module_of_file(folder: str, file: Path) -> ModuleType:

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -30,6 +31,8 @@ READ_VERSIONS = (1, SCHEMA_VERSION)
 """Schema versions of run folders that can be read; only folders of the current one can be continued."""
 _RENAMED = {"seat": "address_slot"}
 """Fields of a flow in plans of schema version 1, and their present names."""
+
+_DAMAGED = "a run folder is read whole: restore the file from a copy, or run the study again"
 
 FREE_BYTES_NEEDED = 200 * 1024 * 1024
 """Below this much free space no trial is started."""
@@ -72,6 +75,8 @@ class RunFolder:
             raise InputError(f"{path} is not a run folder (no manifest.json)", "name a folder below runs/") from error
         except ValueError as error:
             raise InputError(f"{path / 'manifest.json'}: {error}") from error
+        if not isinstance(manifest, dict):
+            raise InputError(f"{path / 'manifest.json'} is damaged: it holds no object", _DAMAGED)
         if manifest.get("schema_version") not in READ_VERSIONS:
             known = " and ".join(map(str, READ_VERSIONS))
             raise InputError(
@@ -117,16 +122,27 @@ class RunFolder:
     @cached_property
     def study(self) -> Study:
         """Return the study as it was planned."""
-        return codec.decode(Study, json.loads((self.path / "study.json").read_text()))
+        with self._damage_named("study.json") as data:
+            return codec.decode(Study, data)
 
     @cached_property
     def plan(self) -> Plan:
         """Return the plan as it was made, also by a Longlook of schema version 1."""
-        data = json.loads((self.path / "plan.json").read_text())
-        for trial in data["trials"]:
-            flows = trial.get("flows", [])
-            trial["flows"] = [{_RENAMED.get(key, key): value for key, value in flow.items()} for flow in flows]
-        return codec.decode(Plan, data)
+        with self._damage_named("plan.json") as data:
+            for trial in data["trials"]:
+                flows = trial.get("flows", [])
+                trial["flows"] = [{_RENAMED.get(key, key): value for key, value in flow.items()} for flow in flows]
+            return codec.decode(Plan, data)
+
+    @contextmanager
+    def _damage_named(self, name: str) -> Iterator[Any]:
+        """Yield the data of a file of the folder; raise InputError where it cannot be read or does not hold it."""
+        try:
+            yield json.loads((self.path / name).read_text())
+        except OSError as error:
+            raise InputError(f"{self.path / name} cannot be read: {error.strerror}", _DAMAGED) from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{self.path / name} is damaged: {error}", _DAMAGED) from error
 
     @property
     def manifest(self) -> dict[str, Any]:

@@ -4,13 +4,16 @@ The bytes depend on the parameters and FORMAT alone, so the digests agree betwee
 """
 
 import hashlib
+import inspect
 import json
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import longlook
 from longlook.core import codec
+from longlook.core.digests import source_digest
 from longlook.core.job import Content, Expected
 from longlook.core.model import Scalar
 from longlook.core.paths import cache_dir
@@ -64,13 +67,22 @@ def content(
 ) -> Content:
     """Return the content of a workload, from the cache or made by `write`, which adds files and returns the phases.
 
-    The key is the digest of kind, parameters and FORMAT. Reuse checks the size of every file, not its digest: clients
-    compare digests with the recorded ones, so a damaged file fails its first trial, and no start has to read it all.
+    The key is the digest of kind, parameters and FORMAT, and of the plug-in where `write` is one's. Reuse checks the
+    size of every file, not its digest: clients compare digests with the recorded ones, so a damaged file fails its
+    first trial, and no start has to read it all.
     """
-    key = codec.content_hash({"kind": kind, "parameters": parameters, "format": FORMAT})
+    key = codec.content_hash({"kind": kind, "parameters": parameters, "format": FORMAT, **_plug_in(write)})
     folder = filled(cache_dir() / "www" / f"{kind}-{key}", _has_all_files, lambda into: _fill(into, write))
     record = json.loads((folder / _RECORD).read_text())
     return codec.decode(Content, {**record, "root": str(folder / "root")})
+
+
+def _plug_in(write: Callable[..., object]) -> dict[str, str]:
+    """Return the digest of the plug-in that defines `write`; nothing for ours, whose FORMAT is raised by hand."""
+    file = inspect.getsourcefile(inspect.unwrap(write))
+    if file is None or Path(file).is_relative_to(Path(longlook.__file__).parent):
+        return {}
+    return {"plug_in": source_digest(Path(file))}
 
 
 def _fill(folder: Path, write: Callable[[Writer], tuple[tuple[str, ...], ...]]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from longlook.core import codec, registry
@@ -31,7 +32,7 @@ class TrialCache:
                 "attempt": job.attempt,
                 "programs": {role: program.digest for role, program in job.programs.items()},
                 "stacks": [_source(end.stack) for end in endpoints_of(job.trial)],
-                "content": codec.encode(job.content.expected),
+                "content": codec.encode(replace(job.content, root="")),
                 "identity": [file_digest(Path(path)) for path in (job.identity.certificate, job.identity.ca)],
             },
             64,

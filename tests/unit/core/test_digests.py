@@ -1,5 +1,6 @@
 """A digest of code covers every file that a result depends on, so that no old result passes for a new one."""
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -114,3 +115,69 @@ def test_packages_are_found_however_they_are_imported(package: Path, tmp_path: P
         before = digests.source_digest(plugin)
         touched(package / "provision" / "go.py")
         assert digests.source_digest(plugin) != before, way
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "import json, longlook.provision.rust",
+        "from longlook.core import stack; from longlook.provision import rust",
+        "from longlook import \\\n    provision",
+        "from longlook import (core,  # a ) b\n    provision)",
+        "if True: from longlook.provision import rust",
+        "import importlib\nimportlib.import_module('longlook.provision.rust')",
+    ],
+)
+def test_a_plug_in_may_import_in_any_notation(package: Path, tmp_path: Path, way: str) -> None:
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(way)
+    before = digests.source_digest(plugin)
+    touched(package / "provision" / "go.py")
+    assert digests.source_digest(plugin) != before
+
+
+def test_a_plug_in_depends_on_the_files_of_its_root(tmp_path: Path) -> None:
+    plugin, helper = tmp_path / "root" / "metrics" / "mine.py", tmp_path / "root" / "metrics" / "_helper.py"
+    plugin.parent.mkdir(parents=True)
+    plugin.write_text("from _helper import FACTOR\n")
+    helper.write_text("FACTOR = 1\n")
+    before = digests.source_digest(plugin)
+    helper.write_text("FACTOR = 2\n")
+    forget()
+    assert digests.source_digest(plugin) != before
+
+
+def test_a_plug_in_depends_on_its_package(tmp_path: Path) -> None:
+    package = tmp_path / "mine"
+    (package / "inner").mkdir(parents=True)
+    for folder in (package, package / "inner"):
+        (folder / "__init__.py").touch()
+    plugin, helper = package / "inner" / "metric.py", package / "helper.py"
+    plugin.write_text("from mine.helper import FACTOR\n")
+    helper.write_text("FACTOR = 1\n")
+    before = digests.source_digest(plugin)
+    helper.write_text("FACTOR = 2\n")
+    forget()
+    assert digests.source_digest(plugin) != before
+
+
+def test_names_of_another_version_of_longlook_are_passed_over(tmp_path: Path) -> None:
+    plugin = tmp_path / "mine.py"
+    plugin.write_text("try:\n    import longlook.core.stack\nexcept ImportError:\n    import longlook.gone.stack\n")
+    assert len(digests.source_digest(plugin)) == 64
+
+
+def test_our_own_imports_are_in_the_notation_that_is_read_fast() -> None:
+    """Our files are read by a regular expression; whatever Python's own parser finds in them it finds too."""
+    for file in PACKAGE.rglob("*.py"):
+        fast = set(digests._imported_folders(file))
+        tree = ast.parse(file.read_text())
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom | ast.Import)]
+        for node in nodes:
+            names = (
+                [f"{node.module}.{alias.name}" for alias in node.names]
+                if isinstance(node, ast.ImportFrom)
+                else [alias.name for alias in node.names]
+            )
+            folders = {digests._folder_of(name) for name in names if name.startswith("longlook.")}
+            assert folders - {PACKAGE} <= fast, file

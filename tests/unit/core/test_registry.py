@@ -44,3 +44,20 @@ def test_another_mistake_of_a_plug_in_stays_as_it_is(plugin: Path) -> None:
     plugin.write_text(PLUGIN.format(field="server_sings"))
     with pytest.raises(TypeError, match="server_sings"):
         uncached()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("from longlook.installing_rust import cargo_build\n", "modules have moved"),
+        ("import nonexistent\n", "correct the file"),
+        ("def broken(:\n", "correct the file"),
+        ("STACK = 5\n", "CONTRIBUTING.md"),
+    ],
+)
+def test_a_plug_in_that_cannot_be_used_is_named(plugin: Path, text: str, words: str) -> None:
+    plugin.write_text(text)
+    registry.forget()
+    with pytest.raises(InputError, match=plugin.name) as caught:
+        registry.stacks()
+    assert words in (caught.value.hint or "")

@@ -116,3 +116,14 @@ def test_traces_are_found_by_their_digests(folder: RunFolder) -> None:
 def test_no_manifest_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a run folder"):
         RunFolder.open(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "study.json"])
+@pytest.mark.parametrize("text", [None, "{", "[]", "{}", '{"trials": [{"flows": [3]}]}'])
+def test_a_damaged_file_is_named(tmp_path: Path, name: str, text: str | None) -> None:
+    write_json(tmp_path / "manifest.json", {"schema_version": 2})
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    folder = RunFolder.open(tmp_path)
+    with pytest.raises(InputError, match=name):
+        _ = folder.plan if name == "plan.json" else folder.study

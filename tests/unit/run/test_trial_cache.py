@@ -102,6 +102,8 @@ CHANGES: dict[str, Callable[[Job], Job]] = {
         role: lambda job, role=role: replace(job, programs={**job.programs, role: Program(f"/{role}", "new")})  # type: ignore[misc]
         for role in ("server", "client", "link")
     },
+    "requests": lambda job: replace(job, content=replace(job.content, phases=(("/a",), ("/a",)))),
+    "connections": lambda job: replace(job, content=replace(job.content, connections=2)),
     "content": lambda job: replace(job, content=replace(job.content, expected={"/a": Expected(10, "sha256:1")})),
 }
 
