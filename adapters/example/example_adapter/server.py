@@ -91,6 +91,7 @@ class _Site:
             while method == "GET" and (chunk := body.read(_CHUNK_BYTES)):
                 writer.write(chunk)
                 await writer.drain()  # or a large file would be in memory as a whole
+                await asyncio.sleep(0)  # drain need not yield, and a client that has gone is noticed only by the loop
 
     async def close(self) -> None:
         """Close all connections, as TLS and TCP want it, and wait a moment for the clients to do the same."""
