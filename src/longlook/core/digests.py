@@ -24,7 +24,6 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@cache
 def code_digest(*modules: str) -> str:
     """Return the digest of all code that modules of Longlook depend on, 64 hexadecimal digits.
 
@@ -32,7 +31,7 @@ def code_digest(*modules: str) -> str:
     in the file. Whole folders are more than is needed: that costs a result that could have been kept, where a missing
     file would keep a result that is wrong.
     """
-    return _digest_of(code_files(*modules))
+    return _digest_behind(frozenset(map(_folder_of, modules)))
 
 
 def code_files(*modules: str) -> set[Path]:
@@ -47,9 +46,9 @@ def source_digest(file: Path) -> str:
     Its own code is every Python file of its package, or of its root in LONGLOOK_PLUGINS with the folders in it.
     """
     own = [file] if file.is_relative_to(Path(__file__).parents[1]) else _own_files(file)
-    folders = {folder for each in own for folder in _named_folders(each)}
+    folders = frozenset(folder for each in own for folder in _named_folders(each))
     digests = [(path.name, file_digest(path)) for path in own]
-    return content_hash([digests, _digest_of(_files_behind(folders))], 64)
+    return content_hash([digests, _digest_behind(folders)], 64)
 
 
 def _own_files(file: Path) -> list[Path]:
@@ -80,7 +79,16 @@ def _named_folders(file: Path) -> Iterator[Path]:
         yield from (_folder_of(name) for name in names if name.startswith(f"{_PACKAGE}."))
 
 
-def _digest_of(files: Iterable[Path]) -> str:
+def forget() -> None:
+    """Read all files again at the next call, because they have changed in this process."""
+    source_digest.cache_clear()
+    _digest_behind.cache_clear()
+
+
+@cache
+def _digest_behind(folders: frozenset[Path]) -> str:
+    """Return the digest of all files behind folders; plug-ins that import the same share the walk over the files."""
+    files = _files_behind(folders)
     return content_hash(sorted((path.relative_to(_ROOT).as_posix(), file_digest(path)) for path in files), 64)
 
 

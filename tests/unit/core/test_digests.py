@@ -1,10 +1,9 @@
 """A digest of code covers every file that a result depends on, so that no old result passes for a new one."""
 
 import ast
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from longlook.analysis import measure_cache
 from longlook.calibration import virtual as calibration
 from longlook.core import digests
 from longlook.engines import virtual
+from tests.unit.conftest import forget_digests
 
 PACKAGE = Path(longlook.__file__).parent
 KEYS: dict[str, Callable[[], str]] = {
@@ -23,25 +23,9 @@ KEYS: dict[str, Callable[[], str]] = {
 }
 
 
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of the package whose files the digests read."""
-    copy = tmp_path / "longlook"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(digests, "_ROOT", copy)
-    forget()
-    yield copy
-    forget()
-
-
-def forget() -> None:
-    for cached in (digests.code_digest, digests.source_digest, measure_cache.code_of_measurements):
-        cached.cache_clear()
-
-
 def touched(path: Path) -> None:
     path.write_text(path.read_text() + "\n# another line\n")
-    forget()
+    forget_digests()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +81,7 @@ def test_a_plug_in_depends_on_what_it_imports(package: Path, tmp_path: Path) -> 
     touched(package / "provision" / "rust.py")
     changed = digests.source_digest(plugin)
     plugin.write_text("from longlook.provision import rust  # and more\n")
-    forget()
+    forget_digests()
     assert len({before, changed, digests.source_digest(plugin)}) == 3
 
 
@@ -111,7 +95,7 @@ def test_packages_are_found_however_they_are_imported(package: Path, tmp_path: P
     )
     for way in ways:
         plugin.write_text(way)
-        forget()
+        forget_digests()
         before = digests.source_digest(plugin)
         touched(package / "provision" / "go.py")
         assert digests.source_digest(plugin) != before, way
@@ -143,7 +127,7 @@ def test_a_plug_in_depends_on_the_files_of_its_root(tmp_path: Path) -> None:
     helper.write_text("FACTOR = 1\n")
     before = digests.source_digest(plugin)
     helper.write_text("FACTOR = 2\n")
-    forget()
+    forget_digests()
     assert digests.source_digest(plugin) != before
 
 
@@ -157,7 +141,7 @@ def test_a_plug_in_depends_on_its_package(tmp_path: Path) -> None:
     helper.write_text("FACTOR = 1\n")
     before = digests.source_digest(plugin)
     helper.write_text("FACTOR = 2\n")
-    forget()
+    forget_digests()
     assert digests.source_digest(plugin) != before
 
 
