@@ -41,7 +41,8 @@ def test_an_engine_that_is_ended_in_the_middle_leaves_nothing(home: Home, kill: 
         driver.stdout.close()
         wait_until(lambda: home.processes() == [], "every process is gone")
         wait_until(lambda: home.scratch() == [], "the scratch folder is gone")
-        assert in_use(inside) == set()
+        # A process leaves its namespaces after its memory, by which it is known.
+        wait_until(lambda: in_use(inside) == set(), "the network namespaces are left")
     assert json.loads((Path(finished.folder) / "run.json").read_text())["outcome"] == "ok"
     assert not (Path(hanging.folder) / "run.json").exists()
 
