@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from longlook.core.paths import cache_dir
 from longlook.core.run_folder import RunFolder
 from tests.conftest import TINY
 from tests.support.command_line import call_longlook, longlook
@@ -67,13 +68,17 @@ def test_the_cache_gives_the_same_bytes(study: Path, first: Path) -> None:
     assert len({(run / "samples.parquet").read_bytes() for run in (first, filled, cached)}) == 1
 
 
-def test_how_long_a_guest_takes_to_start_does_not_matter(study: Path, first: Path) -> None:
-    """Folders to be laid into a guest, and programs to be searched for in them, cost it some microseconds."""
+def test_where_a_user_has_programs_and_files_does_not_matter(study: Path, first: Path) -> None:
+    """Folders to be shown in a guest, and programs to be searched for in them, cost it some microseconds."""
     folders = [study.parent / "shown" / str(number) for number in range(3)]
     for folder in folders:
         folder.mkdir(parents=True)
-    env = {**os.environ, "PATH": ":".join([*map(str, folders), os.environ["PATH"]])}
-    out = study.parent / "slower"
+    missing = [f"{folders[0]}/not-there-{number}" for number in range(32)]
+    cache = study.parent / "a-cache-with-another-and-longer-name"
+    cache.symlink_to(cache_dir())
+    path = ":".join([*map(str, folders), *missing, os.environ["PATH"]])
+    env = {**os.environ, "PATH": path, "LONGLOOK_CACHE": str(cache)}
+    out = study.parent / "elsewhere"
     assert longlook("run", str(study), "--no-cache", "--out", str(out), env=env).returncode == 0
     answer = call_longlook("diff-runs", str(first), str(out))
     assert (answer.returncode, answer.stdout) == (0, "identical: 8 trials\n")

@@ -95,7 +95,8 @@ def test_what_a_guest_can_never_see_is_refused(guest_home: GuestHome) -> None:
     with pytest.raises(MachineError, match="/dev/null lies where"):
         hidden_folders(["/usr/bin/env", "/dev/null"])
     assert hidden_folders(["/nowhere", "/usr/bin/env"]) == ()
-    assert hidden_folders([str(guest_home.path), str(guest_home.path / "tmp")]) == (str(guest_home.path),)
+    place = f"/tmp/{guest_home.path.relative_to('/tmp').parts[0]}"  # where pytest has its folders
+    assert hidden_folders([str(guest_home.path), str(guest_home.path / "tmp")]) == (place,)
 
 
 def test_an_engine_with_default_settings_has_nothing_to_note(guest_home: GuestHome) -> None:

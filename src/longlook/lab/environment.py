@@ -5,7 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_INHERITED = ("PATH", "LD_LIBRARY_PATH", "TZ", "PYTHONHASHSEED", "PYTHONPYCACHEPREFIX")
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""The same on every machine: a program in Go copies its environment, whose length then decides when it collects
+garbage, and with that when it sends its next packet."""
+
+_INHERITED = ("LD_LIBRARY_PATH", "TZ", "PYTHONHASHSEED", "PYTHONPYCACHEPREFIX")
 
 
 @dataclass(frozen=True)
@@ -19,5 +23,5 @@ class Environment:
         """Return a small environment, the same on every machine, with the laboratory's `own` and a stack's `extra`."""
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         place = str(self.scratch)
-        basic = {"LONGLOOK_LAB": self.marker, "HOME": place, "TMPDIR": place, "LANG": "C.UTF-8"}
+        basic = {"LONGLOOK_LAB": self.marker, "PATH": _PATH, "HOME": place, "TMPDIR": place, "LANG": "C.UTF-8"}
         return {**inherited, **basic, **own, **extra}

@@ -31,6 +31,7 @@ _EXCHANGE_ON_HOST = Path("/proc/self/cwd")  # of the kernel, as long as the gues
 _STAGE = Path("/tmp")  # noqa: S108  # of the guest: the only folder that every host has
 HOME = Path("/run/longlook")
 EXCHANGE = HOME / "exchange"
+_CACHE = HOME / "cache"
 _SETTINGS: Mapping[str, str] = {
     "net/core/rmem_max": "16777216",  # as QUIC stacks ask for, and as doctor advises on a host
     "net/core/wmem_max": "16777216",
@@ -79,11 +80,12 @@ def _set_up() -> GuestRequest:
     new = _make_root()
     view.show(request.host_folders, new, _STAGE)
     home = new / HOME.relative_to("/")
-    for name in ("exchange", "www", "tls", "scratch"):
+    for name in ("exchange", "www", "tls", "scratch", "cache"):
         (home / name).mkdir(parents=True, exist_ok=True)
     system.mount("exchange", str(home / "exchange"), "hostfs", 0, str(_EXCHANGE_ON_HOST))
     os.chroot(new)
     os.chdir("/")
+    system.mount(request.environment["LONGLOOK_CACHE"], str(_CACHE), None, system.MS_BIND)
     for name in list(os.environ):
         if name not in request.environment:
             del os.environ[name]
@@ -141,12 +143,23 @@ def _bind_mounted(source: str, target: Path) -> Iterator[None]:
 
 
 def _with_guest_paths(job: Job, folder: Path) -> Job:
-    """Return the job with the guest's own paths, so that every file it leaves names the same paths on every host."""
+    """Return the job with the guest's own paths, which are the same on every host.
+
+    Every file that it leaves names them, and programs see the same arguments and the same path of their own file.
+    """
     tls = HOME / "tls"
     identity = replace(
         job.identity, **{name: str(tls / Path(getattr(job.identity, name)).name) for name in _IDENTITY_FILES}
     )
-    return replace(job, folder=str(folder), identity=identity, content=replace(job.content, root=str(HOME / "www")))
+    programs = {role: replace(program, path=_in_cache(program.path)) for role, program in job.programs.items()}
+    content = replace(job.content, root=str(HOME / "www"))
+    return replace(job, folder=str(folder), programs=programs, identity=identity, content=content)
+
+
+def _in_cache(path: str) -> str:
+    """Return where a guest sees a program: one of the cache below `_CACHE`, any other where the host has it."""
+    cache = Path(os.environ["LONGLOOK_CACHE"])
+    return str(_CACHE / Path(path).relative_to(cache)) if Path(path).is_relative_to(cache) else path
 
 
 _IDENTITY_FILES = ("ca", "certificate", "key")

@@ -54,7 +54,8 @@ def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event
     """
     environment = _environment()
     host_folders = hidden_folders(_needed(run.jobs, environment))
-    request = GuestRequest(run.jobs, environment, exact=guest.exact, host_folders=host_folders)
+    jobs = tuple(replace(job, folder="") for job in run.jobs)  # a guest has folders of its own
+    request = GuestRequest(jobs, environment, exact=guest.exact, host_folders=host_folders)
     (exchange / REQUEST).write_text(json.dumps(codec.encode(request)))
     with one_cpu() as cpu:
         init = (sys.executable, "-S", bundle_loader.__file__, run.bundle, run.module)

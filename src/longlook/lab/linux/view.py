@@ -14,17 +14,21 @@ _NEVER_SHOWN = ("/proc", "/sys", "/dev")
 
 
 def hidden_folders(needed: Iterable[str]) -> tuple[str, ...]:
-    """Return the outermost hidden folders that contain the needed paths; paths that do not exist are left out.
+    """Return the folders directly below the hidden ones that contain the needed paths, each once.
 
-    A symbolic link counts with both its ends. Raise MachineError for a path that can never be shown.
+    Whole ones, because each folder that is shown is a line of the mount table, which programs read as they start:
+    where their files are and how many there are shall not lengthen it. Paths that do not exist are left out. A symbolic
+    link counts with both its ends. Raise MachineError for a path that can never be shown.
     """
     found: set[str] = set()
     for name in needed:
         for path in {os.path.abspath(name), os.path.realpath(name)}:  # noqa: PTH100 (the links of its parents stay)
             if not os.path.lexists(path):
                 continue
-            if any(_is_below(path, top) for top in HIDDEN):
-                found.add(path if os.path.isdir(path) else os.path.dirname(path))  # noqa: PTH112, PTH120
+            if tops := [top for top in HIDDEN if _is_below(path, top)]:
+                first = path.removeprefix(tops[0]).strip("/").partition("/")[0]
+                folder = f"{tops[0]}/{first}"
+                found.add(folder if first and os.path.isdir(folder) else tops[0])  # noqa: PTH112
             elif any(_is_below(path, top) for top in _NEVER_SHOWN):
                 raise MachineError(
                     f"{path} lies where a guest has devices and processes of its own",
