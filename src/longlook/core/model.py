@@ -25,10 +25,10 @@ class Outcome(StrEnum):
     """The end of a trial. Everything but `ok` carries a reason, and none is ever dropped from the samples."""
 
     OK = "ok"
-    FAILED = "failed"  # a program under test failed: died, refused, wrong body
+    FAILED = "failed"  # a program under test failed: died, refused, sent a wrong body, spoke another protocol
     TIMED_OUT = "timed_out"  # the trial's time limit passed
     UNSUPPORTED = "unsupported"  # a program exited 127: it cannot do what the trial asks
-    INVALID = "invalid"  # the measurement cannot be trusted: wrong protocol or connection state, a guard tripped
+    INVALID = "invalid"  # the measurement cannot be trusted: a guard tripped, or nothing proves what was measured
 
 
 class Better(StrEnum):
