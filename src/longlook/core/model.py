@@ -316,6 +316,9 @@ class Estimate:
 
     For a metric where lower is better effect_pct = 100·(1 − exp(mean ln(contender/baseline))), the share by which the
     contender's value is smaller; where higher is better 100·(exp(mean ln(contender/baseline)) − 1).
+
+    The counts of failures are about the `n_judged` rounds in which both arms were tried and each ok, failed or timed
+    out in its last attempt, whatever was measured.
     """
 
     contrast: str
@@ -341,6 +344,10 @@ class Estimate:
     verdict: Verdict
     reason: str | None  # why inconclusive, or a caveat such as zero variance
     outcomes: Mapping[str, int]  # "arm:outcome" → count, every attempt
+    n_judged: int = 0
+    n_baseline_failed: int = 0
+    n_contender_failed: int = 0
+    n_both_failed: int = 0
 
 
 @dataclass(frozen=True)

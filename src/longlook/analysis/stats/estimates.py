@@ -71,7 +71,7 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
     def in_pct(advantage: float | None) -> float | None:
         return procedures.effect_pct(advantage, metric.better, tested.is_log)
 
-    baseline, contender = data.baseline.array, data.contender.array
+    baseline, contender, failures = data.baseline.array, data.contender.array, data.failures
     return Estimate(
         contrast=data.contrast.name,
         metric=metric.name,
@@ -100,6 +100,10 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
             for arm in (data.baseline, data.contender)
             for outcome, count in arm.outcomes.items()
         },
+        n_judged=failures.rounds,
+        n_baseline_failed=failures.baseline,
+        n_contender_failed=failures.contender,
+        n_both_failed=failures.both,
     )
 
 

@@ -109,6 +109,18 @@ def mann_whitney(baseline: Floats, contender: Floats) -> float | None:
     return float(stats.mannwhitneyu(contender, baseline, alternative="two-sided").pvalue)
 
 
+def fails_more(contender_only: int, baseline_only: int) -> float:
+    """Return the one-sided p of the exact McNemar test (Psychometrika 12, 1947) that the contender fails more often.
+
+    The arguments count the rounds in which only that arm failed. Where both fail alike, each such round is as likely
+    to be the one arm's as the other's; rounds in which both or neither failed tell nothing. Without any, p is 1.
+    """
+    only = contender_only + baseline_only
+    if only == 0:
+        return 1.0
+    return float(stats.binomtest(contender_only, only, 0.5, alternative="greater").pvalue)
+
+
 def adjust(p: list[float], correction: str) -> list[float]:
     """Return p values adjusted for testing them all: by `holm`, `fdr_bh` (Benjamini and Hochberg) or `none`."""
     if correction == "none" or not p:

@@ -80,3 +80,10 @@ def test_with_holm_a_study_of_a_against_a_rarely_has_any_false_verdict() -> None
     uncorrected = [item.verdict for item in estimate(samples, study(cells, correction="none", alpha=0.05))]
     false = uncorrected.count(Verdict.BETTER) + uncorrected.count(Verdict.WORSE)
     assert false / len(cells) == pytest.approx(0.05, abs=0.04)
+
+
+def test_failing_more_is_a_matter_of_the_rounds_that_only_one_arm_lost() -> None:
+    assert procedures.fails_more(0, 0) == 1.0
+    assert procedures.fails_more(5, 0) == pytest.approx(2**-5)
+    assert procedures.fails_more(0, 5) == 1.0
+    assert procedures.fails_more(6, 1) == pytest.approx(8 / 2**7)
