@@ -1,6 +1,7 @@
 """The answer of a gate: intervals against the gate, and failures by an exact paired test."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_half_of_the_trials_lost_is_worse_though_the_rest_are_pairs_enough() -> 
 
 
 def test_failures_are_judged_once_for_each_network() -> None:
-    other = {"cell": {"network": "dsl"}, "cell_id": "dsl"}
+    other: dict[str, Any] = {"cell": {"network": "dsl"}, "cell_id": "dsl"}
     items = [
         estimate(0.0),
         estimate(0.0, **other),
