@@ -205,6 +205,17 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Stopping:
+    """Rounds of a cell go on until all its contrasts are decided, or `Study.rounds` are done (docs/method.md).
+
+    A contrast is decided where its interval lies wholly within the margin of equivalence or wholly beyond; with a gate,
+    where it lies wholly on one side of −`gate_pct`, and failures of the arms are decided too.
+    """
+
+    gate_pct: float | None = None
+
+
+@dataclass(frozen=True)
 class Study:
     """A question, the arms that are compared, the cells, and the method of its conclusions."""
 
@@ -215,7 +226,7 @@ class Study:
     factors: tuple[Factor, ...]
     exclude: tuple[Mapping[str, tuple[str, ...]], ...]  # a cell matching every factor of one mapping is left out
     settings: Mapping[str, Scalar]  # dotted defaults: network.*, workload.*, client.*, server.*, …
-    rounds: int
+    rounds: int  # with `stopping` at most
     seed: int
     timeout_s: float
     retries_when_invalid: int
@@ -228,6 +239,7 @@ class Study:
     source: str | None = None
     notes: str | None = None
     traces: Mapping[str, str] = field(default_factory=dict)  # trace files that were read, `rate /path` → digest
+    stopping: Stopping | None = None  # None: all rounds run
 
 
 @dataclass(frozen=True)
