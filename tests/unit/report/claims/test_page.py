@@ -218,10 +218,14 @@ def test_statements() -> None:
             replace(claim, effect_pct=None),
             replace(level, expected=Expected("quic", "page_load_time", 1.2, at_least=1)),
             replace(level, expected=Expected("quic", "page_load_time", at_least=1, at_most=2)),
+            replace(level, expected=Expected("quic", "page_load_time", 1.2, at_least=1), origin="read as"),
+            replace(claim, origin="derived"),
         )
     }
     assert reported == {
         "QUIC is better than TCP in page load time by 38 % (rate 10Mbit).",
+        "QUIC is better than TCP in page load time by 38 % (derived) (rate 10Mbit).",
+        "QUIC: page load time is 1.20 s (read as) (rate 10Mbit).",
         "QUIC is worse than TCP in page load time by 99 % or more (rate 10Mbit).",
         "QUIC and TCP do not differ significantly in page load time (rate 10Mbit).",
         "QUIC is worse than TCP in page load time.",
