@@ -79,14 +79,28 @@ class StudyChanges:
     """Departures from a study's file, for one run."""
 
     rounds: Annotated[int | None, typer.Option(help="Rounds instead of the study's own.")] = None
-    only: Annotated[list[str] | None, typer.Option(help="FACTOR=LEVEL; repeat for more.")] = None
+    only: Annotated[
+        list[str] | None, typer.Option(help="FACTOR=LEVEL, or contrast=NAME with its arms alone; repeat for more.")
+    ] = None
     change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None
 
     def find(self, study: str, traces: Mapping[str, str] | None = None) -> "Study":
-        """Return the study of this name or path, changed; `traces` are digests of an earlier reading."""
-        from longlook.study.files import find_study
+        """Return the study of this name or path, changed and with the contrasts that `only` names.
 
-        return find_study(study, rounds=self.rounds, changes=parse_changes(self.change or []), traces=traces)
+        `traces` are digests of an earlier reading.
+        """
+        from longlook.study.files import find_study
+        from longlook.study.only import with_contrasts
+
+        found = find_study(study, rounds=self.rounds, changes=parse_changes(self.change or []), traces=traces)
+        return with_contrasts(found, self.only or ())
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The filters of `only` that choose levels of factors."""
+        from longlook.study.only import levels_of
+
+        return levels_of(self.only or ())
 
 
 def parse_changes(changes: list[str]) -> dict[str, str]:
