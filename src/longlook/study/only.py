@@ -34,7 +34,8 @@ def with_contrasts(study: Study, only: Sequence[str]) -> Study:
         _check(study, name)
     contrasts = tuple(item for item in study.contrasts if item.name in wanted or item.family in wanted)
     named = {arm for contrast in contrasts for arm in (contrast.baseline, contrast.contender)}
-    named |= {study.analysis.reference} - {None}
+    if study.analysis.reference is not None:
+        named.add(study.analysis.reference)
     kept = {contrast.name for contrast in contrasts}
     return replace(
         study,
