@@ -88,19 +88,22 @@ class StudyChanges:
     """Departures from a study's file, for one run."""
 
     rounds: Annotated[int | None, typer.Option(help="Rounds instead of the study's own.")] = None
-    only: Annotated[list[str] | None, typer.Option(help="FACTOR=LEVEL; repeat for more.")] = None
+    only: Annotated[
+        list[str] | None, typer.Option(help="FACTOR=LEVEL, or contrast=NAME with its arms alone; repeat for more.")
+    ] = None
     change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None
     around: Around = None
 
     def find(self, study: str, engine: str, begun: "Study | None" = None) -> "Study":
-        """Return the study of this name or path, changed, for an engine.
+        """Return the study of this name or path, changed and with the contrasts that `only` names, for an engine.
 
         `begun` is that of a run which is continued: its traces count, and its neighbourhood unless `--around` asks for
         another.
         """
         from longlook.study.files import find_study
+        from longlook.study.only import with_contrasts
 
-        return find_study(
+        found = find_study(
             study,
             rounds=self.rounds,
             changes=parse_changes(self.change or []),
@@ -108,6 +111,14 @@ class StudyChanges:
             around=self.around if begun is None or self.around is not None else begun.around,
             engine=engine,
         )
+        return with_contrasts(found, self.only or ())
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The filters of `only` that choose levels of factors."""
+        from longlook.study.only import levels_of
+
+        return levels_of(self.only or ())
 
 
 def parse_changes(changes: list[str]) -> dict[str, str]:

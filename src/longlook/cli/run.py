@@ -44,7 +44,7 @@ def run(
         make_engine(engine.engine),
         jobs=engine.jobs_at_once,
         use_cache=not engine.no_cache,
-        only=tuple(changes.only or ()),
+        only=changes.levels,
         resume=resume is not None,
         verify=verify,
         command=("longlook", *sys.argv[1:]),

@@ -42,7 +42,7 @@ def study_show(
     from longlook.study.plan import make_plan
 
     found = changes.find(study, engine)
-    plan = make_plan(found, changes.only or ())
+    plan = make_plan(found, changes.levels)
     differences = arm_differences(found, installed())
     if as_json:
         print_json(

@@ -139,13 +139,17 @@ class Contrast:
     family: str = ""  # empty: a family of its own
 
 
+PUBLISHED = "published"
+"""The origin of a claim's number that its source has itself."""
+
+
 @dataclass(frozen=True)
 class Expected:
     """A published level of one arm's metric, and between which bounds ours would be the same finding."""
 
     arm: str
     metric: str
-    published: float | None = None  # in the metric's unit; None: the source gives no number
+    published: float | None = None  # in the metric's unit; None: there is no number. `Claim.origin` tells whose it is
     at_least: float | None = None
     at_most: float | None = None
 
@@ -157,6 +161,8 @@ class Claim:
     `effect_pct` is None where the source states "not significant" without a number, and where it states only which arm
     is better, which is then `direction`. A value at or beyond ±`clipped_at_pct` in the source is a bound, not a point.
     `uncertainty_pct` is the reading error in points. `contrast` is empty for a level, which is about one arm.
+    `origin` tells whose the number is: `published` (the source's), `derived` (computed from the source's numbers) or
+    `read as` (the study's number for what the source has in words or as a range).
     """
 
     id: str
@@ -170,6 +176,7 @@ class Claim:
     direction: Verdict | None = None  # better | worse, where the source gives no number
     expected: Expected | None = None
     untestable: str | None = None  # why no trial of this study can test it
+    origin: str = PUBLISHED  # published | derived | read as
 
 
 @dataclass(frozen=True)

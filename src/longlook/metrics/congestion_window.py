@@ -1,27 +1,16 @@
 """The server's congestion window, averaged over the load."""
 
-import numpy as np
-
 from longlook.core.model import Better
 from longlook.metrics import Metric
-from longlook.timeline.events import EventKind, among
+from longlook.timeline.events import EventKind
 from longlook.timeline.timeline import Timeline
+from longlook.timeline.windows import windows_over_load
 
 
 def measure(timeline: Timeline) -> float | None:
     """Return the mean over time in KB (1000 bytes), each value held until the next; several connections add up."""
-    rows = timeline.events_in_load([EventKind.METRICS], "server")
-    window = timeline.load_window_ns()
-    if rows is None or window is None or timeline.events is None:
-        return None
-    rows = rows.filter(rows["cwnd_bytes"].is_valid())
-    means = []
-    for flow, vantage in timeline.events.senders():
-        own = rows.filter(among(rows["flow"], [flow]))
-        held_ns = np.diff(own["time_ns"].to_numpy(), append=window[1])
-        if vantage == "server" and held_ns.sum() > 0:
-            means.append(float(np.average(own["cwnd_bytes"].to_numpy(), weights=held_ns)))
-    return sum(means) / 1e3 if means else None
+    windows = windows_over_load(timeline)
+    return sum(each.mean_bytes for each in windows) / 1e3 if windows else None
 
 
 METRIC = Metric(

@@ -40,6 +40,7 @@ from longlook.report.wording import published, statement
 from longlook.study.files import list_studies
 
 DATA = "claims.json"
+_NOT_IN_RUN = "not part of the run: its study did not have this claim yet, or --only left its contrast out"
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def _covered(run: Analysed, surveyed: SurveyedRun, installed: Study | None) -> S
     known = {found.claim.id for found in run.claims}
     since = [claim for claim in (installed.claims if installed else ()) if claim.id not in known]
     if installed is not None:
-        claims += [_open(claim, installed, "the study did not have this claim when it was run") for claim in since]
+        claims += [_open(claim, installed, _NOT_IN_RUN) for claim in since]
     command = command_for(run.study.id) if installed else surveyed.command
     return SurveyedStudy(run.study, surveyed, tuple(claims), command)
 

@@ -4,7 +4,18 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from longlook.core.model import ArmLevel, Better, Claim, ClaimResult, Contrast, Estimate, Expected, Study, Verdict
+from longlook.core.model import (
+    PUBLISHED,
+    ArmLevel,
+    Better,
+    Claim,
+    ClaimResult,
+    Contrast,
+    Estimate,
+    Expected,
+    Study,
+    Verdict,
+)
 from longlook.explain.rounds import Round
 from longlook.report.content import MetricFacts, ReportContent, short_labels
 
@@ -175,9 +186,12 @@ def chosen_round(content: ReportContent, chosen: Round) -> str:
 
 
 def published(claim: Claim) -> str:
-    """Return a source's value: `+45 %`, `≤ −99 %` if its scale ended, `n.s.` if it found no difference."""
+    """Return a source's value: `+45 %`, `≤ −99 %` if its scale ended, `n.s.` if it found no difference.
+
+    A number that is not the source's own has its origin behind it: `+72 % (derived)`.
+    """
     if claim.expected is not None:
-        return _published_level(claim.expected)
+        return _published_level(claim.expected) + _origin(claim)
     if claim.direction is not None:
         return str(claim.direction)
     if claim.effect_pct is None:
@@ -185,14 +199,19 @@ def published(claim: Claim) -> str:
     shown = effect(claim.effect_pct)
     if claim.clipped_at_pct is not None and abs(claim.effect_pct) >= claim.clipped_at_pct:
         shown = f"{'≥' if claim.effect_pct > 0 else '≤'}{NBSP}{shown}"
-    return shown if claim.significant else f"{shown} n.s."
+    return f"{shown if claim.significant else f'{shown} n.s.'}{_origin(claim)}"
+
+
+def _origin(claim: Claim) -> str:
+    """Return in brackets whose number a claim's is, where it is not the source's own."""
+    return "" if claim.origin == PUBLISHED else f" ({claim.origin})"
 
 
 def statement(claim: Claim, study: Study, metrics: Mapping[str, MetricFacts]) -> str:
     """Return a claim as a sentence made of its data: the arms, the metric, the amount, the cell."""
     where = f" ({listed_cell(claim.cell)})" if claim.cell else ""
     if claim.expected is not None:
-        return f"{_level_statement(claim.expected, study, metrics)}{where}."
+        return f"{_level_statement(claim.expected, study, metrics)}{_origin(claim)}{where}."
     arms = short_labels(study)
     contrast = next((item for item in study.contrasts if item.name == claim.contrast), None)
     if contrast is None:
@@ -207,7 +226,7 @@ def statement(claim: Claim, study: Study, metrics: Mapping[str, MetricFacts]) ->
     amount = ""
     if claim.effect_pct is not None:
         clipped = claim.clipped_at_pct is not None and abs(claim.effect_pct) >= claim.clipped_at_pct
-        amount = f" by {points(abs(claim.effect_pct))}{NBSP}%{' or more' if clipped else ''}"
+        amount = f" by {points(abs(claim.effect_pct))}{NBSP}%{' or more' if clipped else ''}{_origin(claim)}"
     return f"{contender} is {better} than {baseline} in {metric}{amount}{where}."
 
 

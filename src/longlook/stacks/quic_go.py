@@ -67,6 +67,10 @@ def _patched_knob(help_text: str, largest: int) -> Knob:
     )  # fmt: skip
 
 
+def _patched_switch(help_text: str) -> Knob:
+    return Knob(bool, None, None, help_text, since=_PATCHED, until=_PATCHED, protocols=("h3",))
+
+
 _KNOBS = {
     "initial_stream_window": _bytes_knob("QUIC: stream window offered at first (stack: 512 KiB)", "0.20.1"),
     "max_stream_window": _bytes_knob("QUIC: largest stream window that auto-tuning may reach (stack: 6 MiB)"),
@@ -100,6 +104,10 @@ _KNOBS = {
     "packet_threshold": _patched_knob(
         "QUIC: packets acknowledged beyond a missing one until it is lost, until that proves wrong (stack: 3)", 1_000
     ),
+    "adaptive_reordering": _patched_switch(
+        "QUIC: after a spurious loss no packet threshold, and a longer time threshold (stack: on)"
+    ),
+    "hystart": _patched_switch("QUIC: slow start ends at once on a rising RTT: Hybrid Slow Start (stack: on)"),
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from longlook.study.around import check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue
 from longlook.study.cells import cell_id, cells, labels_of
 from longlook.study.claims import check_expected
+from longlook.study.only import CONTRAST
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions
 from longlook.study.settings import WORKLOAD_PREFIX
@@ -53,6 +54,8 @@ def _check_arms(study: Study, problems: Problems) -> None:
 def _check_factors(study: Study, problems: Problems) -> None:
     for name in _repeated(factor.name for factor in study.factors):
         problems.add(f"factors.{name}", "two factors have this name")
+    if any(factor.name == CONTRAST for factor in study.factors):
+        problems.add(f"factors.{CONTRAST}", f"--only {CONTRAST}=NAME chooses comparisons: give the factor another name")
     for factor in study.factors:
         for label in _repeated(level.label for level in factor.levels):
             problems.add_value(f"factors.{factor.name}.levels", label, "two levels have this label")

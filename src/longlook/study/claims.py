@@ -1,11 +1,13 @@
 """`[[claims]]` of a study file: tables of published values become one Claim a value, and each is checked."""
 
-from longlook.core.model import Claim, Expected, Study, Verdict
+from longlook.core.model import PUBLISHED, Claim, Expected, Study, Verdict
 from longlook.core.problems import Problems, allowed
 from longlook.study.catalogue import Catalogue
-from longlook.study.schema import ClaimTable
+from longlook.study.schema import ClaimTable, ExpectedTable
 
 NOT_SIGNIFICANT = "ns"
+_ORIGINS = {PUBLISHED: PUBLISHED, "derived": "derived", "read_as": "read as"}
+"""Key of a level, or `origin` of effects → `Claim.origin`."""
 _DIRECTIONS = {"+": Verdict.BETTER, "-": Verdict.WORSE}
 
 
@@ -13,9 +15,12 @@ def claims(entry: ClaimTable, problems: Problems) -> list[Claim]:
     """Return one claim for each value of a table; add what the table lacks to `problems`."""
     where = f"claims.{entry.id}"
     if entry.arm is not None:
-        for key, value in (("contrast", entry.contrast), ("rows", entry.rows), ("effect_pct", entry.effect_pct)):
-            if value:
+        for key in ("contrast", "rows", "effect_pct"):
+            if getattr(entry, key):
                 problems.add(f"{where}.{key}", "belongs to claims about a contrast, and this one is about an arm")
+        if entry.origin is not None:
+            message = f"belongs to claims about a contrast; of a level its key tells it: {', '.join(_ORIGINS)}"
+            problems.add_value(f"{where}.origin", entry.origin, message)
         if not entry.metrics:
             problems.add(f"{where}.metrics", "missing: name.at_least or name.at_most for each metric of the arm")
         return _levels(entry, entry.arm, problems)
@@ -40,6 +45,7 @@ def _effects(entry: ClaimTable, contrast: str, rows: str, columns: str) -> list[
             clipped_at_pct=entry.clipped_at,
             direction=_DIRECTIONS.get(value) if isinstance(value, str) else None,
             untestable=entry.untestable,
+            origin=_ORIGINS[entry.origin or PUBLISHED],
         )
         for row, values in entry.effect_pct.items()
         for column, value in values.items()
@@ -54,12 +60,31 @@ def _levels(entry: ClaimTable, arm: str, problems: Problems) -> list[Claim]:
             problems.add(where, "has no bounds: write at_least, at_most or both")
         if level.at_least is not None and level.at_most is not None and level.at_least > level.at_most:
             problems.add_value(where, level.at_least, "at_least lies above at_most")
-        expected = Expected(arm, metric, level.published, level.at_least, level.at_most)
-        name = f"{entry.id} {arm} {metric}"
+        origin, value = _number(level, where, problems)
         made.append(
-            Claim(name, entry.source, "", entry.cell, None, True, expected=expected, untestable=entry.untestable)
+            Claim(
+                id=f"{entry.id} {arm} {metric}",
+                source=entry.source,
+                contrast="",
+                cell=entry.cell,
+                effect_pct=None,
+                significant=True,
+                expected=Expected(arm, metric, value, level.at_least, level.at_most),
+                untestable=entry.untestable,
+                origin=origin,
+            )
         )
     return made
+
+
+def _number(level: ExpectedTable, where: str, problems: Problems) -> tuple[str, float | None]:
+    """Return whose number a level is, and the number, None where there is none."""
+    found = [(key, getattr(level, key)) for key in _ORIGINS if getattr(level, key) is not None]
+    if len(found) > 1:
+        keys = " and ".join(key for key, _ in found)
+        problems.add(where, f"has {keys}: a number has one origin, so keep the one that is true")
+    key, value = found[0] if found else (PUBLISHED, None)
+    return _ORIGINS[key], value
 
 
 def check_expected(study: Study, catalogue: Catalogue, problems: Problems) -> None:

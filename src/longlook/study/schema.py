@@ -75,9 +75,14 @@ class ContrastTable(Table):
 
 
 class ExpectedTable(Table):
-    """`metrics.NAME` of a claim: a published level, and the bounds within which ours is the same finding."""
+    """`metrics.NAME` of a claim: a level, and the bounds within which ours is the same finding.
+
+    The key of the level tells whose number it is; of `published`, `derived` and `read_as` at most one.
+    """
 
     published: int | float | None = None
+    derived: int | float | None = None
+    read_as: int | float | None = None
     at_least: int | float | None = None
     at_most: int | float | None = None
 
@@ -94,6 +99,7 @@ class ClaimTable(Table):
     uncertainty: Percent = 0.0
     clipped_at: Percent | None = None
     effect_pct: dict[str, dict[str, int | float | Literal["ns", "+", "-"]]] = {}
+    origin: Literal["published", "derived", "read_as"] | None = None
     arm: str | None = None
     metrics: dict[str, ExpectedTable] = {}
     untestable: Text | None = None

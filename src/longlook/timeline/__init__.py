@@ -6,7 +6,7 @@ the link's view of several flows, `state_times` and `envelope` derive states' ti
 other formats. Metrics, analysis, explain and report read these.
 
 Later packages also import `payload` (new bytes that left the link), `flow_tables` (tables of competing flows),
-`states` (the vocabulary of states), `collectors` (what recording cost), `decode` (traces by the program
-`longlook-trace`), and of `normalise` the modules `packets`, `link_log`, `rows`, `sender`, `trace_files`, `states` and
-`competition`.
+`states` (the vocabulary of states), `windows` (congestion windows over a load), `collectors` (what recording cost),
+`decode` (traces by the program `longlook-trace`), and of `normalise` the modules `packets`, `link_log`, `rows`,
+`sender`, `trace_files`, `states` and `competition`.
 """

@@ -22,6 +22,7 @@ def test_it_shows_what_the_arms_differ_in() -> None:
     text = answer("study", "show", TINY)
     assert "protocol h2, congestion_control cubic" in text
     assert "protocol h3" in text
+    assert "contrast quic vs tcp: tcp → quic on page_load_time" in " ".join(text.split())
     assert "2 cells × 2 arms × 3 rounds = 12 trials" in text
 
 

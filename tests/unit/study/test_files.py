@@ -223,6 +223,16 @@ def test_a_claim_may_speak_of_the_level_of_one_arm(tmp_path: Path) -> None:
     assert first.id == "table 2 quic page_load_time" and first.contrast == ""
     assert first.expected == Expected("quic", "page_load_time", 1.5, at_least=1.0)
     assert second.expected == Expected("quic", "handshake_time", None, at_most=0.1)
+    assert {claim.origin for claim in claims} == {"published"}
+
+
+@pytest.mark.parametrize(("key", "origin"), [("derived", "derived"), ("read_as", "read as")])
+def test_a_number_that_the_source_does_not_have_says_whose_it_is(tmp_path: Path, key: str, origin: str) -> None:
+    claims = read(study_file(tmp_path, more=LEVELS.replace("published", key))).claims
+    (level,) = [claim for claim in claims if claim.expected is not None and claim.expected.published is not None]
+    assert (level.origin, level.expected and level.expected.published) == (origin, 1.5)
+    effects = read(study_file(tmp_path, ('uncertainty = "2%"', f'origin = "{key}"'))).claims
+    assert {claim.origin for claim in effects} == {origin}
 
 
 @pytest.mark.parametrize(
@@ -231,6 +241,9 @@ def test_a_claim_may_speak_of_the_level_of_one_arm(tmp_path: Path) -> None:
         ('arm = "quic"', 'arm = "quick"', "no such arm"),
         ("metrics.handshake_time", "metrics.handshake", "not among this study's metrics"),
         ("{ at_most = 0.1 }", "{ published = 0.1 }", "has no bounds"),
+        ("published = 1.5", "published = 1.5, derived = 1.4", "has published and derived: a number has one origin"),
+        ('arm = "quic"', 'arm = "quic"\norigin = "derived"', "of a level its key tells it"),
+        ('arm = "quic"', 'arm = "quic"\norigin = "guessed"', "allowed: published, derived, read_as"),
         ("{ at_most = 0.1 }", "{ at_least = 1, at_most = 0.1 }", "above at_most"),
         ('arm = "quic"', 'arm = "quic"\ncontrast = "quic vs tcp"', "about an arm"),
         ('arm = "quic"\n', "", "missing, or arm and metrics"),

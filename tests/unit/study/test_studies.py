@@ -4,7 +4,10 @@ import pytest
 
 from longlook.core.model import Study
 from longlook.study.files import find_study, list_studies
+from longlook.study.only import with_contrasts
 from longlook.study.plan import make_plan
+from longlook.study.tcp import PRESETS
+from longlook.study.tcp import parameters as tcp_parameters
 
 CLAIMS = {
     "demo": 12,
@@ -29,7 +32,7 @@ def test_it_plans_and_claims_every_published_cell(studies: dict[str, Study], nam
     study = studies[name]
     plan = make_plan(study)
     cells = {trial.cell_id: trial.cell for trial in plan.trials}
-    assert len(plan.trials) == len(cells) * 2 * study.rounds
+    assert len(plan.trials) == len(cells) * len(study.arms) * study.rounds
     assert len(study.claims) == CLAIMS[name]
     assert len(cells) == CLAIMS[name]
     assert sorted(map(sorted, (claim.cell.items() for claim in study.claims))) == sorted(
@@ -76,6 +79,39 @@ def test_a_browser_can_take_the_clients_place(name: str) -> None:
     assert {trial.client.stack for trial in browser.trials} == {"chromium"}
     assert [trial.seed for trial in plain.trials] == [trial.seed for trial in browser.trials]
     assert not {trial.id for trial in plain.trials} & {trial.id for trial in browser.trials}
+
+
+HEATMAPS = [name for name in CLAIMS if name.startswith("kakhki")]
+REORDERED = ("kakhki2017-fig8c", "kakhki2017-fig8f")
+
+
+@pytest.mark.parametrize("name", HEATMAPS)
+def test_a_heatmap_has_a_ladder_of_baselines(studies: dict[str, Study], name: str) -> None:
+    trials = {trial.arm: trial for trial in make_plan(studies[name]).trials}
+    tcp = {arm: trial for arm, trial in trials.items() if trial.protocol == "h2"}
+    assert {arm: trial.congestion_control for arm, trial in tcp.items()} == {
+        "tcp": "cubic",
+        "tcp-tuned": "cubic",
+        "tcp-bbr": "bbr",
+    }
+    assert tcp["tcp"].tcp == tcp_parameters(PRESETS["stock"])
+    assert tcp["tcp-tuned"].tcp == tcp["tcp-bbr"].tcp == tcp_parameters(PRESETS["tuned"])
+    quic = {arm: dict(trial.server.knobs) for arm, trial in trials.items() if trial.protocol == "h3"}
+    two, one = {"congestion_control": "cubic", "emulated_connections": 2}, {"congestion_control": "cubic"}
+    fixed = {"quic-fixed": {**two, "adaptive_reordering": False}} if name in REORDERED else {}
+    assert quic == {"quic": two, "quic-cubic": one, "quic-reno": {}, **fixed}
+    assert trials["quic-reno"].server.version == "0.65.0"  # as it is shipped, not patched
+
+
+@pytest.mark.parametrize("name", HEATMAPS)
+def test_the_papers_values_are_claims_about_the_pair_nearest_to_it(studies: dict[str, Study], name: str) -> None:
+    study = studies[name]
+    main = study.contrasts[0]
+    assert (main.baseline, main.contender) == ("tcp", "quic-fixed" if name in REORDERED else "quic")
+    assert {claim.contrast for claim in study.claims} == {main.name}
+    paper = with_contrasts(study, [f"contrast={main.name}"])
+    assert len(make_plan(paper).trials) == CLAIMS[name] * 2 * study.rounds
+    assert len(paper.claims) == CLAIMS[name]
 
 
 def test_the_demo_runs_the_browser_in_one_row_only(studies: dict[str, Study]) -> None:

@@ -48,7 +48,7 @@ def _judge_level(claim: Claim, expected: Expected, study: Study, levels: Sequenc
     inside = lies_within(low, high, expected.at_least, expected.at_most)
     result = INCONCLUSIVE if inside is None else REPRODUCED if inside else CONTRADICTED
     ours = f"ours {level.median:.4g} ({low:.4g} … {high:.4g}) {level.unit}".rstrip()
-    return ClaimResult(claim, None, result, f"published {_published(expected)}, {ours}", level)
+    return ClaimResult(claim, None, result, f"{_expected(claim.origin, expected)}, {ours}", level)
 
 
 def lies_within(low: float, high: float, at_least: float | None, at_most: float | None) -> bool | None:
@@ -60,12 +60,14 @@ def lies_within(low: float, high: float, at_least: float | None, at_most: float 
     return False if high < least or low > most else None
 
 
-def _published(expected: Expected) -> str:
+def _expected(origin: str, expected: Expected) -> str:
+    """Return a level's number with its origin, and the bounds, which are the study's own."""
     bounds = [
         f"{sign} {bound:g}" for sign, bound in (("≥", expected.at_least), ("≤", expected.at_most)) if bound is not None
     ]
     bounds_text = " and ".join(bounds)
-    return bounds_text if expected.published is None else f"{expected.published:g}, taken as {bounds_text}"
+    taken = f"taken as {bounds_text}"
+    return taken if expected.published is None else f"{origin} {expected.published:g}, {taken}"
 
 
 def _judge(claim: Claim, estimates: Sequence[Estimate], study: Study) -> ClaimResult:
@@ -98,6 +100,16 @@ def _judge_difference(claim: Claim, estimate: Estimate, _study: Study) -> tuple[
 
 
 def _judge_no_difference(_claim: Claim, estimate: Estimate, study: Study) -> tuple[str, str]:
+    result, reason = _no_difference(estimate, study)
+    p, alpha = estimate.p_welch, study.analysis.alpha
+    if p is None:
+        return result, reason
+    # "Not significant" is Welch's test in IMC 2017, without correction; a reader must see what that finds here.
+    found = "no difference either" if p >= alpha else "a difference"
+    return result, f"{reason}; Welch's test at {alpha:g}, unpaired and uncorrected, finds {found} (p {p:.2g})"
+
+
+def _no_difference(estimate: Estimate, study: Study) -> tuple[str, str]:
     effect, low, high = estimate.effect_pct, estimate.ci_low_pct, estimate.ci_high_pct
     published = "published no significant difference"
     if estimate.verdict is Verdict.EQUIVALENT:
@@ -123,5 +135,5 @@ def _size(claim: Claim, estimate: Estimate) -> str | None:
     if clip is not None and abs(published) >= clip:
         inside = high >= clip if published > 0 else low <= -clip
         sign = "≥ +" if published > 0 else "≤ −"
-        return f"published {sign}{clip:g} % {'agrees with' if inside else 'is beyond'} {ours}"
-    return f"published {published:+g} % is {'inside' if low <= published <= high else 'outside'} {ours}"
+        return f"{claim.origin} {sign}{clip:g} % {'agrees with' if inside else 'is beyond'} {ours}"
+    return f"{claim.origin} {published:+g} % is {'inside' if low <= published <= high else 'outside'} {ours}"

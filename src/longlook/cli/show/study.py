@@ -36,7 +36,9 @@ def study_summary(study: Study, plan: Plan, differences: Mapping[str, Mapping[st
         table.add_row("around", "none: every round has exactly these settings")
     table.add_row("metrics", ", ".join(study.metrics))
     for contrast in study.contrasts:
-        table.add_row("contrast", Text(f"{contrast.baseline} → {contrast.contender} on {contrast.metric}"))
+        family = f" (family {contrast.family})" if contrast.family else ""
+        arms = f"{contrast.baseline} → {contrast.contender} on {contrast.metric}"
+        table.add_row("contrast", Text(f"{contrast.name}{family}: {arms}"))
     table.add_row("claims", str(len(study.claims)))
     table.add_row("size", _size(len({trial.cell_id for trial in plan.trials}), study, len(plan.trials)))
     parts: list[RenderableType] = [Text.assemble((study.id, "bold"), f"  {study.title}"), table]

@@ -33,6 +33,14 @@ def time_threshold(ask: Ask) -> Check:
     return _spurious(ask, link, {**apart, ask.name: ask.value(1.125)}, {**apart, ask.name: ask.value(2.0)})
 
 
+def adaptive_reordering(ask: Ask) -> Check:
+    """Make 16 others overtake a packet, again and again: a sender that adapts takes few of them for lost, one that does
+    not takes each.
+    """
+    link = _late(_DEPTH, _SHORT_SHARE * _RTT_S)
+    return _spurious(ask, link, {ask.name: False}, {ask.name: True})
+
+
 def _nothing(_seen: Mapping[str, Seen]) -> Finding:
     return verdict(False, "the packet threshold decides first, and this stack has no knob to hold it off")
 
@@ -73,4 +81,8 @@ def _spurious(ask: Ask, link: Link, strict: Mapping[str, Scalar], patient: Mappi
     return ask.check(wants, judge)
 
 
-PROOFS = {"packet_threshold": packet_threshold, "time_threshold": time_threshold}
+PROOFS = {
+    "packet_threshold": packet_threshold,
+    "time_threshold": time_threshold,
+    "adaptive_reordering": adaptive_reordering,
+}

@@ -135,6 +135,7 @@ def _table_row(content: ReportContent, item: ClaimResult) -> dict[str, Any]:
     return {
         "claim": claim.id,
         "source": claim.source,
+        "origin": claim.origin,
         "contrast": claim.contrast,
         "arm": claim.expected.arm if claim.expected else None,
         "metric": claim.expected.metric if claim.expected else None,

@@ -97,6 +97,20 @@ def test_a_published_number_that_is_not_significant_is_compared_too() -> None:
     assert "published +1 % is inside" in result.reason
 
 
+@pytest.mark.parametrize(
+    ("p_welch", "words"),
+    [
+        (0.3, "at 0.01, unpaired and uncorrected, finds no difference either (p 0.3)"),
+        (0.002, "finds a difference (p 0.002)"),
+    ],
+)
+def test_beside_a_published_not_significant_stands_the_papers_own_test(p_welch: float, words: str) -> None:
+    result = one(NONE, replace(EQUIVALENT, p_welch=p_welch))
+    assert result.result == "reproduced" and words in result.reason
+    assert "Welch" not in one(NONE, replace(EQUIVALENT, p_welch=None)).reason
+    assert "Welch" not in one(CLAIM, BETTER).reason
+
+
 def test_not_testable() -> None:
     assert one(CLAIM).result == "not testable"
     assert one(CLAIM, replace(BETTER, cell={"rate": "50"})).result == "not testable"
@@ -157,6 +171,15 @@ def test_a_level_is_judged_by_its_interval(at_least: float | None, at_most: floa
     canonical(found)
     assert found.result == result
     assert "published 58.84" in found.reason and "60 (55 … 65) %" in found.reason
+
+
+def test_a_number_that_is_not_the_sources_is_not_called_published() -> None:
+    (derived,) = judge([replace(OF_LEVEL, origin="derived")], [], study(["10", "50"]), [LEVEL])
+    assert derived.reason.startswith("derived 58.84, taken as ≥ 50, ours 60")
+    (bounds,) = judge([replace(OF_LEVEL, expected=replace(EXPECTED, published=None))], [], study(["10"]), [LEVEL])
+    assert bounds.reason.startswith("taken as ≥ 50, ours 60")
+    effect = one(replace(CLAIM, origin="read as"), BETTER)
+    assert "read as +38 % is inside" in effect.reason and effect.reason.startswith("published better")
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,9 @@ def test_a_run_that_departs_from_its_study_says_so(tmp_path: Path) -> None:
         "analysis.alpha = 0.05 instead of 0.01",)  # fmt: skip
     assert "network.rtt = 112ms instead of 36ms" in page.read_text()
     assert study.claims[-1].result == NOT_RUN
-    assert study.claims[-1].reason == "the study did not have this claim when it was run"
+    assert study.claims[-1].reason == (
+        "not part of the run: its study did not have this claim yet, or --only left its contrast out"
+    )
 
 
 def test_the_summary_on_a_terminal(survey: Survey) -> None:
@@ -218,10 +220,14 @@ def test_statements() -> None:
             replace(claim, effect_pct=None),
             replace(level, expected=Expected("quic", "page_load_time", 1.2, at_least=1)),
             replace(level, expected=Expected("quic", "page_load_time", at_least=1, at_most=2)),
+            replace(level, expected=Expected("quic", "page_load_time", 1.2, at_least=1), origin="read as"),
+            replace(claim, origin="derived"),
         )
     }
     assert reported == {
         "QUIC is better than TCP in page load time by 38 % (rate 10Mbit).",
+        "QUIC is better than TCP in page load time by 38 % (derived) (rate 10Mbit).",
+        "QUIC: page load time is 1.20 s (read as) (rate 10Mbit).",
         "QUIC is worse than TCP in page load time by 99 % or more (rate 10Mbit).",
         "QUIC and TCP do not differ significantly in page load time (rate 10Mbit).",
         "QUIC is worse than TCP in page load time.",
