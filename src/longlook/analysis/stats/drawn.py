@@ -12,16 +12,21 @@ _NAMES: Mapping[str, str] = {
     "workload.object": "object's size",
     "start_phase": "start phase",
     "order": "order of requests",
-    "certificate": "certificate's length",
+    "certificate": "certificate's padding",
+    "network.udp_rate": "rate of UDP",
+    "network.udp_burst": "burst of UDP",
+    "network.reorder": "reordered share",
+    "network.duplicate": "duplicated share",
+    "network.corrupt": "corrupted share",
 }
-_UNITS: Mapping[str, str] = {"ms": "ms", "mbit": "Mbit/s", "bytes": "B"}
+_UNITS: Mapping[str, str] = {"ms": "ms", "mbit": "Mbit/s", "bytes": "B", "pct": "%"}
 _THOUSANDS = ((1e6, "MB"), (1e3, "KB"))
 
 
 def name_of(setting: str) -> str:
     """Return what people call a drawn setting, such as `round trip time` for `network.rtt_ms`."""
     key = _split(setting)[0]
-    return _NAMES.get(key, key)
+    return _NAMES.get(key, key.removeprefix("network.").replace("_", " "))
 
 
 def scale_of(setting: str, largest: float) -> tuple[float, str]:

@@ -33,8 +33,9 @@ STEP = Dependence(
         ("workload.object_bytes", "object's size", 10_512_345.0, "10.512 MB"),
         ("start_phase_ms", "start phase", 0.0, "0 ms"),
         ("order", "order of requests", 17.0, "17"),
-        ("certificate_bytes", "certificate's length", 1503.0, "1.503 KB"),
-        ("network.up.loss", "network.up.loss", 0.01, "0.01"),
+        ("certificate_bytes", "certificate's padding", 350.0, "350 B"),
+        ("network.loss_pct", "loss", 0.98, "0.98 %"),
+        ("network.reorder_wait_ms", "reorder wait", 3.0, "3 ms"),
     ],
 )
 def test_names_and_values_are_those_that_people_read(setting: str, name: str, value: float, shown: str) -> None:
