@@ -10,7 +10,7 @@ import pytest
 from longlook.core.model import MATRIX, Arm, Factor, Figure, Level
 from longlook.report import write_report
 from tests.data.flows import competing_content, competing_study
-from tests.data.report import paper_content, small_content, small_study, trend_content
+from tests.data.report import cliff_content, paper_content, small_content, small_study, trend_content
 from tests.support.browser import Page, chromium
 
 pytestmark = pytest.mark.browser
@@ -87,6 +87,31 @@ def test_clicking_a_cell_shows_every_sample_of_it(page: Page, report: Path, tmp_
     assert page.evaluate("document.querySelectorAll('.contrast .heatmap a[aria-current]').length") == 1
     page.screenshot(tmp_path / "cell.png")
     assert (tmp_path / "cell.png").stat().st_size > 50_000
+    assert_quiet(page)
+
+
+def test_a_cell_on_a_cliff_has_its_mark_and_a_plot_of_every_drawn_setting(page: Page, tmp_path: Path) -> None:
+    page.open(write_report(tmp_path / "report", cliff_content()).as_uri())
+    assert page.evaluate("[...document.querySelectorAll('.square .cliff')].map((mark) => mark.innerText)") == ["↕"]
+    assert "depends on a setting near the cell" in page.evaluate("document.querySelector('.legend').innerText")
+    plots = f"{SELECTED}.querySelectorAll('.drawn [data-chart] svg.marks')"
+    assert page.evaluate(f"{plots}.length") == 5
+    dots = "[...plot.querySelectorAll('.mark-symbol path')].filter((dot) => dot.getAttribute('d')).length"
+    assert page.evaluate(f"[...{plots}].map((plot) => {dots})") == [20] * 5
+    assert page.evaluate(f"[...{plots}].map((plot) => plot.querySelectorAll('.mark-line path').length)") == [
+        1,
+        0,
+        0,
+        0,
+        0,
+    ]
+    assert page.evaluate(f"{SELECTED}.querySelector('.drawn p').innerText").startswith("↕ object's size")
+    page.click(link(1, 2))
+    page.wait_for(f"{SELECTED}.innerText.includes('50Mbit')")
+    page.wait_for(f"{plots}.length === 5")
+    assert "not distinguishable from noise" in page.evaluate(f"{SELECTED}.querySelector('.drawn p').innerText")
+    page.resize(390, 844)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert_quiet(page)
 
 

@@ -36,6 +36,7 @@ from longlook.report import MetricFacts, ReportContent
 from longlook.study.files import find_study
 from longlook.study.plan import make_plan
 from longlook.study.releases import Release
+from tests.data.samples import around, draws
 
 RTT_S = 0.036
 SIZES = {"5KB": 5e3, "10KB": 1e4, "100KB": 1e5, "200KB": 2e5, "500KB": 5e5, "1MB": 1e6, "10MB": 1e7}
@@ -197,6 +198,25 @@ def small_content(values: Values, study: Study | None = None, claims: Sequence[C
         manifest={**MANIFEST, "study": study.id},
         metrics={name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()},
     )
+
+
+def cliff_content(rounds: int = 20) -> ReportContent:
+    """Two cells whose rounds draw five settings: at 10 Mbit/s QUIC gains less below 98 KB, at 50 Mbit/s it does not."""
+    random = np.random.default_rng(6)
+    values, drawn = {}, {}
+    for seed, rate in enumerate(("10Mbit", "50Mbit"), start=1):
+        drawn[rate] = draws(rounds, seed)
+        sizes = drawn[rate]["workload.object_bytes"]
+        shares = [0.54 if rate == "10Mbit" and size < 98e3 else 0.48 for size in sizes]
+        tcp = [0.25 * float(np.exp(random.normal(0, 0.02))) for _ in range(rounds)]
+        quic = [
+            load_s * share * float(np.exp(random.normal(0, 0.004))) for load_s, share in zip(tcp, shares, strict=True)
+        ]
+        values[rate,] = {"tcp": tcp, "quic": quic}
+    content = small_content(values, small_study(rounds=rounds))
+    parts = [around(rows, drawn[str(rate)]) for rate, rows in content.samples.groupby("factor.rate", sort=False)]
+    samples = pd.concat(parts, ignore_index=True)
+    return replace(content, samples=samples, estimates=estimate(samples, content.study))
 
 
 def trend_content() -> ReportContent:

@@ -91,4 +91,23 @@ def noisy(mean: float, spread: float = 0.05, count: int = 20, seed: int = 1) -> 
     return list(mean * np.exp(np.random.default_rng(seed).normal(0, spread, count)))
 
 
+def around(samples: pd.DataFrame, settings: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+    """Return samples whose rounds drew values of settings, the same in every arm."""
+    drawn = {f"drawn.{name}": samples["round"].map(dict(enumerate(values))) for name, values in settings.items()}
+    return samples.assign(**drawn)
+
+
+def draws(rounds: int, seed: int = 1, width: float = 0.05) -> dict[str, list[float]]:
+    """Return what rounds drew for five settings, uniform around 36 ms, 100 Mbit/s, 450 KB, 100 KB and 50 ms."""
+    middles = {
+        "network.rtt_ms": 36.0,
+        "network.rate_mbit": 100.0,
+        "network.queue_bytes": 450e3,
+        "workload.object_bytes": 100e3,
+    }
+    generator = np.random.default_rng([seed, rounds])
+    near = {name: list(middle * generator.uniform(1 - width, 1 + width, rounds)) for name, middle in middles.items()}
+    return {**near, "start_phase_ms": list(generator.uniform(0, 100, rounds))}
+
+
 TCP, QUIC = noisy(2.0, seed=1), noisy(1.0, seed=2)

@@ -1,4 +1,4 @@
-"""The types that every stage shares; this module imports nothing of ours.
+"""The types that every stage shares; of ours this module imports only other types.
 
 All types are frozen. Physical quantities carry their unit in their name: `_ns`, `_s`, `_bps`, `_bytes`, `_pct`.
 `codec.py` turns any of them into JSON and back.
@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from longlook.core.dependence import Dependence
 
 Scalar = str | int | float | bool
 
@@ -374,6 +376,12 @@ class Estimate:
     n_baseline_failed: int = 0
     n_contender_failed: int = 0
     n_both_failed: int = 0
+    dependences: tuple[Dependence, ...] = ()  # on each drawn setting that varied, the largest share first
+
+    @property
+    def cliff(self) -> Dependence | None:
+        """The drawn setting across which the effect differs by more than the margin, the one that explains most."""
+        return next((item for item in self.dependences if item.is_cliff), None)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,9 @@ have events."""
 
 FLOWS, RATES, POINTS = "flows.parquet", "rates.parquet", "envelopes.parquet"
 STATES = "states.parquet"
-"""Tables of a run folder about competing flows, and about times in states; absent where no trial has such rows."""
+DEPENDENCES = "dependences.parquet"
+"""Tables of a run folder about competing flows, about times in states, and about how effects depend on what rounds
+drew; absent where there are no such rows."""
 
 READ_VERSIONS = (1, SCHEMA_VERSION)
 """Schema versions of run folders that can be read; only folders of the current one can be continued."""

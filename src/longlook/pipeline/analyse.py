@@ -12,11 +12,11 @@ from longlook.analysis.claims.judge import judge
 from longlook.analysis.measure import Measured, measure_all
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
-from longlook.analysis.stats import arm_levels, estimate, estimates_table
+from longlook.analysis.stats import arm_levels, dependences_table, estimate, estimates_table
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import ClaimResult, Estimate, Outcome, Study
-from longlook.core.run_folder import FLOWS, POINTS, RATES, STATES, RunFolder, write_json
+from longlook.core.run_folder import DEPENDENCES, FLOWS, POINTS, RATES, STATES, RunFolder, write_json
 from longlook.explain.rounds import Wanted, find_cells
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
@@ -119,11 +119,17 @@ def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
 
 
 def write_estimates(folder: RunFolder, measured: Sequence[Measured], samples: pd.DataFrame) -> list[Estimate]:
-    """Write `estimates.parquet`: every contrast in every cell, with its verdict."""
+    """Write `estimates.parquet`: every contrast in every cell, with its verdict; where rounds drew settings also
+    `dependences.parquet`: how each effect depends on each of them.
+    """
     attempts = [(entry.trial, entry.run) for entry in measured]
     study = folder.study
     estimates = attribute_bottlenecks(estimate(samples, study), study, attempts, folder.manifest["engine"])
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
+    path, dependences = folder.path / DEPENDENCES, dependences_table(estimates)
+    path.unlink(missing_ok=True)
+    if len(dependences):
+        dependences.to_parquet(path, index=False)
     return estimates
 
 

@@ -10,7 +10,7 @@ from longlook.report.layout import cell_label, ordered
 
 def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
     """Return a header and a row per estimate: (contrast and metric if there are several,) factors, medians, effect,
-    interval, adjusted p, verdict.
+    interval, adjusted p, verdict with the mark of a cliff.
     """
     arms = short_labels(study)
     pairs = {(item.baseline, item.contender) for item in estimates}
@@ -40,7 +40,7 @@ def _row(study: Study, item: Estimate, *, named: bool) -> tuple[str, ...]:
         wording.effect(item.effect_pct),
         wording.interval(item.ci_low_pct, item.ci_high_pct),
         wording.p_value(item.p_adjusted),
-        f"{wording.SYMBOLS[item.verdict]} {item.verdict}",
+        f"{wording.SYMBOLS[item.verdict]} {item.verdict}{f' {wording.CLIFF}' if item.cliff else ''}",
     )
 
 

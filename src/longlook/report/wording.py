@@ -21,6 +21,9 @@ from longlook.report.content import MetricFacts, ReportContent, short_labels
 
 SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}
 RESULT_SYMBOLS = {"reproduced": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "–"}
+CLIFF = "↕"
+"""The mark of a cell whose effect differs by more than the margin across a setting that its rounds drew."""
+
 RESULTS = tuple(RESULT_SYMBOLS)
 DASH = "–"
 NBSP = "\u00a0"

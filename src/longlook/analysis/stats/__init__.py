@@ -1,11 +1,12 @@
 """Samples → estimates with verdicts (docs/method.md). Pure.
 
-`estimate` estimates every contrast in every cell, `arm_levels` every arm by itself; `estimates_table` and
-`estimates_from_table` are the way to `estimates.parquet` and back.
+`estimate` estimates every contrast in every cell, `arm_levels` every arm by itself; `estimates_table`,
+`dependences_table` and `estimates_from_table` are the way to `estimates.parquet` and `dependences.parquet` and back.
+The module `drawn` has the settings that rounds draw in words.
 """
 
 from longlook.analysis.stats.estimates import estimate
-from longlook.analysis.stats.frames import estimates_from_table, estimates_table
+from longlook.analysis.stats.frames import dependences_table, estimates_from_table, estimates_table
 from longlook.analysis.stats.levels import arm_levels
 
-__all__ = ["arm_levels", "estimate", "estimates_from_table", "estimates_table"]
+__all__ = ["arm_levels", "dependences_table", "estimate", "estimates_from_table", "estimates_table"]

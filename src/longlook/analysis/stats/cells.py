@@ -1,12 +1,12 @@
 """The data of a contrast in one cell: values by round, and the outcome of every attempt."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.samples import FACTOR_PREFIX
+from longlook.analysis.samples import DRAWN_PREFIX, FACTOR_PREFIX
 from longlook.analysis.stats.procedures import Floats
 from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Outcome, Study
@@ -55,13 +55,28 @@ class CellData:
     cell: Mapping[str, str]
     baseline: ArmData
     contender: ArmData
+    drawn: Mapping[str, Mapping[int, float]]  # setting → round → the value that both arms had in it
+
+    @property
+    def rounds(self) -> list[int]:
+        """The rounds in which both arms have a value, in order."""
+        return sorted(self.baseline.values.keys() & self.contender.values.keys())
 
     @property
     def pairs(self) -> tuple[Floats, Floats]:
         """The values of the rounds that both arms have, in order: shape (pairs,) each."""
-        rounds = sorted(self.baseline.values.keys() & self.contender.values.keys())
-        baseline = np.array([self.baseline.values[number] for number in rounds], np.float64)
-        return baseline, np.array([self.contender.values[number] for number in rounds], np.float64)
+        baseline = np.array([self.baseline.values[number] for number in self.rounds], np.float64)
+        return baseline, np.array([self.contender.values[number] for number in self.rounds], np.float64)
+
+    @property
+    def drawn_in_pairs(self) -> dict[str, Floats]:
+        """The values of each setting that was drawn in all of these rounds, by its name: shape (pairs,) each."""
+        rounds = self.rounds
+        return {
+            setting: np.array([values[number] for number in rounds], np.float64)
+            for setting, values in self.drawn.items()
+            if all(number in values for number in rounds)
+        }
 
     @property
     def failures(self) -> Failures:
@@ -90,12 +105,13 @@ def cells_of(samples: pd.DataFrame, study: Study, contrast: Contrast) -> Iterato
         (samples["metric"] == contrast.metric) & samples["arm"].isin([contrast.baseline, contrast.contender])
     ]
     # Sorted, so that the order of rows can never matter.
-    wanted = wanted[needed].sort_values(["cell", "arm", "round", "attempt"], kind="stable")
+    drawn = [str(name) for name in samples.columns if str(name).startswith(DRAWN_PREFIX)]
+    wanted = wanted[[*needed, *drawn]].sort_values(["cell", "arm", "round", "attempt"], kind="stable")
     cells: list[tuple[tuple[int, ...], CellData]] = []
     for cell_id, rows in wanted.groupby("cell", sort=True):
         cell = {name: str(rows[FACTOR_PREFIX + name].iloc[0]) for name in factors}
         arms = (_arm(rows, name) for name in (contrast.baseline, contrast.contender))
-        cells.append((_position(study, cell), CellData(contrast, str(cell_id), cell, *arms)))
+        cells.append((_position(study, cell), CellData(contrast, str(cell_id), cell, *arms, _drawn(rows, drawn))))
     return iter([data for _, data in sorted(cells, key=lambda entry: (entry[0], entry[1].cell_id))])
 
 
@@ -118,6 +134,15 @@ def _arm(rows: pd.DataFrame, name: str) -> ArmData:
             if Outcome(outcome) in JUDGED
         },
     )
+
+
+def _drawn(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, dict[int, float]]:
+    """Return what the rounds of a cell drew: all rows of a round have the same values."""
+    by_round = rows.drop_duplicates("round").set_index("round")[list(columns)]
+    return {
+        name.removeprefix(DRAWN_PREFIX): {int(number): float(value) for number, value in column.dropna().items()}
+        for name, column in by_round.items()
+    }
 
 
 def _position(study: Study, cell: Mapping[str, str]) -> tuple[int, ...]:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.stats import procedures, sequential
+from longlook.analysis.stats import cliffs, procedures, sequential
 from longlook.analysis.stats.cells import CellData, cells_of
+from longlook.analysis.stats.drawn import sentence
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import caveats, decide
+from longlook.core.dependence import Dependence
 from longlook.core.model import Contrast, Estimate, Study
 from longlook.metrics import Metric, find_metric
 
@@ -20,6 +22,7 @@ class _Tested:
     n_pairs: int
     paired: Paired | None
     is_log: bool
+    fits: tuple[cliffs.Fit, ...] = ()
 
     @property
     def p(self) -> float | None:
@@ -60,7 +63,8 @@ def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
     margin = procedures.margin(study.analysis.equivalence_margin_pct, is_log)
     analyse = sequential.paired if study.stopping else procedures.paired
     paired = analyse(advantage, margin, study.analysis.confidence)
-    return _Tested(data, metric, len(baseline), paired, is_log)
+    fits = cliffs.fits(advantage, data.drawn_in_pairs, margin)
+    return _Tested(data, metric, len(baseline), paired, is_log, tuple(fits))
 
 
 def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estimate:
@@ -72,6 +76,8 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
     def in_pct(advantage: float | None) -> float | None:
         return procedures.effect_pct(advantage, metric.better, tested.is_log)
 
+    dependences = tuple(_dependence(fit, tested, study.analysis.alpha) for fit in tested.fits)
+    reasons += [sentence(item) for item in dependences if item.is_cliff][:1]
     baseline, contender, failures = data.baseline.array, data.contender.array, data.failures
     return Estimate(
         contrast=data.contrast.name,
@@ -105,6 +111,25 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         n_baseline_failed=failures.baseline,
         n_contender_failed=failures.contender,
         n_both_failed=failures.both,
+        dependences=dependences,
+    )
+
+
+def _dependence(fit: cliffs.Fit, tested: _Tested, alpha: float) -> Dependence:
+    better, is_log = tested.metric.better, tested.is_log
+    return Dependence(
+        setting=fit.setting,
+        n=tested.n_pairs,
+        low=fit.low,
+        high=fit.high,
+        shape=fit.shape,
+        split=fit.split,
+        effect_low_pct=procedures.effect_pct(fit.at_low, better, is_log),
+        effect_high_pct=procedures.effect_pct(fit.at_high, better, is_log),
+        share=fit.share,
+        p=fit.p,
+        p_cliff=fit.p_beyond,
+        is_cliff=fit.p < alpha and fit.p_beyond is not None and fit.p_beyond < alpha,
     )
 
 

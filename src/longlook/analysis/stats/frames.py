@@ -1,23 +1,34 @@
-"""Estimates as a table (`estimates.parquet`) and back."""
+"""Estimates as tables (`estimates.parquet`, `dependences.parquet`) and back."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import pandas as pd
 
 from longlook.analysis.samples import FACTOR_PREFIX
+from longlook.core.dependence import Dependence, Shape
 from longlook.core.model import Estimate, Verdict
 
 _COUNTS = tuple(item.name for item in fields(Estimate) if item.name.startswith("n_"))
 _TEXTS = ("contrast", "metric", "unit", "cell", "baseline", "contender", "verdict", "reason", "outcomes")
-_NAMES = ["cell" if item.name == "cell_id" else item.name for item in fields(Estimate) if item.name != "cell"]
+_BESIDE = ("cell", "dependences")  # the first has columns of its own, the second a table
+_NAMES = ["cell" if item.name == "cell_id" else item.name for item in fields(Estimate) if item.name not in _BESIDE]
+_OWNER = ("contrast", "metric", "cell")
+_DEPENDENCE: Mapping[str, str] = {
+    **dict.fromkeys(_OWNER, "str"),
+    **{item.name: "float64" for item in fields(Dependence)},
+    "setting": "str",
+    "shape": "str",
+    "n": "int64",
+    "is_cliff": "bool",
+}
 
 
 def estimates_table(estimates: Sequence[Estimate]) -> pd.DataFrame:
     """Return one row per estimate: its fields, the cell's id as `cell`, `outcomes` as JSON, and `factor.<name>`
-    columns.
+    columns. What it depends on is in `dependences_table`.
     """
     factors = list(dict.fromkeys(FACTOR_PREFIX + name for item in estimates for name in item.cell))
     table = pd.DataFrame([_row(item) for item in estimates], columns=[*_NAMES, *factors])
@@ -25,9 +36,33 @@ def estimates_table(estimates: Sequence[Estimate]) -> pd.DataFrame:
     return table.astype({**kinds, **dict.fromkeys(factors, "str")})
 
 
-def estimates_from_table(table: pd.DataFrame) -> list[Estimate]:
-    """Return the estimates that `estimates_table` wrote."""
-    return [_estimate({str(key): value for key, value in row.items()}) for row in table.to_dict("records")]
+def dependences_table(estimates: Sequence[Estimate]) -> pd.DataFrame:
+    """Return one row per estimate and setting that its rounds drew: contrast, metric and cell, then its fields."""
+    rows = [
+        {"contrast": item.contrast, "metric": item.metric, "cell": item.cell_id, **asdict(found)}
+        for item in estimates
+        for found in item.dependences
+    ]
+    return pd.DataFrame(rows, columns=list(_DEPENDENCE)).astype(dict(_DEPENDENCE))
+
+
+def estimates_from_table(table: pd.DataFrame, dependences: pd.DataFrame | None = None) -> list[Estimate]:
+    """Return the estimates that `estimates_table` and `dependences_table` wrote; without the latter none depends on
+    anything.
+    """
+    found: dict[tuple[str, ...], list[Dependence]] = {}
+    for row in [] if dependences is None else dependences.to_dict("records"):
+        found.setdefault(tuple(str(row[name]) for name in _OWNER), []).append(_dependence(row))
+    estimates = [_estimate({str(key): value for key, value in row.items()}) for row in table.to_dict("records")]
+    return [
+        replace(item, dependences=tuple(found.get((item.contrast, item.metric, item.cell_id), ())))
+        for item in estimates
+    ]
+
+
+def _dependence(row: Mapping[Any, Any]) -> Dependence:
+    values = {item.name: None if pd.isna(row[item.name]) else row[item.name] for item in fields(Dependence)}
+    return Dependence(**{**values, "shape": Shape(row["shape"])})
 
 
 def _row(item: Estimate) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from longlook.core.model import Estimate, Study, Verdict
 from longlook.report import text
 from longlook.report.layout import ordered
 from longlook.report.provenance import repeats
+from longlook.report.wording import CLIFF
 from longlook.run.verification import Verification
 
 _STYLES = {
@@ -23,7 +24,10 @@ def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
     """Return the verdicts for a terminal; + % means the contender is better."""
     header, *rows = text.plain_rows(study, estimates)
     numeric = len(header) - 6
-    table = Table(title=Text(study.title), caption=Text("+ % means the contender is better"), header_style="bold")
+    caption = "+ % means the contender is better"
+    if any(item.cliff for item in estimates):
+        caption += f"; {CLIFF} the effect differs by more than the margin inside the cell's neighbourhood"
+    table = Table(title=Text(study.title), caption=Text(caption), header_style="bold")
     for index, name in enumerate(header):
         verdict = index == len(header) - 1
         right = numeric <= index and not verdict

@@ -30,6 +30,20 @@
     );
   }
 
+  // A round's effect is in the plot of every setting: the page holds it once.
+  function drawnRows(drawn) {
+    const rows = {};
+    for (const [setting, values] of Object.entries(drawn.settings ?? {})) {
+      rows[`points ${setting}`] = values.flatMap((value, index) =>
+        drawn.effects[index] === null
+          ? []
+          : [{ drawn: value, effect: drawn.effects[index], round: drawn.rounds[index] }],
+      );
+      rows[`fit ${setting}`] = drawn.fits[setting] ?? [];
+    }
+    return rows;
+  }
+
   async function draw(element, spec) {
     const result = await vegaEmbed(element, spec, options);
     element.dataset.drawn = "true";
@@ -39,7 +53,8 @@
   async function drawCell(article) {
     const section = article.dataset.section;
     const source = data[section];
-    const rows = { ...source.cells[article.id] };
+    const { drawn: columns, ...rows } = source.cells[article.id];
+    if (columns) Object.assign(rows, drawnRows(columns));
     if (rows.goodput) rows.goodput = goodputRows(rows.goodput);
     const results = await Promise.all(
       [...article.querySelectorAll("[data-chart]")].map((element) =>

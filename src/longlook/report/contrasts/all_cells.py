@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
+from longlook.analysis.stats import dependences_table
 from longlook.core.model import ArmLevel, Estimate
 from longlook.report import text
 from longlook.report.charts.theme import page_specification
@@ -58,10 +59,14 @@ class AllCellsSection(Section):
         }
 
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """Return `estimates`, `samples` and, where the study has any, `levels` of single arms, in full precision."""
+        """Return `estimates`, `samples`, and where there are any `dependences` on drawn settings and `levels` of
+        single arms, in full precision.
+        """
         content = self.content
         estimates = [_estimate(content, item) for item in ordered(content.study, content.estimates)]
         tables = {"estimates": pd.DataFrame(estimates), "samples": content.samples}
+        if any(item.dependences for item in content.estimates):
+            tables["dependences"] = dependences_table(content.estimates)
         if content.levels:
             tables["levels"] = pd.DataFrame([_level(content, item) for item in content.levels])
         return tables
@@ -74,7 +79,7 @@ def make_all_cells(content: ReportContent, contrasts: Sequence[ContrastSection])
 
 
 def _estimate(content: ReportContent, item: Estimate) -> dict[str, Any]:
-    row = {key: value for key, value in asdict(item).items() if key not in ("cell", "outcomes")}
+    row = {key: value for key, value in asdict(item).items() if key not in ("cell", "outcomes", "dependences")}
     factors = {f"factor.{factor.name}": item.cell.get(factor.name) for factor in content.study.factors}
     return {**factors, **row, "verdict": str(item.verdict)}
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import pandas as pd
 
+from longlook.analysis.stats.by_round import RoundEffects
 from longlook.core.model import ClaimResult, Contrast, Estimate, Outcome, Verdict
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent, records
 from longlook.report.contrasts.cell_charts import SPREAD
+from longlook.report.contrasts.drawn import DrawnPlot, drawn_data, drawn_plots
 from longlook.report.contrasts.overview import VERDICT_COLOURS
 from longlook.report.contrasts.squares import PublishedValue, published_value
 from longlook.report.layout import Grid, Place
@@ -47,6 +49,7 @@ class CellDetail:
     published: PublishedValue | None
     data: Mapping[str, Any]
     has_inside: bool  # whether a page about the inside of this cell lies beside the report
+    drawn: tuple[DrawnPlot, ...]  # the setting that explains most first; empty without draws
     rates: str | None  # the anchor of its rates over time, where flows competed
 
 
@@ -59,11 +62,13 @@ class CellDetails:
         contrast: Contrast,
         claims: Mapping[tuple[str, ...], ClaimResult],
         rates: Mapping[str, str],
+        rounds: Mapping[str, RoundEffects],
     ) -> None:
         self._content = content
         self._contrast = contrast
         self._claims = claims
         self._rates = rates
+        self._rounds = rounds
         self._arms = content.arms_beside(contrast)
         samples = content.samples[content.samples["arm"].isin(self._arms)]
         self._samples = {str(cell): rows for cell, rows in samples.groupby("cell", sort=False)}
@@ -92,6 +97,7 @@ class CellDetails:
             published=published_value(claim) if claim else None,
             data=self._data(samples, place.cell_id, estimate, claim),
             has_inside=place.cell_id in content.inside,
+            drawn=drawn_plots(content, estimate),
             rates=self._rates.get(place.cell_id or ""),
         )
 
@@ -138,6 +144,7 @@ class CellDetails:
             "effect": _effect_rows(estimate),
             "published": _published_rows(claim),
             "goodput": self._goodput_series(cell_id),
+            "drawn": drawn_data(self._rounds.get(str(cell_id)), estimate, self._content.study.analysis.alpha),
         }
 
     def _contrast_rows(self, samples: pd.DataFrame) -> list[dict[str, Any]]:

@@ -24,7 +24,10 @@ ROW_CHARACTERS, COLUMN_CHARACTERS = 28, 13
 def heatmap(
     grid: Grid, squares: Mapping[tuple[str, str], Square], title: str, subtitle: Sequence[str], legend: Any
 ) -> Any:
-    """Return one square per cell: effect and verdict's symbol, the interval below it. `legend` goes below, or None."""
+    """Return one square per cell: effect and verdict's symbol, the interval below it, a cliff's mark in its corner.
+
+    `legend` goes below, or None.
+    """
     rows, columns = abbreviated(grid.rows, ROW_CHARACTERS), abbreviated(grid.columns, COLUMN_CHARACTERS)
     values = [
         {"row": rows[row], "column": columns[column], **_row(squares[row, column])}
@@ -51,7 +54,9 @@ def heatmap(
     )
     numbers = base.mark_text(fontSize=15, dy=-7).encode(text="headline:N", color=ink)
     notes = base.mark_text(fontSize=10.5, dy=12).encode(text="note:N", color=ink)
-    chart = alt.layer(squares_layer, numbers, notes).properties(
+    corner = {"dx": STEP_PX / 2 - 8, "dy": 11 - ROW_PX / 2}
+    cliffs = base.transform_filter("datum.cliff").mark_text(fontSize=14, **corner).encode(text="cliff:N", color=ink)
+    chart = alt.layer(squares_layer, numbers, notes, cliffs).properties(
         width=alt.Step(STEP_PX), height=alt.Step(ROW_PX), title=alt.TitleParams(title, subtitle=list(subtitle))
     )
     parts = [chart] if legend is None else [chart, legend]
@@ -64,6 +69,7 @@ def _row(square: Square) -> dict[str, str]:
         "ink": square.ink,
         "headline": f"{square.mark} {square.text}".strip() if square.mark in EXPORTED_MARKS else square.text,
         "note": square.note,
+        "cliff": square.cliff,
         "tip": "; ".join(square.tip),
     }
 

@@ -61,7 +61,8 @@ def _interval_row(item: Estimate) -> dict[str, Any]:
         "low": _clip(low),
         "high": _clip(high),
         "shape": ("triangle-left" if (item.effect_pct or 0) < 0 else "triangle-right") if clipped else "circle",
-        "shown": f"{wording.SYMBOLS[item.verdict]} {wording.effect(item.effect_pct)}{span}",
+        "shown": f"{wording.SYMBOLS[item.verdict]} {wording.effect(item.effect_pct)}{span}"
+        f"{f' {wording.CLIFF}' if item.cliff else ''}",
         "verdict": str(item.verdict),
         "colour": VERDICT_COLOURS[item.verdict],
     }

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from longlook.analysis.stats.by_round import RoundEffects, effects_by_round
 from longlook.core.model import ClaimResult, Contrast, Study, Verdict
 from longlook.report import wording
 from longlook.report.charts.colours import gradient
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.cell_charts import cell_charts
 from longlook.report.contrasts.cells import CellDetail, CellDetails
+from longlook.report.contrasts.drawn import cliff_chart, drawn_charts
 from longlook.report.contrasts.heatmap import EFFECT_LABELS, heatmap, scale_legend
 from longlook.report.contrasts.samples import sample_chart
 from longlook.report.contrasts.squares import Square, claims_of, measured_squares
@@ -32,6 +34,7 @@ class ContrastSection(Section):
     squares: Mapping[tuple[str, str], Square]
     details: Mapping[tuple[str, str], CellDetail]
     claims: Sequence[ClaimResult]  # about this contrast's cells, in reading order
+    rounds: Mapping[str, RoundEffects]  # by the cell's id
 
     @property
     def baseline(self) -> str:
@@ -49,6 +52,11 @@ class ContrastSection(Section):
         counts = Counter(str(item.verdict) for item in self.content.estimates_of(self.contrast))
         return {str(verdict): counts[str(verdict)] for verdict in Verdict}
 
+    @property
+    def cliffs(self) -> int:
+        """The number of cells that stand on a cliff."""
+        return sum(item.cliff is not None for item in self.content.estimates_of(self.contrast))
+
     def context(self) -> Mapping[str, Any]:
         """Return what the template shows beside the squares and details of the section itself."""
         metric = self.content.facts(self.contrast.metric)
@@ -59,23 +67,31 @@ class ContrastSection(Section):
             "baseline_in_full": self.content.arm_label(self.contrast.baseline),
             "contender_in_full": self.content.arm_label(self.contrast.contender),
             "gradient": gradient(),
+            "cliff_mark": wording.CLIFF,
+            "cliffs": self.cliffs,
         }
 
     def data(self) -> Mapping[str, Any]:
         """Return the charts of a cell, and the rows of each cell for them."""
         return {
-            "charts": cell_charts(self.content, self.contrast),
+            "charts": cell_charts(self.content, self.contrast) | drawn_charts(self.content, self.contrast),
             "cells": {detail.anchor: detail.data for detail in self.details.values()},
         }
 
     def figures(self) -> Mapping[str, Any]:
-        """Return the heatmap, and every sample in its places."""
+        """Return the heatmap, every sample in its places, and the cells that stand on a cliff."""
         legend = scale_legend(f"▼ blue: {self.baseline} better · ▲ red: {self.contender} better", EFFECT_LABELS)
         label = wording.inner(self.content.facts(self.contrast.metric).label)
         about = f"Effect on {label}; below it the interval. White: ≈ equivalent, ? inconclusive."
-        found = {f"heatmap-{self.file_name}": heatmap(self.grid, self.squares, self.heading, [about], legend)}
+        notes = [about]
+        if self.cliffs:
+            notes.append(f"{wording.CLIFF} the effect differs by more than the margin inside the cell's neighbourhood.")
+        found = {f"heatmap-{self.file_name}": heatmap(self.grid, self.squares, self.heading, notes, legend)}
         if self.content.estimates_of(self.contrast):
             found[f"samples-{self.file_name}"] = sample_chart(self.content, self.contrast, self.grid, self.heading)
+        on_cliffs = cliff_chart(self.content, self.contrast, self.rounds, self.heading)
+        if on_cliffs is not None:
+            found[f"cliffs-{self.file_name}"] = on_cliffs
         return found
 
 
@@ -113,7 +129,8 @@ def _make(
     grid = make_grid(content, contrast)
     here = {place.key for place in grid.in_order()}  # --only may have left out the cells that claims are about
     claims = {key: item for key, item in claims_of(content, contrast).items() if key in here}
-    details = CellDetails(content, contrast, claims, rates).all(grid, anchor)
+    rounds = effects_by_round(content.samples, content.study, contrast) if len(content.samples) else {}
+    details = CellDetails(content, contrast, claims, rates, rounds).all(grid, anchor)
     metric = content.facts(contrast.metric)
     arms = f"{content.short_label(contrast.contender)} against {content.short_label(contrast.baseline)}"
     return ContrastSection(
@@ -127,4 +144,5 @@ def _make(
         squares=measured_squares(content, grid),
         details={(detail.place.row, detail.place.column): detail for detail in details},
         claims=[claims[place.key] for place in grid.in_order() if place.key in claims],
+        rounds=rounds,
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from longlook.analysis.stats.drawn import sentence
 from longlook.core.model import Claim, ClaimResult, Contrast, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
@@ -25,6 +26,7 @@ class Square:
     mark: str
     note: str
     tip: tuple[str, ...]
+    cliff: str = ""  # its mark, where the cell stands on one
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,13 @@ def _measured(content: ReportContent, place: Place) -> Square:
         mark=wording.SYMBOLS[estimate.verdict],
         note=wording.interval(estimate.ci_low_pct, estimate.ci_high_pct),
         tip=_tip(content, place, estimate),
+        cliff=wording.CLIFF if estimate.cliff else "",
     )
 
 
 def _tip(content: ReportContent, place: Place, estimate: Estimate) -> tuple[str, ...]:
     unit = estimate.unit
+    cliff = (f"{wording.CLIFF} {sentence(estimate.cliff)}",) if estimate.cliff else ()
     return (
         cell_label(place.cell),
         f"{wording.SYMBOLS[estimate.verdict]} {estimate.verdict}: {wording.effect(estimate.effect_pct)}",
@@ -93,6 +97,7 @@ def _tip(content: ReportContent, place: Place, estimate: Estimate) -> tuple[str,
         f"adjusted p {wording.p_value(estimate.p_adjusted)}",
         f"{content.short_label(estimate.baseline)} {wording.quantity(estimate.baseline_median, unit)}, "
         f"{content.short_label(estimate.contender)} {wording.quantity(estimate.contender_median, unit)} (medians)",
+        *cliff,
     )
 
 

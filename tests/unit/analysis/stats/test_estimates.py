@@ -10,7 +10,7 @@ import pytest
 from longlook.analysis.stats import estimate
 from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Verdict
-from tests.data.samples import QUIC, TCP, noisy, only, row, rows, study
+from tests.data.samples import QUIC, TCP, around, draws, noisy, only, row, rows, study
 
 
 def test_effect_is_the_share_by_which_a_smaller_is_better_contender_is_smaller() -> None:
@@ -190,3 +190,54 @@ def test_contrasts_of_a_family_are_corrected_together() -> None:
     assert [item.p_adjusted for item in together] == pytest.approx([2 * alone.p_paired] * 2)
     apart = estimate(samples, replace(study(), contrasts=tuple(replace(contrast, family="") for contrast in two)))
     assert [item.p_adjusted for item in apart] == pytest.approx([alone.p_paired] * 2)
+
+
+SIZE = "workload.object_bytes"
+
+
+def on_a_cliff(settings: dict[str, list[float]], below: float = 0.54, above: float = 0.48) -> pd.DataFrame:
+    """TCP takes 250 ms; the contender a share of it that depends on the object's size alone."""
+    quic = [0.25 * (above if size >= 98e3 else below) for size in settings[SIZE]]
+    return around(rows([0.25] * len(quic), quic), settings)
+
+
+def test_an_effect_that_depends_on_a_drawn_setting_is_marked_with_both_values() -> None:
+    result = only(on_a_cliff(draws(20)))
+    assert result.cliff is not None and result.cliff.setting == SIZE
+    assert result.cliff.effect_low_pct == pytest.approx(46) and result.cliff.effect_high_pct == pytest.approx(52)
+    assert result.reason is not None and "depends on the object's size: +52 % from 98 KB, +46 % below" in result.reason
+    assert result.verdict is Verdict.BETTER
+
+
+def test_an_effect_that_changes_sign_says_so() -> None:
+    result = only(on_a_cliff(draws(20), below=1.1, above=0.9))
+    assert result.reason is not None
+    assert "changes sign with the object's size: +10 % from 98 KB, \u221210 % below" in result.reason
+
+
+def test_values_of_a_round_that_one_arm_failed_do_not_count() -> None:
+    settings = draws(21)
+    samples = on_a_cliff(settings)
+    failed = (samples["arm"] == "quic") & (samples["round"] == 20)
+    samples.loc[failed, ["outcome", "value"]] = ["failed", np.nan]
+    (found, *_) = only(samples).dependences
+    assert found.n == 20
+    assert found.high == max(settings[SIZE][:20])
+
+
+def test_a_setting_that_some_rounds_did_not_draw_is_left_out() -> None:
+    samples = on_a_cliff(draws(20))
+    samples.loc[samples["round"] == 3, f"drawn.{SIZE}"] = np.nan
+    result = only(samples)
+    assert SIZE not in {item.setting for item in result.dependences}
+    assert len(result.dependences) == 4
+
+
+def test_samples_of_one_point_depend_on_nothing() -> None:
+    assert only(rows(TCP, QUIC)).dependences == ()
+    assert only(around(rows(TCP, QUIC), {SIZE: [math.nan] * 20})).dependences == ()
+
+
+def test_the_order_of_rows_does_not_matter_to_a_dependence() -> None:
+    samples = on_a_cliff(draws(20))
+    assert only(samples.sample(frac=1, random_state=4)) == only(samples)
