@@ -2,7 +2,7 @@
 
 from longlook.core.model import Stopping
 from longlook.core.problems import Problems
-from longlook.study.schema import DECIDE, StudyTable
+from longlook.study.schema import StudyTable
 
 MOST_DECIDING = 40
 """The default of `max_rounds`."""
@@ -10,7 +10,7 @@ MOST_DECIDING = 40
 
 def rounds_of(table: StudyTable, problems: Problems) -> tuple[int, Stopping | None]:
     """Return the largest number of rounds, and the rule that ends them earlier, where there is one."""
-    if table.rounds != DECIDE:
+    if isinstance(table.rounds, int):
         if table.max_rounds is not None:
             problems.add_value("max_rounds", table.max_rounds, 'has no effect without rounds = "decide"')
         return table.rounds, None
