@@ -31,10 +31,23 @@ def test_a_version_that_is_slower_fails_the_gate(tmp_path: Path) -> None:
 
 
 def test_versions_that_are_alike_pass(tmp_path: Path) -> None:
-    answer = longlook("compare", "regressed@1.0", "regressed@2.0", *FAST, "--json", cwd=tmp_path, env=PLUGINS)
+    network = ["--on", "20mbit,30ms,0.5%", "--size", "100KB"]
+    answer = longlook("compare", "regressed@1.0", "regressed@2.0", *network, "--json", cwd=tmp_path, env=PLUGINS)
     assert answer.returncode == 0, answer.stderr
     last = json.loads(answer.stdout.splitlines()[-1])
-    assert (last["event"], last["passed"]) == ("gate", True)
+    assert (last["event"], last["passed"], last["answer"]) == ("gate", True, "passed")
+    assert {case["rounds"] for case in last["cases"]} == {10}  # they decided
+
+
+def test_a_contender_that_loses_half_of_its_transfers_fails_the_gate(tmp_path: Path) -> None:
+    network = ["--on", "20mbit,30ms,0.5%", "--size", "100KB"]
+    answer = longlook("compare", "regressed@2.0", "regressed@7.0", *network, "--json", cwd=tmp_path, env=PLUGINS)
+    assert answer.returncode == 1, answer.stderr
+    last = json.loads(answer.stdout.splitlines()[-1])
+    assert (last["event"], last["passed"], last["answer"]) == ("gate", False, "worse")
+    failures = last["cases"][-1]
+    assert (failures["metric"], failures["answer"]) == ("failed rounds", "worse")
+    assert 0.2 < failures["failed"]["contender"] / failures["rounds"] < 0.8
 
 
 def test_the_first_slower_version_is_found_past_one_that_cannot_be_built(tmp_path: Path) -> None:

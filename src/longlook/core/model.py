@@ -376,6 +376,7 @@ class Estimate:
     n_baseline_failed: int = 0
     n_contender_failed: int = 0
     n_both_failed: int = 0
+    p_failures: float = 1.0  # one-sided: the contender fails more often
     dependences: tuple[Dependence, ...] = ()  # on each drawn setting that varied, the largest share first
 
     @property

@@ -78,6 +78,7 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
 
     dependences = tuple(_dependence(fit, tested, study.analysis.alpha) for fit in tested.fits)
     reasons += [sentence(item) for item in dependences if item.is_cliff][:1]
+    fails_more = sequential.p_more if study.stopping else procedures.fails_more
     baseline, contender, failures = data.baseline.array, data.contender.array, data.failures
     return Estimate(
         contrast=data.contrast.name,
@@ -111,6 +112,7 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         n_baseline_failed=failures.baseline,
         n_contender_failed=failures.contender,
         n_both_failed=failures.both,
+        p_failures=fails_more(failures.contender - failures.both, failures.baseline - failures.both),
         dependences=dependences,
     )
 

@@ -23,7 +23,7 @@ _STYLES = {
 def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
     """Return the verdicts for a terminal; + % means the contender is better."""
     header, *rows = text.plain_rows(study, estimates)
-    numeric = len(header) - 6
+    numeric = len(header) - text.numeric_columns(study) - 1
     caption = "+ % means the contender is better"
     if any(item.cliff for item in estimates):
         caption += f"; {CLIFF} the effect differs by more than the margin inside the cell's neighbourhood"

@@ -10,7 +10,8 @@ from longlook.core.stack import Command, ServerJob, Version
 from longlook.stacks import quic_go
 
 SLOW_SINCE = "4.0"
-_SMALL_WINDOWS = Path(__file__).parents[1] / "programs" / "small_windows.py"
+FLAKY = "7.0"
+_PROGRAMS = Path(__file__).parents[1] / "programs"
 _VERSIONS = (
     Version("1.0", "2020-05-12"),
     Version("2.0", "2021-03-01"),
@@ -18,6 +19,7 @@ _VERSIONS = (
     Version("4.0", "2023-01-15"),
     Version("5.0", "2024-06-30"),
     Version("6.0", "2026-02-28"),
+    Version("7.0", "2026-09-30", note="gives up in half of its trials"),
 )
 
 
@@ -38,9 +40,11 @@ def server_command(program: Program, job: ServerJob) -> Command:
 
 def client_command(program: Program, job_file: str) -> Command:
     """The digest's end is the version's place in the history."""
-    if int(program.digest[-2:], 16) < STACK.version_names.index(SLOW_SINCE):
+    place = int(program.digest[-2:], 16)
+    if place < STACK.version_names.index(SLOW_SINCE):
         return quic_go.client_command(program, job_file)
-    return Command((sys.executable, str(_SMALL_WINDOWS), program.path, job_file))
+    script = "loses_half.py" if place == STACK.version_names.index(FLAKY) else "small_windows.py"
+    return Command((sys.executable, str(_PROGRAMS / script), program.path, job_file))
 
 
 STACK = replace(
