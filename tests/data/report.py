@@ -34,6 +34,7 @@ from longlook.core.model import (
 )
 from longlook.report import MetricFacts, ReportContent
 from longlook.study.files import find_study
+from longlook.study.only import with_contrasts
 from longlook.study.plan import make_plan
 from longlook.study.releases import Release
 from tests.data.samples import around, draws
@@ -65,8 +66,8 @@ MANIFEST: Mapping[str, Any] = {
 
 
 def paper_content(study_id: str = "kakhki2017-fig6a", only: Sequence[str] = (), faults: bool = True) -> ReportContent:
-    """A report on a study of the catalogue, as if it had been run."""
-    study = find_study(study_id)
+    """A report on the paper's own comparison of a heatmap study, as if it had been run."""
+    study = with_contrasts(find_study(study_id), ["contrast=quic vs tcp"])
     plan = make_plan(study, only)
     entries = list(_store(study, plan.trials, faults=faults))
     samples = samples_table(study, entries)
