@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longlook.core.model import Run, Trial
+from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import RunFolder
 from longlook.lab.timing import BEAT_NS
 from longlook.network.config import link_text
 from longlook.timeline.normalise.link_log import read_link_log
+from longlook.workloads.page import permutation
 from tests.conftest import TINY
 from tests.support.command_line import call_longlook, longlook
 
@@ -109,3 +110,18 @@ def test_a_schedule_is_so_far_on_as_the_phase_says(study: Path) -> None:
                 assert rate == pytest.approx(25e6, rel=0.01)
                 seen.add(25)
     assert seen == {25, 50}
+
+
+def test_images_are_asked_for_in_the_order_that_was_drawn(study: Path) -> None:
+    out = study.parent / "order"
+    changes = ("--set", "around.order=uniform", "--set", "workload.objects=8")
+    assert call_longlook("run", str(study), *changes, "--out", str(out)).returncode == 0
+    orders = []
+    for trial, run, folder in runs_of(out):
+        assert (run.outcome, list(trial.drawn)) == (Outcome.OK, ["order"])
+        number = int(trial.drawn["order"])
+        assert trial.workload.parameters["order"] == number
+        asked = json.loads((folder / "client.json").read_text())["phases"]
+        assert asked == [["/index.html"], [f"/i/{image:03d}.png" for image in permutation(8, number)]]
+        orders.append((trial.round, tuple(asked[1])))
+    assert len(set(orders)) == 2

@@ -16,6 +16,7 @@ schema = 1
 title = "Flows"
 question = "Who gets what?"
 rounds = 1
+around = "none"
 timeout = "30s"
 metrics = ["share_of_used", "jain_index", "utilisation", "competitor_goodput", "queue_delay"]
 

@@ -14,6 +14,7 @@ schema = 1
 title = "Noise"
 question = "Who gets what of a link with cross traffic?"
 rounds = 1
+around = "none"
 timeout = "30s"
 metrics = ["utilisation", "share_of_used"]
 

@@ -15,6 +15,7 @@ schema = 1
 title = "TCP's ladder"
 question = "How much does TCP's tuning matter?"
 rounds = 1
+around = "none"
 timeout = "30s"
 metrics = ["page_load_time"]
 

@@ -21,6 +21,7 @@ title = "Rogues"
 question = "What becomes of them?"
 rounds = {rounds}
 seed = 1
+around = "none"
 timeout = "{timeout}"
 retries_when_invalid = 0
 metrics = ["page_load_time"]

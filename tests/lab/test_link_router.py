@@ -244,3 +244,17 @@ def test_a_packet_too_large_for_the_other_side_is_counted(tmp_path: Path) -> Non
     check_sums(summary, log)
     assert (summary["up"]["dropped_oversize"], summary["up"]["delivered"]) == (5, 2)
     assert log.direction(0)["size_bytes"].tolist() == [1700] * 5 + [1500] * 2
+
+
+@pytest.mark.parametrize(("phase_ns", "delivered"), [(0, 0), (60_000 * MS, 20)])
+def test_schedules_are_so_far_on_as_the_phase_says(tmp_path: Path, phase_ns: int, delivered: int) -> None:
+    """Everything is lost in the first minute of link time, which a phase of a minute skips."""
+    lost_at_first = {"kind": "loss", "parameters": {"probability": {"steps": [[0, 1.0], [60_000 * MS, 0.0]]}}}
+    with LinkBed(tmp_path, {**config([lost_at_first]), "phase_ns": phase_ns}) as bed:
+        with Source(bed.client) as source:
+            source.send(20, 1000, 500)
+        (summary,) = bed.stop(signal.SIGUSR1)
+    assert (summary["up"]["arrived"], summary["up"]["delivered"]) == (20, delivered)
+    departures = read_link_log(bed.log).direction(0)
+    late_ns = departures["due_ns"].astype(np.int64) - departures["arrival_ns"].astype(np.int64)
+    assert not delivered or np.all(late_ns == 0)

@@ -76,6 +76,11 @@ class Neighbourhood:
         several = int(settings.get(f"{WORKLOAD_PREFIX}objects", 1)) > 1
         self._reorders = laws.ORDER in around and laws.ORDER in kind.parameters and several
 
+    @property
+    def draws_workload(self) -> bool:
+        """Whether rounds differ in what is transferred."""
+        return self._reorders or any(place.setting.startswith(WORKLOAD_PREFIX) for place in self._places)
+
     def draw(self, seed: int, round_number: int, cell: str, workload: Workload) -> Draw:
         """Return what a round draws; `cell` is the key of the cell's block, `workload` what it has without draws.
 

@@ -78,16 +78,16 @@ class _Block:
         settings = cell_settings(study, cell)
         with self._named():
             conditions = resolve_conditions(settings, catalogue)
-            self._entries = {arm.name: resolve_arm(arm, settings, catalogue) for arm in study.arms}
+            entries = {arm.name: resolve_arm(arm, settings, catalogue) for arm in study.arms}
             self._around = neighbourhood(study, settings, catalogue) if study.around else None
             if self._around is not None:
                 check_ends(self._around, catalogue)
-        self._point = _Point.of(conditions, self._entries)
+        self._point = _Point.of(conditions, entries)
         # Of the cell without draws, so that they change neither the order of a plan nor the seeds of its links.
         self.key = codec.content_hash([codec.content_hash(conditions), _sets(cell)])
-        self._arms_follow = any(has_own_link(arm) for arm in study.arms) or any(
-            entry.groups for entry in self._entries.values()
-        )
+        groups = any(entry.groups for entry in entries.values())
+        own_links = any(has_own_link(arm) for arm in study.arms)
+        self._arms_follow = own_links or (groups and self._around is not None and self._around.draws_workload)
 
     def trials(self, number: int) -> list[Trial]:
         """Return the block's trials of a round, arms in random order; InputError where a draw cannot be."""

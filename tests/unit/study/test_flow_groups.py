@@ -57,14 +57,14 @@ metric = "share_of_used"
 """
 
 
-def plan_of(folder: Path, *changes: tuple[str, str]) -> Plan:
+def plan_of(folder: Path, *changes: tuple[str, str], around: str = "none") -> Plan:
     text = STUDY
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new, 1)
     path = folder / "flows.toml"
     path.write_text(text)
-    return make_plan(read_study(path))
+    return make_plan(read_study(path, around=around))
 
 
 def trials(plan: Plan, arm: str, against: str) -> list[Trial]:
@@ -296,3 +296,19 @@ def test_a_group_whose_protocol_is_a_default_is_in_every_arm(tmp_path: Path) -> 
         ('client = "quic-go"', 'client = "quic-go"\nflows.tcp = { protocol = "h2" }'),
     )
     assert [flow.name for flow in trials(plan, "quic", "4")[0].flows] == ["subject", *(f"tcp-{n}" for n in range(1, 5))]
+
+
+def test_flows_fetch_what_a_round_drew_and_a_group_what_is_its_own(tmp_path: Path) -> None:
+    changes = (('duration = "20s"', 'object = "2MB"'), ('{ protocol = "h3" }', '{ protocol = "h3", object = "1MB" }'))
+    for trial in plan_of(tmp_path, *changes, around="standard").trials:
+        drawn_bytes = int(trial.workload.parameters["object_bytes"])
+        assert 1_900_000 <= drawn_bytes <= 2_100_000
+        assert {flow.object_bytes for flow in trial.flows} <= {1_000_000, drawn_bytes}
+
+
+def test_the_flows_of_a_round_start_when_they_did_without_draws(tmp_path: Path) -> None:
+    starts = [
+        [(trial.arm, trial.round, flow.name, flow.start_s) for trial in planned.trials for flow in trial.flows]
+        for planned in (plan_of(tmp_path), plan_of(tmp_path, around="standard"))
+    ]
+    assert starts[0] == starts[1]

@@ -28,6 +28,16 @@ class MethodSection(Section):
         return {"section": self, "study": self.study, "terms": method(self.study)}
 
 
+def _neighbourhood(around: Mapping[str, str]) -> str:
+    if not around:
+        return "None: every round has exactly the settings of its cell, so verdicts are about these points."
+    drawn = ", ".join(f"{setting} {law}" for setting, law in around.items())
+    return (
+        "Each round draws settings about those of its cell, the same for all its arms, so verdicts are about these "
+        f"neighbourhoods: {drawn}."
+    )
+
+
 def method(study: Study) -> list[tuple[str, str]]:
     """Return the terms of the method, each with its explanation under the study's settings."""
     analysis = study.analysis
@@ -39,6 +49,7 @@ def method(study: Study) -> list[tuple[str, str]]:
             "Every arm once, back to back, in random order, over a link with the same random numbers. The round is the "
             f"unit of comparison; this study has {study.rounds} per cell.",
         ),
+        ("Neighbourhood", _neighbourhood(study.around)),
         (
             "Effect",
             "The mean over rounds of the log ratio of contender to baseline, shown as a percentage; where lower is "
