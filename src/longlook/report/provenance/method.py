@@ -55,7 +55,11 @@ def method(study: Study) -> list[tuple[str, str]]:
             "The mean over rounds of the log ratio of contender to baseline, shown as a percentage; where lower is "
             "better, the share by which the contender is smaller. + % always means that the contender is better.",
         ),
-        ("Interval", f"{confidence} Student interval of that mean, from the rounds in which both arms have a value."),
+        (
+            "Interval",
+            f"{confidence} Student interval of that mean, from the rounds in which both arms have a value; not the "
+            "range of single rounds.",
+        ),
         (
             "Significance",
             f"The paired t-test of the log ratios, at {analysis.alpha:g} after correction. Welch’s test, which the IMC "
@@ -75,6 +79,11 @@ def method(study: Study) -> list[tuple[str, str]]:
             "Verdict",
             f"The first that holds: fewer than {analysis.min_rounds} complete rounds are ? inconclusive; ≈ equivalent; "
             "▲ better or ▼ worse where significant; else ? inconclusive.",
+        ),
+        (
+            "Cliff",
+            f"{wording.CLIFF} where the effect differs by more than the margin across a setting that rounds draw, as a "
+            f"step or a line, and a permutation test at {analysis.alpha:g} rules out that it is the margin only.",
         ),
         (
             "Outcomes",
