@@ -12,9 +12,6 @@ from longlook.study.around import columns, drawn_number
 FACTOR_PREFIX = "factor."
 """The prefix of columns that hold the level of a factor: `factor.<name>`."""
 
-DRAWN_PREFIX = "drawn."
-"""The prefix of columns that hold what a round drew for a setting: `drawn.<setting>_<unit>`, NaN where it drew none."""
-
 _DTYPES: Mapping[str, str] = {
     "study": "str",
     "cell": "str",  # the cell's id; its levels are in the columns of the factors

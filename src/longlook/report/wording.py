@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from longlook.analysis.stats.drawn import name_of
 from longlook.core.model import (
     PUBLISHED,
     ArmLevel,
@@ -18,6 +19,7 @@ from longlook.core.model import (
 )
 from longlook.explain.rounds import Round
 from longlook.report.content import MetricFacts, ReportContent, short_labels
+from longlook.study import laws
 
 SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}
 RESULT_SYMBOLS = {"reproduced": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "–"}
@@ -262,9 +264,33 @@ def answer(content: ReportContent) -> list[str]:
     sentences = [_contrast_answer(content, contrast) for contrast in content.study.contrasts if not contrast.family]
     for family in dict.fromkeys(contrast.family for contrast in content.study.contrasts if contrast.family):
         sentences.append(_family_answer(content, family))
+    sentences.append(scope(content.study))
+    if marked := sum(item.cliff is not None for item in content.estimates):
+        margin = f"{content.study.analysis.equivalence_margin_pct:g}{NBSP}%"
+        sentences.append(
+            f"{CLIFF} {_share(marked, len(content.estimates)).capitalize()} {'stands' if marked == 1 else 'stand'} on "
+            f"a cliff: inside the neighbourhood the effect differs by more than {margin}."
+        )
     if content.claims:
         sentences.append(_claims_answer(content.claims))
     return sentences
+
+
+def scope(study: Study) -> str:
+    """Return what better and worse speak of: the neighbourhood that rounds draw from, or the point."""
+    if not study.around:
+        return "Better and worse speak of the exact point of each cell: around is none, so nothing near it was tried."
+    widths: dict[str, list[str]] = {}
+    others = []
+    for setting, law in study.around.items():
+        if setting in laws.QUANTITIES:
+            widths.setdefault(laws.width_of(law), []).append(name_of(setting))
+        else:
+            others.append(name_of(setting))
+    parts = [f"{_listed(names)} within ±{width.removesuffix('%')}{NBSP}%" for width, names in widths.items()]
+    if others:
+        parts.append(f"{_listed(others)} at random")
+    return f"Better and worse speak of the neighbourhood of each cell: {'; '.join(parts)}."
 
 
 def _contrast_answer(content: ReportContent, contrast: Contrast) -> str:

@@ -7,7 +7,8 @@ import pytest
 
 from longlook.core.model import ArmLevel, Claim
 from longlook.report import ReportContent, wording
-from tests.data.report import paper_content, small_content
+from longlook.study import laws
+from tests.data.report import cliff_content, paper_content, small_content, small_study
 
 TEN = [0.5, 0.51, 0.49, 0.5, 0.52, 0.48, 0.5, 0.51, 0.49, 0.5]
 FASTER = [value * 0.8 for value in TEN]
@@ -25,9 +26,25 @@ def test_answer_counts_verdicts_and_claims(paper: ReportContent) -> None:
     )
     assert [sentence.replace("\u00a0", " ") for sentence in wording.answer(both)] == [
         "On page load time, QUIC is better than TCP in 1 of 2 cells (by 20 %) and equivalent to TCP in 1 of 2 cells.",
+        "Better and worse speak of the exact point of each cell: around is none, so nothing near it was tried.",
         "The one published direction is reproduced.",
     ]
     assert wording.answer(paper)[-1].startswith("Of 21 published directions, ")
+
+
+def test_the_answer_names_the_neighbourhood_that_verdicts_speak_of() -> None:
+    around = {**laws.STANDARD_LAWS, "network.loss": "uniform 20%"}
+    assert wording.scope(small_study(around=around)).replace("\u00a0", " ") == (
+        "Better and worse speak of the neighbourhood of each cell: round trip time, rate, queue and object's size "
+        "within ±5 %; loss within ±20 %; start phase, order of requests and certificate's padding at random."
+    )
+
+
+def test_the_answer_counts_the_cells_on_a_cliff() -> None:
+    sentences = [sentence.replace("\u00a0", " ") for sentence in wording.answer(cliff_content())]
+    assert sentences[-1] == (
+        "↕ 1 of 2 cells stands on a cliff: inside the neighbourhood the effect differs by more than 3 %."
+    )
 
 
 @pytest.mark.parametrize(

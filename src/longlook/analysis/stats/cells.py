@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.samples import DRAWN_PREFIX, FACTOR_PREFIX
+from longlook.analysis.samples import FACTOR_PREFIX
 from longlook.analysis.stats.procedures import Floats
 from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Outcome, Study
+from longlook.study.around import COLUMN_PREFIX
 
 FAILED = frozenset({Outcome.FAILED, Outcome.TIMED_OUT})
 JUDGED = FAILED | {Outcome.OK}
@@ -105,7 +106,7 @@ def cells_of(samples: pd.DataFrame, study: Study, contrast: Contrast) -> Iterato
         (samples["metric"] == contrast.metric) & samples["arm"].isin([contrast.baseline, contrast.contender])
     ]
     # Sorted, so that the order of rows can never matter.
-    drawn = [str(name) for name in samples.columns if str(name).startswith(DRAWN_PREFIX)]
+    drawn = [str(name) for name in samples.columns if str(name).startswith(COLUMN_PREFIX)]
     wanted = wanted[[*needed, *drawn]].sort_values(["cell", "arm", "round", "attempt"], kind="stable")
     cells: list[tuple[tuple[int, ...], CellData]] = []
     for cell_id, rows in wanted.groupby("cell", sort=True):
@@ -140,7 +141,7 @@ def _drawn(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, dict[int, fl
     """Return what the rounds of a cell drew: all rows of a round have the same values."""
     by_round = rows.drop_duplicates("round").set_index("round")[list(columns)]
     return {
-        name.removeprefix(DRAWN_PREFIX): {int(number): float(value) for number, value in column.dropna().items()}
+        name.removeprefix(COLUMN_PREFIX): {int(number): float(value) for number, value in column.dropna().items()}
         for name, column in by_round.items()
     }
 

@@ -57,7 +57,8 @@ def method(study: Study) -> list[tuple[str, str]]:
         ),
         (
             "Interval",
-            f"{confidence} interval of that mean, from the rounds in which both arms have a value: {_interval(study)}.",
+            f"{confidence} interval of that mean, from the rounds in which both arms have a value, not the range of "
+            f"single rounds: {_interval(study)}.",
         ),
         (
             "Significance",
@@ -78,6 +79,11 @@ def method(study: Study) -> list[tuple[str, str]]:
             "Verdict",
             f"The first that holds: fewer than {analysis.min_rounds} complete rounds are ? inconclusive; ≈ equivalent; "
             "▲ better or ▼ worse where significant; else ? inconclusive.",
+        ),
+        (
+            "Cliff",
+            f"{wording.CLIFF} where the effect differs by more than the margin across a setting that rounds draw, as a "
+            f"step or a line, and a permutation test at {analysis.alpha:g} rules out that it is the margin only.",
         ),
         (
             "Outcomes",
