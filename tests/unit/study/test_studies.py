@@ -116,6 +116,14 @@ def test_the_papers_values_are_claims_about_the_pair_nearest_to_it(studies: dict
     assert len(paper.claims) == CLAIMS[name]
 
 
+def test_the_demo_races_matched_controllers(studies: dict[str, Study]) -> None:
+    trials = {trial.arm: trial for trial in make_plan(studies["demo"]).trials}
+    assert trials["tcp"].congestion_control == trials["quic"].server.knobs["congestion_control"] == "cubic"
+    assert "emulated_connections" not in trials["quic"].server.knobs  # one is the program's own
+    assert trials["tcp"].server.version == trials["quic"].server.version
+    assert trials["tcp"].tcp == tcp_parameters(PRESETS["stock"])
+
+
 def test_the_demo_runs_the_browser_in_one_row_only(studies: dict[str, Study]) -> None:
     cells = {tuple(trial.cell.values()) for trial in make_plan(studies["demo"]).trials}
     assert {rate for client, rate, _ in cells if client == "chromium"} == {"50Mbit"}
