@@ -8,6 +8,7 @@ from rich.table import Table
 from longlook.cli.options import AsJson, StudyChanges, expand_options
 from longlook.cli.terminal import console, print_json
 from longlook.core import codec
+from longlook.core.errors import InputError
 
 study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=True)
 
@@ -40,7 +41,10 @@ def study_show(
     from longlook.study.arms import arm_differences
     from longlook.study.catalogue import installed
     from longlook.study.plan import make_plan
+    from longlook.study.settings import ENGINES
 
+    if engine not in ENGINES:
+        raise InputError(f"unknown engine {engine!r}", f"known: {', '.join(ENGINES)}")
     found = changes.find(study, engine)
     plan = make_plan(found, changes.levels)
     differences = arm_differences(found, installed())

@@ -109,3 +109,9 @@ def test_study_show_shows_the_neighbourhood(file: Path) -> None:
         call_longlook("study", "show", str(file), "--set", "around.start_phase=uniform 1s", "--json").stdout
     )
     assert found["study"]["around"] == {"start_phase": "uniform 1s"}
+
+
+def test_an_engine_that_does_not_exist_has_no_neighbourhood(file: Path) -> None:
+    answer = call_longlook("study", "show", str(file), "--engine", "fast")
+    assert answer.returncode == 2
+    assert "unknown engine 'fast'" in answer.stderr
