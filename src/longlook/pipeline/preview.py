@@ -46,6 +46,7 @@ class Preview:
     cached: int | None  # of those not finished; None: unknown until `install` is done
     install: tuple[str, ...]  # parts as `longlook setup` takes them
     repeats: int  # runs of each trial for --verify
+    decides: bool  # rounds stop where they decide, so that all these numbers are the largest there can be
     live_at_most_s: float | None  # real time of live trials, if each takes all it may; None: no trial is live
 
     @property
@@ -79,6 +80,7 @@ def preview(study: Study, out: Path, options: RunOptions) -> Preview:
         cached=None if missing else _cached(left, options),
         install=missing,
         repeats=options.verify,
+        decides=study.stopping is not None,
         live_at_most_s=sum(stop_after_s(trial.workload) or trial.timeout_s for trial in live) if live else None,
     )
 

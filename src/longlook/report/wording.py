@@ -160,6 +160,8 @@ def conclusion(estimate: Estimate, content: ReportContent) -> str:
     evidence = effect(estimate.effect_pct)
     if span != DASH:
         evidence += f", {percent(analysis.confidence)} interval {span}"
+    if content.study.stopping is not None:
+        evidence += f", after {estimate.n_pairs} rounds"
     p_text = p_value(estimate.p_adjusted)
     p_part = f", adjusted p {p_text if p_text.startswith('<') else '= ' + p_text}" if p_text != DASH else ""
     sentence = {

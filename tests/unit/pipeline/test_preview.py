@@ -45,6 +45,11 @@ def test_it_counts_and_runs_nothing(study: Study, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_it_counts_the_most_there_can_be_where_rounds_decide(tmp_path: Path) -> None:
+    found = preview(find_study(TINY, rounds="decide"), tmp_path / "run", RunOptions(FakeEngine()))
+    assert (found.rounds, found.trials, found.decides) == (40, 160, True)
+
+
 def test_it_knows_what_the_cache_holds(study: Study, tmp_path: Path) -> None:
     options = RunOptions(Cached(), only=("size=5KB",))
     run_study(study, tmp_path / "first", options, Observer())

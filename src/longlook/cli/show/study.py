@@ -83,7 +83,8 @@ def show_preview(found: "Preview", *, as_json: bool) -> None:
 def _lines(found: "Preview") -> list[str]:
     engines = ", ".join(f"{count} {name}" for name, count in found.engines.items())
     lines = [
-        f"{found.study}: {_product(len(found.cells), found.arms, found.rounds, found.trials)} "
+        f"{found.study}: {'at most ' if found.decides else ''}"
+        f"{_product(len(found.cells), found.arms, found.rounds, found.trials)} "
         f"({engines}); plan {found.plan_hash}"
     ]
     if found.finished:

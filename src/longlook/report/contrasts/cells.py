@@ -72,6 +72,7 @@ class CellDetails:
         self._arms = content.arms_beside(contrast)
         samples = content.samples[content.samples["arm"].isin(self._arms)]
         self._samples = {str(cell): rows for cell, rows in samples.groupby("cell", sort=False)}
+        self._last_round = int(samples["round"].max()) if len(samples) else 0
         self._goodput = {}
         if content.goodput is not None:
             self._goodput = {str(cell): rows for cell, rows in content.goodput.groupby("cell_id", sort=False)}
@@ -154,8 +155,8 @@ class CellDetails:
 
     def _sample_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         arm = int(row["arm"] == self._contrast.contender)
-        rounds = max(1, self._content.study.rounds - 1)
-        offset = (min(int(row["round"]), rounds) / rounds - 0.5) * SPREAD if self._content.study.rounds > 1 else 0.0
+        last = self._last_round
+        offset = (int(row["round"]) / last - 0.5) * SPREAD if last else 0.0
         usable = row["outcome"] == str(Outcome.OK) and not pd.isna(row["value"])
         facts = self._content.facts(self._contrast.metric)
         reason = None if pd.isna(row["reason"]) else str(row["reason"])
