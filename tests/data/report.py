@@ -204,7 +204,8 @@ def small_content(values: Values, study: Study | None = None, claims: Sequence[C
 def cliff_content(rounds: int = 20) -> ReportContent:
     """Two cells whose rounds draw five settings: at 10 Mbit/s QUIC gains less below 98 KB, at 50 Mbit/s it does not."""
     random = np.random.default_rng(6)
-    values, drawn = {}, {}
+    values: dict[tuple[str, ...], Mapping[str, Sequence[float | None]]] = {}
+    drawn = {}
     for seed, rate in enumerate(("10Mbit", "50Mbit"), start=1):
         drawn[rate] = draws(rounds, seed)
         sizes = drawn[rate]["workload.object_bytes"]

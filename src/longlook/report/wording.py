@@ -20,6 +20,7 @@ from longlook.core.model import (
 from longlook.explain.rounds import Round
 from longlook.report.content import MetricFacts, ReportContent, short_labels
 from longlook.study import laws
+from longlook.study.around import columns
 
 SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}
 RESULT_SYMBOLS = {"reproduced": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "–"}
@@ -266,7 +267,7 @@ def answer(content: ReportContent) -> list[str]:
     sentences = [_contrast_answer(content, contrast) for contrast in content.study.contrasts if not contrast.family]
     for family in dict.fromkeys(contrast.family for contrast in content.study.contrasts if contrast.family):
         sentences.append(_family_answer(content, family))
-    sentences.append(scope(content.study))
+    sentences.append(scope(_drawn(content)))
     if marked := sum(item.cliff is not None for item in content.estimates):
         margin = f"{content.study.analysis.equivalence_margin_pct:g}{NBSP}%"
         sentences.append(
@@ -278,13 +279,25 @@ def answer(content: ReportContent) -> list[str]:
     return sentences
 
 
-def scope(study: Study) -> str:
-    """Return what better and worse speak of: the neighbourhood that rounds draw from, or the point."""
-    if not study.around:
+def _drawn(content: ReportContent) -> dict[str, str]:
+    """Return the laws of the settings that any round drew: the order of requests is none of a page of one object."""
+    names, samples = columns(content.study.around), content.samples
+    return {
+        setting: law
+        for setting, law in content.study.around.items()
+        if names[setting] in samples and samples[names[setting]].notna().any()
+    }
+
+
+def scope(around: Mapping[str, str]) -> str:
+    """Return what better and worse speak of: the neighbourhood that rounds draw by these laws, or without any a
+    point.
+    """
+    if not around:
         return "Better and worse speak of the exact point of each cell: around is none, so nothing near it was tried."
     widths: dict[str, list[str]] = {}
     others = []
-    for setting, law in study.around.items():
+    for setting, law in around.items():
         if setting in laws.QUANTITIES:
             widths.setdefault(laws.width_of(law), []).append(name_of(setting))
         else:

@@ -8,7 +8,7 @@ import pytest
 from longlook.core.model import ArmLevel, Claim
 from longlook.report import ReportContent, wording
 from longlook.study import laws
-from tests.data.report import cliff_content, paper_content, small_content, small_study
+from tests.data.report import cliff_content, paper_content, small_content
 
 TEN = [0.5, 0.51, 0.49, 0.5, 0.52, 0.48, 0.5, 0.51, 0.49, 0.5]
 FASTER = [value * 0.8 for value in TEN]
@@ -34,10 +34,20 @@ def test_answer_counts_verdicts_and_claims(paper: ReportContent) -> None:
 
 def test_the_answer_names_the_neighbourhood_that_verdicts_speak_of() -> None:
     around = {**laws.STANDARD_LAWS, "network.loss": "uniform 20%"}
-    assert wording.scope(small_study(around=around)).replace("\u00a0", " ") == (
+    assert wording.scope(around).replace("\u00a0", " ") == (
         "Better and worse speak of the neighbourhood of each cell: round trip time, rate, queue and object's size "
         "within ±5 %; loss within ±20 %; start phase, order of requests and certificate's padding at random."
     )
+
+
+def test_the_answer_names_only_what_a_round_drew() -> None:
+    content = cliff_content()
+    order = {"workload.object": "uniform 5%", "order": "uniform"}
+    drew = replace(
+        content, study=replace(content.study, around=order), samples=content.samples.assign(**{"drawn.order": math.nan})
+    )
+    sentences = [sentence.replace("\u00a0", " ") for sentence in wording.answer(drew)]
+    assert "Better and worse speak of the neighbourhood of each cell: object's size within ±5 %." in sentences
 
 
 def test_the_answer_counts_the_cells_on_a_cliff() -> None:

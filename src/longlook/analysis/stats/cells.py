@@ -1,5 +1,6 @@
 """The data of a contrast in one cell: values by round, and the outcome of every attempt."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -111,8 +112,9 @@ def cells_of(samples: pd.DataFrame, study: Study, contrast: Contrast) -> Iterato
     cells: list[tuple[tuple[int, ...], CellData]] = []
     for cell_id, rows in wanted.groupby("cell", sort=True):
         cell = {name: str(rows[FACTOR_PREFIX + name].iloc[0]) for name in factors}
-        arms = (_arm(rows, name) for name in (contrast.baseline, contrast.contender))
-        cells.append((_position(study, cell), CellData(contrast, str(cell_id), cell, *arms, _drawn(rows, drawn))))
+        baseline, contender = (_arm(rows, name) for name in (contrast.baseline, contrast.contender))
+        data = CellData(contrast, str(cell_id), cell, baseline, contender, _drawn(rows, drawn))
+        cells.append((_position(study, cell), data))
     return iter([data for _, data in sorted(cells, key=lambda entry: (entry[0], entry[1].cell_id))])
 
 
@@ -139,10 +141,15 @@ def _arm(rows: pd.DataFrame, name: str) -> ArmData:
 
 def _drawn(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, dict[int, float]]:
     """Return what the rounds of a cell drew: all rows of a round have the same values."""
-    by_round = rows.drop_duplicates("round").set_index("round")[list(columns)]
+    by_round = rows.drop_duplicates("round")
+    numbers = [int(number) for number in by_round["round"].tolist()]
     return {
-        name.removeprefix(COLUMN_PREFIX): {int(number): float(value) for number, value in column.dropna().items()}
-        for name, column in by_round.items()
+        column.removeprefix(COLUMN_PREFIX): {
+            number: float(value)
+            for number, value in zip(numbers, by_round[column].tolist(), strict=True)
+            if not math.isnan(value)
+        }
+        for column in columns
     }
 
 

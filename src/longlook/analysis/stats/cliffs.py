@@ -169,9 +169,8 @@ class _Setting:
     def form(self, place: int) -> Floats:
         """Return a candidate over the rounds in their own order, from 0 to 1."""
         if place == len(self._below):
-            line: Floats = (self._values - self.ordered[0]) / (self.ordered[-1] - self.ordered[0])
-            return line
-        return (self._values >= self.ordered[self._below[place]]).astype(np.float64)
+            return np.asarray((self._values - self.ordered[0]) / (self.ordered[-1] - self.ordered[0]), np.float64)
+        return np.asarray(self._values >= self.ordered[self._below[place]], np.float64)
 
     def ends(self, place: int, advantage: Floats) -> tuple[float, float]:
         """Return the least-squares values of a candidate where its form is 0 and where it is 1."""

@@ -45,13 +45,13 @@ def quantity(setting: str, value: float) -> str:
 
 def sentence(item: Dependence) -> str:
     """Return how the effect depends on the setting, the greater values first:
-    `depends on the object's size: +52 % from 95 KB, +46 % below`.
+    `depends on the object's size: +52 % from about 95 KB, +46 % below`.
     """
     low, high = item.effect_low_pct, item.effect_high_pct
     verb = "changes sign with" if low is not None and high is not None and low * high < 0 else "depends on"
     at_low, at_high = _effects(low, high)
     if item.shape is Shape.STEP and item.split is not None:
-        amounts = f"{at_high} from {quantity(item.setting, item.split)}, {at_low} below"
+        amounts = f"{at_high} from about {quantity(item.setting, item.split)}, {at_low} below"
     else:
         ends = quantity(item.setting, item.high), quantity(item.setting, item.low)
         amounts = f"{at_high} at {ends[0]}, {at_low} at {ends[1]}, a line between them"

@@ -61,7 +61,9 @@ def estimates_from_table(table: pd.DataFrame, dependences: pd.DataFrame | None =
 
 
 def _dependence(row: Mapping[Any, Any]) -> Dependence:
-    values = {item.name: None if pd.isna(row[item.name]) else row[item.name] for item in fields(Dependence)}
+    values: dict[str, Any] = {
+        item.name: None if pd.isna(row[item.name]) else row[item.name] for item in fields(Dependence)
+    }
     return Dependence(**{**values, "shape": Shape(row["shape"])})
 
 

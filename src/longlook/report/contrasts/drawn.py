@@ -70,7 +70,7 @@ def _found(item: Dependence, alpha: float) -> str:
     p_part = f"p {p_text}" if p_text.startswith("<") else f"p = {p_text}"
     if item.p >= alpha:
         return f"not distinguishable from noise ({p_part})"
-    return f"explains {wording.points(100 * item.share)}{wording.NBSP}% of the variance ({p_part})"
+    return f"{wording.points(100 * item.share)}{wording.NBSP}% of the variance ({p_part})"
 
 
 def drawn_data(rounds: RoundEffects | None, estimate: Estimate | None, alpha: float) -> dict[str, Any]:
@@ -105,12 +105,13 @@ def _chart(setting: str, points: Any, fit: Any) -> Any:
     _, unit = scale_of(setting, 0.0)
     label = name_of(setting)
     in_bytes = unit == "B"
+    labels: dict[str, Any] = {"labelExpr": _BYTES} if in_bytes else {"format": ",.4~r"}
     axis = alt.Axis(
         title=label if in_bytes or not unit else f"{label}, {unit}",
         grid=False,
         tickCount=4,
         labelOverlap=True,
-        **({"labelExpr": _BYTES} if in_bytes else {"format": ",.4~r"}),
+        **labels,
     )
     x = alt.X("drawn:Q", scale=alt.Scale(zero=False, nice=False, padding=8), axis=axis)
     effect_axis = alt.Axis(labelExpr=SIGNED, domain=False, ticks=False, tickCount=4)

@@ -54,7 +54,7 @@ def heatmap(
     )
     numbers = base.mark_text(fontSize=15, dy=-7).encode(text="headline:N", color=ink)
     notes = base.mark_text(fontSize=10.5, dy=12).encode(text="note:N", color=ink)
-    corner = {"dx": STEP_PX / 2 - 8, "dy": 11 - ROW_PX / 2}
+    corner: dict[str, Any] = {"dx": STEP_PX / 2 - 8, "dy": 11 - ROW_PX / 2}
     cliffs = base.transform_filter("datum.cliff").mark_text(fontSize=14, **corner).encode(text="cliff:N", color=ink)
     chart = alt.layer(squares_layer, numbers, notes, cliffs).properties(
         width=alt.Step(STEP_PX), height=alt.Step(ROW_PX), title=alt.TitleParams(title, subtitle=list(subtitle))

@@ -48,7 +48,7 @@ def test_a_scale_is_one_for_all_values_of_a_setting() -> None:
 
 
 def test_a_step_is_written_with_the_greater_values_first() -> None:
-    assert sentence(STEP) == "depends on the object's size: +52 % from 98.5 KB, +46 % below"
+    assert sentence(STEP) == "depends on the object's size: +52 % from about 98.5 KB, +46 % below"
 
 
 def test_a_trend_is_written_with_both_ends() -> None:
@@ -58,12 +58,12 @@ def test_a_trend_is_written_with_both_ends() -> None:
 
 def test_a_change_of_sign_is_named() -> None:
     turned = replace(STEP, effect_low_pct=-4.12)
-    assert sentence(turned) == "changes sign with the object's size: +52 % from 98.5 KB, \u22124 % below"
+    assert sentence(turned) == "changes sign with the object's size: +52 % from about 98.5 KB, \u22124 % below"
 
 
 def test_effects_have_the_decimals_that_tell_them_apart() -> None:
     close = replace(STEP, effect_low_pct=51.31)
-    assert sentence(close) == "depends on the object's size: +51.9 % from 98.5 KB, +51.3 % below"
+    assert sentence(close) == "depends on the object's size: +51.9 % from about 98.5 KB, +51.3 % below"
 
 
 def test_an_effect_beyond_all_floats_is_written_as_such() -> None:

@@ -205,14 +205,17 @@ def test_an_effect_that_depends_on_a_drawn_setting_is_marked_with_both_values() 
     result = only(on_a_cliff(draws(20)))
     assert result.cliff is not None and result.cliff.setting == SIZE
     assert result.cliff.effect_low_pct == pytest.approx(46) and result.cliff.effect_high_pct == pytest.approx(52)
-    assert result.reason is not None and "depends on the object's size: +52 % from 98 KB, +46 % below" in result.reason
+    assert (
+        result.reason is not None
+        and "depends on the object's size: +52 % from about 98 KB, +46 % below" in result.reason
+    )
     assert result.verdict is Verdict.BETTER
 
 
 def test_an_effect_that_changes_sign_says_so() -> None:
     result = only(on_a_cliff(draws(20), below=1.1, above=0.9))
     assert result.reason is not None
-    assert "changes sign with the object's size: +10 % from 98 KB, \u221210 % below" in result.reason
+    assert "changes sign with the object's size: +10 % from about 98 KB, \u221210 % below" in result.reason
 
 
 def test_values_of_a_round_that_one_arm_failed_do_not_count() -> None:
