@@ -1,4 +1,4 @@
-"""A real cliff, in virtual time: at 100 Mbit/s and 36 ms TCP needs one round trip more from 99 KB on."""
+"""A real cliff, in virtual time: at 100 Mbit/s and 36 ms TCP needs nearly a round trip more from 99 KB on."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_points_near_each_other_have_effects_that_no_interval_of_one_of_them_hol
     found = {item["cell"]["size"]: item for item in result["estimates"]}
     assert list(found) == sizes
     assert [found[size]["effect_pct"] for size in sizes] == pytest.approx([46, 52, 51, 50, 43], abs=1)
-    assert all(item["ci_high_pct"] - item["ci_low_pct"] < 0.1 for item in found.values())
+    assert all(item["ci_high_pct"] - item["ci_low_pct"] < 1 for item in found.values())
     assert all(item["dependences"] == [] for item in found.values())
 
 
