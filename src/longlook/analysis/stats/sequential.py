@@ -65,7 +65,7 @@ def p_above(advantage: Floats, value: float) -> float:
     if float(np.mean(advantage)) <= value or above <= below:
         return 1.0
     weaker = min(_log_e_mean(advantage, value), _log_e_median(above, below, len(advantage)))
-    return min(1.0, math.exp(-weaker))
+    return math.exp(min(0.0, -weaker))
 
 
 def p_more(first: int, second: int) -> float:
@@ -73,7 +73,7 @@ def p_more(first: int, second: int) -> float:
 
     The sequential form of `procedures.fails_more`.
     """
-    return min(1.0, math.exp(-_log_bet(first, first + second)))
+    return math.exp(min(0.0, -_log_bet(first, first + second)))
 
 
 def interval(advantage: Floats, confidence: float) -> tuple[float | None, float | None]:

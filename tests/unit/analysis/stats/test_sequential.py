@@ -121,6 +121,8 @@ def test_a_skewed_law_keeps_it_nearly() -> None:
 
 def test_failing_more_is_told_at_any_time() -> None:
     assert sequential.p_more(0, 0) == pytest.approx(1)
+    assert sequential.p_more(0, 5000) == 1
+    assert sequential.p_more(5000, 0) == 0
     assert sequential.p_more(7, 0) == pytest.approx(0.0187, abs=1e-4)
     assert sequential.p_more(0, 20) == pytest.approx(1)
     flips = np.random.default_rng(2).integers(0, 2, (1000, 60)).cumsum(axis=1)
