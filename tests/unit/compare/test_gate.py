@@ -124,7 +124,7 @@ def decided(effect_pct: float, random: np.random.Generator) -> tuple[Answer, int
     """Return the answer of rounds that stop when they decide, and their number."""
     advantage = random.normal(-math.log(1 - effect_pct / 100), 0.05, LOOKS[-1])
     for count in LOOKS:
-        found = sequential.paired(advantage[:count], 0.0, ANALYSIS.confidence)
+        found = sequential.paired(advantage[:count], 0.0, ANALYSIS.confidence, last=count == LOOKS[-1])
         ends = [procedures.effect_pct(value, Better.LOWER, True) for value in (found.mean, found.low, found.high)]
         case = judge_gate([estimate(ends[0], ci_low_pct=ends[1], ci_high_pct=ends[2])], 5.0, ANALYSIS).cases[0]
         if case.answer is not Answer.UNDECIDED:

@@ -61,8 +61,10 @@ def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
         return _Tested(data, metric, 0, None, is_log=True)
     advantage, is_log = procedures.advantages(baseline, contender, metric.better)
     margin = procedures.margin(study.analysis.equivalence_margin_pct, is_log)
-    analyse = sequential.paired if study.stopping else procedures.paired
-    paired = analyse(advantage, margin, study.analysis.confidence)
+    if study.stopping is None:
+        paired = procedures.paired(advantage, margin, study.analysis.confidence)
+    else:
+        paired = sequential.paired(advantage, margin, study.analysis.confidence, last=_all_ran(data, study))
     fits = cliffs.fits(advantage, data.drawn_in_pairs, margin)
     return _Tested(data, metric, len(baseline), paired, is_log, tuple(fits))
 
@@ -78,7 +80,6 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
 
     dependences = tuple(_dependence(fit, tested, study.analysis.alpha) for fit in tested.fits)
     reasons += [sentence(item) for item in dependences if item.is_cliff][:1]
-    fails_more = sequential.p_more if study.stopping else procedures.fails_more
     baseline, contender, failures = data.baseline.array, data.contender.array, data.failures
     return Estimate(
         contrast=data.contrast.name,
@@ -112,7 +113,7 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         n_baseline_failed=failures.baseline,
         n_contender_failed=failures.contender,
         n_both_failed=failures.both,
-        p_failures=fails_more(failures.contender - failures.both, failures.baseline - failures.both),
+        p_failures=_fails_more(data, study),
         dependences=dependences,
     )
 
@@ -133,6 +134,19 @@ def _dependence(fit: cliffs.Fit, tested: _Tested, alpha: float) -> Dependence:
         p_cliff=fit.p_beyond,
         is_cliff=fit.p < alpha and fit.p_beyond is not None and fit.p_beyond < alpha,
     )
+
+
+def _fails_more(data: CellData, study: Study) -> float:
+    failures = data.failures
+    only = failures.contender - failures.both, failures.baseline - failures.both
+    if study.stopping is None:
+        return procedures.fails_more(*only)
+    return sequential.fails_more(*only, last=_all_ran(data, study))
+
+
+def _all_ran(data: CellData, study: Study) -> bool:
+    """Return whether a cell had the largest number of rounds, after which is the last look."""
+    return min(data.baseline.rounds, data.contender.rounds) >= study.rounds
 
 
 def _median(values: Floats) -> float | None:

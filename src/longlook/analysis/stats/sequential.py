@@ -35,24 +35,49 @@ import math
 import numpy as np
 from scipy import special
 
+from longlook.analysis.stats import procedures
 from longlook.analysis.stats.procedures import ROUNDING, Floats, Paired
 
 PRECISION = 1.907
 """Of the mixture over effect sizes: the interval of 95 % is then shortest after 20 rounds."""
 
+LOOKS = 0.5
+"""The share of the error that the looks before the last one may use."""
+
 _BETA = 0.5
 
 
-def paired(advantage: Floats, margin: float, confidence: float) -> Paired:
+def paired(advantage: Floats, margin: float, confidence: float, *, last: bool) -> Paired:
     """Return what `procedures.paired` returns, valid at whatever number of rounds one stopped.
 
-    `p` is of a mean and median of 0, `p_equivalence` the larger of two one-sided p values against ±`margin`. A bound is
-    None as long as there is none. `advantage` has shape (rounds,) and at least one round.
+    LOOKS of the error that is allowed goes to the looks at any time, the rest to one look after the largest number of
+    rounds there may be, which is planned beforehand: that one (`last`) may also use `procedures.paired`. `p` is of a
+    mean and median of 0, `p_equivalence` the larger of two one-sided p values against ±`margin`. A bound is None as
+    long as there is none. `advantage` has shape (rounds,) and at least one round.
     """
-    low, high = interval(advantage, confidence)
-    p_equivalence = max(p_above(advantage, -margin), p_above(-advantage, -margin))
-    p = min(p_above(advantage, 0.0), p_above(-advantage, 0.0))
-    return Paired(float(np.mean(advantage)), low, high, p, p_equivalence, constant=False)
+    low, high = interval(advantage, 1 - LOOKS * (1 - confidence))
+    p = min(p_above(advantage, 0.0), p_above(-advantage, 0.0)) / LOOKS
+    p_equivalence = max(p_above(advantage, -margin), p_above(-advantage, -margin)) / LOOKS
+    if last:
+        fixed = procedures.paired(advantage, margin, 1 - (1 - LOOKS) * (1 - confidence))
+        if not fixed.constant and fixed.low is not None and fixed.high is not None:
+            low = fixed.low if low is None else max(low, fixed.low)
+            high = fixed.high if high is None else min(high, fixed.high)
+        if not fixed.constant and fixed.p is not None and fixed.p_equivalence is not None:
+            p = min(p, fixed.p / (1 - LOOKS))
+            p_equivalence = min(p_equivalence, fixed.p_equivalence / (1 - LOOKS))
+    return Paired(float(np.mean(advantage)), low, high, min(p, 1.0), min(p_equivalence, 1.0), constant=False)
+
+
+def fails_more(contender_only: int, baseline_only: int, *, last: bool) -> float:
+    """Return the one-sided p of `procedures.fails_more`, valid at whatever number of rounds one stopped.
+
+    Where both fail alike, each round that one arm alone lost is a fair coin; the bet is that of the median.
+    """
+    p = math.exp(min(0.0, -_log_bet(contender_only, contender_only + baseline_only))) / LOOKS
+    if last:
+        p = min(p, procedures.fails_more(contender_only, baseline_only) / (1 - LOOKS))
+    return min(p, 1.0)
 
 
 def p_above(advantage: Floats, value: float) -> float:
@@ -65,15 +90,7 @@ def p_above(advantage: Floats, value: float) -> float:
     if float(np.mean(advantage)) <= value or above <= below:
         return 1.0
     weaker = min(_log_e_mean(advantage, value), _log_e_median(above, below, len(advantage)))
-    return min(1.0, math.exp(-weaker))
-
-
-def p_more(first: int, second: int) -> float:
-    """Return the p value, valid at any time, that `first` of `first` + `second` coin flips are no more than half.
-
-    The sequential form of `procedures.fails_more`.
-    """
-    return min(1.0, math.exp(-_log_bet(first, first + second)))
+    return math.exp(min(0.0, -weaker))
 
 
 def interval(advantage: Floats, confidence: float) -> tuple[float | None, float | None]:

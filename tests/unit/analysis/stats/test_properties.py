@@ -1,12 +1,17 @@
 """Properties of estimates for any values: symmetry, scale, order, and no crash."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longlook.core.model import Verdict
-from tests.data.samples import only, row, rows
+from longlook.analysis.stats import estimate
+from longlook.analysis.stats.stopping import undecided
+from longlook.core.codec import canonical
+from longlook.core.model import Stopping, Verdict
+from tests.data.samples import only, row, rows, study
 
 values = st.floats(1e-3, 1e6)
 finished = st.lists(st.tuples(st.one_of(values, st.none()), st.one_of(values, st.none())), min_size=1, max_size=14)
@@ -57,3 +62,12 @@ def test_the_order_of_rows_is_irrelevant(data: list[tuple[float | None, float | 
 @given(st.lists(st.tuples(st.floats(width=64), st.floats(width=64)), min_size=1, max_size=12))
 def test_no_floats_whatever_crash_warn_or_give_nan(data: list[tuple[float, float]]) -> None:
     only(rows(*columns(data)), min_rounds=2)  # type: ignore[arg-type]
+
+
+@fast
+@given(st.lists(st.tuples(st.floats(width=64), st.floats(width=64)), min_size=1, max_size=24))
+def test_nor_where_rounds_decide(data: list[tuple[float, float]]) -> None:
+    deciding = replace(study(min_rounds=2), stopping=Stopping())
+    (found,) = estimate(rows(*columns(data)), deciding)  # type: ignore[arg-type]
+    canonical(found)
+    assert undecided([found], deciding) <= {found.cell_id}
