@@ -5,7 +5,8 @@ from typing import Any
 
 from longlook.analysis.stats.procedures import fails_more
 from longlook.compare.spec import BASELINE, CONTENDER
-from longlook.core.model import Estimate, Verdict
+from longlook.core.model import Verdict
+from longlook.core.results import Estimate
 
 
 def estimate(effect: float | None, half: float = 1.0, p: float | None = 0.0001, **changes: Any) -> Estimate:

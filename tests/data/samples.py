@@ -8,7 +8,8 @@ import pandas as pd
 
 from longlook.analysis.stats import estimate
 from longlook.core.codec import canonical
-from longlook.core.model import Analysis, Arm, Capture, Claim, Contrast, Estimate, Factor, Figure, Level, Study
+from longlook.core.model import Analysis, Arm, Capture, Claim, Contrast, Factor, Figure, Level, Study
+from longlook.core.results import Estimate
 
 
 def study(

@@ -4,7 +4,8 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from longlook.core.model import Estimate, Outcome, Run, Study, Trial, Verdict
+from longlook.core.model import Outcome, Run, Study, Trial, Verdict
+from longlook.core.results import Estimate
 
 _LIVE = "live"
 _PROGRAMS = ("client", "server")

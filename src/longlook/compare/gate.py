@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from longlook.analysis.stats.stopping import Side, failures_side, metric_side
-from longlook.core.model import Analysis, Estimate
+from longlook.core.model import Analysis
+from longlook.core.results import Estimate
 from longlook.report import wording
 
 FAILURES = "failed rounds"

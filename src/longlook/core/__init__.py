@@ -2,7 +2,8 @@
 
 Everything may import this package; it imports nothing of ours. Modules that others start from:
 
-- `model`: studies, plans, trials, runs and estimates as frozen dataclasses; `codec` turns them into JSON and back.
+- `model`: studies, plans, trials and runs as frozen dataclasses, `results`: estimates and judged claims; `codec` turns them
+  into JSON and back.
   `dependence.Dependence`: how an effect depends on a setting that rounds draw.
 - `stack` and `workload`: the types of plug-ins, which `registry` finds; `job.Job`: the order to run a trial.
 - `run_folder.RunFolder`: what a run keeps on disk; `content_store.ContentStore`: caches by content.

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from longlook.core.dependence import Dependence
-
 Scalar = str | int | float | bool
 
 _LATER: Mapping[str, bool] = {"omitted_when_empty": True}
@@ -336,76 +334,3 @@ class Run:
     guard: Mapping[str, float]  # validity observations: late_share, max_gap_ms, steal_share, …
     collectors: Mapping[str, str] = field(default_factory=dict)  # collector → "" if it worked, else why it did not
     exact: bool = False  # in virtual time with programs that repeat: the same trial gives the same bytes
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """One contrast in one cell. `effect_pct` > 0 means the contender is better; None where it cannot be computed.
-
-    For a metric where lower is better effect_pct = 100·(1 − exp(mean ln(contender/baseline))), the share by which the
-    contender's value is smaller; where higher is better 100·(exp(mean ln(contender/baseline)) − 1).
-
-    The counts of failures are about the `n_judged` rounds in which both arms were tried and each ok, failed or timed
-    out in its last attempt, whatever was measured.
-    """
-
-    contrast: str
-    metric: str
-    unit: str
-    cell: Mapping[str, str]
-    cell_id: str
-    baseline: str
-    contender: str
-    n_baseline: int
-    n_contender: int
-    n_pairs: int
-    baseline_median: float | None
-    contender_median: float | None
-    effect_pct: float | None
-    ci_low_pct: float | None
-    ci_high_pct: float | None
-    p_welch: float | None
-    p_paired: float | None
-    p_mannwhitney: float | None
-    p_equivalence: float | None
-    p_adjusted: float | None
-    verdict: Verdict
-    reason: str | None  # why inconclusive, or a caveat such as zero variance
-    outcomes: Mapping[str, int]  # "arm:outcome" → count, every attempt
-    n_judged: int = 0
-    n_baseline_failed: int = 0
-    n_contender_failed: int = 0
-    n_both_failed: int = 0
-    p_failures: float = 1.0  # one-sided: the contender fails more often
-    dependences: tuple[Dependence, ...] = ()  # on each drawn setting that varied, the largest share first
-
-    @property
-    def cliff(self) -> Dependence | None:
-        """The drawn setting across which the effect differs by more than the margin, the one that explains most."""
-        return next((item for item in self.dependences if item.is_cliff), None)
-
-
-@dataclass(frozen=True)
-class ArmLevel:
-    """The level of one arm in one cell: median over rounds, with an interval for it (docs/method.md); None: unknown."""
-
-    arm: str
-    cell: Mapping[str, str]
-    cell_id: str
-    metric: str
-    unit: str
-    n: int  # rounds with a value
-    median: float | None
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
-class ClaimResult:
-    """A published claim with our estimate, or with our level of the arm that it is about."""
-
-    claim: Claim
-    estimate: Estimate | None
-    result: str  # reproduced | contradicted | inconclusive | not testable
-    reason: str
-    level: ArmLevel | None = None

@@ -15,7 +15,8 @@ from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import arm_levels, dependences_table, estimate, estimates_table
 from longlook.core import codec
 from longlook.core.errors import InputError
-from longlook.core.model import ClaimResult, Estimate, Outcome, Study
+from longlook.core.model import Outcome, Study
+from longlook.core.results import ClaimResult, Estimate
 from longlook.core.run_folder import DEPENDENCES, FLOWS, POINTS, RATES, STATES, RunFolder, write_json
 from longlook.explain.rounds import Wanted, find_cells
 from longlook.pipeline.inside import collected, write_inside_pages

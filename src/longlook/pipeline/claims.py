@@ -29,7 +29,8 @@ from longlook.analysis.claims.survey import (
 from longlook.analysis.stats import arm_levels, estimate, estimates_from_table
 from longlook.core import codec
 from longlook.core.errors import InputError, MachineError
-from longlook.core.model import ArmLevel, Claim, ClaimResult, Contrast, Estimate, Study
+from longlook.core.model import Claim, Contrast, Study
+from longlook.core.results import ArmLevel, ClaimResult, Estimate
 from longlook.core.run_folder import RunFolder, write_json
 from longlook.report import ReportContent
 from longlook.report.claims import write_claims_page

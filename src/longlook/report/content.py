@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.core.model import ArmLevel, Better, ClaimResult, Contrast, Estimate, Study
+from longlook.core.model import Better, Contrast, Study
+from longlook.core.results import ArmLevel, ClaimResult, Estimate
 from longlook.metrics import find_metric
 from longlook.run.verification import Verification
 from longlook.study.releases import Release

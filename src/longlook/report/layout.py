@@ -6,7 +6,8 @@ from itertools import product
 
 import pandas as pd
 
-from longlook.core.model import Contrast, Estimate, Factor, Study
+from longlook.core.model import Contrast, Factor, Study
+from longlook.core.results import Estimate
 from longlook.report.content import ReportContent, printable
 
 CellKey = tuple[str, ...]

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from longlook.core.model import ClaimResult, Estimate, Study
+from longlook.core.model import Study
+from longlook.core.results import ClaimResult, Estimate
 from longlook.report import wording
 from longlook.report.content import short_labels
 from longlook.report.layout import cell_label, ordered

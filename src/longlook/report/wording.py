@@ -5,18 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from longlook.analysis.stats.drawn import name_of
-from longlook.core.model import (
-    PUBLISHED,
-    ArmLevel,
-    Better,
-    Claim,
-    ClaimResult,
-    Contrast,
-    Estimate,
-    Expected,
-    Study,
-    Verdict,
-)
+from longlook.core.model import PUBLISHED, Better, Claim, Contrast, Expected, Study, Verdict
+from longlook.core.results import ArmLevel, ClaimResult, Estimate
 from longlook.explain.rounds import Round
 from longlook.report.content import MetricFacts, ReportContent, short_labels
 from longlook.study import laws

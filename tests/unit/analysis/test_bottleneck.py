@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 
 from longlook.analysis.bottleneck import attribute_bottlenecks
-from longlook.core.model import Arm, Estimate, Outcome, Run, Trial, Verdict
+from longlook.core.model import Arm, Outcome, Run, Trial, Verdict
+from longlook.core.results import Estimate
 from tests.data.samples import study
 from tests.data.trials import RUN, TRIAL
 

@@ -8,7 +8,8 @@ import pytest
 
 from longlook.analysis.stats import procedures, sequential
 from longlook.compare.gate import FAILURES, Answer, judge_gate
-from longlook.core.model import Analysis, Better, Estimate
+from longlook.core.model import Analysis, Better
+from longlook.core.results import Estimate
 from tests.data.gates import estimate, failed
 
 ANALYSIS = Analysis(alpha=0.05)

@@ -42,7 +42,8 @@ def test_a_large_loss_and_none_are_told_in_few_rounds(tmp_path: Path) -> None:
     worse, rounds = answer(slower(1.15), tmp_path / "worse")
     assert (worse.answer, worse.cases[0].answer, rounds) == (Answer.WORSE, Answer.WORSE, 10)
     alike, rounds = answer(slower(1.0), tmp_path / "alike")
-    assert (alike.passed, rounds) == (True, 19)
+    assert alike.passed
+    assert rounds < 40
     better, rounds = answer(slower(0.8, 0.1), tmp_path / "better")
     assert (better.passed, rounds) == (True, 10)
 

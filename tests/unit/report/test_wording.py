@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.core.model import ArmLevel, Claim
+from longlook.core.model import Claim
+from longlook.core.results import ArmLevel
 from longlook.report import ReportContent, wording
 from longlook.study import laws
 from tests.data.report import cliff_content, paper_content, small_content

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from longlook.core.model import ArmLevel, Claim, ClaimResult, Estimate, Expected, Study, Verdict
+from longlook.core.model import Claim, Expected, Study, Verdict
+from longlook.core.results import ArmLevel, ClaimResult, Estimate
 
 REPRODUCED = "reproduced"
 CONTRADICTED = "contradicted"

@@ -11,7 +11,8 @@ from longlook.analysis.stats.drawn import sentence
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import caveats, decide
 from longlook.core.dependence import Dependence
-from longlook.core.model import Contrast, Estimate, Study
+from longlook.core.model import Contrast, Study
+from longlook.core.results import Estimate
 from longlook.metrics import Metric, find_metric
 
 

@@ -10,7 +10,8 @@ from scipy import stats
 
 from longlook.analysis.stats.cells import cells_of
 from longlook.analysis.stats.procedures import Floats
-from longlook.core.model import ArmLevel, Contrast, Study
+from longlook.core.model import Contrast, Study
+from longlook.core.results import ArmLevel
 from longlook.metrics import find_metric
 
 

@@ -182,7 +182,7 @@ def adjust(p: list[float], correction: str) -> list[float]:
 
 
 def effect_pct(advantage: float | None, better: Better, is_log: bool) -> float | None:
-    """Return an advantage in %, as defined at `model.Estimate`; None if it is too large for a float."""
+    """Return an advantage in %, as defined at `results.Estimate`; None if it is too large for a float."""
     if advantage is None:
         return None
     try:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from enum import Enum
 
-from longlook.core.model import Analysis, Estimate, Study, Verdict
+from longlook.core.model import Analysis, Study, Verdict
+from longlook.core.results import Estimate
 
 
 class Side(Enum):

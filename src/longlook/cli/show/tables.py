@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from longlook.core.model import Estimate, Study, Verdict
+from longlook.core.model import Study, Verdict
+from longlook.core.results import Estimate
 from longlook.report import text
 from longlook.report.layout import ordered
 from longlook.report.provenance import repeats

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from longlook.analysis.stats import dependences_table
-from longlook.core.model import ArmLevel, Estimate
+from longlook.core.results import ArmLevel, Estimate
 from longlook.report import text
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent

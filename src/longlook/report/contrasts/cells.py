@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from longlook.analysis.stats.by_round import RoundEffects
-from longlook.core.model import ClaimResult, Contrast, Estimate, Outcome, Verdict
+from longlook.core.model import Contrast, Outcome, Verdict
+from longlook.core.results import ClaimResult, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent, records

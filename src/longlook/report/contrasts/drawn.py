@@ -9,7 +9,8 @@ import altair as alt
 from longlook.analysis.stats.by_round import RoundEffects
 from longlook.analysis.stats.drawn import name_of, scale_of, sentence
 from longlook.core.dependence import Dependence, Shape
-from longlook.core.model import Contrast, Estimate
+from longlook.core.model import Contrast
+from longlook.core.results import Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.charts.theme import page_specification

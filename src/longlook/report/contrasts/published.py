@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from longlook.core.model import ClaimResult
+from longlook.core.results import ClaimResult
 from longlook.report import wording
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from longlook.analysis.stats.by_round import RoundEffects, effects_by_round
-from longlook.core.model import ClaimResult, Contrast, Study, Verdict
+from longlook.core.model import Contrast, Study, Verdict
+from longlook.core.results import ClaimResult
 from longlook.report import wording
 from longlook.report.charts.colours import gradient
 from longlook.report.content import ReportContent

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from longlook.analysis.stats.drawn import sentence
-from longlook.core.model import Claim, ClaimResult, Contrast, Estimate
+from longlook.core.model import Claim, Contrast
+from longlook.core.results import ClaimResult, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent

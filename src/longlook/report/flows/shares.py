@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import altair as alt
 
-from longlook.core.model import MATRIX, TREND, ArmLevel, Study
+from longlook.core.model import MATRIX, TREND, Study
+from longlook.core.results import ArmLevel
 from longlook.report import wording
 from longlook.report.charts.colours import INK_SOFT, arm_colours
 from longlook.report.charts.labels import LABEL_PX, apart

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import altair as alt
 
-from longlook.core.model import ArmLevel, Estimate, Verdict
+from longlook.core.model import Verdict
+from longlook.core.results import ArmLevel, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.charts.theme import page_specification, unit_axis

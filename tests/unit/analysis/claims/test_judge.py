@@ -4,7 +4,8 @@ import pytest
 
 from longlook.analysis.claims.judge import judge
 from longlook.core.codec import canonical
-from longlook.core.model import ArmLevel, Claim, ClaimResult, Estimate, Expected, Verdict
+from longlook.core.model import Claim, Expected, Verdict
+from longlook.core.results import ArmLevel, ClaimResult, Estimate
 from tests.data.samples import study
 
 ESTIMATE = Estimate(

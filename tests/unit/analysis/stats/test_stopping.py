@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from longlook.analysis.stats.stopping import Side, failures_side, metric_side, undecided
-from longlook.core.model import Analysis, Estimate, Stopping, Verdict
+from longlook.core.model import Analysis, Stopping, Verdict
+from longlook.core.results import Estimate
 from tests.data.gates import estimate, failed
 from tests.data.samples import study
 
