@@ -90,6 +90,7 @@ title = "A title"
 question = "Is it?"
 rounds = 3
 seed = 7
+around = "none"
 timeout = "30s"
 metrics = ["page_load_time", "handshake_time"]
 

@@ -15,7 +15,7 @@ use crate::values::Values;
 
 pub(crate) const VERSION: u64 = 2;
 
-const KEYS: [&str; 5] = ["version", "seed", "linger_ns", "up", "down"];
+const KEYS: [&str; 6] = ["version", "seed", "linger_ns", "phase_ns", "up", "down"];
 const STAGE_KEYS: [&str; 2] = ["kind", "parameters"];
 const MAX_STAGES: usize = 64;
 /// So the log has a number for every copy of a packet in one byte.
@@ -28,6 +28,8 @@ pub struct Config {
     pub seed: u64,
     /// How long nothing may have arrived before the link counts as silent.
     pub linger_ns: u64,
+    /// The link time at which the first packet arrives: how far schedules and traces have gone by then.
+    pub phase_ns: u64,
     /// Stages from client to server, in the order a packet meets them.
     pub up: Vec<StageConfig>,
     /// Stages from server to client.
@@ -77,6 +79,8 @@ struct RawConfig {
     version: u64,
     seed: u64,
     linger_ns: u64,
+    #[serde(default)]
+    phase_ns: u64,
     up: Vec<Value>,
     down: Vec<Value>,
 }
@@ -95,7 +99,7 @@ impl Config {
         let value: Value =
             serde_json::from_str(text).map_err(|error| ConfigError::whole(format!("not JSON: {error}")))?;
         refuse_unknown(&value, &KEYS).map_err(ConfigError::whole)?;
-        for key in ["version", "seed", "linger_ns"] {
+        for key in ["version", "seed", "linger_ns", "phase_ns"] {
             refuse_other(&value, key, Value::is_u64, "a whole number from 0 to 2⁶⁴ − 1").map_err(ConfigError::whole)?;
         }
         for key in ["up", "down"] {
@@ -111,6 +115,7 @@ impl Config {
         Ok(Self {
             seed: raw.seed,
             linger_ns: raw.linger_ns,
+            phase_ns: raw.phase_ns,
             up: check_direction(DirectionName::Up, raw.up)?,
             down: check_direction(DirectionName::Down, raw.down)?,
         })
@@ -309,6 +314,7 @@ mod tests {
             (r#"{"version": 3, "seed": 1, "linger_ns": 0, "up": [], "down": []}"#, "version 3 is not known"),
             (r#"{"version": 2, "seed": 1, "linger_ns": 0, "up": []}"#, "missing field `down`"),
             (r#"{"version": 2, "seed": -1}"#, "key `seed` is -1: it must be a whole number"),
+            (r#"{"version": 2, "phase_ns": 1.5}"#, "key `phase_ns` is 1.5: it must be a whole number"),
             (r#"{"version": 2, "seed": 1, "up": {}}"#, "key `up` is {}: it must be a list of stages"),
             ("{", "not JSON"),
         ];

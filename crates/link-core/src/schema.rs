@@ -22,7 +22,10 @@ pub fn describe() -> Value {
         "type": "object",
         "additionalProperties": false,
         "required": ["version", "seed", "linger_ns", "up", "down"],
-        "properties": {"version": {"const": VERSION}, "seed": whole, "linger_ns": whole, "up": stages, "down": stages},
+        "properties": {
+            "version": {"const": VERSION}, "seed": whole, "linger_ns": whole, "phase_ns": whole,
+            "up": stages, "down": stages,
+        },
         "$defs": {"stage": {"oneOf": stages::ALL.iter().map(|spec| stage(spec)).collect::<Vec<_>>()}},
     })
 }

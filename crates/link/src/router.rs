@@ -45,6 +45,7 @@ pub struct Router {
     pauses: Pauses,
     pub guard: Guard,
     linger_ns: u64,
+    phase_ns: u64,
     last_arrival_ns: u64,
     /// The strongest request so far.
     request: Option<Request>,
@@ -86,6 +87,7 @@ impl Router {
             pauses: Pauses::default(),
             guard: Guard::default(),
             linger_ns: config.linger_ns,
+            phase_ns: config.phase_ns,
             last_arrival_ns: now_ns,
             request: None,
             spinning: false,
@@ -193,8 +195,9 @@ impl Router {
             self.guard.unfinished_checksums += u64::from(received.unfinished_checksum);
             self.last_arrival_ns = self.last_arrival_ns.max(received.arrival_ns);
             let max_frame_bytes = self.ports[1 - index].max_frame_bytes();
-            self.datapaths.iter_mut().for_each(|datapath| datapath.begin(received.arrival_ns));
-            self.shared.translator.iter_mut().for_each(|translator| translator.begin(received.arrival_ns));
+            let origin_ns = received.arrival_ns.saturating_sub(self.phase_ns);
+            self.datapaths.iter_mut().for_each(|datapath| datapath.begin(origin_ns));
+            self.shared.translator.iter_mut().for_each(|translator| translator.begin(origin_ns));
             self.datapaths[index].admit(packet, &received, max_frame_bytes, &mut self.shared);
             self.log_dropped(index, now_ns)?;
         }

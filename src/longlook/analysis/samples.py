@@ -7,6 +7,7 @@ import pandas as pd
 
 from longlook.core.model import Outcome, Run, Study, Trial
 from longlook.metrics import Metric, find_metric
+from longlook.study.around import columns, drawn_number
 
 FACTOR_PREFIX = "factor."
 """The prefix of columns that hold the level of a factor: `factor.<name>`."""
@@ -31,13 +32,18 @@ def samples_table(study: Study, entries: Iterable[tuple[Trial, Run, Mapping[str,
     """Return every attempt of every trial, one row for each of the study's metrics, in the order of `entries`.
 
     `entries` are (trial, run of one attempt, values by metric). Values are null unless the attempt went well; a value
-    that is missing or not finite all the same gets a reason. The columns are those of COLUMNS and one for each factor.
+    that is missing or not finite all the same gets a reason. The columns are those of COLUMNS, one for each factor, and
+    one for each setting that rounds draw, a number in the unit that its name ends with.
     """
     metrics = [find_metric(name) for name in study.metrics]
-    rows = [_row(study, trial, run, metric, values) for trial, run, values in entries for metric in metrics]
+    drawn = columns(study.around)
+    rows = []
+    for trial, run, values in entries:
+        draws = {column: drawn_number(trial, setting) for setting, column in drawn.items()}
+        rows += [{**_row(study, trial, run, metric, values), **draws} for metric in metrics]
     factors = [FACTOR_PREFIX + factor.name for factor in study.factors]
-    table = pd.DataFrame(rows, columns=[*_DTYPES, *factors])
-    return table.astype({**_DTYPES, **dict.fromkeys(factors, "str")})
+    table = pd.DataFrame(rows, columns=[*_DTYPES, *factors, *drawn.values()])
+    return table.astype({**_DTYPES, **dict.fromkeys(factors, "str"), **dict.fromkeys(drawn.values(), "float64")})
 
 
 def _row(study: Study, trial: Trial, run: Run, metric: Metric, values: Mapping[str, float | None]) -> dict[str, object]:

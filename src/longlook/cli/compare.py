@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.cli.options import AsJsonLines, EngineOptions, expand_options
+from longlook.cli.options import Around, AsJsonLines, EngineOptions, expand_options
 from longlook.core.errors import InputError, InterruptedByUserError
 
 if TYPE_CHECKING:
@@ -49,9 +49,12 @@ class ComparisonOptions:
     alpha: Annotated[float, typer.Option(help="Level of significance, after correction.")] = 0.01
     seed: Annotated[int, typer.Option(min=0, help="Seed of the links' randomness.")] = 1
 
-    def spec(self, baseline: str, contender: str) -> "ComparisonSpec":
+    around: Around = None
+
+    def spec(self, baseline: str, contender: str, engine: str) -> "ComparisonSpec":
         """Return the comparison of two sides such as `quic-go@0.65.0`; InputError where an option cannot be."""
         from longlook.compare import spec
+        from longlook.study.virtual_time import default_around
 
         roles = (*spec.ROLES, spec.BOTH)
         if self.role not in roles:
@@ -71,6 +74,7 @@ class ComparisonOptions:
             rounds=self.rounds,
             alpha=self.alpha,
             seed=self.seed,
+            around=self.around or default_around(engine),
         )
 
 
@@ -88,7 +92,7 @@ def compare(
     """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate (docs/compare.md)."""
     for option, file in (("--junit", junit), ("--markdown", markdown)):
         _check_writable(option, file)
-    spec = options.spec(baseline, contender)
+    spec = options.spec(baseline, contender, engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
     from longlook.cli.show.compare import show_comparison
     from longlook.cli.show.run import RunDisplay
@@ -122,7 +126,7 @@ def bisect(
     as_json: AsJsonLines = False,
 ) -> None:
     """Find the first version that is worse than GOOD by more than the gate (docs/compare.md)."""
-    spec = options.spec(good, bad)
+    spec = options.spec(good, bad, engine.engine)
     from longlook.cli.show.compare import BisectionDisplay
     from longlook.cli.show.run import RunDisplay
     from longlook.compare.run import run_bisection

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
@@ -74,6 +74,15 @@ class EngineOptions:
         return self.jobs or len(usable_cpus())
 
 
+Around = Annotated[
+    str | None,
+    typer.Option(
+        metavar="none|standard",
+        help="What rounds draw about each cell; default: the study's own, else standard in virtual time.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class StudyChanges:
     """Departures from a study's file, for one run."""
@@ -81,12 +90,24 @@ class StudyChanges:
     rounds: Annotated[int | None, typer.Option(help="Rounds instead of the study's own.")] = None
     only: Annotated[list[str] | None, typer.Option(help="FACTOR=LEVEL; repeat for more.")] = None
     change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None
+    around: Around = None
 
-    def find(self, study: str, traces: Mapping[str, str] | None = None) -> "Study":
-        """Return the study of this name or path, changed; `traces` are digests of an earlier reading."""
+    def find(self, study: str, engine: str, begun: "Study | None" = None) -> "Study":
+        """Return the study of this name or path, changed, for an engine.
+
+        `begun` is that of a run which is continued: its traces count, and its neighbourhood unless `--around` asks for
+        another.
+        """
         from longlook.study.files import find_study
 
-        return find_study(study, rounds=self.rounds, changes=parse_changes(self.change or []), traces=traces)
+        return find_study(
+            study,
+            rounds=self.rounds,
+            changes=parse_changes(self.change or []),
+            traces=None if begun is None else begun.traces,
+            around=self.around if begun is None or self.around is not None else begun.around,
+            engine=engine,
+        )
 
 
 def parse_changes(changes: list[str]) -> dict[str, str]:

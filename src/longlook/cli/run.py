@@ -33,12 +33,12 @@ def run(
 
     if out is not None and resume is not None:
         raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
-    traces = None
+    begun = None
     if resume is not None:
         folder = RunFolder.open(resume)
         trace_store.adopt(folder.traces)
-        traces = folder.study.traces
-    chosen = changes.find(study, traces)
+        begun = folder.study
+    chosen = changes.find(study, engine.engine, begun)
     path = resume or out or Path("runs") / f"{chosen.id}-{time.strftime('%Y%m%d-%H%M%S')}"
     options = RunOptions(
         make_engine(engine.engine),

@@ -32,6 +32,7 @@ def study_list(as_json: AsJson = False) -> None:
 def study_show(
     study: Annotated[str, typer.Argument(help="A study's name, or the path of a study file.")],
     changes: StudyChanges,
+    engine: Annotated[str, typer.Option(help="virtual or live: whose neighbourhood is shown.")] = "virtual",
     as_json: AsJson = False,
 ) -> None:
     """Show what a study compares, in what its arms differ, over which cells and with how many trials."""
@@ -40,7 +41,7 @@ def study_show(
     from longlook.study.catalogue import installed
     from longlook.study.plan import make_plan
 
-    found = changes.find(study)
+    found = changes.find(study, engine)
     plan = make_plan(found, changes.only or ())
     differences = arm_differences(found, installed())
     if as_json:

@@ -13,6 +13,7 @@ from longlook.core.registry import nearest
 from longlook.network.presets import PRESET, PRESETS
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.files import parse_study, toml_value
+from longlook.study.laws import STANDARD
 from longlook.study.settings import QUIC_PROTOCOLS
 
 BASELINE, CONTENDER = "baseline", "contender"
@@ -65,6 +66,7 @@ class ComparisonSpec:
     rounds: int = 20
     timeout: str = "60s"
     seed: int = 1
+    around: str = STANDARD  # or NONE: rounds that draw nothing
     alpha: float = 0.01
 
 
@@ -165,6 +167,7 @@ def make_study(spec: ComparisonSpec, catalogue: Catalogue | None = None) -> Stud
         f"{spec.gate_pct:g}%?",
         "rounds": spec.rounds,
         "seed": spec.seed,
+        "around": spec.around,
         "timeout": spec.timeout,
         "metrics": list(spec.metrics),
         "arms": {BASELINE: _arm(spec, BASELINE, known), CONTENDER: _arm(spec, CONTENDER, known)},

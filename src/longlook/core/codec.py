@@ -4,7 +4,7 @@ import hashlib
 import json
 import types
 from collections.abc import Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -12,9 +12,13 @@ T = TypeVar("T")
 
 
 def encode(value: Any) -> Any:
-    """Return the plain JSON data of a model object."""
+    """Return the plain JSON data of a model object; fields with `omitted_when_empty` only where they say something."""
     if is_dataclass(value) and not isinstance(value, type):
-        return encode(asdict(value))
+        return {
+            item.name: encode(getattr(value, item.name))
+            for item in fields(value)
+            if getattr(value, item.name) or not item.metadata.get("omitted_when_empty")
+        }
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

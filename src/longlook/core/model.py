@@ -11,6 +11,9 @@ from typing import Any
 
 Scalar = str | int | float | bool
 
+_LATER: Mapping[str, bool] = {"omitted_when_empty": True}
+"""Metadata of fields that `codec` leaves out where they are 0 or empty, so that ids and files from before them stay."""
+
 Json = Any
 """Plain JSON data: a scalar, a tuple or a mapping of such. Never None."""
 
@@ -228,6 +231,7 @@ class Study:
     source: str | None = None
     notes: str | None = None
     traces: Mapping[str, str] = field(default_factory=dict)  # trace files that were read, `rate /path` → digest
+    around: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # setting → law of its draws; empty: none
 
 
 @dataclass(frozen=True)
@@ -276,6 +280,9 @@ class Trial:
     tcp: Mapping[str, Scalar] = field(default_factory=dict)  # of the kernel's TCP, beside its congestion control
     client_cpu_share: float | None = None  # of one CPU; None: as much as it likes
     flows: tuple[Flow, ...] = ()  # where several compete; the fields above are then the subject's
+    drawn: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # what its round drew: setting → value
+    start_phase_ns: int = field(default=0, metadata=_LATER)  # the client begins so long after a beat, and the link
+    certificate_padding_bytes: int = field(default=0, metadata=_LATER)  # by which the server's certificate is longer
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from longlook.core.job import Content
 from longlook.core.model import Scalar
 
+ORDERS = 1000
+"""The number of orders of requests of a workload that has the parameter `order`."""
+
 
 @dataclass(frozen=True)
 class Parameter:

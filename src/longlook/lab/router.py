@@ -32,7 +32,8 @@ class Router:
         folder = Path(job.folder)
         self._linger_ns = linger_of(job.trial.link, job.traces)
         config = folder / "link.json"
-        config.write_text(link_text(job.trial.link, job.trial.seed, self._linger_ns, job.traces))
+        trial = job.trial
+        config.write_text(link_text(trial.link, trial.seed, self._linger_ns, job.traces, phase_ns=trial.start_phase_ns))
         self.process: Process = launch(
             [job.programs["link"].path, "run", "--config", str(config), "--log", str(folder / "link.bin"), *options],
             namespace,

@@ -22,13 +22,14 @@ class Timing:
     virtual: bool = False
     exact: bool = False
 
-    def align(self, beat_ns: int = BEAT_NS) -> None:
+    def align(self, beat_ns: int = BEAT_NS, phase_ns: int = 0) -> None:
         """In virtual time, sleep until the next full beat of the guest's clock, then reseed the kernel's randomness.
 
         What happened before (imports, a search for a file, a slower start of another version) then influences neither
-        the time nor the randomness of what begins next. In real time this does nothing.
+        the time nor the randomness of what begins next. `phase_ns`, in units of the guest's clock (256 ns), is slept
+        beyond the beat. In real time this does nothing.
         """
         if self.virtual:
-            ahead_ns = beat_ns - time.clock_gettime_ns(time.CLOCK_BOOTTIME) % beat_ns
+            ahead_ns = beat_ns - time.clock_gettime_ns(time.CLOCK_BOOTTIME) % beat_ns + phase_ns
             time.sleep((ahead_ns - _HALF_A_TICK_NS) / 1e9)
             system.restart_random()

@@ -106,7 +106,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
             ended = testbed.lost_server() is not None or testbed.router.process.exit is not None
             return schedule.over() or ended
 
-        timing.align()
+        timing.align(phase_ns=job.trial.start_phase_ns)
         began = time.monotonic()
         schedule.begin()
         in_time = watch(running, over, job.trial.timeout_s + GRACE_S, lambda: min(proof.every_s(), schedule.next_s()))

@@ -16,18 +16,26 @@ _A_TRACE = re.compile(r'\{\s*"trace": "(sha256:[0-9a-f]{64})"\s*\}')
 
 
 def link_text(
-    link: Link, seed: int, linger_ns: int, traces: Mapping[str, str] | None = None, *, in_full: bool = True
+    link: Link,
+    seed: int,
+    linger_ns: int,
+    traces: Mapping[str, str] | None = None,
+    *,
+    phase_ns: int = 0,
+    in_full: bool = True,
 ) -> str:
     """Return the JSON that `longlook-link run --config` reads.
 
     `seed` (0 ≤ seed < 2**64) determines every random draw. After SIGUSR1 the router stops once nothing has arrived for
-    `linger_ns`. Traces stand in it in full: `traces` names their files by digest, the cache has the others. Without
-    `in_full` they stay digests. The router checks kinds, keys and bounds of the stages and reports what is wrong.
+    `linger_ns`. Schedules began `phase_ns` before the first packet. Traces stand in it in full: `traces` names their
+    files by digest, the cache has the others. Without `in_full` they stay digests. The router checks kinds, keys and
+    bounds of the stages and reports what is wrong.
     """
     config = {
         "version": _VERSION,
         "seed": seed,
         "linger_ns": linger_ns,
+        **({"phase_ns": phase_ns} if phase_ns else {}),
         "up": encode(link.up),
         "down": encode(link.down),
     }

@@ -26,6 +26,7 @@ title = "The same arm twice"
 question = "How large is a difference that is none?"
 rounds = {rounds}
 seed = 1
+around = "none"
 timeout = "30s"
 retries_when_invalid = 2
 metrics = ["page_load_time"]

@@ -21,6 +21,12 @@ def provide(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provision
     if runs_in_guests(plan, engine):
         kernel_program(say)  # the engine would build it too, but without a word for minutes
     recorded = any(records_tcp(trial) for trial in plan.trials)
+    paddings = sorted({trial.certificate_padding_bytes for trial in plan.trials} - {0})
     return Provisions(
-        programs, prepare_contents(plan), tls.identity(), link_program(), trace_program() if recorded else None
+        programs,
+        prepare_contents(plan),
+        tls.identity(),
+        link_program(),
+        trace_program() if recorded else None,
+        {padding: tls.identity(padding) for padding in paddings},
     )

@@ -1,6 +1,7 @@
 """The laboratory's TLS identity: a private authority and one ECDSA certificate, the same bytes on every machine.
 
-The length of a certificate shows in every handshake, so a trial could not be the same elsewhere if it were random. The
+The length of a certificate shows in every handshake, so a trial could not be the same elsewhere if it were random. It
+can be made longer by padding, with the same key and the same authority. The
 keys are therefore derived from a constant, and anybody can know them: no system trusts this authority, only programs
 under test are configured to, and they listen inside the laboratory.
 """
@@ -28,14 +29,21 @@ VALID_FROM = datetime(2020, 1, 1, tzinfo=UTC)
 
 VALID_UNTIL = datetime(2050, 1, 1, tzinfo=UTC)
 _NAMES = (HOST, "*.example.test", "example.test")
+_PADDING = x509.ObjectIdentifier("1.3.6.1.4.1.32473.1")
+"""Below the number that is reserved for examples (RFC 5612): no program knows it, so all ignore it."""
+_PADDING_FRAME_BYTES = 17  # of an extension, without its value
 _CA, _CERTIFICATE, _KEY = "ca.pem", "certificate.pem", "key.pem"
 _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
-def identity() -> Identity:
-    """Return the identity; write its files again where they are missing or damaged."""
-    files = _make()
-    folder = filled(cache_dir() / "tls", lambda folder: _holds(folder, files), lambda folder: _write(folder, files))
+def identity(padding_bytes: int = 0) -> Identity:
+    """Return the identity; write its files again where they are missing or damaged.
+
+    Padding makes the certificate so many bytes longer (and up to 5 more or less: a signature has no fixed length).
+    """
+    files = _make(padding_bytes)
+    name = f"tls-{padding_bytes}" if padding_bytes else "tls"
+    folder = filled(cache_dir() / name, lambda folder: _holds(folder, files), lambda folder: _write(folder, files))
     public = x509.load_pem_x509_certificate(files[_CERTIFICATE]).public_key()
     spki = public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return Identity(
@@ -60,7 +68,7 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
         (folder / name).write_bytes(data)
 
 
-def _make() -> dict[str, bytes]:
+def _make(padding_bytes: int) -> dict[str, bytes]:
     """Return the bytes of the files by name."""
     ca_key = _derived_key("authority")
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Longlook laboratory CA")])
@@ -75,15 +83,17 @@ def _make() -> dict[str, bytes]:
     leaf_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
     names: list[x509.GeneralName] = [x509.DNSName(name) for name in _NAMES]
     names.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
-    leaf = (
+    unsigned = (
         _builder(leaf_name, ca_name, leaf_key.public_key(), 2)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(digital_signature=True, key_cert_sign=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
-        .sign(ca_key, hashes.SHA256(), ecdsa_deterministic=True)
     )
+    if padding_bytes:
+        unsigned = unsigned.add_extension(_padding(padding_bytes), critical=False)
+    leaf = unsigned.sign(ca_key, hashes.SHA256(), ecdsa_deterministic=True)
     private = leaf_key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
@@ -92,6 +102,13 @@ def _make() -> dict[str, bytes]:
         _CERTIFICATE: leaf.public_bytes(serialization.Encoding.PEM),
         _KEY: private,
     }
+
+
+def _padding(padding_bytes: int) -> x509.UnrecognizedExtension:
+    """Return an extension that takes about so many bytes, which no compression of certificates shortens."""
+    return x509.UnrecognizedExtension(
+        _PADDING, hashlib.shake_256(b"longlook laboratory, padding").digest(padding_bytes - _PADDING_FRAME_BYTES)
+    )
 
 
 def _derived_key(role: str) -> ec.EllipticCurvePrivateKey:

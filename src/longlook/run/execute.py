@@ -22,13 +22,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Provisions:
-    """Everything that trials share: programs by endpoint, contents by workload, the TLS identity."""
+    """Everything that trials share: programs by endpoint, contents by workload, the TLS identity.
+
+    `padded` are identities with a longer certificate, by its padding in bytes.
+    """
 
     programs: dict[tuple[str, str], Program]
     contents: dict[str, Content]
     identity: Identity
     link: Program
     trace: Program | None = None  # records the kernel's TCP where that is wanted
+    padded: Mapping[int, Identity] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -180,6 +184,6 @@ def make_job(
             **({"trace": provisions.trace} if provisions.trace and records_tcp(trial) else {}),
         },
         content=provisions.contents[content_key(trial)],
-        identity=provisions.identity,
+        identity=provisions.padded[padding] if (padding := trial.certificate_padding_bytes) else provisions.identity,
         traces={digest: (traces or {})[digest] for digest in sorted(set(traces_of(trial.link)))},
     )

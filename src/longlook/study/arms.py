@@ -22,9 +22,11 @@ class ResolvedArm:
     groups: tuple[Group, ...] = ()
 
 
-def resolve_arm(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> ResolvedArm:
+def resolve_arm(
+    arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue, *, ask_router: bool = True
+) -> ResolvedArm:
     """Return the arm in a cell with these settings; SettingError where it cannot be."""
-    how = resolve_circumstances(arm, settings)
+    how = resolve_circumstances(arm, settings, ask_router=ask_router)
     if not catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
         setup = resolve_flow_setup(arm, settings, catalogue)
         if setup.protocol in DATAGRAM_PROTOCOLS:

@@ -8,6 +8,7 @@ from longlook.core.model import Analysis, Arm, Capture, Contrast, Factor, Figure
 from longlook.core.problems import Problems, SettingError, allowed, flatten
 from longlook.core.workload import WorkloadKind
 from longlook.network import settings as network
+from longlook.study import laws
 from longlook.study.catalogue import Catalogue
 from longlook.study.claims import claims
 from longlook.study.flow_groups import flow_setting, is_flow_setting
@@ -64,7 +65,29 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
         else _plain_figure(factors),
         source=table.source,
         notes=table.notes,
+        around=_around(table.around, problems),
     )
+
+
+def _around(given: Any, problems: Problems) -> dict[str, str]:
+    """Return the law of each setting that rounds draw, in the order of `laws.SETTINGS`."""
+    if given == laws.STANDARD:
+        return dict(laws.STANDARD_LAWS)
+    if given in (None, laws.NONE):
+        return {}
+    if not isinstance(given, Mapping):
+        message = (
+            f'{allowed(given, (laws.STANDARD, laws.NONE))}; or a table of laws, for example network.rtt = "uniform 5%"'
+        )
+        problems.add_value("around", given, message)
+        return {}
+    found: dict[str, str] = {}
+    for setting, value in flatten(given).items():
+        try:
+            found[setting] = laws.law(setting, value)
+        except SettingError as error:
+            problems.add_value(error.key, value, error.message)
+    return {setting: found[setting] for setting in laws.SETTINGS if setting in found}
 
 
 def _plain_figure(factors: tuple[Factor, ...]) -> Figure:

@@ -7,9 +7,11 @@ from itertools import combinations
 from longlook.core.flows import stop_after_s
 from longlook.core.model import MATRIX, Arm, Claim, Level, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed
+from longlook.study import laws
 from longlook.study.arms import resolve_arm
+from longlook.study.around import check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue
-from longlook.study.cells import cells, labels_of
+from longlook.study.cells import cell_id, cells, labels_of
 from longlook.study.claims import check_expected
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions
@@ -36,6 +38,8 @@ def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
         if not parts & problems.dropped:
             check()
     _check_combinations(study, catalogue, problems)
+    if study.around and not problems.lines:
+        _check_around(study, catalogue, problems)
     if not problems.touch("arms", "defaults", "factors", "figure"):
         check_releases(study, catalogue, problems)
 
@@ -189,6 +193,22 @@ def _check_conditions(
             problems.add("timeout", f"must be above workload.duration, here {duration_s:g} s")
     except SettingError as error:
         _report(error, None, cell, settings, problems)
+
+
+def _check_around(study: Study, catalogue: Catalogue, problems: Problems) -> None:
+    """Check that what is drawn about every cell can be, and that each law of a table of its own draws something."""
+    drawn: set[str] = set()
+    for cell in cells(study):
+        around = neighbourhood(study, cell_settings(study, cell), catalogue)
+        drawn |= around.drawn_settings()
+        try:
+            check_ends(around, catalogue, ask_router=False)  # planning asks it, for the cells that are wanted
+        except SettingError as error:
+            problems.add(error.key, f"cell {cell_id(labels_of(cell))}: {error.message}")
+    if study.around != laws.STANDARD_LAWS:
+        for setting in study.around.keys() - drawn:
+            needed = "a page of several objects" if setting == laws.ORDER else "a plain number above 0 for it"
+            problems.add(f"around.{setting}", f"draws nothing: no cell has {needed}; leave it out")
 
 
 def _report(

@@ -18,6 +18,7 @@ from longlook.study.flow_groups import is_flow_setting
 from longlook.study.schema import StudyTable, parse_table
 from longlook.study.settings import ENDPOINT_KEYS, KNOB_PREFIXES
 from longlook.study.traces import anchor_traces, read_traces
+from longlook.study.virtual_time import VIRTUAL, default_around
 
 
 def read_study(
@@ -27,12 +28,15 @@ def read_study(
     rounds: int | None = None,
     changes: Mapping[str, str] | None = None,
     traces: Mapping[str, str] | None = None,
+    around: str | Mapping[str, str] | None = None,
+    engine: str = VIRTUAL,
 ) -> Study:
     """Return the study of a file; its id is the file's stem.
 
     `changes` are settings by dotted key (`network.rtt`, `client`, `arms.quic.connection`) that replace the file's, as
-    text; `traces` are those of an earlier reading, for files that are gone. Raises InputError with all that is wrong,
-    one problem a line.
+    text; `traces` are those of an earlier reading, for files that are gone. `around` replaces the file's neighbourhood,
+    and `engine` decides it where there is neither: in virtual time the standard one, in real time none. Raises
+    InputError with all that is wrong, one problem a line.
     """
     document = _document(path, ())
     problems = Problems(path.name)
@@ -40,6 +44,9 @@ def read_study(
         _change(document, key, value, problems)
     if rounds is not None:
         document["rounds"] = rounds
+    if around is not None:
+        document["around"] = around
+    document.setdefault("around", default_around(engine))
     anchor_traces(document, Path.cwd())  # those of `changes`
     found = read_traces(document, traces or {})
     return replace(parse_study(path.stem, document, problems, catalogue or installed()), traces=found)
@@ -63,9 +70,19 @@ def find_study(
     rounds: int | None = None,
     changes: Mapping[str, str] | None = None,
     traces: Mapping[str, str] | None = None,
+    around: str | Mapping[str, str] | None = None,
+    engine: str = VIRTUAL,
 ) -> Study:
     """Return a study by name, or from the file at a path; the rest is as for `read_study`."""
-    return read_study(_locate(name_or_path), catalogue, rounds=rounds, changes=changes, traces=traces)
+    return read_study(
+        _locate(name_or_path),
+        catalogue,
+        rounds=rounds,
+        changes=changes,
+        traces=traces,
+        around=around,
+        engine=engine,
+    )
 
 
 def list_studies(catalogue: Catalogue | None = None) -> list[Study]:

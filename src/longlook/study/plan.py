@@ -3,10 +3,13 @@
 Rounds follow one another; inside a round the cells come in random order; inside a (round, cell) block the arms run
 back to back in random order. "Random" is the order of SHA-256 hashes of (seed, names), so it is the same on every
 machine and version of Python, and an addition to a study does not disturb the order or the ids of its other trials.
+
+What a round draws about its cell (`around`) changes its trials, and neither the order nor the seeds.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from longlook.core import codec
@@ -16,10 +19,12 @@ from longlook.core.model import Capture, Level, Plan, Scalar, Study, Trial
 from longlook.core.problems import SettingError
 from longlook.core.registry import nearest
 from longlook.study.arms import ResolvedArm, resolve_arm
+from longlook.study.around import Draw, check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells, labels_of
-from longlook.study.flow_groups import Group, draw
-from longlook.study.resolve import Cell, Conditions, cell_settings, resolve_conditions
+from longlook.study.flow_groups import Group
+from longlook.study.flow_groups import draw as draw_flows
+from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions
 from longlook.study.seeded import rank
 
 
@@ -34,49 +39,71 @@ def make_plan(study: Study, only: Sequence[str] = (), catalogue: Catalogue | Non
     chosen = [cell for cell in cells(study) if all(cell[name].label in labels for name, labels in wanted.items())]
     if not chosen:
         raise InputError(f"no cell of study {study.id} has {' and '.join(only)}", "the study excludes this combination")
-    resolved = [_Block.resolve(study, cell, known) for cell in chosen]
+    resolved = [_Block(study, cell, known) for cell in chosen]
     trials = [
         trial
         for number in range(study.rounds)
         for block in sorted(resolved, key=lambda block: rank(study.seed, "cell", number, block.key))
-        for trial in block.trials(study, number)
+        for trial in block.trials(number)
     ]
     return Plan(study.id, codec.content_hash([trial.id for trial in trials]), tuple(trials))
+
+
+@dataclass(frozen=True)
+class _Point:
+    """The conditions of a cell, or of one of its rounds, and the arms in it; each arm with the hashes of its identity.
+
+    The first hash is the setup's, the others those of circumstances.
+    """
+
+    conditions: Conditions
+    arms: Sequence[tuple[str, ResolvedArm, Sequence[str]]]
+    draw: Draw | None = None
+
+    @classmethod
+    def of(cls, conditions: Conditions, entries: Mapping[str, ResolvedArm], draw: Draw | None = None) -> "_Point":
+        arms = [(name, entry, [codec.content_hash(entry.setup), *_stated(entry)]) for name, entry in entries.items()]
+        return cls(conditions, arms, draw)
 
 
 class _Block:
     """A cell made ready to give its trials of any round."""
 
-    def __init__(self, cell: Cell, conditions: Conditions, entries: Mapping[str, ResolvedArm]) -> None:
+    def __init__(self, study: Study, cell: Cell, catalogue: Catalogue) -> None:
+        """Resolve the cell and its arms; InputError where they cannot be."""
+        self._study, self._catalogue = study, catalogue
         self._labels = labels_of(cell)
         self._cell_id = cell_id(self._labels)
-        self._conditions = conditions
-        self._arms = [
-            (arm, entry, [codec.content_hash(entry.setup), *_stated(entry)]) for arm, entry in entries.items()
-        ]
-        self._conditions_hash = codec.content_hash(conditions)
-        self.key = codec.content_hash([self._conditions_hash, _sets(cell)])
-
-    @classmethod
-    def resolve(cls, study: Study, cell: Cell, catalogue: Catalogue) -> "_Block":
+        self._capture = codec.content_hash(_kept(study.capture))
         settings = cell_settings(study, cell)
-        try:
+        with self._named():
             conditions = resolve_conditions(settings, catalogue)
-            entries = {arm.name: resolve_arm(arm, settings, catalogue) for arm in study.arms}
-        except SettingError as error:
-            raise InputError(f"study {study.id}, cell {cell_id(labels_of(cell))}: {error}") from error
-        return cls(cell, conditions, entries)
+            self._entries = {arm.name: resolve_arm(arm, settings, catalogue) for arm in study.arms}
+            self._around = neighbourhood(study, settings, catalogue) if study.around else None
+            if self._around is not None:
+                check_ends(self._around, catalogue)
+        self._point = _Point.of(conditions, self._entries)
+        # Of the cell without draws, so that they change neither the order of a plan nor the seeds of its links.
+        self.key = codec.content_hash([codec.content_hash(conditions), _sets(cell)])
+        self._arms_follow = any(has_own_link(arm) for arm in study.arms) or any(
+            entry.groups for entry in self._entries.values()
+        )
 
-    def trials(self, study: Study, number: int) -> list[Trial]:
-        """Return the block's trials of a round, arms in random order."""
+    def trials(self, number: int) -> list[Trial]:
+        """Return the block's trials of a round, arms in random order; InputError where a draw cannot be."""
+        study, point = self._study, self._at(number)
         seed = rank(study.seed, "link", number, self.key)
         seen: dict[str, int] = {}
         trials = []
-        capture = codec.content_hash(_kept(study.capture))
-        duration_s = stop_after_s(self._conditions.workload)
-        for arm, entry, (setup_hash, *stated) in self._arms:
+        conditions, draw = point.conditions, point.draw
+        conditions_hash = codec.content_hash(conditions)
+        duration_s = stop_after_s(conditions.workload)
+        drew = [codec.content_hash(["drawn", draw.drawn])] if draw is not None and draw.drawn else []
+        for arm, entry, (setup_hash, *stated) in point.arms:
             setup, how = entry.setup, entry.circumstances
-            identity = codec.content_hash([self._conditions_hash, setup_hash, seed, study.timeout_s, capture, *stated])
+            identity = codec.content_hash(
+                [conditions_hash, setup_hash, seed, study.timeout_s, self._capture, *stated, *drew]
+            )
             # Arms that are alike (an A/A study) are still trials of their own.
             twin = seen.setdefault(identity, 0)
             seen[identity] += 1
@@ -89,8 +116,8 @@ class _Block:
                     arm=arm,
                     round=number,
                     seed=seed,
-                    link=how.link or self._conditions.link,
-                    workload=self._conditions.workload,
+                    link=how.link or conditions.link,
+                    workload=conditions.workload,
                     protocol=setup.protocol,
                     connection=setup.connection,
                     congestion_control=setup.congestion_control,
@@ -101,10 +128,35 @@ class _Block:
                     engine=how.engine,
                     tcp=how.tcp,
                     client_cpu_share=how.client_cpu_share,
-                    flows=draw(entry.groups, seed, duration_s),
+                    flows=draw_flows(entry.groups, seed, duration_s),
+                    drawn=draw.drawn if draw is not None else {},
+                    start_phase_ns=draw.start_phase_ns if draw is not None else 0,
+                    certificate_padding_bytes=draw.certificate_padding_bytes if draw is not None else 0,
                 )
             )
         return sorted(trials, key=lambda trial: rank(study.seed, "arm", number, self.key, trial.arm))
+
+    def _at(self, number: int) -> _Point:
+        """Return the conditions that a round draws, with the arms in them; those of the cell where it draws nothing."""
+        if self._around is None:
+            return self._point
+        with self._named(f", round {number + 1}"):
+            draw = self._around.draw(self._study.seed, number, self.key, self._point.conditions.workload)
+            conditions = resolve_conditions(draw.settings, self._catalogue, ask_router=False)
+            if not self._arms_follow:
+                return replace(self._point, conditions=conditions, draw=draw)
+            entries = {
+                arm.name: resolve_arm(arm, draw.settings, self._catalogue, ask_router=False) for arm in self._study.arms
+            }
+            return _Point.of(conditions, entries, draw)
+
+    @contextmanager
+    def _named(self, more: str = "") -> Iterator[None]:
+        """Name study and cell in the error of a setting."""
+        try:
+            yield
+        except SettingError as error:
+            raise InputError(f"study {self._study.id}, cell {self._cell_id}{more}: {error}") from error
 
 
 def _stated(entry: ResolvedArm) -> list[str]:

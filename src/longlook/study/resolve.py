@@ -58,11 +58,14 @@ def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
     return settings
 
 
-def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue) -> Conditions:
-    """Return link and workload of a cell's settings; SettingError where they cannot be."""
+def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue, *, ask_router: bool = True) -> Conditions:
+    """Return link and workload of a cell's settings; SettingError where they cannot be.
+
+    Without `ask_router` the router itself does not check the link, which costs the start of a program.
+    """
     kind = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])]
     parameters = workload_parameters(kind, settings)
-    link = network.link(settings)
+    link = network.link(settings) if ask_router else network.unchecked_link(settings)
     if kind.competes and DURATION in parameters:
         parameters[ENDLESS] = _more_than_passes(link, float(parameters[DURATION]))
     return Conditions(link, Workload(kind.name, parameters))
@@ -74,15 +77,20 @@ def _more_than_passes(link: Link, duration_s: float) -> int:
     return 1 << math.ceil(math.log2(min(rates, default=_FASTEST_BPS) / 8 * duration_s * 1.1 + 1e6))
 
 
-def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar]) -> Circumstances:
+def has_own_link(arm: Arm) -> bool:
+    """Whether an arm makes a setting of the path, so that its link is not the cell's."""
+    return any(key in arm.settings for key in ARM_CONDITIONS)
+
+
+def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_router: bool = True) -> Circumstances:
     """Return the measurement's settings that the arm itself makes; SettingError where they cannot be."""
     own = tcp.with_presets(settings, arm.settings)
-    differs = any(key in arm.settings for key in ARM_CONDITIONS)
+    make_link = network.link if ask_router else network.unchecked_link
     engine = own.get("engine")
     kernel_tcp = {} if own.get("protocol") in QUIC_PROTOCOLS else tcp.parameters(own)
     client_cpu = own.get("client_cpu", NO_CPU_LIMIT)
     return Circumstances(
-        link=network.link(own) if differs else None,
+        link=make_link(own) if has_own_link(arm) else None,
         engine=None if engine is None else str(engine),
         tcp=kernel_tcp,
         client_cpu_share=None if client_cpu == NO_CPU_LIMIT else float(units.parse_share(client_cpu)),

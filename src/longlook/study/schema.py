@@ -153,6 +153,7 @@ class StudyTable(Table):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     timeout: Seconds = 60.0
     retries_when_invalid: Annotated[int, Field(ge=0, le=100)] = 2
+    around: Any = None  # "standard", "none" or a table: `build` checks it
     metrics: Annotated[list[str], Field(min_length=1)]
     arms: dict[Name, dict[str, Any]]
     defaults: dict[str, Any] = {}

@@ -4,12 +4,18 @@ from longlook.core.errors import InputError
 from longlook.core.model import Plan, Study, Trial
 from longlook.metrics import find_metric
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
+from longlook.study.laws import NONE, STANDARD
 
 FASTEST_BPS = 200e6
 """Beyond it a real endpoint's CPU decides what is measured, and in a guest CPU costs nothing."""
 
 VIRTUAL = "virtual"
 """The engine's name."""
+
+
+def default_around(engine: str) -> str:
+    """Return the neighbourhood of studies that state none: in real time every round differs anyway."""
+    return STANDARD if engine == VIRTUAL else NONE
 
 
 def check_virtual(study: Study, plan: Plan, engine: str) -> None:
@@ -34,7 +40,11 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
         raise InputError(
             f"cell {fast[0].cell_id} has a link of {rate:g} Mbit/s: above {FASTEST_BPS / 1e6:g} Mbit/s the endpoints' "
             "CPU decides, which costs no time in virtual time",
-            "use --engine live, or a lower rate",
+            "use --engine live, or a lower rate"
+            + (
+                ': its round drew more than the study states, see docs/studies.md, "Neighbourhoods"'
+                * bool(fast[0].drawn)
+            ),
         )
 
 

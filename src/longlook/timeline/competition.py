@@ -272,8 +272,11 @@ def _within(packets: Packets, window_ns: tuple[int, int]) -> npt.NDArray[np.bool
 
 
 def _integral(capacity: Mapping[str, Any], begin_ns: float, end_ns: float) -> float:
-    """Return bit/s × ns from `begin_ns` to `end_ns` of a rate in steps, the first of which holds before 0 too."""
-    steps, repeat_ns = capacity["steps"], capacity["repeat_ns"]
+    """Return bit/s × ns of a rate in steps from `begin_ns` to `end_ns`, which count from the first packet.
+
+    The first step holds before link time 0 too.
+    """
+    steps, repeat_ns, phase_ns = capacity["steps"], capacity["repeat_ns"], capacity.get("phase_ns", 0)
 
     def until(moment_ns: float) -> float:
         if moment_ns <= 0:
@@ -284,4 +287,4 @@ def _integral(capacity: Mapping[str, Any], begin_ns: float, end_ns: float) -> fl
         whole = rounds * sum(rate * (end - at) for at, end, rate in spans) if rounds else 0
         return float(whole + sum(rate * max(0, min(rest_ns, end) - at) for at, end, rate in spans))
 
-    return until(end_ns) - until(begin_ns)
+    return until(end_ns + phase_ns) - until(begin_ns + phase_ns)

@@ -1,11 +1,12 @@
 """`page`: one HTML page and its images, as a browser loads it and as plain clients fetch the same set."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 
 from longlook.core.errors import InputError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
-from longlook.core.workload import Parameter, WorkloadKind
+from longlook.core.workload import ORDERS, Parameter, WorkloadKind
 from longlook.provision.content import PNG_OVERHEAD_BYTES, Writer, content, png
 
 MAX_OBJECTS = 10_000
@@ -15,9 +16,11 @@ MAX_OBJECT_BYTES = 1 << 30
 def prepare(parameters: Mapping[str, Scalar]) -> Content:
     """Return index.html and `objects` distinct PNG images of exactly `object_bytes` bytes each.
 
-    Raise InputError for a parameter out of bounds.
+    Images stand in the page, and are asked for, in the order of that number. Raise InputError for a parameter out of
+    bounds.
     """
     objects, object_bytes = int(parameters["objects"]), int(parameters["object_bytes"])
+    order = int(parameters.get("order", 0))
     if object_bytes < PNG_OVERHEAD_BYTES:
         raise InputError(
             f"workload page: object_bytes = {object_bytes} is too small for an image",
@@ -28,17 +31,24 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
             f"workload page: objects = {objects}, object_bytes = {object_bytes}",
             f"1 to {MAX_OBJECTS} objects of at most {MAX_OBJECT_BYTES} bytes",
         )
-    return content(
-        "page", {"objects": objects, "object_bytes": object_bytes}, lambda to: _write(to, objects, object_bytes)
-    )
+    resolved = {"objects": objects, "object_bytes": object_bytes, **({"order": order} if order else {})}
+    return content("page", resolved, lambda to: _write(to, objects, object_bytes, order))
 
 
-def _write(to: Writer, objects: int, object_bytes: int) -> tuple[tuple[str, ...], ...]:
+def _write(to: Writer, objects: int, object_bytes: int, order: int) -> tuple[tuple[str, ...], ...]:
     images = tuple(f"/i/{number:03d}.png" for number in range(objects))
-    to.add("/index.html", _page(images))
+    in_order = tuple(images[number] for number in permutation(objects, order))
+    to.add("/index.html", _page(in_order))
     for number, path in enumerate(images):
         to.add(path, png(number, object_bytes))
-    return ("/index.html",), images
+    return ("/index.html",), in_order
+
+
+def permutation(count: int, order: int) -> list[int]:
+    """Return the numbers from 0 to below `count` in one of ORDERS orders: 0 is their own, others are shuffled."""
+    if not order:
+        return list(range(count))
+    return sorted(range(count), key=lambda number: hashlib.sha256(f"order {order}/{number}".encode()).digest())
 
 
 def _page(images: tuple[str, ...]) -> Iterator[bytes]:
@@ -56,6 +66,14 @@ WORKLOAD = WorkloadKind(
     parameters={
         "objects": Parameter("count", "number of images beside the page", minimum=1, maximum=MAX_OBJECTS),
         "object_bytes": Parameter("size", "bytes of each image", minimum=PNG_OVERHEAD_BYTES, maximum=MAX_OBJECT_BYTES),
+        "order": Parameter(
+            "count",
+            "in which of so many fixed orders images are asked for; 0 is that of their names",
+            default=0,
+            minimum=0,
+            maximum=ORDERS - 1,
+            omitted_at_default=True,
+        ),
     },
     prepare=prepare,
 )

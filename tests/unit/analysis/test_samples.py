@@ -7,7 +7,7 @@ import pytest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import estimate
 from longlook.core.errors import InputError
-from longlook.core.model import Outcome
+from longlook.core.model import Link, Outcome, Stage
 from tests.data.samples import study
 from tests.data.trials import RUN, TRIAL, run
 
@@ -69,3 +69,19 @@ def test_samples_feed_the_statistics() -> None:
 def test_an_unknown_metric_is_an_error() -> None:
     with pytest.raises(InputError, match="unknown metric 'page_load'"):
         samples_table(replace(STUDY, metrics=("page_load",)), [])
+
+
+def test_what_rounds_drew_has_a_column_for_each_setting() -> None:
+    around = {"network.rtt": "uniform 5%", "network.queue": "uniform 5%", "start_phase": "uniform 100ms"}
+    drew = replace(
+        TRIAL,
+        link=Link((), (Stage("rate", {"rate_bps": 10_000_000, "queue_bytes": 46_120}),)),
+        drawn={"network.rtt": "36.42ms", "network.queue": "1.02bdp", "start_phase": "32us"},
+        start_phase_ns=32_000,
+    )
+    times = {"page_load_time": 1.5, "client_cpu": 1.0}
+    table = samples_table(replace(STUDY, around=around), [(drew, RUN, times), (TRIAL, RUN, times)])
+    assert list(table.columns)[-3:] == ["drawn.network.rtt_ms", "drawn.network.queue_bytes", "drawn.start_phase_ms"]
+    assert [table[name].dtype for name in list(table.columns)[-3:]] == ["float64"] * 3
+    assert table.iloc[0, -3:].tolist() == [36.42, 46_120.0, 0.032]
+    assert table.iloc[2, -3:].isna().all()

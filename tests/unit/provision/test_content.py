@@ -4,6 +4,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -17,8 +18,9 @@ from longlook.core import registry
 from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
-from longlook.core.workload import WorkloadKind
+from longlook.core.workload import ORDERS, WorkloadKind
 from longlook.provision.content import BLOCK_BYTES, PNG_OVERHEAD_BYTES, noise, png
+from longlook.workloads.page import permutation
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -213,3 +215,26 @@ def test_full_disk_is_the_machines_fault_and_leaves_nothing(cache: Path) -> None
     assert "full" in message
     assert "LONGLOOK_CACHE" in hint
     assert left == "[]"
+
+
+def test_a_page_in_another_order_has_the_same_images() -> None:
+    plain, other = prepare("page", objects=20, object_bytes=100), prepare("page", objects=20, object_bytes=100, order=7)
+    assert_as_expected(other)
+    assert other.phases[1] != plain.phases[1]
+    assert sorted(other.phases[1]) == sorted(plain.phases[1])
+    assert {path: other.expected[path] for path in other.phases[1]} == {
+        path: plain.expected[path] for path in plain.phases[1]
+    }
+    page = file_of(other, "/index.html").read_text()
+    assert [line.split('"')[1] for line in page.splitlines() if line.startswith("<img")] == list(other.phases[1])
+    assert prepare("page", objects=20, object_bytes=100, order=0) == plain
+
+
+def test_orders_are_permutations_that_differ() -> None:
+    orders = [tuple(permutation(20, order)) for order in range(ORDERS)]
+    assert orders[0] == tuple(range(20))
+    assert len(set(orders)) == ORDERS
+    assert all(sorted(order) == list(range(20)) for order in orders)
+    first = Counter(order[0] for order in orders)
+    assert set(first) == set(range(20))
+    assert max(first.values()) < 80  # 50 expected, standard deviation 7

@@ -75,3 +75,18 @@ def test_damaged_identity_is_written_anew(name: str, damage: str) -> None:
         file.write_text("garbage")
     assert tls.identity() == first
     assert file.read_bytes() == before
+
+
+def der_bytes(path: str) -> int:
+    return len(certificate(path).public_bytes(serialization.Encoding.DER))
+
+
+@pytest.mark.parametrize("padding_bytes", [50, 100, 200, 400, 8000])
+def test_padding_makes_the_certificate_longer_and_nothing_else(padding_bytes: int) -> None:
+    plain, padded = tls.identity(), tls.identity(padding_bytes)
+    assert abs(der_bytes(padded.certificate) - der_bytes(plain.certificate) - padding_bytes) <= 5
+    assert (padded.host, padded.spki_sha256) == (plain.host, plain.spki_sha256)
+    assert Path(padded.ca).read_bytes() == Path(plain.ca).read_bytes()
+    assert Path(padded.key).read_bytes() == Path(plain.key).read_bytes()
+    certificate(padded.certificate).verify_directly_issued_by(certificate(plain.ca))
+    assert tls.identity(padding_bytes) == padded

@@ -154,3 +154,9 @@ def test_jains_index_lies_between_one_nth_and_one(rates: list[float]) -> None:
 @given(st.floats(0.1, 1e6), st.integers(1, 20))
 def test_jains_index_of_equal_rates_is_one(rate: float, flows: int) -> None:
     assert jain([rate] * flows) == pytest.approx(1)
+
+
+def test_a_schedule_that_began_before_the_first_packet_is_so_far_on() -> None:
+    steps = {"steps": [[0, 10_000_000], [1 * S, 2_000_000]], "repeat_ns": 2 * S, "phase_ns": S // 2}
+    competition = replace(COMPETITION, capacity=steps, window_ns=(S, 2 * S), first_packet_ns=S)
+    assert competition.capacity_bps() == pytest.approx((0.5 * 10e6 + 0.5 * 2e6) / 1)

@@ -30,6 +30,10 @@ def study_summary(study: Study, plan: Plan, differences: Mapping[str, Mapping[st
         table.add_row(f"factor {factor.name}", Text(", ".join(level.label for level in factor.levels)))
     for key, value in sorted(settings.complete(study.settings).items()):
         table.add_row(key, Text(str(value)))
+    for setting, law in study.around.items():
+        table.add_row(f"around {setting}", Text(law))
+    if not study.around:
+        table.add_row("around", "none: every round has exactly these settings")
     table.add_row("metrics", ", ".join(study.metrics))
     for contrast in study.contrasts:
         table.add_row("contrast", Text(f"{contrast.baseline} → {contrast.contender} on {contrast.metric}"))

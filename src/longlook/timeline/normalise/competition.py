@@ -43,7 +43,7 @@ def read_competition(folder: Path, trial: Trial, run: Run) -> CompetitionRecord:
         {
             "flows": facts,
             "window_ns": _window(facts, warm_up_ns),
-            "capacity": _capacity(link),
+            "capacity": _capacity(link, trial.start_phase_ns),
             "rtt_ns": _rtt_ns(link),
         },
     )
@@ -83,10 +83,11 @@ def _rtt_ns(link: dict[str, list[dict[str, Any]]]) -> int | None:
     return sum(delays) if all(isinstance(delay, int) for delay in delays) else None
 
 
-def _capacity(link: dict[str, list[dict[str, Any]]]) -> dict[str, Any] | None:
-    """Return the rate towards the client: `steps` of (ns since the first packet, bit/s), and `repeat_ns` or null.
+def _capacity(link: dict[str, list[dict[str, Any]]], phase_ns: int) -> dict[str, Any] | None:
+    """Return the rate towards the client: `steps` of (ns of link time, bit/s), and `repeat_ns` or null.
 
-    None unless a single bottleneck has a rate that is known beforehand.
+    Link time is `phase_ns`, which is absent if 0, at the first packet. None unless a single bottleneck has a rate that
+    is known beforehand.
     """
     rates = [stage["parameters"]["rate_bps"] for stage in link["down"] if stage["kind"] in BOTTLENECKS]
     if len(rates) != 1:
@@ -95,5 +96,6 @@ def _capacity(link: dict[str, list[dict[str, Any]]]) -> dict[str, Any] | None:
     if isinstance(rate, int | float):
         return {"steps": [[0, rate]], "repeat_ns": None}
     if isinstance(rate, dict) and "steps" in rate:
-        return {"steps": rate["steps"], "repeat_ns": rate.get("repeat_ns")}
+        phase = {"phase_ns": phase_ns} if phase_ns else {}
+        return {"steps": rate["steps"], "repeat_ns": rate.get("repeat_ns"), **phase}
     return None
