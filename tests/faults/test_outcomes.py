@@ -32,8 +32,8 @@ CLIENT_FAULTS = [
     ("prints_junk", Outcome.FAILED, "Segmentation fault (only joking)"),
     ("crashes", Outcome.FAILED, "signal 6"),
     ("skips_an_object", Outcome.FAILED, "never reported"),
-    ("wrong_protocol", Outcome.INVALID, "http/1.1, not h2"),
-    ("two_connections", Outcome.INVALID, "2 connections"),
+    ("wrong_protocol", Outcome.FAILED, "http/1.1, not h2"),
+    ("two_connections", Outcome.FAILED, "2 connections"),
 ]
 
 
@@ -100,9 +100,9 @@ def test_a_session_client_stays_warm_between_trials(home: Home, engine: LiveEngi
     assert events == ["connection", "object", "object", "done"]
 
 
-def test_a_declared_resumption_that_did_not_happen_is_invalid(home: Home, engine: LiveEngine) -> None:
+def test_a_declared_resumption_that_did_not_happen_has_failed(home: Home, engine: LiveEngine) -> None:
     run = engine.run(home.job(connection=ConnectionState.RESUMED))
-    assert run.outcome is Outcome.INVALID
+    assert run.outcome is Outcome.FAILED
     assert "declared resumed" in (run.reason or "")
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from longlook.pipeline.options import RunOptions
 
 
+UNDECIDED_EXIT = 4
+
+
 @dataclass(frozen=True)
 class ComparisonOptions:
     """Options of a comparison, whichever the two sides are."""
@@ -46,7 +49,9 @@ class ComparisonOptions:
     rounds: Annotated[
         int, typer.Option(help="Rounds on each network; in each round both sides run once. At least 10.")
     ] = 20
-    alpha: Annotated[float, typer.Option(help="Level of significance, after correction.")] = 0.01
+    alpha: Annotated[
+        float, typer.Option(help="How probable a wrong answer may be, over all networks and metrics together.")
+    ] = 0.05
     seed: Annotated[int, typer.Option(min=0, help="Seed of the links' randomness.")] = 1
 
     around: Around = None
@@ -89,7 +94,8 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/compare-TIME.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate (docs/compare.md)."""
+    """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate, 4 where that is
+    undecided (docs/compare.md)."""
     for option, file in (("--junit", junit), ("--markdown", markdown)):
         _check_writable(option, file)
     spec = options.spec(baseline, contender, engine.engine)
@@ -97,6 +103,7 @@ def compare(
     from longlook.cli.show.compare import show_comparison
     from longlook.cli.show.run import RunDisplay
     from longlook.compare import output
+    from longlook.compare.gate import Answer
     from longlook.compare.run import run_comparison
 
     display = RunDisplay(as_json=as_json)
@@ -113,7 +120,7 @@ def compare(
         markdown.write_text(output.markdown(judged), encoding="utf-8")
     show_comparison(judged, as_json=as_json)
     if not judged.verdict.passed:
-        raise typer.Exit(1)
+        raise typer.Exit(UNDECIDED_EXIT if judged.verdict.answer is Answer.UNDECIDED else 1)
 
 
 @expand_options

@@ -1,28 +1,38 @@
-"""The answer of a gate: is the contender worse by more than was allowed? Pure."""
+"""The answer of a gate: is the contender worse by more than was allowed? Pure.
+
+Two things are judged on each network: by how much each metric is worse, and whether the contender fails more often than
+the baseline. An interval decides the first, an exact paired test the second; docs/compare.md has the rules.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis, Estimate
 from longlook.report import wording
 
+FAILURES = "failed rounds"
+"""Stands for a metric in the case about failures."""
+
 
 class Answer(StrEnum):
-    """The answer of a gate for one network and metric."""
+    """The answer of a gate for one network and metric, the gravest first."""
 
-    PASSED = "passed"
     WORSE = "worse"
     UNMEASURED = "not measured"  # too few rounds with a value on both arms: nothing was shown, so nothing passes
+    UNDECIDED = "undecided"  # the rounds there are allow for both
+    PASSED = "passed"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One network and metric. `firm`: the whole interval lies beyond the gate, not the estimate alone."""
+    """One network and what was judged there: a metric, or FAILURES. `p` is the p value that stands beside it."""
 
     estimate: Estimate
+    subject: str
     answer: Answer
-    firm: bool
+    p: float | None
     reason: str
 
     @property
@@ -33,7 +43,7 @@ class Case:
     @property
     def name(self) -> str:
         """Return `10mbit,36ms: page_load_time`."""
-        return f"{self.network}: {self.estimate.metric}"
+        return f"{self.network}: {self.subject}"
 
 
 @dataclass(frozen=True)
@@ -44,42 +54,66 @@ class Verdict:
     cases: tuple[Case, ...]
 
     @property
+    def answer(self) -> Answer:
+        """Return the gravest answer of all cases."""
+        found = {case.answer for case in self.cases}
+        return next((answer for answer in Answer if answer in found), Answer.UNMEASURED)
+
+    @property
     def passed(self) -> bool:
-        """Whether no case was worse and each was measured."""
-        return all(case.answer is Answer.PASSED for case in self.cases)
+        """Whether every case was shown to be within the gate."""
+        return self.answer is Answer.PASSED
 
 
 def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysis) -> Verdict:
-    """Judge a network and metric as worse where the corrected p is below alpha and the effect beyond −`gate_pct`.
+    """Judge every network's metrics by their intervals, and once each network's failures.
 
     The effect is that of docs/method.md: + % means that the contender is better, so a load time that is 6 % longer is
-    an effect of −6 %. The corrected p is about a difference, the gate about its estimated size.
+    an effect of −6 %. A metric is worse where its whole interval lies beyond −`gate_pct`, and passes where the whole
+    interval lies within. `analysis.confidence` is that of one interval (`spec.confidence`), so that each of the two
+    wrong answers has a probability of at most (1 − confidence)/2.
     """
-    return Verdict(gate_pct, tuple(_case(item, gate_pct, analysis) for item in estimates))
+    cases = [_metric(item, gate_pct, analysis) for item in estimates]
+    by_network: dict[str, Estimate] = {}  # outcomes are the same for every metric
+    for item in estimates:
+        by_network.setdefault(item.cell_id, item)
+    cases += [_failures(item, analysis) for item in by_network.values()]
+    return Verdict(gate_pct, tuple(cases))
 
 
-def _case(item: Estimate, gate_pct: float, analysis: Analysis) -> Case:
-    p, effect = item.p_adjusted, item.effect_pct
-    if item.n_pairs < analysis.min_rounds or p is None or effect is None:
-        return Case(item, Answer.UNMEASURED, firm=False, reason=item.reason or "no effect can be computed")
-    firm = item.ci_high_pct is not None and item.ci_high_pct < -gate_pct
-    size = _size(item, analysis)
-    if p < analysis.alpha and effect < -gate_pct:
-        bound = "the whole interval lies beyond it" if firm else "the interval reaches inside it"
-        return Case(item, Answer.WORSE, firm, f"worse: {size}; the gate is {gate_pct:g} %, and {bound}")
-    caveat = f"; {item.reason}" if item.reason else ""
-    if effect >= -gate_pct:
-        possible = item.ci_low_pct is not None and item.ci_low_pct < -gate_pct
-        open_end = "; the interval allows for more than the gate: more rounds would decide" if possible else ""
-        return Case(item, Answer.PASSED, firm, f"{size}; the gate is {gate_pct:g} %{open_end}{caveat}")
-    why = f"beyond the gate of {gate_pct:g} %, but not significant at {analysis.alpha:g}: more rounds would decide"
-    return Case(item, Answer.PASSED, firm, f"{size}, {why}{caveat}")
+def _metric(item: Estimate, gate_pct: float, analysis: Analysis) -> Case:
+    effect, low, high = item.effect_pct, item.ci_low_pct, item.ci_high_pct
+    if item.n_pairs < analysis.min_rounds or effect is None or low is None or high is None:
+        reason = item.reason or "no effect can be computed"
+        return Case(item, item.metric, Answer.UNMEASURED, item.p_adjusted, reason)
+    span = f"{wording.percent(analysis.confidence)} interval {wording.interval_pct(low, high)}"
+    size = f"{wording.effect(effect)} ({span})".replace(wording.NBSP, " ")
+    if high < -gate_pct:
+        answer, why = Answer.WORSE, f"worse: {size}, the whole interval beyond the gate of {gate_pct:g} %"
+    elif low >= -gate_pct:
+        answer, why = Answer.PASSED, f"{size}, the whole interval within the gate of {gate_pct:g} %"
+    else:
+        answer = Answer.UNDECIDED
+        why = f"{size}, across the gate of {gate_pct:g} %: more rounds, or a wider gate, would decide"
+    return Case(item, item.metric, answer, item.p_adjusted, why)
 
 
-def _size(item: Estimate, analysis: Analysis) -> str:
-    """Return `−6 % (95 % interval −7 to −5 %, adjusted p 0.0012)`, with plain spaces."""
-    span = wording.interval_pct(item.ci_low_pct, item.ci_high_pct)
-    p = wording.p_value(item.p_adjusted)
-    confidence = wording.percent(analysis.confidence)
-    text = f"{wording.effect(item.effect_pct)} ({confidence} interval {span}, adjusted p {p})"
-    return text.replace(wording.NBSP, " ")
+def _failures(item: Estimate, analysis: Analysis) -> Case:
+    contender_only = item.n_contender_failed - item.n_both_failed
+    baseline_only = item.n_baseline_failed - item.n_both_failed
+    p = procedures.fails_more(contender_only, baseline_only)
+    rounds = "round" if item.n_judged == 1 else "rounds"
+    counts = (
+        f"of {item.n_judged} {rounds} the contender failed in {item.n_contender_failed}, "
+        f"the baseline in {item.n_baseline_failed}"
+    )
+    if item.n_judged < analysis.min_rounds:
+        answer, reason = Answer.UNMEASURED, f"{counts}; {analysis.min_rounds} rounds are needed"
+    elif contender_only <= baseline_only:
+        answer, reason = Answer.PASSED, counts
+    elif p < (1 - analysis.confidence) / 2:
+        answer, reason = Answer.WORSE, f"worse: {counts} (p {wording.p_value(p)})".replace(wording.NBSP, " ")
+    else:
+        p_text = wording.p_value(p).replace(wording.NBSP, " ")
+        answer, reason = Answer.UNDECIDED, f"{counts} (p {p_text}): more rounds would decide"
+    return Case(item, FAILURES, answer, p, reason)

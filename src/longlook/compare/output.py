@@ -6,13 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook.compare.gate import Answer, Case, Verdict
+from longlook.compare.gate import FAILURES, Answer, Case, Verdict
 from longlook.compare.spec import ComparisonSpec
 from longlook.report import wording
 from longlook.report.text import markdown_rows
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_MARKS = {Answer.PASSED: "✓ passed", Answer.WORSE: "✗ worse", Answer.UNMEASURED: "✗ not measured"}
+_MARKS = {
+    Answer.PASSED: "✓ passed",
+    Answer.WORSE: "✗ worse",
+    Answer.UNMEASURED: "✗ not measured",
+    Answer.UNDECIDED: "? undecided",
+}
+OUTCOMES = {
+    Answer.PASSED: "✓ passes",
+    Answer.WORSE: "✗ does not pass",
+    Answer.UNMEASURED: "✗ does not pass",
+    Answer.UNDECIDED: "? is undecided at",
+}
+"""The headline of a comparison with this answer, before `a gate of 5 %`."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +43,16 @@ class Judged:
 
 
 def junit_xml(judged: Judged) -> str:
-    """Return one suite with a case for each network and metric: a failure is worse, an error was not measured."""
+    """Return one suite with a case for each network and metric, and one for each network's failures.
+
+    A failure is worse, an error was not measured, and what is undecided was skipped.
+    """
     answers = [case.answer for case in judged.verdict.cases]
     counts = {
         "tests": len(answers),
         "failures": answers.count(Answer.WORSE),
         "errors": answers.count(Answer.UNMEASURED),
-        "skipped": 0,
+        "skipped": answers.count(Answer.UNDECIDED),
     }
     attributes = {name: str(count) for name, count in counts.items()} | {"time": f"{judged.took_s:.3f}"}
     root = ET.Element("testsuites", {"name": "longlook compare", **attributes})
@@ -52,28 +67,27 @@ def junit_xml(judged: Judged) -> str:
 
 
 def _test_case(suite: ET.Element, case: Case, judged: Judged) -> None:
-    where = {"classname": _xml(f"longlook.{case.estimate.metric}"), "name": _xml(case.name)}
+    where = {"classname": _xml(f"longlook.{case.subject}"), "name": _xml(case.name)}
     element = ET.SubElement(suite, "testcase", where)
     if case.answer is Answer.PASSED:
         ET.SubElement(element, "system-out").text = _xml(case.reason)
         return
+    if case.answer is Answer.UNDECIDED:
+        ET.SubElement(element, "skipped", {"message": _xml(f"undecided: {case.reason}")})
+        return
     kind = "failure" if case.answer is Answer.WORSE else "error"
     problem = ET.SubElement(element, kind, {"type": str(case.answer), "message": _xml(case.reason)})
-    problem.text = _xml(
-        f"{judged.title}\n{case.name}\n{case.reason}\n"
-        f"medians: {_median(case, baseline=True)} → {_median(case, baseline=False)}\nreport: {judged.report}\n"
-    )
+    problem.text = _xml(f"{judged.title}\n{case.name}\n{case.reason}\n{_values(case)}\nreport: {judged.report}\n")
 
 
 def markdown(judged: Judged) -> str:
     """Return a summary that fits a pull request."""
     verdict = judged.verdict
     bad = sum(case.answer is not Answer.PASSED for case in verdict.cases)
-    outcome = "✓ passes" if verdict.passed else "✗ does not pass"
     header = ("network", "metric", "baseline", "contender", "effect", "interval", "p adj", "gate")
     rows = [_row(case) for case in verdict.cases]
     lines = [
-        f"### {_line(judged.title)}: {outcome} a gate of {verdict.gate_pct:g} %",
+        f"### {_line(judged.title)}: {OUTCOMES[verdict.answer]} a gate of {verdict.gate_pct:g} %",
         "",
         f"{len(rows) - bad} of {len(rows)} comparisons pass. + % means that the contender is better; "
         f"{judged.spec.rounds} rounds each, medians over rounds.",
@@ -93,20 +107,28 @@ def markdown(judged: Judged) -> str:
 
 def _row(case: Case) -> tuple[str, ...]:
     item = case.estimate
+    of_metric = case.subject != FAILURES
     return (
         case.network,
-        item.metric,
-        _median(case, baseline=True),
-        _median(case, baseline=False),
-        wording.effect(item.effect_pct),
-        wording.interval_pct(item.ci_low_pct, item.ci_high_pct),
-        wording.p_value(item.p_adjusted),
+        case.subject,
+        _value(case, baseline=True),
+        _value(case, baseline=False),
+        wording.effect(item.effect_pct) if of_metric else wording.DASH,
+        wording.interval_pct(item.ci_low_pct, item.ci_high_pct) if of_metric else wording.DASH,
+        wording.p_value(case.p),
         _MARKS[case.answer],
     )
 
 
-def _median(case: Case, *, baseline: bool) -> str:
+def _values(case: Case) -> str:
+    what = "failed rounds" if case.subject == FAILURES else "medians"
+    return f"{what}: {_value(case, baseline=True)} → {_value(case, baseline=False)}"
+
+
+def _value(case: Case, *, baseline: bool) -> str:
     item = case.estimate
+    if case.subject == FAILURES:
+        return f"{item.n_baseline_failed if baseline else item.n_contender_failed} of {item.n_judged}"
     return wording.quantity(item.baseline_median if baseline else item.contender_median, item.unit)
 
 
@@ -121,25 +143,30 @@ def _facts(judged: Judged) -> list[tuple[str, str]]:
 
 def answer_data(judged: Judged) -> dict[str, Any]:
     """Return the answer as plain JSON data."""
+    verdict = judged.verdict
     return {
-        "passed": judged.verdict.passed,
-        "gate_pct": judged.verdict.gate_pct,
-        "cases": [
-            {
-                "network": case.network,
-                "metric": case.estimate.metric,
-                "answer": str(case.answer),
-                "firm": case.firm,
-                "reason": case.reason,
-                "effect_pct": case.estimate.effect_pct,
-                "ci_low_pct": case.estimate.ci_low_pct,
-                "ci_high_pct": case.estimate.ci_high_pct,
-                "p_adjusted": case.estimate.p_adjusted,
-            }
-            for case in judged.verdict.cases
-        ],
+        "passed": verdict.passed,
+        "answer": str(verdict.answer),
+        "gate_pct": verdict.gate_pct,
+        "cases": [_case_data(case) for case in verdict.cases],
         "programs": dict(judged.programs),
         "report": judged.report,
+    }
+
+
+def _case_data(case: Case) -> dict[str, Any]:
+    item = case.estimate
+    common = {"network": case.network, "metric": case.subject, "answer": str(case.answer), "reason": case.reason}
+    if case.subject == FAILURES:
+        failed = {"baseline": item.n_baseline_failed, "contender": item.n_contender_failed, "both": item.n_both_failed}
+        return {**common, "rounds": item.n_judged, "failed": failed, "p": case.p}
+    return {
+        **common,
+        "rounds": item.n_pairs,
+        "effect_pct": item.effect_pct,
+        "ci_low_pct": item.ci_low_pct,
+        "ci_high_pct": item.ci_high_pct,
+        "p_adjusted": item.p_adjusted,
     }
 
 

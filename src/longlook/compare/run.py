@@ -111,9 +111,9 @@ def _try(spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observe
     _, judged = run_comparison(spec, out, options, observer)
     cases = judged.verdict.cases
     worse = [case for case in cases if case.answer is Answer.WORSE]
-    unmeasured = [case for case in cases if case.answer is Answer.UNMEASURED]
-    decisive = worse or unmeasured or cases
+    open_ones = [case for case in cases if case.answer in (Answer.UNMEASURED, Answer.UNDECIDED)]
+    decisive = worse or open_ones or cases
     reason = "; ".join(f"{case.name}: {case.reason}" for case in decisive)
     if worse:
         return Step(version, Finding.BAD, judged.verdict, reason)
-    return Step(version, Finding.UNTESTABLE if unmeasured else Finding.GOOD, judged.verdict, reason)
+    return Step(version, Finding.UNTESTABLE if open_ones else Finding.GOOD, judged.verdict, reason)

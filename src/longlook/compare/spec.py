@@ -67,7 +67,16 @@ class ComparisonSpec:
     timeout: str = "60s"
     seed: int = 1
     around: str = STANDARD  # or NONE: rounds that draw nothing
-    alpha: float = 0.01
+    alpha: float = 0.05
+
+
+def confidence(spec: ComparisonSpec) -> float:
+    """Return the confidence of each interval of a comparison, such that all its answers are right with 1 − alpha.
+
+    A network has a decision for each metric and one for failures, and each is one-sided: of 2·alpha/decisions that an
+    interval may miss, half lies on either side (Bonferroni's inequality).
+    """
+    return 1 - 2 * spec.alpha / (len(spec.networks) * (len(spec.metrics) + 1))
 
 
 def parse_side(text: str, protocol: str) -> Side:
@@ -159,6 +168,8 @@ _UNITS: Mapping[str, Callable[[str], object]] = {
 def make_study(spec: ComparisonSpec, catalogue: Catalogue | None = None) -> Study:
     """Return the study that answers a comparison; InputError with all that is wrong with it."""
     known = catalogue or installed()
+    if not 0 < spec.alpha < 0.5:
+        raise InputError(f"--alpha {spec.alpha:g}: not above 0 and below 0.5", "write for example --alpha 0.05")
     family = {"family": "gate"} if len(spec.metrics) > 1 else {}  # alone it is a family of its own
     document: dict[str, Any] = {
         "schema": 1,
@@ -179,7 +190,11 @@ def make_study(spec: ComparisonSpec, catalogue: Catalogue | None = None) -> Stud
             for metric in spec.metrics
         ],
         # What is worse by more than the gate must not pass for equivalent.
-        "analysis": {"alpha": spec.alpha, "equivalence_margin": f"{min(_LARGEST_MARGIN_PCT, spec.gate_pct):.6g}%"},
+        "analysis": {
+            "alpha": spec.alpha,
+            "confidence": confidence(spec),
+            "equivalence_margin": f"{min(_LARGEST_MARGIN_PCT, spec.gate_pct):.6g}%",
+        },
     }
     study = parse_study("compare", document, Problems("compare"), known)
     if spec.rounds < study.analysis.min_rounds:

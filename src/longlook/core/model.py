@@ -28,10 +28,10 @@ class Outcome(StrEnum):
     """The end of a trial. Everything but `ok` carries a reason, and none is ever dropped from the samples."""
 
     OK = "ok"
-    FAILED = "failed"  # a program under test failed: died, refused, wrong body
+    FAILED = "failed"  # a program under test failed: died, refused, sent a wrong body, spoke another protocol
     TIMED_OUT = "timed_out"  # the trial's time limit passed
     UNSUPPORTED = "unsupported"  # a program exited 127: it cannot do what the trial asks
-    INVALID = "invalid"  # the measurement cannot be trusted: wrong protocol or connection state, a guard tripped
+    INVALID = "invalid"  # the measurement cannot be trusted: a guard tripped, or nothing proves what was measured
 
 
 class Better(StrEnum):
@@ -208,6 +208,17 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Stopping:
+    """Rounds of a cell go on until all its contrasts are decided, or `Study.rounds` are done (docs/method.md).
+
+    A contrast is decided where its interval lies wholly within the margin of equivalence or wholly beyond; with a gate,
+    where it lies wholly on one side of −`gate_pct`, and failures of the arms are decided too.
+    """
+
+    gate_pct: float | None = None
+
+
+@dataclass(frozen=True)
 class Study:
     """A question, the arms that are compared, the cells, and the method of its conclusions."""
 
@@ -218,7 +229,7 @@ class Study:
     factors: tuple[Factor, ...]
     exclude: tuple[Mapping[str, tuple[str, ...]], ...]  # a cell matching every factor of one mapping is left out
     settings: Mapping[str, Scalar]  # dotted defaults: network.*, workload.*, client.*, server.*, …
-    rounds: int
+    rounds: int  # with `stopping` at most
     seed: int
     timeout_s: float
     retries_when_invalid: int
@@ -232,6 +243,7 @@ class Study:
     notes: str | None = None
     traces: Mapping[str, str] = field(default_factory=dict)  # trace files that were read, `rate /path` → digest
     around: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # setting → law of its draws; empty: none
+    stopping: Stopping | None = None  # None: all rounds run
 
 
 @dataclass(frozen=True)
@@ -323,6 +335,9 @@ class Estimate:
 
     For a metric where lower is better effect_pct = 100·(1 − exp(mean ln(contender/baseline))), the share by which the
     contender's value is smaller; where higher is better 100·(exp(mean ln(contender/baseline)) − 1).
+
+    The counts of failures are about the `n_judged` rounds in which both arms were tried and each ok, failed or timed
+    out in its last attempt, whatever was measured.
     """
 
     contrast: str
@@ -348,6 +363,10 @@ class Estimate:
     verdict: Verdict
     reason: str | None  # why inconclusive, or a caveat such as zero variance
     outcomes: Mapping[str, int]  # "arm:outcome" → count, every attempt
+    n_judged: int = 0
+    n_baseline_failed: int = 0
+    n_contender_failed: int = 0
+    n_both_failed: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,9 @@
 """Classifies a finished trial: what its programs printed and how they ended decide its outcome.
 
+A program that is shown to do something else than it was asked (another protocol, refused early data, its own congestion
+control) has failed: that is a result, and a study counts it. Where nothing shows what happened, or the laboratory is at
+fault, the trial is invalid.
+
 Pure: nothing here touches the machine or imports `lab.linux`.
 """
 
@@ -19,11 +23,16 @@ _SENDERS = {"up": "client", "down": "server"}
 
 @dataclass(frozen=True)
 class Judgement:
-    """An outcome. Every outcome but ok has a reason and a hint."""
+    """An outcome. Every outcome but ok has a reason and a hint.
+
+    `complete`: all programs did their part to the end, though not as declared, so that the guard's observations of the
+    laboratory tell whether its disturbance may be the cause.
+    """
 
     outcome: Outcome
     reason: str | None = None
     hint: str | None = None
+    complete: bool = False
 
 
 def judge_all(cases: Sequence[Case]) -> Judgement:
@@ -227,9 +236,10 @@ def _protocol(case: Case) -> Judgement | None:
         if (spoken := line.get("protocol")) != wanted:
             what = line.get("path") or "a connection"
             return Judgement(
-                Outcome.INVALID,
+                Outcome.FAILED,
                 f"{what} used {spoken}, not {wanted}",
-                "the client fell back to another protocol or raced two: force the protocol in its adapter",
+                "an end refused the protocol, or the client raced two: see client.jsonl and server.stderr",
+                complete=True,
             )
     return None
 
@@ -238,13 +248,18 @@ def _connections(case: Case) -> Judgement | None:
     if case.kind is FlowKind.CROSS:
         return None
     measured, wanted = list(_measured_connections(case)), case.content.connections
-    if len(measured) != wanted:
+    if not measured:
         return Judgement(
             Outcome.INVALID,
-            f"the measured transfer used {len(measured)} connections, not {'one' if wanted == 1 else wanted}"
-            if measured
-            else f"the {_reporter(case)} reported no measured connection, so its state is not proven",
+            f"the {_reporter(case)} reported no measured connection, so its state is not proven",
+            f"see {_reporter(case)}.jsonl; one endpoint must report its connections (adapters/CONTRACT.md)",
+        )
+    if len(measured) != wanted:
+        return Judgement(
+            Outcome.FAILED,
+            f"the measured transfer used {len(measured)} connections, not {'one' if wanted == 1 else wanted}",
             f"see {_reporter(case)}.jsonl; the client must send all requests over the connections of its job",
+            complete=True,
         )
     for line in measured:
         if not isinstance(line.get("resumed"), bool):
@@ -256,12 +271,24 @@ def _connections(case: Case) -> Judgement | None:
         resumed, early = line.get("resumed") is True, line.get("used_0rtt") is True
         state = ConnectionState.ZERO_RTT if early else ConnectionState.RESUMED if resumed else ConnectionState.COLD
         if state is not case.trial.connection:
-            return Judgement(
-                Outcome.INVALID,
-                f"the connection was {state}, declared {case.trial.connection}, as the {_reporter(case)} reports",
-                f"see {_reporter(case)}.jsonl; the ticket was not kept, not accepted, or kept when it should not be",
-            )
+            return _other_state(case, state)
     return None if wanted == 1 else _carriers(case, measured)
+
+
+def _other_state(case: Case, state: ConnectionState) -> Judgement:
+    """Return the outcome of a connection in another state than declared.
+
+    An end that gives, keeps or accepts no ticket, or refuses early data, does less than it was asked: it has failed. A
+    ticket where there should be none was left behind, so the trial did not begin as declared: it is invalid.
+    """
+    reason = f"the connection was {state}, declared {case.trial.connection}, as the {_reporter(case)} reports"
+    order = (ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT)
+    if order.index(state) < order.index(case.trial.connection):
+        hint = f"see {_reporter(case)}.jsonl; the ticket was not given, not kept or not accepted"
+        return Judgement(Outcome.FAILED, reason, hint, complete=True)
+    return Judgement(
+        Outcome.INVALID, reason, f"see {_reporter(case)}.jsonl; a ticket was kept or used that should not be"
+    )
 
 
 def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
@@ -272,12 +299,15 @@ def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
     own = "remote" if _reporter(case) == "server" else "local"
     ports = sorted(_port(line.get(own)) for line in measured)
     for path in case.content.expected:
-        carried = sorted(_port(line.get("local")) for line in case.client.events("object") if line.get("path") == path)
+        lines = [line for line in case.client.events("object") if line.get("path") == path]
+        carried = sorted(_port(line.get("local")) for line in lines)
         if carried != ports:
+            proven = all(line.get("local") is not None for line in lines)
             return Judgement(
-                Outcome.INVALID,
+                Outcome.FAILED if proven else Outcome.INVALID,
                 f"{path} came over client ports {', '.join(carried)}, but the connections have {', '.join(ports)}",
                 "see client.jsonl: `local` of an object is the address of the connection that carried it",
+                complete=proven,
             )
     return None
 
@@ -316,9 +346,10 @@ def _congestion_control(case: Case) -> Judgement | None:
         )
     if seen != {declared}:
         return Judgement(
-            Outcome.INVALID,
+            Outcome.FAILED,
             f"congestion control was {', '.join(sorted(seen))}, declared {declared}",
             "a program may have chosen its own: see its knobs",
+            complete=True,
         )
     return None
 

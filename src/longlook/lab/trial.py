@@ -156,7 +156,7 @@ def _judge(
         )
     ]
     judgement = judge_all(cases)
-    if judgement.outcome is not Outcome.OK:
+    if judgement.outcome is not Outcome.OK and not judgement.complete:
         return judgement
     if not teardown.summary:
         return Judgement(
@@ -164,5 +164,7 @@ def _judge(
         )
     found = guard.findings(observed, guard.limits(limited_client=job.trial.client_cpu_share is not None))
     if found:
-        return Judgement(Outcome.INVALID, "; ".join(item.reason for item in found), found[0].hint)
+        reasons = [judgement.reason] if judgement.reason is not None else []
+        reasons += [item.reason for item in found]
+        return Judgement(Outcome.INVALID, "; ".join(reasons), found[0].hint)
     return judgement

@@ -1,19 +1,14 @@
-"""From what people write to the study of a comparison, its gate, and the files for other programs."""
+"""From what people write to the study of a comparison."""
 
 import re
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from longlook.compare import spec as comparison
-from longlook.compare.gate import Answer, Verdict, judge_gate
-from longlook.compare.output import Judged, answer_data, junit_xml, markdown
 from longlook.compare.spec import BASELINE, CONTENDER, ComparisonSpec, Knob, Side
 from longlook.core.errors import InputError
-from longlook.core.model import Analysis, Estimate
-from longlook.core.model import Verdict as Finding
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE
 
@@ -129,6 +124,7 @@ def test_tcp_has_a_congestion_control_and_knobs_go_where_they_are_known() -> Non
         ({"networks": {"x": {"network.rate": "10Mbit"}}}, "network.rtt"),
         ({"networks": {"x": {"network.rat": "10Mbit"}}}, "network.rate"),
         ({"rounds": 9}, "10 rounds or more"),
+        ({"alpha": 0.5}, "--alpha 0.5: not above 0 and below 0.5"),
         ({"metrics": ("page_lod_time",)}, "did you mean 'page_load_time'"),
         ({"contender": Side("h3only", "9", "h2")}, "does not speak it"),
         ({"connection": "0rtt", "contender": Side("go", "1.0", "h2")}, "0-RTT"),
@@ -151,146 +147,7 @@ def test_several_metrics_are_corrected_together() -> None:
     assert {contrast.family for contrast in study.contrasts} == {"gate"}
 
 
-def estimate(effect: float | None, half: float = 1.0, p: float | None = 0.0001, **changes: Any) -> Estimate:
-    low, high = (None, None) if effect is None else (effect - half, effect + half)
-    return replace(
-        Estimate(
-            "page_load_time", "page_load_time", "s", {"network": "10mbit,36ms"}, "10mbit-36ms", BASELINE, CONTENDER,
-            20, 20, 20, 0.405, 0.799, effect, low, high, p, p, p, 1.0, p, Finding.WORSE, None, {},
-        ),
-        **changes,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("item", "answer", "firm", "words"),
-    [
-        (estimate(-7), Answer.WORSE, True, "the whole interval lies beyond it"),
-        (estimate(-5.5), Answer.WORSE, False, "the interval reaches inside it"),
-        (estimate(-5), Answer.PASSED, False, "allows for more than the gate"),
-        (estimate(-2), Answer.PASSED, False, "the gate is 5 %"),
-        (estimate(7), Answer.PASSED, False, "+7.0 %"),
-        (estimate(-8, 9, 0.2), Answer.PASSED, False, "not significant at 0.01: more rounds"),
-        (estimate(-8, n_pairs=9, reason="9 rounds"), Answer.UNMEASURED, False, "9 rounds"),
-        (estimate(None, p=None), Answer.UNMEASURED, False, "no effect"),
-    ],
-)
-def test_the_gate(item: Estimate, answer: Answer, firm: bool, words: str) -> None:
-    verdict = judge_gate([item], 5.0, Analysis())
-    case = verdict.cases[0]
-    assert (case.answer, case.firm) == (answer, firm)
-    assert words in case.reason
-    assert verdict.passed is (answer is Answer.PASSED)
-
-
-def judged(verdict: Verdict) -> Judged:
-    programs = {"go@1.0": "ab" * 32, "go@2.0": "cd" * 32, "link": "ef" * 32}
-    dates = {"go@1.0": "2020-05-06", "go@2.0": "", "link": ""}
-    return Judged(ORDER, "go@2.0 against go@1.0", verdict, programs, dates, "virtual", "longlook compare …",
-                  "runs/x/report/index.html", 12.3456)  # fmt: skip
-
-
-THREE = judge_gate(
-    [
-        estimate(-97.2),
-        estimate(1.5, cell={"network": "<dsl> & \x07|"}, metric="handshake_time"),
-        estimate(None, p=None, n_pairs=0, reason="arm contender failed in all 20 rounds"),
-    ],
-    5.0,
-    Analysis(),
-)
-
-XML = """\
-<?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="longlook compare" tests="3" failures="1" errors="1" skipped="0" time="12.346">
- <testsuite name="go@2.0 against go@1.0" tests="3" failures="1" errors="1" skipped="0" time="12.346">
-  <properties>
-   <property name="go@1.0" value="released 2020-05-06, sha256 {a}" />
-   <property name="go@2.0" value="sha256 {c}" />
-   <property name="link" value="sha256 {e}" />
-   <property name="gate" value="5%" />
-   <property name="engine" value="virtual" />
-   <property name="command" value="longlook compare …" />
-   <property name="report" value="runs/x/report/index.html" />
-  </properties>
-  <testcase classname="longlook.page_load_time" name="10mbit,36ms: page_load_time">
-   <failure type="worse" message="{worse}">go@2.0 against go@1.0
-10mbit,36ms: page_load_time
-{worse}
-medians: 405 ms → 799 ms
-report: runs/x/report/index.html
-</failure>
-  </testcase>
-  <testcase classname="longlook.handshake_time" name="&lt;dsl&gt; &amp; \ufffd|: handshake_time">
-   <system-out>+1.5 % (95 % interval 0.5 to 2.5 %, adjusted p 0.0001); the gate is 5 %</system-out>
-  </testcase>
-  <testcase classname="longlook.page_load_time" name="10mbit,36ms: page_load_time">
-   <error type="not measured" message="arm contender failed in all 20 rounds">go@2.0 against go@1.0
-10mbit,36ms: page_load_time
-arm contender failed in all 20 rounds
-medians: 405 ms → 799 ms
-report: runs/x/report/index.html
-</error>
-  </testcase>
- </testsuite>
-</testsuites>
-"""
-WORSE = (
-    "worse: −97 % (95 % interval −98 to −96 %, adjusted p 0.0001); the gate is 5 %, and the whole interval lies "
-    "beyond it"
-)
-
-
-def test_junit_xml_is_well_formed_and_as_programs_expect_it() -> None:
-    text = junit_xml(judged(THREE))
-    assert text == XML.format(a="ab" * 32, c="cd" * 32, e="ef" * 32, worse=WORSE)
-    root = ET.fromstring(text.encode())
-    assert root.tag == "testsuites"
-    for suite in root:
-        assert suite.tag == "testsuite"
-        cases = suite.findall("testcase")
-        assert {child.tag for child in suite} == {"properties", "testcase"}
-        assert int(suite.attrib["tests"]) == len(cases)
-        assert int(suite.attrib["failures"]) == len(suite.findall("testcase/failure"))
-        assert int(suite.attrib["errors"]) == len(suite.findall("testcase/error"))
-        assert float(suite.attrib["time"]) >= 0
-        assert all(case.attrib.keys() == {"classname", "name"} for case in cases)
-        assert all(failure.attrib.keys() == {"type", "message"} for failure in suite.iter("failure"))
-
-
-def test_markdown_is_fit_for_a_pull_request() -> None:
-    assert markdown(judged(THREE)) == MARKDOWN.replace("~", "\u00a0")
-
-
-MARKDOWN = f"""\
-### go@2.0 against go@1.0: ✗ does not pass a gate of 5 %
-
-1 of 3 comparisons pass. + % means that the contender is better; 20 rounds each, medians over rounds.
-
-| network | metric | baseline | contender | effect | interval | p adj | gate |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |
-| 10mbit,36ms | page_load_time | 405~ms | 799~ms | −97~% | −98 to −96~% | 0.0001 | ✗ worse |
-| &lt;dsl> & \x07\\| | handshake_time | 405~ms | 799~ms | +1.5~% | 0.5 to 2.5~% | 0.0001 | ✓ passed |
-| 10mbit,36ms | page_load_time | 405~ms | 799~ms | – | – | – | ✗ not measured |
-
-- **10mbit,36ms: page_load_time**: {WORSE}
-- **10mbit,36ms: page_load_time**: arm contender failed in all 20 rounds
-
-<details><summary>Versions, command and report</summary>
-
-- go@1.0: `released 2020-05-06, sha256 {"ab" * 32}`
-- go@2.0: `sha256 {"cd" * 32}`
-- link: `sha256 {"ef" * 32}`
-- gate: `5%`
-- engine: `virtual`
-- command: `longlook compare …`
-- [report](<runs/x/report/index.html>)
-
-</details>
-"""
-
-
-def test_machines_get_the_answer_too() -> None:
-    data = answer_data(judged(THREE))
-    assert data["passed"] is False
-    assert [case["answer"] for case in data["cases"]] == ["worse", "passed", "not measured"]
+def test_the_confidence_of_an_interval_leaves_alpha_for_all_answers_together() -> None:
+    assert comparison.make_study(ORDER, CATALOGUE).analysis.confidence == pytest.approx(0.95)  # two decisions of 2.5 %
+    two = replace(ORDER, networks={"a": {}, "b": {}}, metrics=("page_load_time", "handshake_time"), alpha=0.06)
+    assert comparison.confidence(two) == pytest.approx(1 - 0.12 / 6)

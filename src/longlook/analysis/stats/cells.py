@@ -11,6 +11,10 @@ from longlook.analysis.stats.procedures import Floats
 from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Outcome, Study
 
+FAILED = frozenset({Outcome.FAILED, Outcome.TIMED_OUT})
+JUDGED = FAILED | {Outcome.OK}
+"""Outcomes that the programs decided: only these are compared as failures."""
+
 NEEDED = ("cell", "arm", "round", "attempt", "metric", "value", "outcome")
 
 
@@ -24,11 +28,22 @@ class ArmData:
     failed_rounds: int  # whose last attempt did not go well
     unmeasured_rounds: int  # whose last attempt went well but holds no usable value
     outcomes: Mapping[str, int]  # outcome → count of all attempts
+    failed: Mapping[int, bool]  # round → whether its last attempt failed or timed out; ok, failed and timed_out alone
 
     @property
     def array(self) -> Floats:
         """All values in order of rounds, shape (rounds,)."""
         return np.array([self.values[number] for number in sorted(self.values)], np.float64)
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The rounds that were judged on both arms, and in how many of them each arm failed."""
+
+    rounds: int
+    baseline: int
+    contender: int
+    both: int
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,22 @@ class CellData:
         rounds = sorted(self.baseline.values.keys() & self.contender.values.keys())
         baseline = np.array([self.baseline.values[number] for number in rounds], np.float64)
         return baseline, np.array([self.contender.values[number] for number in rounds], np.float64)
+
+    @property
+    def failures(self) -> Failures:
+        """The failures of both arms, by round.
+
+        A round counts where each arm's last attempt was ok, failed or timed out: an invalid attempt is not the arm's
+        fault, and what is unsupported was not tried.
+        """
+        baseline, contender = self.baseline.failed, self.contender.failed
+        pairs = [(baseline[number], contender[number]) for number in baseline.keys() & contender.keys()]
+        return Failures(
+            rounds=len(pairs),
+            baseline=sum(first for first, _ in pairs),
+            contender=sum(second for _, second in pairs),
+            both=sum(first and second for first, second in pairs),
+        )
 
 
 def cells_of(samples: pd.DataFrame, study: Study, contrast: Contrast) -> Iterator[CellData]:
@@ -81,6 +112,11 @@ def _arm(rows: pd.DataFrame, name: str) -> ArmData:
         failed_rounds=len(final) - len(good),
         unmeasured_rounds=int((~usable).sum()),
         outcomes={str(key): int(count) for key, count in sorted(attempts["outcome"].value_counts().items())},
+        failed={
+            int(number): Outcome(outcome) in FAILED
+            for number, outcome in zip(final["round"].tolist(), final["outcome"].tolist(), strict=True)
+            if Outcome(outcome) in JUDGED
+        },
     )
 
 

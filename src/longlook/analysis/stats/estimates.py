@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.stats import procedures
+from longlook.analysis.stats import procedures, sequential
 from longlook.analysis.stats.cells import CellData, cells_of
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import caveats, decide
@@ -58,7 +58,8 @@ def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
         return _Tested(data, metric, 0, None, is_log=True)
     advantage, is_log = procedures.advantages(baseline, contender, metric.better)
     margin = procedures.margin(study.analysis.equivalence_margin_pct, is_log)
-    paired = procedures.paired(advantage, margin, study.analysis.confidence)
+    analyse = sequential.paired if study.stopping else procedures.paired
+    paired = analyse(advantage, margin, study.analysis.confidence)
     return _Tested(data, metric, len(baseline), paired, is_log)
 
 
@@ -71,7 +72,7 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
     def in_pct(advantage: float | None) -> float | None:
         return procedures.effect_pct(advantage, metric.better, tested.is_log)
 
-    baseline, contender = data.baseline.array, data.contender.array
+    baseline, contender, failures = data.baseline.array, data.contender.array, data.failures
     return Estimate(
         contrast=data.contrast.name,
         metric=metric.name,
@@ -100,6 +101,10 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
             for arm in (data.baseline, data.contender)
             for outcome, count in arm.outcomes.items()
         },
+        n_judged=failures.rounds,
+        n_baseline_failed=failures.baseline,
+        n_contender_failed=failures.contender,
+        n_both_failed=failures.both,
     )
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from longlook.analysis.samples import FACTOR_PREFIX
 from longlook.core.model import Estimate, Verdict
 
-_COUNTS = ("n_baseline", "n_contender", "n_pairs")
+_COUNTS = tuple(item.name for item in fields(Estimate) if item.name.startswith("n_"))
 _TEXTS = ("contrast", "metric", "unit", "cell", "baseline", "contender", "verdict", "reason", "outcomes")
 _NAMES = ["cell" if item.name == "cell_id" else item.name for item in fields(Estimate) if item.name != "cell"]
 
@@ -37,7 +37,8 @@ def _row(item: Estimate) -> dict[str, Any]:
 
 
 def _estimate(row: dict[str, Any]) -> Estimate:
-    values: dict[str, Any] = {name: None if pd.isna(row[name]) else row[name] for name in _NAMES}
+    # A table of an older Longlook lacks the columns that have a default.
+    values: dict[str, Any] = {name: None if pd.isna(row[name]) else row[name] for name in _NAMES if name in row}
     values["cell_id"] = values["cell"]
     values["cell"] = {
         name.removeprefix(FACTOR_PREFIX): level

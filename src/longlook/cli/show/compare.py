@@ -9,15 +9,15 @@ from rich.text import Text
 
 from longlook.cli.terminal import console
 from longlook.compare.bisection import Finding, Found
-from longlook.compare.gate import Answer, Verdict
-from longlook.compare.output import Judged, answer_data
+from longlook.compare.gate import FAILURES, Answer, Verdict
+from longlook.compare.output import OUTCOMES, Judged, answer_data
 from longlook.compare.run import Step
-from longlook.report import wording
 
 _MARKS = {
     Answer.PASSED: "[green]✓[/] passed",
     Answer.WORSE: "[red]✗[/] worse",
-    Answer.UNMEASURED: "[red]✗[/] unmeasured",
+    Answer.UNMEASURED: "[red]✗[/] not measured",
+    Answer.UNDECIDED: "[yellow]?[/] undecided",
 }
 _FINDINGS = {Finding.GOOD: "not worse", Finding.BAD: "worse", Finding.UNTESTABLE: "cannot be tested"}
 
@@ -26,7 +26,7 @@ def gate_table(verdict: Verdict) -> Table:
     """Return the answer for every network and metric."""
     table = Table("gate", "network", "metric", "why", box=None)
     for case in verdict.cases:
-        table.add_row(_MARKS[case.answer], Text(case.network), Text(case.estimate.metric), Text(case.reason))
+        table.add_row(_MARKS[case.answer], Text(case.network), Text(case.subject), Text(case.reason))
     return table
 
 
@@ -36,8 +36,7 @@ def show_comparison(judged: Judged, *, as_json: bool) -> None:
         _emit(event="gate", **answer_data(judged))
         return
     console().print(gate_table(judged.verdict))
-    passed = "passes" if judged.verdict.passed else "does not pass"
-    _line(f"{judged.title}: {passed} a gate of {judged.verdict.gate_pct:g} %")
+    _line(f"{judged.title}: {OUTCOMES[judged.verdict.answer]} a gate of {judged.verdict.gate_pct:g} %")
 
 
 class BisectionDisplay:
@@ -58,7 +57,8 @@ class BisectionDisplay:
     def conclude(self, found: Found, step: Step, stack: str) -> None:
         """Print the first version that is worse."""
         if self._as_json:
-            estimates = [] if step.verdict is None else [case.estimate for case in step.verdict.cases]
+            cases = [] if step.verdict is None else step.verdict.cases
+            estimates = [case.estimate for case in cases if case.subject != FAILURES]
             _emit(
                 event="found",
                 stack=stack,
@@ -72,7 +72,7 @@ class BisectionDisplay:
         if found.between:
             _line(f"  {', '.join(found.between)} between them could not be tested, so the first may be one of these")
         for case in step.verdict.cases if step.verdict else ():
-            _line(f"  {case.name}: {wording.effect(case.estimate.effect_pct)}: {case.reason}")
+            _line(f"  {case.name}: {case.reason}")
 
 
 def _line(text: str) -> None:

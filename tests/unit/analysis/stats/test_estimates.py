@@ -48,6 +48,20 @@ def test_a_last_attempt_replaces_earlier_ones_and_all_are_counted() -> None:
     assert result.reason is None
 
 
+def test_failures_are_counted_by_round_and_only_where_both_arms_were_judged() -> None:
+    outcomes = {"tcp": ["failed", "timed_out", "ok", "ok", "invalid", "ok"]}
+    outcomes["quic"] = ["timed_out", "ok", "failed", "unsupported", "failed", "ok"]
+    samples = pd.DataFrame(
+        [
+            row(arm, number, 1.0 if outcome == "ok" else None, outcome)
+            for arm, found in outcomes.items()
+            for number, outcome in enumerate(found)
+        ]
+    )
+    result = only(samples)
+    assert (result.n_judged, result.n_baseline_failed, result.n_contender_failed, result.n_both_failed) == (4, 2, 2, 1)
+
+
 def test_p_values_are_adjusted_over_the_cells_of_a_contrast() -> None:
     samples = pd.concat([rows(noisy(1, seed=2 * k), noisy(0.96, seed=2 * k + 1), cell=f"c{k}") for k in range(6)])
     results = estimate(samples, study([f"c{k}" for k in range(6)]))

@@ -1,0 +1,127 @@
+"""Tests and intervals that stay valid however often they are looked at, so that rounds may stop when they suffice.
+
+Two e-processes stand behind each statement about the advantages of rounds (`procedures.advantages`), and the weaker one
+decides. An e-process is a number that is 1 at the start and that no way of looking and stopping makes large by chance:
+it ever reaches 1/a with a probability of at most a (Ville 1939). Its inverse is therefore a p value, and the values
+that it does not refute are an interval, both at any time.
+
+About the mean, for normal advantages of unknown variance (Wang and Ramdas, Anytime-valid t-tests and confidence
+sequences for Gaussian means with unknown variance, Sequential Analysis 43, 2024; Lai 1976): with n advantages, their
+mean m and standard deviation s, t² = n(m − value)²/s², u = t²/(n − 1) and r = PRECISION/(PRECISION + n),
+
+    e = √r · ((1 + u)/(1 + r·u))^(n/2)
+
+is the mixture over a normal effect size of precision PRECISION. For the values that it does not refute at 1 − a,
+
+    |m − value| ≤ s·√((n − 1)(K − 1)/(1 − K·r)/n),  K = (1/(a·√r))^(2/n),  without a bound where K·r ≥ 1.
+
+About the median, for advantages of any law: if the value is a median, an advantage lies above it with a probability of
+at most 1/2, and below it likewise. Betting on either with a Beta(1/2, 1/2) mixture over the share (Ville 1939; Howard
+and Ramdas, Sequential estimation of quantiles with applications to A/B testing and best-arm identification, Bernoulli
+28, 2022, 3) gives
+
+    e = (e_above + e_below)/2,  e_above = 2ⁿ · 2·B(k + 1/2, n − k + 1/2)/B(1/2, 1/2) · P(X ≥ 1/2),
+
+with k of n advantages above the value and X ~ Beta(k + 1/2, n − k + 1/2); e_below counts those below it. Advantages
+that equal the value count for neither.
+
+The first is sharp and trusts the normal law, the second trusts nothing and keeps the first from deciding by a few equal
+or skewed advantages. An interval that holds the ends of both holds the median always, and the mean where the advantages
+are not too skewed; tests/unit/analysis/stats/test_sequential.py measures how often, and docs/method.md has the numbers.
+"""
+
+import math
+
+import numpy as np
+from scipy import special
+
+from longlook.analysis.stats.procedures import ROUNDING, Floats, Paired
+
+PRECISION = 1.907
+"""Of the mixture over effect sizes: the interval of 95 % is then shortest after 20 rounds."""
+
+_BETA = 0.5
+
+
+def paired(advantage: Floats, margin: float, confidence: float) -> Paired:
+    """Return what `procedures.paired` returns, valid at whatever number of rounds one stopped.
+
+    `p` is of a mean and median of 0, `p_equivalence` the larger of two one-sided p values against ±`margin`. A bound is
+    None as long as there is none. `advantage` has shape (rounds,) and at least one round.
+    """
+    low, high = interval(advantage, confidence)
+    p_equivalence = max(p_above(advantage, -margin), p_above(-advantage, -margin))
+    p = min(p_above(advantage, 0.0), p_above(-advantage, 0.0))
+    return Paired(float(np.mean(advantage)), low, high, p, p_equivalence, constant=False)
+
+
+def p_above(advantage: Floats, value: float) -> float:
+    """Return the p value, valid at any time, of the advantages lying not above `value`.
+
+    It is below a exactly where the lower end of `interval` at confidence 1 − a is above `value`. Its negative side is
+    `p_above(-advantage, -value)`.
+    """
+    above, below = int(np.sum(advantage > value)), int(np.sum(advantage < value))
+    if float(np.mean(advantage)) <= value or above <= below:
+        return 1.0
+    weaker = min(_log_e_mean(advantage, value), _log_e_median(above, below, len(advantage)))
+    return min(1.0, math.exp(-weaker))
+
+
+def p_more(first: int, second: int) -> float:
+    """Return the p value, valid at any time, that `first` of `first` + `second` coin flips are no more than half.
+
+    The sequential form of `procedures.fails_more`.
+    """
+    return min(1.0, math.exp(-_log_bet(first, first + second)))
+
+
+def interval(advantage: Floats, confidence: float) -> tuple[float | None, float | None]:
+    """Return the interval at any time that holds the mean and the median with `confidence` each; None: no bound yet."""
+    count, threshold = len(advantage), -math.log1p(-confidence)
+    if count < 2:
+        return None, None
+    mean, radius = float(np.mean(advantage)), _radius(advantage, threshold)
+    if math.isinf(radius):
+        return None, None
+    # The outermost advantages that are not refuted: between them and the next, so many lie above and so many below.
+    refuted = next((k for k in range(count) if _log_e_median(count - k, k, count) < threshold), count)
+    if refuted == 0:
+        return None, None
+    ordered = np.sort(advantage)
+    return min(mean - radius, float(ordered[refuted - 1])), max(mean + radius, float(ordered[count - refuted]))
+
+
+def _log_e_mean(advantage: Floats, value: float) -> float:
+    count = len(advantage)
+    if count < 2:
+        return 0.0
+    ratio = PRECISION / (PRECISION + count)
+    distance = float(np.mean(advantage)) - value
+    if np.ptp(advantage) <= ROUNDING:
+        return 0.5 * math.log(ratio) if abs(distance) <= ROUNDING else math.inf
+    u = count * distance**2 / float(np.var(advantage, ddof=1)) / (count - 1)
+    return 0.5 * math.log(ratio) + count / 2 * (math.log1p(u) - math.log1p(ratio * u))
+
+
+def _radius(advantage: Floats, threshold: float) -> float:
+    """Return how far from the mean a value must lie for `_log_e_mean` to reach `threshold`; infinite: none reaches it."""
+    count = len(advantage)
+    ratio = PRECISION / (PRECISION + count)
+    base = math.exp((threshold - 0.5 * math.log(ratio)) * 2 / count)
+    if base * ratio >= 1:
+        return math.inf
+    spread = 0.0 if np.ptp(advantage) <= ROUNDING else float(np.std(advantage, ddof=1))
+    return spread * math.sqrt((count - 1) * (base - 1) / (1 - base * ratio) / count)
+
+
+def _log_e_median(above: int, below: int, count: int) -> float:
+    return float(np.logaddexp(_log_bet(above, count), _log_bet(below, count))) - math.log(2)
+
+
+def _log_bet(hits: int, count: int) -> float:
+    """Return the logarithm of the e-process that bets on more than half of `count` being hits."""
+    first, second = hits + _BETA, count - hits + _BETA
+    share = special.betaln(first, second) - special.betaln(_BETA, _BETA)
+    upper = special.betainc(second, first, 0.5)  # of Beta(first, second) above 1/2
+    return float((count + 1) * math.log(2) + share + np.log(upper)) if upper > 0 else -math.inf

@@ -1,0 +1,117 @@
+"""The answer of a gate: intervals against the gate, and failures by an exact paired test."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from longlook.analysis.stats import procedures
+from longlook.compare.gate import FAILURES, Answer, judge_gate
+from longlook.core.model import Analysis, Better, Estimate
+from tests.data.gates import estimate, failed
+
+ANALYSIS = Analysis(alpha=0.05)
+
+
+@pytest.mark.parametrize(
+    ("item", "answer", "words"),
+    [
+        (estimate(-7), Answer.WORSE, "the whole interval beyond the gate of 5 %"),
+        (estimate(-7, p=0.2), Answer.WORSE, "the whole interval beyond"),
+        (estimate(-5.5), Answer.UNDECIDED, "across the gate of 5 %: more rounds"),
+        (estimate(-4.5), Answer.UNDECIDED, "across the gate"),
+        (estimate(-4), Answer.PASSED, "the whole interval within the gate of 5 %"),
+        (estimate(-2), Answer.PASSED, "−2.0 % (95 % interval −3.0 to −1.0 %)"),
+        (estimate(7), Answer.PASSED, "+7.0 %"),
+        (estimate(-8, 9, 0.2), Answer.UNDECIDED, "across"),
+        (estimate(-5, 0), Answer.PASSED, "within"),
+        (estimate(-5.01, 0), Answer.WORSE, "beyond"),
+        (estimate(-8, n_pairs=9, reason="9 rounds"), Answer.UNMEASURED, "9 rounds"),
+        (estimate(None, p=None), Answer.UNMEASURED, "no effect"),
+    ],
+)
+def test_a_metric_is_judged_by_its_interval_alone(item: Estimate, answer: Answer, words: str) -> None:
+    verdict = judge_gate([item], 5.0, ANALYSIS)
+    case = verdict.cases[0]
+    assert (case.subject, case.answer) == ("page_load_time", answer)
+    assert words in case.reason
+    assert verdict.answer is answer
+    assert verdict.passed is (answer is Answer.PASSED)
+
+
+@pytest.mark.parametrize(
+    ("item", "answer", "words"),
+    [
+        (failed(0), Answer.PASSED, "of 20 rounds the contender failed in 0, the baseline in 0"),
+        (failed(10), Answer.WORSE, "worse: of 20 rounds the contender failed in 10, the baseline in 0 (p 0.0010)"),
+        (failed(20), Answer.WORSE, "failed in 20"),
+        (failed(6), Answer.WORSE, "p 0.016"),
+        (failed(5), Answer.UNDECIDED, "(p 0.031): more rounds would decide"),
+        (failed(1), Answer.UNDECIDED, "p 0.500"),
+        (failed(10, 10, 10), Answer.PASSED, "the baseline in 10"),
+        (failed(12, 10, 9), Answer.UNDECIDED, "the contender failed in 12, the baseline in 10"),
+        (failed(2, 5, 1), Answer.PASSED, "the baseline in 5"),
+        (failed(4, rounds=8), Answer.UNMEASURED, "10 rounds are needed"),
+    ],
+)
+def test_a_contender_that_fails_more_than_its_baseline_fails_the_gate(
+    item: Estimate, answer: Answer, words: str
+) -> None:
+    case = judge_gate([item], 5.0, ANALYSIS).cases[-1]
+    assert (case.subject, case.answer) == (FAILURES, answer)
+    assert words in case.reason
+
+
+def test_half_of_the_trials_lost_is_worse_though_the_rest_are_pairs_enough() -> None:
+    verdict = judge_gate([failed(10)], 5.0, ANALYSIS)
+    assert [case.answer for case in verdict.cases] == [Answer.PASSED, Answer.WORSE]
+    assert (verdict.answer, verdict.passed) == (Answer.WORSE, False)
+
+
+def test_failures_are_judged_once_for_each_network() -> None:
+    other: dict[str, Any] = {"cell": {"network": "dsl"}, "cell_id": "dsl"}
+    items = [
+        estimate(0.0),
+        estimate(0.0, **other),
+        estimate(0.0, metric="goodput"),
+        failed(9, metric="goodput", **other),
+    ]
+    cases = judge_gate(items, 5.0, ANALYSIS).cases
+    assert [case.name for case in cases[4:]] == ["10mbit,36ms: failed rounds", "dsl: failed rounds"]
+
+
+def test_a_comparison_has_the_gravest_of_its_answers() -> None:
+    undecided, worse, missing = estimate(-5.5), estimate(-9), estimate(None)
+    assert judge_gate([estimate(0.0), undecided], 5.0, ANALYSIS).answer is Answer.UNDECIDED
+    assert judge_gate([missing, undecided], 5.0, ANALYSIS).answer is Answer.UNMEASURED
+    assert judge_gate([undecided, missing, worse], 5.0, ANALYSIS).answer is Answer.WORSE
+    assert judge_gate([], 5.0, ANALYSIS).passed is False
+
+
+def simulated(effect_pct: float, rng: np.random.Generator) -> Estimate:
+    """Return an estimate of 20 rounds of log-normal times whose true effect is known."""
+    baseline = np.exp(rng.normal(0, 0.05, 20))
+    contender = np.exp(rng.normal(math.log(1 - effect_pct / 100), 0.05, 20))
+    values, is_log = procedures.advantages(baseline, contender, Better.LOWER)
+    found = procedures.paired(values, procedures.margin(3.0, is_log), ANALYSIS.confidence)
+    ends = [procedures.effect_pct(value, Better.LOWER, is_log) for value in (found.mean, found.low, found.high)]
+    return estimate(ends[0], ci_low_pct=ends[1], ci_high_pct=ends[2])
+
+
+def answers(effect_pct: float, count: int = 2000) -> dict[Answer, float]:
+    """Return how often each answer comes for a true effect and a gate of 5 %."""
+    rng = np.random.default_rng(7)
+    found = [judge_gate([simulated(effect_pct, rng)], 5.0, ANALYSIS).cases[0].answer for _ in range(count)]
+    return {answer: found.count(answer) / count for answer in Answer}
+
+
+def test_wrong_answers_are_as_rare_as_promised_where_the_truth_is_at_the_gate() -> None:
+    shares = answers(-5.0)
+    assert 0.015 < shares[Answer.WORSE] < 0.035 and 0.015 < shares[Answer.PASSED] < 0.035
+
+
+def test_no_effect_and_a_large_one_are_told_apart() -> None:
+    none, large = answers(0.0), answers(-12.0)
+    assert none[Answer.WORSE] == 0 and none[Answer.PASSED] > 0.8
+    assert large[Answer.PASSED] == 0 and large[Answer.WORSE] > 0.9
