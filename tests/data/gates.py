@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from longlook.analysis.stats.procedures import fails_more
 from longlook.compare.spec import BASELINE, CONTENDER
 from longlook.core.model import Estimate, Verdict
 
@@ -19,7 +20,11 @@ def estimate(effect: float | None, half: float = 1.0, p: float | None = 0.0001, 
     )  # fmt: skip
 
 
-def failed(contender: int, baseline: int = 0, both: int = 0, rounds: int = 20, **changes: Any) -> Estimate:
-    """Return an estimate of no effect whose arms failed in so many of `rounds`."""
+def failed(
+    contender: int, baseline: int = 0, both: int = 0, rounds: int = 20, effect: float = 0.0, **changes: Any
+) -> Estimate:
+    """Return an estimate whose arms failed in so many of `rounds`."""
     counts = {"n_baseline_failed": baseline, "n_contender_failed": contender, "n_both_failed": both}
-    return estimate(0.0, n_judged=rounds, n_pairs=rounds - contender - baseline + both, **counts, **changes)
+    p = fails_more(contender - both, baseline - both)
+    n_pairs = rounds - contender - baseline + both
+    return estimate(effect, n_judged=rounds, n_pairs=n_pairs, p_failures=p, **counts, **changes)

@@ -6,5 +6,6 @@ the estimates. `results_digest.results_digest` identifies the results of a run. 
 use these.
 
 Later packages also import `bottleneck` (was a host too slow?), `congestion_check` (did a sender do what it declares?),
-`measure_cache`, and from `stats` the modules `cells` (a contrast's values) and `procedures` (the tests on arrays).
+`measure_cache`, and from `stats` the modules `cells` (a contrast's values), `procedures` (the tests on arrays) and
+`stopping` (which cells need more rounds, and sides of a gate).
 """

@@ -53,8 +53,15 @@ def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], No
 
     Write `timeline.parquet` beside each good attempt, and `events.parquet` if it captured traces.
     """
+    return compared(measure_trials(folder, study, folder.plan.trials, report), study)
+
+
+def measure_trials(
+    folder: RunFolder, study: Study, trials: Iterable[Trial], report: Callable[[int, int], None]
+) -> list[Measured]:
+    """Return every attempt of some trials, as `measure_all` does, but without the metrics that compare arms."""
     cache = MeasureCache(study.metrics)
-    attempts = [(trial, path, run) for trial in folder.plan.trials for path, run in folder.attempts(trial.id)]
+    attempts = [(trial, path, run) for trial in trials for path, run in folder.attempts(trial.id)]
     work = [_Work(path, trial, run, study.metrics, cache.key(path, trial, run)) for trial, path, run in attempts]
     found = [_known(item, cache) for item in work]
     fresh = _map([item for item, known in zip(work, found, strict=True) if known is None])
@@ -62,14 +69,14 @@ def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], No
     for known in found:
         measured.append(known or next(fresh))
         report(len(measured), len(attempts))
-    return compared(measured, study)
+    return measured
 
 
 def compared(measured: list[Measured], study: Study) -> list[Measured]:
     """Return the same attempts with the metrics that compare arms: each trial with the reference arm's of its cell and
     round.
 
-    The reference's own trial is compared with that of the next round, and the last one with the first.
+    The reference's own trial is compared with that of the cell's next round, and the last one with the first.
     """
     metrics = [(name, metric.compare) for name, metric in _metrics(study.metrics) if metric.compare is not None]
     if not metrics:
@@ -79,12 +86,15 @@ def compared(measured: list[Measured], study: Study) -> list[Measured]:
         for entry in measured
         if entry.trial.arm == study.analysis.reference and entry.points is not None
     }
+    last: dict[str, int] = {}  # cells may have had different numbers of rounds
+    for entry in measured:
+        last[entry.trial.cell_id] = max(entry.trial.round, last.get(entry.trial.cell_id, 0))
     found = []
     for entry in measured:
-        own = entry.trial.arm == study.analysis.reference
-        number = (entry.trial.round + 1) % study.rounds if own else entry.trial.round
+        own, count = entry.trial.arm == study.analysis.reference, last[entry.trial.cell_id] + 1
+        number = (entry.trial.round + 1) % count if own else entry.trial.round
         other = points.get((entry.trial.cell_id, number))
-        if entry.points is not None and other is not None and not (own and study.rounds == 1):
+        if entry.points is not None and other is not None and not (own and count == 1):
             mine = entry.points[["mbps", "delay_ms"]].to_numpy()
             values = {name: compare(mine, other) for name, compare in metrics}
             entry = replace(entry, values={**entry.values, **values})  # noqa: PLW2901

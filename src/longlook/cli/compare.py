@@ -47,8 +47,9 @@ class ComparisonOptions:
     size: Annotated[str, typer.Option(help="Size of each object of the page.")] = "1MB"
     objects: Annotated[int, typer.Option(min=1, help="Objects of the page.")] = 1
     rounds: Annotated[
-        int, typer.Option(help="Rounds on each network; in each round both sides run once. At least 10.")
-    ] = 20
+        int | None, typer.Option(help="Exactly so many rounds on each network, from 10; default: as many as decide.")
+    ] = None
+    max_rounds: Annotated[int, typer.Option(help="Rounds on each network after which it stays undecided.")] = 40
     alpha: Annotated[
         float, typer.Option(help="How probable a wrong answer may be, over all networks and metrics together.")
     ] = 0.05
@@ -77,6 +78,7 @@ class ComparisonOptions:
             metrics=tuple(dict.fromkeys(self.metric or ["page_load_time"])),
             workload={"kind": "page", "objects": self.objects, "object": self.size},
             rounds=self.rounds,
+            max_rounds=self.max_rounds,
             alpha=self.alpha,
             seed=self.seed,
             around=self.around or default_around(engine),

@@ -87,7 +87,10 @@ Around = Annotated[
 class StudyChanges:
     """Departures from a study's file, for one run."""
 
-    rounds: Annotated[int | None, typer.Option(help="Rounds instead of the study's own.")] = None
+    rounds: Annotated[
+        str | None,
+        typer.Option(metavar="N|decide", help="Rounds instead of the study's own; decide: as many as needed."),
+    ] = None
     only: Annotated[list[str] | None, typer.Option(help="FACTOR=LEVEL; repeat for more.")] = None
     change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None
     around: Around = None
@@ -102,12 +105,24 @@ class StudyChanges:
 
         return find_study(
             study,
-            rounds=self.rounds,
+            rounds=parse_rounds(self.rounds),
             changes=parse_changes(self.change or []),
             traces=None if begun is None else begun.traces,
             around=self.around if begun is None or self.around is not None else begun.around,
             engine=engine,
         )
+
+
+def parse_rounds(text: str | None) -> int | str | None:
+    """Return `20` as a number and `decide` as it is; InputError for anything else."""
+    if text is None or text == "decide":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(
+            f"--rounds {text}: neither a whole number nor decide", "write for example --rounds 20"
+        ) from None
 
 
 def parse_changes(changes: list[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from longlook.analysis.stats import procedures
+from longlook.analysis.stats.stopping import Side, failures_side, metric_side
 from longlook.core.model import Analysis, Estimate
 from longlook.report import wording
 
@@ -23,6 +23,9 @@ class Answer(StrEnum):
     UNMEASURED = "not measured"  # too few rounds with a value on both arms: nothing was shown, so nothing passes
     UNDECIDED = "undecided"  # the rounds there are allow for both
     PASSED = "passed"
+
+
+_ANSWERS = {Side.BEYOND: Answer.WORSE, Side.WITHIN: Answer.PASSED, Side.ACROSS: Answer.UNDECIDED}
 
 
 @dataclass(frozen=True)
@@ -82,38 +85,35 @@ def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysi
 
 
 def _metric(item: Estimate, gate_pct: float, analysis: Analysis) -> Case:
-    effect, low, high = item.effect_pct, item.ci_low_pct, item.ci_high_pct
-    if item.n_pairs < analysis.min_rounds or effect is None or low is None or high is None:
+    if item.n_pairs < analysis.min_rounds or item.effect_pct is None:
         reason = item.reason or "no effect can be computed"
         return Case(item, item.metric, Answer.UNMEASURED, item.p_adjusted, reason)
-    span = f"{wording.percent(analysis.confidence)} interval {wording.interval_pct(low, high)}"
-    size = f"{wording.effect(effect)} ({span})".replace(wording.NBSP, " ")
-    if high < -gate_pct:
-        answer, why = Answer.WORSE, f"worse: {size}, the whole interval beyond the gate of {gate_pct:g} %"
-    elif low >= -gate_pct:
-        answer, why = Answer.PASSED, f"{size}, the whole interval within the gate of {gate_pct:g} %"
-    else:
-        answer = Answer.UNDECIDED
-        why = f"{size}, across the gate of {gate_pct:g} %: more rounds, or a wider gate, would decide"
-    return Case(item, item.metric, answer, item.p_adjusted, why)
+    interval = f"{wording.percent(analysis.confidence)} interval"
+    span = wording.interval_pct(item.ci_low_pct, item.ci_high_pct)
+    size = f"{wording.effect(item.effect_pct)} ({interval} {span}, {item.n_pairs} rounds)".replace(wording.NBSP, " ")
+    answer = _ANSWERS[metric_side(item, gate_pct)]
+    reason = {
+        Answer.WORSE: f"worse: {size}, the whole interval beyond the gate of {gate_pct:g} %",
+        Answer.PASSED: f"{size}, the whole interval within the gate of {gate_pct:g} %",
+        Answer.UNDECIDED: f"{size}, across the gate of {gate_pct:g} %: more rounds, or a wider gate, would decide",
+    }[answer]
+    return Case(item, item.metric, answer, item.p_adjusted, reason)
 
 
 def _failures(item: Estimate, analysis: Analysis) -> Case:
-    contender_only = item.n_contender_failed - item.n_both_failed
-    baseline_only = item.n_baseline_failed - item.n_both_failed
-    p = procedures.fails_more(contender_only, baseline_only)
     rounds = "round" if item.n_judged == 1 else "rounds"
     counts = (
         f"of {item.n_judged} {rounds} the contender failed in {item.n_contender_failed}, "
         f"the baseline in {item.n_baseline_failed}"
     )
-    if item.n_judged < analysis.min_rounds:
-        answer, reason = Answer.UNMEASURED, f"{counts}; {analysis.min_rounds} rounds are needed"
-    elif contender_only <= baseline_only:
-        answer, reason = Answer.PASSED, counts
-    elif p < (1 - analysis.confidence) / 2:
-        answer, reason = Answer.WORSE, f"worse: {counts} (p {wording.p_value(p)})".replace(wording.NBSP, " ")
-    else:
-        p_text = wording.p_value(p).replace(wording.NBSP, " ")
-        answer, reason = Answer.UNDECIDED, f"{counts} (p {p_text}): more rounds would decide"
-    return Case(item, FAILURES, answer, p, reason)
+    answer = _ANSWERS[failures_side(item, analysis)]
+    if answer is not Answer.WORSE and item.n_judged < analysis.min_rounds:
+        answer = Answer.UNMEASURED
+    p = wording.p_value(item.p_failures).replace(wording.NBSP, " ")
+    reason = {
+        Answer.WORSE: f"worse: {counts} (p {p})",
+        Answer.PASSED: counts,
+        Answer.UNDECIDED: f"{counts} (p {p}): more rounds would decide",
+        Answer.UNMEASURED: f"{counts}; {analysis.min_rounds} rounds are needed",
+    }[answer]
+    return Case(item, FAILURES, answer, item.p_failures, reason)

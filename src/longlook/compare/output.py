@@ -84,15 +84,15 @@ def markdown(judged: Judged) -> str:
     """Return a summary that fits a pull request."""
     verdict = judged.verdict
     bad = sum(case.answer is not Answer.PASSED for case in verdict.cases)
-    header = ("network", "metric", "baseline", "contender", "effect", "interval", "p adj", "gate")
+    header = ("network", "metric", "rounds", "baseline", "contender", "effect", "interval", "p adj", "gate")
     rows = [_row(case) for case in verdict.cases]
     lines = [
         f"### {_line(judged.title)}: {OUTCOMES[verdict.answer]} a gate of {verdict.gate_pct:g} %",
         "",
-        f"{len(rows) - bad} of {len(rows)} comparisons pass. + % means that the contender is better; "
-        f"{judged.spec.rounds} rounds each, medians over rounds.",
+        f"{len(rows) - bad} of {len(rows)} comparisons pass. "
+        "+ % means that the contender is better; medians over rounds.",
         "",
-        markdown_rows(header, rows, frozenset(range(2, 7))),
+        markdown_rows(header, rows, frozenset(range(2, 8))),
     ]
     for case in verdict.cases:
         if case.answer is not Answer.PASSED:
@@ -111,6 +111,7 @@ def _row(case: Case) -> tuple[str, ...]:
     return (
         case.network,
         case.subject,
+        str(item.n_pairs if of_metric else item.n_judged),
         _value(case, baseline=True),
         _value(case, baseline=False),
         wording.effect(item.effect_pct) if of_metric else wording.DASH,

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from longlook.core import registry, units
 from longlook.core.errors import InputError
-from longlook.core.model import Scalar, Study
+from longlook.core.model import Scalar, Stopping, Study
 from longlook.core.problems import Problems
 from longlook.core.registry import nearest
 from longlook.network.presets import PRESET, PRESETS
@@ -21,7 +21,7 @@ ROLES = ("server", "client")
 BOTH = "both"
 
 _COMMA = re.compile(r",(?![^()]*\))")
-_LARGEST_MARGIN_PCT = 3.0
+_LARGEST_MARGIN_PCT = 5.0
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ class ComparisonSpec:
     knobs: tuple[Knob, ...] = ()
     metrics: tuple[str, ...] = ("page_load_time",)
     workload: Mapping[str, Scalar] = field(default_factory=lambda: {"kind": "page", "objects": 1, "object": "1MB"})
-    rounds: int = 20
+    rounds: int | None = None  # None: as many as decide, at most `max_rounds`
+    max_rounds: int = 40
     timeout: str = "60s"
     seed: int = 1
     around: str = STANDARD  # or NONE: rounds that draw nothing
@@ -176,7 +177,7 @@ def make_study(spec: ComparisonSpec, catalogue: Catalogue | None = None) -> Stud
         "title": f"{_label(spec, CONTENDER)} against {_label(spec, BASELINE)}",
         "question": f"Is {_label(spec, CONTENDER)} worse than {_label(spec, BASELINE)} by more than "
         f"{spec.gate_pct:g}%?",
-        "rounds": spec.rounds,
+        **({"rounds": "decide", "max_rounds": spec.max_rounds} if spec.rounds is None else {"rounds": spec.rounds}),
         "seed": spec.seed,
         "around": spec.around,
         "timeout": spec.timeout,
@@ -197,9 +198,9 @@ def make_study(spec: ComparisonSpec, catalogue: Catalogue | None = None) -> Stud
         },
     }
     study = parse_study("compare", document, Problems("compare"), known)
-    if spec.rounds < study.analysis.min_rounds:
+    if spec.rounds is not None and spec.rounds < study.analysis.min_rounds:
         raise InputError(f"--rounds {spec.rounds}: a verdict needs {study.analysis.min_rounds} rounds or more")
-    return study
+    return study if spec.rounds is not None else replace(study, stopping=Stopping(spec.gate_pct))
 
 
 def _label(spec: ComparisonSpec, which: str) -> str:

@@ -367,6 +367,7 @@ class Estimate:
     n_baseline_failed: int = 0
     n_contender_failed: int = 0
     n_both_failed: int = 0
+    p_failures: float = 1.0  # one-sided: the contender fails more often
 
 
 @dataclass(frozen=True)

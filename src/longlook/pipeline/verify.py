@@ -1,6 +1,7 @@
 """Finished trials run again and are compared, where that is asked for."""
 
 import threading
+from dataclasses import replace
 
 from longlook.core.model import Plan
 from longlook.core.run_folder import RunFolder
@@ -12,10 +13,12 @@ from longlook.run.verify import Verifier, forget, save
 
 
 def verify(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer) -> None:
-    """Run every trial `options.verify` times more, without the cache, and write `verification.json`."""
+    """Run every finished trial `options.verify` times more, without the cache, and write `verification.json`."""
     repeats = options.verify
     if not repeats:
         return
+    # The cells of a study that stops when it is decided do not need all trials of the plan.
+    plan = replace(plan, trials=tuple(trial for trial in plan.trials if folder.result(trial.id) is not None))
     forget(folder)
     checked: dict[str, Checked] = {}
     done, lock = 0, threading.Lock()

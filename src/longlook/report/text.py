@@ -9,8 +9,8 @@ from longlook.report.layout import cell_label, ordered
 
 
 def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
-    """Return a header and a row per estimate: (contrast and metric if there are several,) factors, medians, effect,
-    interval, adjusted p, verdict.
+    """Return a header and a row per estimate: (contrast and metric if there are several,) factors, (rounds if they
+    were as many as decided,) medians, effect, interval, adjusted p, verdict.
     """
     arms = short_labels(study)
     pairs = {(item.baseline, item.contender) for item in estimates}
@@ -21,6 +21,7 @@ def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, .
     header = (
         *(("contrast", "metric") if named else ()),
         *(factor.name for factor in study.factors),
+        *(("rounds",) if study.stopping else ()),
         f"{baseline} median",
         f"{contender} median",
         "effect",
@@ -31,10 +32,16 @@ def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, .
     return [header, *(_row(study, item, named=named) for item in ordered(study, estimates))]
 
 
+def numeric_columns(study: Study) -> int:
+    """Return how many columns of `plain_rows` before the last, the verdict, hold numbers."""
+    return 6 if study.stopping else 5
+
+
 def _row(study: Study, item: Estimate, *, named: bool) -> tuple[str, ...]:
     return (
         *((item.contrast, item.metric) if named else ()),
         *(item.cell.get(factor.name, "") for factor in study.factors),
+        *((str(item.n_pairs),) if study.stopping else ()),
         wording.quantity(item.baseline_median, item.unit),
         wording.quantity(item.contender_median, item.unit),
         wording.effect(item.effect_pct),
@@ -47,7 +54,7 @@ def _row(study: Study, item: Estimate, *, named: bool) -> tuple[str, ...]:
 def markdown_table(study: Study, estimates: Sequence[Estimate]) -> str:
     """Return the verdicts as a GitHub-flavoured Markdown table."""
     header, *rows = plain_rows(study, estimates)
-    numeric = range(len(header) - 6, len(header) - 1)
+    numeric = range(len(header) - numeric_columns(study) - 1, len(header) - 1)
     return markdown_rows(header, rows, frozenset(numeric))
 
 

@@ -62,6 +62,11 @@ class Tally:
             self.done += not retried
             self.report(Progress(trial, run, self.done, self.total, retried, cached))
 
+    def leave_out(self, count: int) -> None:
+        """Expect so many trials fewer: their cells are decided."""
+        with self._lock:
+            self.total -= count
+
 
 def endpoints(plan: Plan) -> list[Endpoint]:
     """Return every distinct stack and version of a plan, servers and clients."""

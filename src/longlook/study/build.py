@@ -12,6 +12,7 @@ from longlook.study import laws
 from longlook.study.catalogue import Catalogue
 from longlook.study.claims import claims
 from longlook.study.flow_groups import flow_setting, is_flow_setting
+from longlook.study.rounds import rounds_of
 from longlook.study.schema import ContrastTable, FactorTable, StudyTable
 from longlook.study.settings import (
     ARM_CONDITIONS,
@@ -33,6 +34,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
     published = [] if "claims" in problems.dropped else table.claims
     factors = tuple(_factor(entry, kind, problems) for entry in table.factors)
     figure = table.figure
+    rounds, stopping = rounds_of(table, problems)
     return Study(
         id=study_id,
         title=table.title,
@@ -44,7 +46,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
             for entry in table.exclude
         ),
         settings=_settings(table, kind, problems),
-        rounds=table.rounds,
+        rounds=rounds,
         seed=table.seed,
         timeout_s=table.timeout,
         retries_when_invalid=table.retries_when_invalid,
@@ -66,6 +68,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
         source=table.source,
         notes=table.notes,
         around=_around(table.around, problems),
+        stopping=stopping,
     )
 
 

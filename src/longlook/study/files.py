@@ -15,7 +15,7 @@ from longlook.study.build import build_study
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.checks import check_study
 from longlook.study.flow_groups import is_flow_setting
-from longlook.study.schema import StudyTable, parse_table
+from longlook.study.schema import DECIDE, StudyTable, parse_table
 from longlook.study.settings import ENDPOINT_KEYS, KNOB_PREFIXES
 from longlook.study.traces import anchor_traces, read_traces
 from longlook.study.virtual_time import VIRTUAL, default_around
@@ -25,7 +25,7 @@ def read_study(
     path: Path,
     catalogue: Catalogue | None = None,
     *,
-    rounds: int | None = None,
+    rounds: int | str | None = None,
     changes: Mapping[str, str] | None = None,
     traces: Mapping[str, str] | None = None,
     around: str | Mapping[str, str] | None = None,
@@ -44,6 +44,8 @@ def read_study(
         _change(document, key, value, problems)
     if rounds is not None:
         document["rounds"] = rounds
+        if rounds != DECIDE:
+            document.pop("max_rounds", None)
     if around is not None:
         document["around"] = around
     document.setdefault("around", default_around(engine))
@@ -67,7 +69,7 @@ def find_study(
     name_or_path: str,
     catalogue: Catalogue | None = None,
     *,
-    rounds: int | None = None,
+    rounds: int | str | None = None,
     changes: Mapping[str, str] | None = None,
     traces: Mapping[str, str] | None = None,
     around: str | Mapping[str, str] | None = None,

@@ -42,6 +42,10 @@ Name = Annotated[str, AfterValidator(_name)]
 Text = Annotated[str, Field(min_length=1)]
 Scalar = str | int | float | bool
 
+MOST_ROUNDS = 100_000
+DECIDE = "decide"
+"""As `rounds`: until each cell is decided."""
+
 
 class Table(BaseModel):
     """A table of the file: no other keys, no silent conversions."""
@@ -149,7 +153,8 @@ class StudyTable(Table):
     question: Text
     source: str | None = None
     notes: str | None = None
-    rounds: Annotated[int, Field(ge=1, le=100_000)] = 10
+    rounds: Literal["decide"] | Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = 10
+    max_rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     timeout: Seconds = 60.0
     retries_when_invalid: Annotated[int, Field(ge=0, le=100)] = 2

@@ -22,7 +22,7 @@ ANALYSIS = Analysis(alpha=0.05)
         (estimate(-5.5), Answer.UNDECIDED, "across the gate of 5 %: more rounds"),
         (estimate(-4.5), Answer.UNDECIDED, "across the gate"),
         (estimate(-4), Answer.PASSED, "the whole interval within the gate of 5 %"),
-        (estimate(-2), Answer.PASSED, "−2.0 % (95 % interval −3.0 to −1.0 %)"),
+        (estimate(-2), Answer.PASSED, "−2.0 % (95 % interval −3.0 to −1.0 %, 20 rounds)"),
         (estimate(7), Answer.PASSED, "+7.0 %"),
         (estimate(-8, 9, 0.2), Answer.UNDECIDED, "across"),
         (estimate(-5, 0), Answer.PASSED, "within"),

@@ -54,7 +54,7 @@ report: runs/x/report/index.html
 </failure>
   </testcase>
   <testcase classname="longlook.handshake_time" name="&lt;dsl&gt; &amp; \ufffd|: handshake_time">
-   <system-out>+1.5 % (95 % interval 0.5 to 2.5 %), the whole interval within the gate of 5 %</system-out>
+   <system-out>+1.5 % (95 % interval 0.5 to 2.5 %, 20 rounds), the whole interval within the gate of 5 %</system-out>
   </testcase>
   <testcase classname="longlook.page_load_time" name="10mbit,36ms: page_load_time">
    <error type="not measured" message="arm contender failed in all 20 rounds">go@2.0 against go@1.0
@@ -65,8 +65,8 @@ report: runs/x/report/index.html
 </error>
   </testcase>
   <testcase classname="longlook.page_load_time" name="lte: page_load_time">
-   <skipped message="undecided: 0 % (95 % interval −6.0 to 1.0 %), across the gate of 5 %: more rounds, or a wider \
-gate, would decide" />
+   <skipped message="undecided: 0 % (95 % interval −6.0 to 1.0 %, 17 rounds), across the gate of 5 %: \
+more rounds, or a wider gate, would decide" />
   </testcase>
   <testcase classname="longlook.failed rounds" name="10mbit,36ms: failed rounds">
    <system-out>of 20 rounds the contender failed in 0, the baseline in 0</system-out>
@@ -75,13 +75,13 @@ gate, would decide" />
    <system-out>of 20 rounds the contender failed in 0, the baseline in 0</system-out>
   </testcase>
   <testcase classname="longlook.failed rounds" name="lte: failed rounds">
-   <skipped message="undecided: of 20 rounds the contender failed in 3, the baseline in 0 (p 0.125): more rounds would \
-decide" />
+   <skipped message="undecided: of 20 rounds the contender failed in 3, the baseline in 0 (p 0.125): \
+more rounds would decide" />
   </testcase>
  </testsuite>
 </testsuites>
 """
-WORSE = "worse: −97 % (95 % interval −98 to −96 %), the whole interval beyond the gate of 5 %"
+WORSE = "worse: −97 % (95 % interval −98 to −96 %, 20 rounds), the whole interval beyond the gate of 5 %"
 
 
 def test_junit_xml_is_well_formed_and_as_programs_expect_it() -> None:
@@ -108,23 +108,24 @@ def test_markdown_is_fit_for_a_pull_request() -> None:
 MARKDOWN = f"""\
 ### go@2.0 against go@1.0: ✗ does not pass a gate of 5 %
 
-3 of 7 comparisons pass. + % means that the contender is better; 20 rounds each, medians over rounds.
+3 of 7 comparisons pass. + % means that the contender is better; medians over rounds.
 
-| network | metric | baseline | contender | effect | interval | p adj | gate |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |
-| 10mbit,36ms | page_load_time | 405~ms | 799~ms | −97~% | −98 to −96~% | 0.0001 | ✗ worse |
-| &lt;dsl> & \x07\\| | handshake_time | 405~ms | 799~ms | +1.5~% | 0.5 to 2.5~% | 0.0001 | ✓ passed |
-| 10mbit,36ms | page_load_time | 405~ms | 799~ms | – | – | – | ✗ not measured |
-| lte | page_load_time | 405~ms | 799~ms | 0~% | −6.0 to 1.0~% | 0.0001 | ? undecided |
-| 10mbit,36ms | failed rounds | 0 of 20 | 0 of 20 | – | – | 1.000 | ✓ passed |
-| &lt;dsl> & \x07\\| | failed rounds | 0 of 20 | 0 of 20 | – | – | 1.000 | ✓ passed |
-| lte | failed rounds | 0 of 20 | 3 of 20 | – | – | 0.125 | ? undecided |
+| network | metric | rounds | baseline | contender | effect | interval | p adj | gate |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |
+| 10mbit,36ms | page_load_time | 20 | 405~ms | 799~ms | −97~% | −98 to −96~% | 0.0001 | ✗ worse |
+| &lt;dsl> & \x07\\| | handshake_time | 20 | 405~ms | 799~ms | +1.5~% | 0.5 to 2.5~% | 0.0001 | ✓ passed |
+| 10mbit,36ms | page_load_time | 0 | 405~ms | 799~ms | – | – | – | ✗ not measured |
+| lte | page_load_time | 17 | 405~ms | 799~ms | 0~% | −6.0 to 1.0~% | 0.0001 | ? undecided |
+| 10mbit,36ms | failed rounds | 20 | 0 of 20 | 0 of 20 | – | – | 1.000 | ✓ passed |
+| &lt;dsl> & \x07\\| | failed rounds | 20 | 0 of 20 | 0 of 20 | – | – | 1.000 | ✓ passed |
+| lte | failed rounds | 20 | 0 of 20 | 3 of 20 | – | – | 0.125 | ? undecided |
 
 - **10mbit,36ms: page_load_time**: {WORSE}
 - **10mbit,36ms: page_load_time**: arm contender failed in all 20 rounds
-- **lte: page_load_time**: 0 % (95 % interval −6.0 to 1.0 %), across the gate of 5 %: more rounds, or a wider gate, \
-would decide
-- **lte: failed rounds**: of 20 rounds the contender failed in 3, the baseline in 0 (p 0.125): more rounds would decide
+- **lte: page_load_time**: 0 % (95 % interval −6.0 to 1.0 %, 17 rounds), across the gate of 5 %: \
+more rounds, or a wider gate, would decide
+- **lte: failed rounds**: of 20 rounds the contender failed in 3, the baseline in 0 (p 0.125): \
+more rounds would decide
 
 <details><summary>Versions, command and report</summary>
 

@@ -9,6 +9,7 @@ import pytest
 from longlook.compare import spec as comparison
 from longlook.compare.spec import BASELINE, CONTENDER, ComparisonSpec, Knob, Side
 from longlook.core.errors import InputError
+from longlook.core.model import Stopping
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE
 
@@ -100,7 +101,14 @@ def test_both_ends_are_compared_unless_one_is_named() -> None:
     assert study.arms[0].settings["client"] == "go@1.0"
     server = comparison.make_study(replace(ORDER, role="server", peer="h3only"), CATALOGUE)
     assert [arm.settings["client"] for arm in server.arms] == ["h3only", "h3only"]
-    assert len(make_plan(study, catalogue=CATALOGUE).trials) == 2 * 20
+    assert len(make_plan(study, catalogue=CATALOGUE).trials) == 2 * 40
+
+
+def test_rounds_are_as_many_as_decide_unless_a_number_is_named() -> None:
+    deciding = comparison.make_study(replace(ORDER, max_rounds=30), CATALOGUE)
+    assert (deciding.rounds, deciding.stopping) == (30, Stopping(5.0))
+    fixed = comparison.make_study(replace(ORDER, rounds=12), CATALOGUE)
+    assert (fixed.rounds, fixed.stopping) == (12, None)
 
 
 def test_tcp_has_a_congestion_control_and_knobs_go_where_they_are_known() -> None:
@@ -124,6 +132,7 @@ def test_tcp_has_a_congestion_control_and_knobs_go_where_they_are_known() -> Non
         ({"networks": {"x": {"network.rate": "10Mbit"}}}, "network.rtt"),
         ({"networks": {"x": {"network.rat": "10Mbit"}}}, "network.rate"),
         ({"rounds": 9}, "10 rounds or more"),
+        ({"max_rounds": 9}, "max_rounds = 9: a verdict needs analysis.min_rounds = 10 or more"),
         ({"alpha": 0.5}, "--alpha 0.5: not above 0 and below 0.5"),
         ({"metrics": ("page_lod_time",)}, "did you mean 'page_load_time'"),
         ({"contender": Side("h3only", "9", "h2")}, "does not speak it"),
@@ -137,7 +146,8 @@ def test_orders_that_cannot_be(change: dict[str, Any], message: str) -> None:
 
 
 def test_a_small_gate_narrows_what_is_equivalent() -> None:
-    assert comparison.make_study(ORDER, CATALOGUE).analysis.equivalence_margin_pct == 3.0
+    assert comparison.make_study(ORDER, CATALOGUE).analysis.equivalence_margin_pct == 5.0
+    assert comparison.make_study(replace(ORDER, gate_pct=9.0), CATALOGUE).analysis.equivalence_margin_pct == 5.0
     assert comparison.make_study(replace(ORDER, gate_pct=1.0), CATALOGUE).analysis.equivalence_margin_pct == 1.0
     assert comparison.make_study(replace(ORDER, gate_pct=0.0), CATALOGUE).analysis.equivalence_margin_pct == 0.0
 

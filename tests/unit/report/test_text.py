@@ -2,7 +2,7 @@
 
 import pytest
 
-from longlook.core.model import Contrast, Factor, Level
+from longlook.core.model import Contrast, Factor, Level, Stopping
 from longlook.report import ReportContent, text
 from tests.data.report import paper_content, small_content, small_study
 
@@ -32,6 +32,14 @@ def test_plain_rows_name_contrasts_only_where_there_are_several() -> None:
     assert header[:3] == ("contrast", "metric", "rate")
     assert [row[0] for row in rows] == ["one", "other"]
     assert [row[-1] for row in rows] == ["▲ better", "▼ worse"]
+
+
+def test_rounds_are_named_where_they_decided() -> None:
+    content = small_content({("10Mbit",): {"tcp": TEN, "quic": FASTER}}, small_study(stopping=Stopping()))
+    header, row = text.plain_rows(content.study, content.estimates)
+    assert dict(zip(header, row, strict=True))["rounds"] == "10"
+    rule = text.markdown_table(content.study, content.estimates).splitlines()[1]
+    assert rule == "| --- |" + " ---: |" * 6 + " --- |"
 
 
 def test_markdown_escapes_what_would_break_the_table() -> None:

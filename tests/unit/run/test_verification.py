@@ -22,6 +22,7 @@ from longlook.report.provenance.repeats import plain_rows
 from longlook.run.diff import compare_trials
 from longlook.run.verification import Repeat, TrialDigest, Verification, check, differences, groups
 from longlook.study.files import find_study
+from longlook.study.plan import make_plan
 from tests.data.samples import study as made_up_study
 from tests.data.trials import TRIAL
 
@@ -217,6 +218,17 @@ def test_trials_that_are_not_exact_may_differ(study: Study, tmp_path: Path) -> N
     assert result.verification.diverged == []
     assert {trial.identical for trial in result.verification.trials if trial.arm == "quic"} == {0}
     assert not (tmp_path / "run" / "divergent").exists()
+
+
+@pytest.mark.usefixtures("no_report")
+def test_trials_that_a_decided_cell_did_not_need_are_not_run_again(tmp_path: Path) -> None:
+    deciding = find_study(TINY, rounds="decide", changes={"max_rounds": "12"})
+    engine = Repeatable()
+    engine.outcomes = {trial.id: Outcome.FAILED for trial in make_plan(deciding).trials if trial.arm == "tcp"}
+    options = RunOptions(engine, use_cache=False, verify=1)
+    result = pipeline.run_study(deciding, tmp_path / "run", options, Observer())
+    assert result.verification is not None
+    assert len(result.verification.trials) == 40
 
 
 def test_real_time_cannot_be_verified(study: Study, tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ ONE_PROBLEM = [
     ("rounds = 3", "rouns = 3", ["rouns = 3", "unknown key", "allowed:", "did you mean 'rounds'?"]),
     ("rounds = 3", "rounds = 0", ["rounds = 0", "greater than or equal to 1"]),
     ("rounds = 3", 'rounds = "3"', ['rounds = "3"', "must be a whole number"]),
+    ("rounds = 3", "rounds = 3\nmax_rounds = 9", ["max_rounds = 9", 'no effect without rounds = "decide"']),
+    ("rounds = 3", 'rounds = "decide"\nmax_rounds = 9', ["max_rounds = 9", "analysis.min_rounds = 10 or more"]),
     ("schema = 1", "schema = 2", ["schema = 2", "allowed: 1"]),
     ('timeout = "30s"', "timeout = 30", ["timeout = 30", "needs a unit"]),
     ('timeout = "30s"', 'timeout = "0s"', ["timeout", "greater than 0"]),

@@ -72,6 +72,7 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
     def in_pct(advantage: float | None) -> float | None:
         return procedures.effect_pct(advantage, metric.better, tested.is_log)
 
+    fails_more = sequential.p_more if study.stopping else procedures.fails_more
     baseline, contender, failures = data.baseline.array, data.contender.array, data.failures
     return Estimate(
         contrast=data.contrast.name,
@@ -105,6 +106,7 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         n_baseline_failed=failures.baseline,
         n_contender_failed=failures.contender,
         n_both_failed=failures.both,
+        p_failures=fails_more(failures.contender - failures.both, failures.baseline - failures.both),
     )
 
 

@@ -105,7 +105,7 @@ def _log_e_mean(advantage: Floats, value: float) -> float:
 
 
 def _radius(advantage: Floats, threshold: float) -> float:
-    """Return how far from the mean a value must lie for `_log_e_mean` to reach `threshold`; infinite: none reaches it."""
+    """Return the distance from the mean at which `_log_e_mean` reaches `threshold`; infinite where it never does."""
     count = len(advantage)
     ratio = PRECISION / (PRECISION + count)
     base = math.exp((threshold - 0.5 * math.log(ratio)) * 2 / count)

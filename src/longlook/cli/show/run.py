@@ -120,7 +120,7 @@ class RunDisplay:
                 cached=step.cached,
             )
             return
-        self._bars.update(self._trials, completed=step.done)
+        self._bars.update(self._trials, total=step.total, completed=step.done)
         if run.outcome is not Outcome.OK:
             where = ", ".join(f"{name}={level}" for name, level in step.trial.cell.items())
             again = "; trying again" if step.retried else ""

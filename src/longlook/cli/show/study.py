@@ -52,7 +52,8 @@ def _spelt(differing: Mapping[str, Scalar]) -> str:
 
 
 def _size(cells: int, study: Study, trials: int) -> str:
-    return _product(cells, len(study.arms), study.rounds, trials)
+    most = "at most " if study.stopping else ""
+    return f"{most}{_product(cells, len(study.arms), study.rounds, trials)}"
 
 
 def _product(cells: int, arms: int, rounds: int, trials: int) -> str:

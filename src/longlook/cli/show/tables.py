@@ -22,7 +22,7 @@ _STYLES = {
 def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
     """Return the verdicts for a terminal; + % means the contender is better."""
     header, *rows = text.plain_rows(study, estimates)
-    numeric = len(header) - 6
+    numeric = len(header) - text.numeric_columns(study) - 1
     table = Table(title=Text(study.title), caption=Text("+ % means the contender is better"), header_style="bold")
     for index, name in enumerate(header):
         verdict = index == len(header) - 1

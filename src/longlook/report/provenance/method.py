@@ -37,18 +37,21 @@ def method(study: Study) -> list[tuple[str, str]]:
         (
             "Round",
             "Every arm once, back to back, in random order, over a link with the same random numbers. The round is the "
-            f"unit of comparison; this study has {study.rounds} per cell.",
+            f"unit of comparison; {_rounds(study)}.",
         ),
         (
             "Effect",
             "The mean over rounds of the log ratio of contender to baseline, shown as a percentage; where lower is "
             "better, the share by which the contender is smaller. + % always means that the contender is better.",
         ),
-        ("Interval", f"{confidence} Student interval of that mean, from the rounds in which both arms have a value."),
+        (
+            "Interval",
+            f"{confidence} interval of that mean, from the rounds in which both arms have a value: {_interval(study)}.",
+        ),
         (
             "Significance",
-            f"The paired t-test of the log ratios, at {analysis.alpha:g} after correction. Welch’s test, which the IMC "
-            "2017 paper used, and Mann-Whitney’s stand beside it as checks.",
+            f"The {_test(study)} of the log ratios, at {analysis.alpha:g} after correction. Welch’s test, which the "
+            "IMC 2017 paper used, and Mann-Whitney’s stand beside it as checks.",
         ),
         (
             "Correction",
@@ -57,7 +60,7 @@ def method(study: Study) -> list[tuple[str, str]]:
         ),
         (
             "Equivalence",
-            f"Two one-sided t-tests against a margin of {margin}. Equivalent is evidence of no difference that "
+            f"Two one-sided tests against a margin of {margin}. Equivalent is evidence of no difference that "
             "matters; inconclusive is a lack of evidence.",
         ),
         (
@@ -71,3 +74,19 @@ def method(study: Study) -> list[tuple[str, str]]:
             f"are repeated up to {study.retries_when_invalid} times and stay on record.",
         ),
     ]
+
+
+def _rounds(study: Study) -> str:
+    if study.stopping is None:
+        return f"this study has {study.rounds} per cell"
+    return f"this study has as many as decide a cell, from {study.analysis.min_rounds} to {study.rounds}"
+
+
+def _interval(study: Study) -> str:
+    if study.stopping is None:
+        return "the wider of Student’s and of Hall’s, which allows for skewness"
+    return "valid however often the rounds were looked at, it holds what neither e-process refutes, mean or median"
+
+
+def _test(study: Study) -> str:
+    return "paired t-test" if study.stopping is None else "weaker of two e-processes, about the mean and the median,"

@@ -1,0 +1,69 @@
+"""Which cells need more rounds, and on which side of a gate what was found lies. Pure."""
+
+from collections.abc import Iterable
+from enum import Enum
+
+from longlook.core.model import Analysis, Estimate, Study, Verdict
+
+
+class Side(Enum):
+    """Where the values that the rounds allow for lie."""
+
+    BEYOND = "beyond"
+    WITHIN = "within"
+    ACROSS = "across"  # on both sides, so that the rounds do not decide
+
+
+def undecided(estimates: Iterable[Estimate], study: Study) -> frozenset[str]:
+    """Return the ids of the cells in which more rounds could still decide something (docs/method.md).
+
+    `estimates` are those of the rounds so far, of which every cell has had `min_rounds` or more.
+    """
+    by_cell: dict[str, list[Estimate]] = {}
+    for item in estimates:
+        by_cell.setdefault(item.cell_id, []).append(item)
+    return frozenset(cell_id for cell_id, items in by_cell.items() if not _decided(items, study))
+
+
+def metric_side(item: Estimate, gate_pct: float) -> Side:
+    """Return on which side of −`gate_pct` the whole interval of an effect lies."""
+    low, high = item.ci_low_pct, item.ci_high_pct
+    if high is not None and high < -gate_pct:
+        return Side.BEYOND
+    return Side.WITHIN if low is not None and low >= -gate_pct else Side.ACROSS
+
+
+def failures_side(item: Estimate, analysis: Analysis) -> Side:
+    """Return whether the contender fails more often than the baseline, at the level of one end of an interval."""
+    if item.n_contender_failed <= item.n_baseline_failed:
+        return Side.WITHIN
+    return Side.BEYOND if item.p_failures < (1 - analysis.confidence) / 2 else Side.ACROSS
+
+
+def _decided(items: list[Estimate], study: Study) -> bool:
+    """Return whether a cell is decided; one in which an arm never had a value would not be by any number of rounds."""
+    if any(item.n_baseline == 0 or item.n_contender == 0 for item in items):
+        return True
+    gate_pct = study.stopping.gate_pct if study.stopping is not None else None
+    if gate_pct is None:
+        return all(_beyond_doubt(item, study.analysis) for item in items)
+    failures = failures_side(items[0], study.analysis)  # the same for every metric
+    if failures is Side.BEYOND:
+        return True
+    measured = [item for item in items if item.n_pairs >= study.analysis.min_rounds]
+    sides = [metric_side(item, gate_pct) for item in measured]
+    return failures is Side.WITHIN and len(measured) == len(items) and Side.ACROSS not in sides
+
+
+def _beyond_doubt(item: Estimate, analysis: Analysis) -> bool:
+    """Return whether an effect is shown to be within the margin of equivalence, or significant and wholly beyond it.
+
+    A significant effect across the margin might still prove equivalent.
+    """
+    if item.verdict is Verdict.EQUIVALENT:
+        return True
+    low, high = item.ci_low_pct, item.ci_high_pct
+    if item.verdict is Verdict.INCONCLUSIVE or low is None or high is None:
+        return False
+    margin = analysis.equivalence_margin_pct
+    return low > margin or high < -margin

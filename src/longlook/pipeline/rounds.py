@@ -1,0 +1,48 @@
+"""The rounds of a study that stops each cell as soon as its rounds decide."""
+
+from collections.abc import Callable, Sequence
+
+from longlook.analysis.measure import Measured, compared, measure_trials
+from longlook.analysis.samples import samples_table
+from longlook.analysis.stats import estimate
+from longlook.analysis.stats.stopping import undecided
+from longlook.core.model import Plan, Trial
+from longlook.core.run_folder import RunFolder
+from longlook.pipeline.options import Observer
+from longlook.run.execute import Tally
+
+
+def run_until_decided(
+    plan: Plan, folder: RunFolder, tally: Tally, run: Callable[[Sequence[Trial]], None], observer: Observer
+) -> None:
+    """Call `run` with the trials of more and more rounds, of the cells in which they could still decide something.
+
+    After which rounds is looked depends on nothing but their number, so that a run that is continued, or has other
+    jobs, stops where it would have stopped. The manifest's `rounds` is the number of rounds of each cell.
+    """
+    study = folder.study
+    remaining = list(dict.fromkeys(trial.cell_id for trial in plan.trials))
+    rounds: dict[str, int] = {}
+    measured: list[Measured] = []
+    done = 0
+    while remaining and done < study.rounds:
+        until = min(study.rounds, _next_look(done, study.analysis.min_rounds))
+        trials = [trial for trial in plan.trials if done <= trial.round < until and trial.cell_id in remaining]
+        run(trials)
+        rounds |= dict.fromkeys(remaining, until)
+        done = until
+        measured += measure_trials(folder, study, trials, lambda _done, _total: None)
+        samples = samples_table(study, [(entry.trial, entry.run, entry.values) for entry in compared(measured, study)])
+        still = undecided(estimate(samples, study), study)
+        if decided := [cell_id for cell_id in remaining if cell_id not in still]:
+            observer.say(f"decided after {done} rounds: {', '.join(decided)}")
+        remaining = [cell_id for cell_id in remaining if cell_id in still]
+        tally.leave_out(sum(trial.round >= done and trial.cell_id in decided for trial in plan.trials))
+    if remaining:
+        observer.say(f"not decided after {done} rounds, the largest number: {', '.join(remaining)}")
+    folder.note(rounds=rounds)
+
+
+def _next_look(done: int, first: int) -> int:
+    """Return after how many rounds to look next: a fifth more each time, so that cores find work between looks."""
+    return first if done < first else done + max(2, done // 5)

@@ -1,0 +1,14 @@
+"""The terms of the method say which procedure a study used."""
+
+from dataclasses import replace
+
+from longlook.core.model import Stopping
+from longlook.report.provenance.method import method
+from tests.data.samples import study
+
+
+def test_a_number_of_rounds_and_as_many_as_decide_have_other_procedures() -> None:
+    fixed, deciding = dict(method(study())), dict(method(replace(study(), rounds=40, stopping=Stopping())))
+    assert "10 per cell" in fixed["Round"] and "from 10 to 40" in deciding["Round"]
+    assert "Student" in fixed["Interval"] and "however often" in deciding["Interval"]
+    assert "paired t-test" in fixed["Significance"] and "e-processes" in deciding["Significance"]
