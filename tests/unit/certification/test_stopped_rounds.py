@@ -1,0 +1,41 @@
+"""Sequences of rounds that stop when they decide: where they stop, and their rates on made-up rounds."""
+
+import numpy as np
+
+from longlook.analysis.stats import sequential
+from longlook.certification.rates import Finding
+from longlook.certification.stopped_rounds import MOST_ROUNDS, rounds_needed, run_until_decided, sequential_rates
+from longlook.core.model import Analysis, Verdict
+from tests.data.certification import normal, skewed
+
+ANALYSIS = Analysis()
+
+
+def test_a_clear_difference_stops_at_once_and_none_goes_on_to_the_end() -> None:
+    clear = run_until_decided(normal(1, 60, 0.01, mean=-0.5)[0].advantages, -0.5, ANALYSIS)
+    assert (clear.verdict, clear.rounds) == (Verdict.WORSE, ANALYSIS.min_rounds)
+    noisy = run_until_decided(normal(1, 60, 1.0)[0].advantages, 0.0, ANALYSIS)
+    assert (noisy.verdict, noisy.rounds) == (Verdict.INCONCLUSIVE, 60)
+
+
+def test_the_conclusion_is_that_of_the_rounds_until_the_stop() -> None:
+    rounds = normal(1, 60, 0.05, mean=-0.1)[0].advantages
+    stopped = run_until_decided(rounds, -0.1, ANALYSIS)
+    assert stopped.paired == sequential.paired(rounds[: stopped.rounds], np.log1p(0.03), 0.95)
+
+
+def test_looking_after_every_round_keeps_the_levels() -> None:
+    rates = sequential_rates(normal(4, 200, 0.02, mean=-0.06), ANALYSIS, seed=1, paths=6)
+    assert [rate.trials for rate in rates] == [24, 24, 48]
+    assert all(rate.finding is not Finding.MISSED for rate in rates)
+
+
+def test_what_no_rounds_show_is_not_held() -> None:
+    rates = sequential_rates(skewed(3, 100), ANALYSIS, seed=1, paths=8)
+    assert rates[1].share < 0.95
+
+
+def test_fewer_rounds_are_needed_for_a_larger_difference() -> None:
+    needed = rounds_needed(normal(3, 100, 0.03), ANALYSIS, seed=1, paths=3)
+    assert list(needed) == ["0", "5", "10"]
+    assert ANALYSIS.min_rounds <= needed["10"] < needed["5"] <= MOST_ROUNDS
