@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.core.model import Plan, Study
+from longlook.core.model import Study
 from longlook.core.run_folder import RunFolder
 from longlook.engines.choice import make_engine
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
 from longlook.study.files import find_study
-from longlook.study.plan import make_plan
 
 METRIC = "page_load_time"
 
@@ -34,10 +33,6 @@ class BankRun:
     def read(self) -> Study:
         """Return the study as it is run."""
         return find_study(self.study, rounds=self.rounds, engine=self.engine)
-
-    def plan(self) -> Plan:
-        """Return its trials."""
-        return make_plan(self.read(), self.only)
 
 
 @dataclass(frozen=True)
@@ -85,8 +80,8 @@ QUICK = Scale(
     "quick",
     {
         "cells": BankRun("certify", 20, _levels(**_NEAR, loss="0% 1% 3%")),
-        "dense": BankRun("certify", 60, _levels(**_NEAR, loss="1%")),
-        "power": BankRun("certify-power", 60, _levels(loss="0.5%", jitter="0ms")),
+        "dense": BankRun("certify", 40, _levels(**_NEAR, loss="1%")),
+        "power": BankRun("certify-power", 40, _levels(loss="0.5%", jitter="0ms")),
         "live": BankRun("certify", 20, _levels(**_NEAR, loss="1%", jitter="2ms"), "live"),
     },
     draws=100,
@@ -105,6 +100,7 @@ class Bank:
         self.scale = scale
         self._out, self._jobs, self._observer, self._use_cache = out, jobs, observer, use_cache
         self._samples: dict[str, pd.DataFrame] = {}
+        self._studies: dict[str, Study] = {}
 
     def folder(self, name: str) -> Path:
         """Return where a run lies."""
@@ -112,7 +108,9 @@ class Bank:
 
     def study(self, name: str) -> Study:
         """Return the study of a run."""
-        return self.scale.runs[name].read()
+        if name not in self._studies:
+            self._studies[name] = self.scale.runs[name].read()
+        return self._studies[name]
 
     def samples(self, name: str) -> pd.DataFrame:
         """Return the samples of a run; what is missing of it runs first, and finished trials stay."""
@@ -127,7 +125,7 @@ class Bank:
                 command=("longlook", "certify"),
             )
             self._observer.say(f"{name}: {run.study}, {run.rounds} rounds, engine {run.engine} …")
-            self._samples[name] = sample_study(run.read(), out, options, self._observer)
+            self._samples[name] = sample_study(self.study(name), out, options, self._observer)
         return self._samples[name]
 
     def made(self) -> list["MadeRun"]:

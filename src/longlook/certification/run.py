@@ -12,7 +12,7 @@ from longlook.certification.certificate import CERTIFICATE, Certificate, Part, l
 from longlook.certification.populations import Population, populations, twins
 from longlook.core.digests import code_digest
 from longlook.core.errors import InputError, MachineError
-from longlook.core.model import Study
+from longlook.core.model import Analysis, Study
 from longlook.core.registry import nearest
 from longlook.pipeline.options import Observer
 from longlook.run.host_facts import host_facts
@@ -126,8 +126,8 @@ def certify(options: CertifyOptions, observer: Observer) -> Certificate:
     another scale or version. A part that this machine cannot measure in real time is noted as missing.
     """
     chosen = _chosen(options.parts)
-    certificate = _begin(options)
     session = Session(options, observer)
+    certificate = _begin(options, session)
     for name in chosen:
         began_s = time.monotonic()
         observer.say(f"{name} …")
@@ -161,10 +161,10 @@ def _chosen(parts: Sequence[str]) -> list[str]:
     return [name for name in PARTS if not parts or name in parts]
 
 
-def _begin(options: CertifyOptions) -> Certificate:
+def _begin(options: CertifyOptions, session: Session) -> Certificate:
     """Return the certificate of the folder, or a new one without parts; InputError where the folder is another's."""
     out, path = options.out, options.out / CERTIFICATE
-    new = _empty(options.scale)
+    new = empty(options.scale, session.study.analysis)
     if not path.exists():
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise InputError(f"{out} exists and holds no certification", "choose another --out")
@@ -187,14 +187,15 @@ def _begin(options: CertifyOptions) -> Certificate:
     return begun
 
 
-def _empty(scale: Scale) -> Certificate:
+def empty(scale: Scale, analysis: Analysis) -> Certificate:
+    """Return the certificate of this version on this machine, before any part of it is made."""
     facts = host_facts()
     return Certificate(
         __version__,
         code_digest("longlook.analysis.stats")[:16],
         scale.name,
         SEED,
-        scale.runs["cells"].read().analysis,
+        analysis,
         {name: facts[name] for name in _HOST},
         time.strftime("%Y-%m-%d", time.gmtime()),
     )
