@@ -5,12 +5,14 @@ namespace. None fills a disk or a memory that others use: memory is taken only w
 /dev/shm is one that the repeats alone see.
 """
 
+import math
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -147,16 +149,18 @@ def _running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
+    """End a command and every process of its group, and wait until all are gone."""
+    deadline = time.monotonic() + _ENDS_WITHIN_S
+    number = signal.SIGTERM
+    while True:
         try:
-            process.wait(_ENDS_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            continue
-        break
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)  # what the leader left behind
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            return
+        process.poll()  # reaps the leader
+        if time.monotonic() > deadline:
+            number, deadline = signal.SIGKILL, math.inf
+        time.sleep(0.02)
 
 
 def _evict(stop: threading.Event) -> None:

@@ -17,6 +17,7 @@ from longlook.certification.populations import (
     generator,
     is_difference,
     one_verdict,
+    swapped,
     verdicts,
 )
 from longlook.certification.rates import Limit, Promise, Rate, found
@@ -58,7 +59,11 @@ def false_verdicts(twins: Sequence[Population], analysis: Analysis, part: str) -
 
 
 def coverage(dense: Sequence[Population], analysis: Analysis, seed: int, draws: int) -> list[Rate]:
-    """Return how often the interval of an effect holds the truth, and how often it lies wholly on one side of it."""
+    """Return how often the interval of an effect holds the truth, and how often it lies wholly on one side of it.
+
+    Beside it, how often contrasts are called better or worse that are moved to no effect: arms whose loads take equally
+    long in the mean, though their laws differ.
+    """
     rates: list[Rate | None] = []
     for size in SIZES:
         read = [
@@ -80,6 +85,18 @@ def coverage(dense: Sequence[Population], analysis: Analysis, seed: int, draws: 
             ),
             promise("lies below the true effect", each, Limit.AT_MOST).rate(below),
             promise("lies above the true effect", each, Limit.AT_MOST).rate(above),
+            Promise(
+                "coverage",
+                f"paired test, {size} rounds",
+                "verdict better or worse, contrasts moved to no effect",
+                "samples of rounds",
+                analysis.alpha,
+                Limit.AT_MOST,
+            ).rate(
+                is_difference(one_verdict(sample, analysis)[0])
+                for population in dense
+                for sample in _draws(population.moved_to(0.0), size, draws, seed, "no effect")
+            ),
         ]
     return found(rates)
 
@@ -157,7 +174,7 @@ def heatmaps(twins: Sequence[Population], analysis: Analysis, seed: int, count: 
     def any_false(number: int) -> bool:
         random = generator(seed, "heatmap", number)
         chosen = random.choice(len(twins), HEATMAP_CELLS, replace=len(twins) < HEATMAP_CELLS)
-        family = [_swapped(twins[index].advantages, random) for index in chosen]
+        family = [swapped(twins[index].advantages, random) for index in chosen]
         return any(is_difference(verdict) for verdict, _ in verdicts(family, analysis))
 
     return found([promise.rate(any_false(number) for number in range(count))])
@@ -206,13 +223,20 @@ def moved_by(
 
 
 def smallest_found(table: Sequence[Power], wanted: float = 0.8) -> dict[tuple[str, int], Power | None]:
-    """Return the smallest difference that is found with a probability of `wanted`, by source and number of rounds."""
+    """Return the smallest difference that, as every larger one, is found with a probability of `wanted`.
+
+    Keys are source and number of rounds; None where the largest is not found so often.
+    """
     smallest: dict[tuple[str, int], Power | None] = {}
-    for item in sorted(table, key=lambda item: item.difference_pct):
+    ended: set[tuple[str, int]] = set()
+    for item in sorted(table, key=lambda item: -item.difference_pct):
         key = (item.source, item.rounds)
-        if smallest.setdefault(key) is None and item.rate.share >= wanted:
+        smallest.setdefault(key)
+        if item.rate.share < wanted:
+            ended.add(key)
+        elif key not in ended:
             smallest[key] = item
-    return smallest
+    return dict(sorted(smallest.items()))
 
 
 def _finds_worse(sample: Floats, analysis: Analysis) -> bool:
@@ -226,10 +250,6 @@ def _draws(population: Population, size: int, draws: int, seed: int, *names: str
     random = generator(seed, population.name, size, *names)
     for _ in range(draws):
         yield random.choice(population.advantages, size)
-
-
-def _swapped(advantages: Floats, random: np.random.Generator) -> Floats:
-    return np.where(random.random(len(advantages)) < 0.5, advantages, -advantages)
 
 
 def _near(truth: float) -> float:

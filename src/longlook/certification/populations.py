@@ -105,6 +105,11 @@ def one_verdict(
     return verdicts([advantages], analysis, procedure)[0]
 
 
+def swapped(advantages: Floats, random: np.random.Generator) -> Floats:
+    """Return the rounds of an arm against itself with a coin for each that decides which side is the contender."""
+    return np.where(random.random(len(advantages)) < 0.5, advantages, -advantages)
+
+
 def is_difference(verdict: Verdict) -> bool:
     """Return whether a verdict says that one arm is better."""
     return verdict in (Verdict.BETTER, Verdict.WORSE)

@@ -92,7 +92,7 @@ def _power(session: Session) -> Part:
 
 def _sequential(session: Session) -> Part:
     given = session.contrasts("dense"), session.study.analysis, SEED, session.options.scale.paths
-    rates = tuple(stopped_rounds.sequential_rates(*given))
+    rates = tuple(stopped_rounds.sequential_rates(session.twins("dense"), *given))
     return Part(rates, stopped_after=stopped_rounds.rounds_needed(*given))
 
 

@@ -11,7 +11,7 @@ from statistics import median
 from longlook.analysis.stats import procedures, sequential
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.stopping import beyond_doubt
-from longlook.certification.populations import Population, generator, is_difference, one_verdict
+from longlook.certification.populations import Population, generator, is_difference, one_verdict, swapped
 from longlook.certification.rates import Limit, Promise, Rate, found
 from longlook.core.model import Analysis, Better, Verdict
 
@@ -42,7 +42,9 @@ def run_until_decided(rounds: Floats, truth: float, analysis: Analysis) -> Stopp
     raise ValueError(f"{len(rounds)} rounds, {least} needed")
 
 
-def sequential_rates(dense: Sequence[Population], analysis: Analysis, seed: int, paths: int) -> list[Rate]:
+def sequential_rates(
+    twins: Sequence[Population], dense: Sequence[Population], analysis: Analysis, seed: int, paths: int
+) -> list[Rate]:
     """Return the error rates of sequences of rounds, `paths` of each population."""
     margin = procedures.margin(analysis.equivalence_margin_pct, is_log=True) * (1 + _HAIR)
     procedure = f"looks after every round, up to {MOST_ROUNDS}"
@@ -53,7 +55,10 @@ def sequential_rates(dense: Sequence[Population], analysis: Analysis, seed: int,
     level = analysis.confidence
     return found(
         [
-            promise("verdict better or worse without a difference", analysis.alpha, Limit.AT_MOST).rate(
+            promise("verdict better or worse, an arm against itself", analysis.alpha, Limit.AT_MOST).rate(
+                is_difference(verdict) for verdict in _against_itself(twins, analysis, seed, paths)
+            ),
+            promise("verdict better or worse, contrasts moved to no effect", analysis.alpha, Limit.AT_MOST).rate(
                 is_difference(end.verdict) for end in _stopped(dense, (0.0,), analysis, seed, paths)
             ),
             promise("holds the true effect", level, Limit.AT_LEAST).rate(
@@ -75,6 +80,14 @@ def rounds_needed(dense: Sequence[Population], analysis: Analysis, seed: int, pa
         if ends:
             needed[f"{difference_pct:g}"] = float(median(ends))
     return needed
+
+
+def _against_itself(twins: Sequence[Population], analysis: Analysis, seed: int, paths: int) -> Iterator[Verdict]:
+    for twin in twins:
+        random = generator(seed, "sequential twin", twin.name)
+        for _ in range(paths):
+            rounds = swapped(random.choice(twin.advantages, MOST_ROUNDS), random)
+            yield run_until_decided(rounds, 0.0, analysis).verdict
 
 
 def _stopped(

@@ -1,7 +1,7 @@
-"""Figures and tables of a certification, from the data of its `certificate.json`; computes nothing but positions."""
+"""Figures and numbers of a certification, from the data of its `certificate.json`; computes nothing but positions."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,27 +40,6 @@ def write_figures(certificate: Mapping[str, Any], folder: Path) -> list[Path]:
         ("power", _power(certificate)),
     )
     return [path for name, chart in charts if chart is not None for path in export_figure(folder, name, chart)]
-
-
-def rate_rows(certificate: Mapping[str, Any], finding: Mapping[str, str]) -> Iterator[str]:
-    """Yield a row of Markdown for each rate but those of power; `finding` has the words for each rate, by `key`."""
-    for rate in _rates(certificate):
-        words = (
-            rate["part"],
-            rate["procedure"],
-            rate["event"],
-            f"{rate['events']} of {rate['trials']}",
-            share_text(rate["events"] / rate["trials"]),
-            f"{share_text(rate['low'])} to {share_text(rate['high'])}",
-            level_text(rate["nominal"], rate["limit"]) or "–",
-            finding[key(rate)],
-        )
-        yield f"| {' | '.join(words)} |"
-
-
-def key(rate: Mapping[str, Any]) -> str:
-    """Return the name of a rate in its certificate."""
-    return f"{rate['part']}: {rate['procedure']}: {rate['event']}"
 
 
 def _rates(certificate: Mapping[str, Any]) -> list[Mapping[str, Any]]:

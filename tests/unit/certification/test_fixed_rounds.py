@@ -57,9 +57,11 @@ def test_intervals_of_normal_rounds_hold_the_truth_at_the_nominal_rate() -> None
     rates = coverage(normal(12, 400, mean=-0.2), ANALYSIS, seed=1, draws=25)
     held = [rate for rate in rates if rate.event == "holds the true effect"]
     assert [rate.procedure for rate in held] == ["interval, 10 rounds", "interval, 20 rounds"]
-    assert all(rate.finding is not Finding.MISSED and rate.trials == 300 for rate in held)
+    assert all(rate.finding is not Finding.MISSED and rate.trials == 300 for rate in rates)
+    assert len(rates) == 8
     for rate in held:
         sides = [other for other in rates if other.procedure == rate.procedure and other is not rate]
+        assert len(sides) == 2
         assert rate.events + sum(side.events for side in sides) == rate.trials
 
 
