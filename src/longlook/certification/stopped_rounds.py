@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+
 from longlook.analysis.stats import procedures, sequential
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.stopping import beyond_doubt
@@ -28,17 +30,18 @@ class Stopped:
     verdict: Verdict
     paired: Paired
     rounds: int
-    truth: float
+    truth: float  # the mean of all rounds
+    median: float  # of all rounds
 
 
-def run_until_decided(rounds: Floats, truth: float, analysis: Analysis) -> Stopped:
+def run_until_decided(rounds: Floats, drawn_from: Population, analysis: Analysis) -> Stopped:
     """Return the conclusion from rounds that are looked at one after another; all of them where none decides."""
     least = max(2, analysis.min_rounds)
     for count in range(least, len(rounds) + 1):
         verdict, paired = one_verdict(rounds[:count], analysis, sequential.paired)
         low, high = (procedures.effect_pct(end, Better.LOWER, is_log=True) for end in (paired.low, paired.high))
         if count == len(rounds) or beyond_doubt(verdict, low, high, analysis):
-            return Stopped(verdict, paired, count, truth)
+            return Stopped(verdict, paired, count, drawn_from.mean, float(np.median(drawn_from.advantages)))
     raise ValueError(f"{len(rounds)} rounds, {least} needed")
 
 
@@ -61,8 +64,11 @@ def sequential_rates(
             promise("verdict better or worse, contrasts moved to no effect", analysis.alpha, Limit.AT_MOST).rate(
                 is_difference(end.verdict) for end in _stopped(dense, (0.0,), analysis, seed, paths)
             ),
-            promise("holds the true effect", level, Limit.AT_LEAST).rate(
+            promise("holds the true mean effect", level, Limit.AT_LEAST).rate(
                 _holds(end.paired, end.truth) for end in _stopped(dense, (None,), analysis, seed, paths)
+            ),
+            promise("holds the true median effect", level, Limit.AT_LEAST).rate(
+                _holds(end.paired, end.median) for end in _stopped(dense, (None,), analysis, seed, paths)
             ),
             promise("verdict equivalent at the margin", 1 - level, Limit.AT_MOST).rate(
                 end.verdict is Verdict.EQUIVALENT for end in _stopped(dense, (-margin, margin), analysis, seed, paths)
@@ -87,7 +93,7 @@ def _against_itself(twins: Sequence[Population], analysis: Analysis, seed: int, 
         random = generator(seed, "sequential twin", twin.name)
         for _ in range(paths):
             rounds = swapped(random.choice(twin.advantages, MOST_ROUNDS), random)
-            yield run_until_decided(rounds, 0.0, analysis).verdict
+            yield run_until_decided(rounds, twin, analysis).verdict
 
 
 def _stopped(
@@ -99,7 +105,7 @@ def _stopped(
             moved = population if truth is None else population.moved_to(truth)
             random = generator(seed, "sequential", population.name, str(truth))
             for _ in range(paths):
-                yield run_until_decided(random.choice(moved.advantages, MOST_ROUNDS), moved.mean, analysis)
+                yield run_until_decided(random.choice(moved.advantages, MOST_ROUNDS), moved, analysis)
 
 
 def _holds(paired: Paired, truth: float) -> bool:

@@ -55,7 +55,7 @@ def _error_rates(certificate: Mapping[str, Any]) -> Any:
         share, low, high, nominal = rate["events"] / rate["trials"], rate["low"], rate["high"], rate["nominal"]
         if rate["limit"] == "at least":  # its error is what is left
             share, low, high, nominal = 1 - share, 1 - high, 1 - low, 1 - nominal
-            event = f"not: {rate['event']}"
+            event = rate["event"].replace("holds", "misses")
         else:
             event = rate["event"]
         name = f"{rate['part']}, {rate['procedure']}: {event}"
@@ -70,7 +70,7 @@ def _error_rates(certificate: Mapping[str, Any]) -> Any:
     x = alt.X("low:Q", title=title, scale=alt.Scale(type="log", domain=[_LEAST_SHARE, 1]), axis=axis)
     return (
         base.mark_rule(color=BASELINE, strokeWidth=3).encode(y=y, x=x, x2="high:Q")
-        + base.mark_point(color=BASELINE, filled=True, size=60).encode(y=y, x="share:Q")
+        + base.mark_point(color=BASELINE, filled=True, size=60, opacity=1).encode(y=y, x="share:Q")
         + base.mark_tick(color=INK, thickness=2, size=16).encode(y=y, x="nominal:Q")
     ).properties(width=_WIDTH_PX, height=_ROW_PX * len(rows))
 
@@ -83,7 +83,7 @@ def _coverage(certificate: Mapping[str, Any]) -> Any:
     least = min(0.9, *(row["share"] for row in rows))
     points = (
         alt.Chart(alt.Data(values=[{**row, "label": f"{row['rounds']} rounds"} for row in rows]))
-        .mark_point(filled=True, size=45)
+        .mark_point(filled=True, size=45, opacity=1)
         .encode(
             x=alt.X("skewness:Q", title="skewness of the cell's advantages", axis=alt.Axis(format="~g")),
             y=alt.Y(
@@ -125,7 +125,12 @@ def _power(certificate: Mapping[str, Any]) -> Any:
 
 
 def _power_panel(values: list[dict[str, Any]], title: str, rounds: Sequence[str]) -> Any:
-    x = alt.X("difference:Q", title=f"{title}, %", scale=alt.Scale(type="log"), axis=alt.Axis(values=[0.5, 1, 2, 5]))
+    x = alt.X(
+        "difference:Q",
+        title=f"{title}, %",
+        scale=alt.Scale(type="log", domain=[0.4, 6]),
+        axis=alt.Axis(values=[0.5, 1, 2, 5]),
+    )
     y = alt.Y("share:Q", title="found", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="~%"))
     lines = (
         alt.Chart(alt.Data(values=values))

@@ -12,28 +12,32 @@ ANALYSIS = Analysis()
 
 
 def test_a_clear_difference_stops_at_once_and_none_goes_on_to_the_end() -> None:
-    clear = run_until_decided(normal(1, 60, 0.01, mean=-0.5)[0].advantages, -0.5, ANALYSIS)
+    (slower,), (same,) = normal(1, 60, 0.01, mean=-0.5), normal(1, 60, 1.0)
+    clear = run_until_decided(slower.advantages, slower, ANALYSIS)
     assert (clear.verdict, clear.rounds) == (Verdict.WORSE, ANALYSIS.min_rounds)
-    noisy = run_until_decided(normal(1, 60, 1.0)[0].advantages, 0.0, ANALYSIS)
+    noisy = run_until_decided(same.advantages, same, ANALYSIS)
     assert (noisy.verdict, noisy.rounds) == (Verdict.INCONCLUSIVE, 60)
 
 
 def test_the_conclusion_is_that_of_the_rounds_until_the_stop() -> None:
-    rounds = normal(1, 60, 0.05, mean=-0.1)[0].advantages
-    stopped = run_until_decided(rounds, -0.1, ANALYSIS)
+    (population,) = normal(1, 60, 0.05, mean=-0.1)
+    rounds = population.advantages
+    stopped = run_until_decided(rounds, population, ANALYSIS)
     assert stopped.paired == sequential.paired(rounds[: stopped.rounds], np.log1p(0.03), 0.95)
+    assert (stopped.truth, stopped.median) == (population.mean, np.median(rounds))
 
 
 def test_looking_after_every_round_keeps_the_levels() -> None:
     rates = sequential_rates(plain(5, 20), normal(4, 200, 0.02, mean=-0.06), ANALYSIS, seed=1, paths=6)
-    assert [rate.trials for rate in rates] == [30, 24, 24, 48]
+    assert [rate.trials for rate in rates] == [30, 24, 24, 24, 48]
     assert all(rate.finding is not Finding.MISSED for rate in rates)
 
 
 def test_what_no_rounds_show_is_not_held() -> None:
-    twin, _, held, _ = sequential_rates(skewed(3, 100), skewed(3, 100), ANALYSIS, seed=1, paths=8)
+    twin, _, mean, median, _ = sequential_rates(skewed(3, 100), skewed(3, 100), ANALYSIS, seed=1, paths=8)
     assert twin.finding is not Finding.MISSED  # arms that are alike are symmetric, whatever their law
-    assert held.share < 0.95
+    assert mean.share < 0.95
+    assert median.finding is not Finding.MISSED
 
 
 def test_fewer_rounds_are_needed_for_a_larger_difference() -> None:
