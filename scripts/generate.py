@@ -50,7 +50,22 @@ def metrics(current: str) -> str:
     return updated(current)
 
 
-DOCUMENTS: Mapping[str, Callable[[str], str]] = {"docs/timeline.md": kinds_of_rows, "docs/metrics.md": metrics}
+def trust(current: str) -> str:
+    """Return docs/trust.md with the tables of the certificate beside it."""
+    from longlook.certification.certificate import load
+    from longlook.certification.document import TABLES
+
+    certificate = load(ROOT / "docs" / "certificate.json")
+    for header, rows in TABLES.items():
+        current = with_table(current, header, rows(certificate))
+    return current
+
+
+DOCUMENTS: Mapping[str, Callable[[str], str]] = {
+    "docs/timeline.md": kinds_of_rows,
+    "docs/metrics.md": metrics,
+    "docs/trust.md": trust,
+}
 QUICK = tuple(GeneratedFile(path, make) for path, make in DOCUMENTS.items())
 
 

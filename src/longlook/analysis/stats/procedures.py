@@ -176,7 +176,7 @@ def fails_more(contender_only: int, baseline_only: int) -> float:
 
 def adjust(p: list[float], correction: str) -> list[float]:
     """Return p values adjusted for testing them all: by `holm`, `fdr_bh` (Benjamini and Hochberg) or `none`."""
-    if correction == "none" or not p:
+    if correction == "none" or len(p) < 2:  # statsmodels collects the garbage of the whole process at each call
         return list(p)
     return [float(value) for value in multipletests(p, method=correction)[1]]
 

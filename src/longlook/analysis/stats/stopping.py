@@ -47,7 +47,7 @@ def _decided(items: list[Estimate], study: Study) -> bool:
         return True
     gate_pct = study.stopping.gate_pct if study.stopping is not None else None
     if gate_pct is None:
-        return all(_beyond_doubt(item, study.analysis) for item in items)
+        return all(beyond_doubt(item.verdict, item.ci_low_pct, item.ci_high_pct, study.analysis) for item in items)
     failures = failures_side(items[0], study.analysis)  # the same for every metric
     if failures is Side.BEYOND:
         return True
@@ -56,15 +56,14 @@ def _decided(items: list[Estimate], study: Study) -> bool:
     return failures is Side.WITHIN and len(measured) == len(items) and Side.ACROSS not in sides
 
 
-def _beyond_doubt(item: Estimate, analysis: Analysis) -> bool:
+def beyond_doubt(verdict: Verdict, low_pct: float | None, high_pct: float | None, analysis: Analysis) -> bool:
     """Return whether an effect is shown to be within the margin of equivalence, or significant and wholly beyond it.
 
     A significant effect across the margin might still prove equivalent.
     """
-    if item.verdict is Verdict.EQUIVALENT:
+    if verdict is Verdict.EQUIVALENT:
         return True
-    low, high = item.ci_low_pct, item.ci_high_pct
-    if item.verdict is Verdict.INCONCLUSIVE or low is None or high is None:
+    if verdict is Verdict.INCONCLUSIVE or low_pct is None or high_pct is None:
         return False
     margin = analysis.equivalence_margin_pct
-    return low > margin or high < -margin
+    return low_pct > margin or high_pct < -margin

@@ -1,0 +1,89 @@
+"""The certificate (`certificate.json`): every rate with its counts and interval, and what it was made from."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from longlook.certification.bank import MadeRun
+from longlook.certification.exactness import Repeated
+from longlook.certification.fixed_rounds import Coverage, Power
+from longlook.certification.rates import Finding, Rate
+from longlook.core import codec
+from longlook.core.errors import InputError
+from longlook.core.model import Analysis
+from longlook.core.run_folder import write_json
+
+CERTIFICATE = "certificate.json"
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one part of the certification found. `missing` says why nothing was measured, None where it was."""
+
+    rates: tuple[Rate, ...] = ()
+    coverage: tuple[Coverage, ...] = ()
+    power: tuple[Power, ...] = ()
+    repeated: tuple[Repeated, ...] = ()
+    stopped_after: Mapping[str, float] = field(default_factory=dict)  # true difference in % → median rounds
+    missing: str | None = None
+    minutes: float = 0.0  # of this machine, trials included, over all sessions
+
+    @property
+    def sound(self) -> bool:
+        """Return whether no rate misses its level and every repeat was identical."""
+        missed = any(rate.finding is Finding.MISSED for rate in self.rates)
+        return not missed and all(item.identical == item.repeats for item in self.repeated)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The rates of one version of Longlook. `scale` is `quick` or `full`; `parts` are by name."""
+
+    longlook: str
+    method: str  # digest of the code that makes verdicts
+    scale: str
+    seed: int
+    analysis: Analysis
+    host: Mapping[str, str | int]
+    day: str  # ISO date of the last session
+    runs: tuple[MadeRun, ...] = ()
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    schema: int = SCHEMA
+
+    @property
+    def sound(self) -> bool:
+        """Return whether every part is."""
+        return all(part.sound for part in self.parts.values())
+
+    @property
+    def rates(self) -> list[Rate]:
+        """Return the rates of all parts."""
+        return [rate for part in self.parts.values() for rate in part.rates]
+
+    @property
+    def minutes(self) -> float:
+        """Return the minutes that all parts took."""
+        return sum(part.minutes for part in self.parts.values())
+
+
+def save(certificate: Certificate, out: Path) -> None:
+    """Write `certificate.json` into a folder."""
+    write_json(out / CERTIFICATE, codec.encode(certificate))
+
+
+def load(path: Path) -> Certificate:
+    """Return the certificate of a file; InputError where it is none that this version reads."""
+    again = "certify anew with another --out"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}", again) from error
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema != SCHEMA:
+        raise InputError(f"{path} has schema {schema!r}; this Longlook reads {SCHEMA}", again)
+    try:
+        return codec.decode(Certificate, data)
+    except ValueError as error:
+        raise InputError(f"{path} is damaged: {error}", again) from error

@@ -1,0 +1,120 @@
+"""Samples → advantages by round, as the statistical procedures take them. Pure.
+
+A *population* are the rounds of one contrast in one cell. A *twin* is an arm against itself: two rounds of one arm in
+one cell have seeds and draws of their own, and in virtual time nothing else differs between them, so each pair of
+rounds that follow one another is a round of two arms that are alike and share no random number. Which of both counts
+as the contender is decided by a coin, so that what changes slowly (live) favours neither.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from longlook.analysis.stats import procedures
+from longlook.analysis.stats.cells import cells_of
+from longlook.analysis.stats.procedures import Floats, Paired
+from longlook.analysis.stats.verdicts import decide
+from longlook.core.model import Analysis, Contrast, Study, Verdict
+from longlook.metrics import find_metric
+from longlook.study.seeded import rank, uniform
+
+Procedure = Callable[[Floats, float, float], Paired]
+"""An analysis of advantages, a margin and a confidence: `procedures.paired` or `sequential.paired`."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """The advantages of a contrast in one cell, one for each round that both arms have, in the order of rounds."""
+
+    contrast: str
+    cell_id: str
+    advantages: Floats
+
+    @property
+    def name(self) -> str:
+        """Return a name that is unique in a study."""
+        return f"{self.contrast}, {self.cell_id}"
+
+    @property
+    def mean(self) -> float:
+        """Return the mean advantage of all rounds: the truth, where rounds are drawn from these."""
+        return float(np.mean(self.advantages))
+
+    def moved_to(self, mean: float) -> "Population":
+        """Return the same advantages, all moved by the same amount so that their mean is `mean`."""
+        return Population(self.contrast, self.cell_id, self.advantages - self.mean + mean)
+
+
+def populations(samples: pd.DataFrame, study: Study) -> list[Population]:
+    """Return the advantages of every contrast in every cell with at least two rounds that both arms have."""
+    found = []
+    for contrast in study.contrasts:
+        better = find_metric(contrast.metric).better
+        for data in cells_of(samples, study, contrast):
+            baseline, contender = data.pairs
+            if len(baseline) >= 2:
+                advantages, _ = procedures.advantages(baseline, contender, better)
+                found.append(Population(contrast.name, data.cell_id, advantages))
+    return found
+
+
+def twins(samples: pd.DataFrame, study: Study, metric: str) -> list[Population]:
+    """Return each arm against itself in every cell; the contrast is the arm's name."""
+    found = []
+    better = find_metric(metric).better
+    for arm in study.arms:
+        for data in cells_of(samples, study, Contrast("", arm.name, arm.name, metric)):
+            values = data.baseline.values
+            pairs = [
+                _ordered((values[number], values[number + 1]), (study.seed, arm.name, data.cell_id, number))
+                for number in range(0, max(values, default=0), 2)
+                if number in values and number + 1 in values
+            ]
+            if len(pairs) >= 2:
+                first, second = np.array(pairs, np.float64).T
+                advantages, _ = procedures.advantages(first, second, better)
+                found.append(Population(arm.name, data.cell_id, advantages))
+    return found
+
+
+def _ordered(pair: tuple[float, float], names: Sequence[str | int]) -> tuple[float, float]:
+    return pair if uniform("twin", *names) < 0.5 else (pair[1], pair[0])
+
+
+def verdicts(
+    family: Sequence[Floats], analysis: Analysis, procedure: Procedure = procedures.paired
+) -> list[tuple[Verdict, Paired]]:
+    """Return the verdict of each cell of one contrast, corrected over all of them, as `stats.estimate` finds it."""
+    margin = procedures.margin(analysis.equivalence_margin_pct, is_log=True)
+    read = [procedure(advantages, margin, analysis.confidence) for advantages in family]
+    tested = [index for index, paired in enumerate(read) if paired.p is not None]
+    p = procedures.adjust([p for paired in read if (p := paired.p) is not None], analysis.correction)
+    adjusted = dict(zip(tested, p, strict=True))
+    return [
+        (decide(len(advantages), paired, adjusted.get(index), analysis)[0], paired)
+        for index, (advantages, paired) in enumerate(zip(family, read, strict=True))
+    ]
+
+
+def one_verdict(
+    advantages: Floats, analysis: Analysis, procedure: Procedure = procedures.paired
+) -> tuple[Verdict, Paired]:
+    """Return the verdict of a cell that is a family of its own."""
+    return verdicts([advantages], analysis, procedure)[0]
+
+
+def swapped(advantages: Floats, random: np.random.Generator) -> Floats:
+    """Return the rounds of an arm against itself with a coin for each that decides which side is the contender."""
+    return np.where(random.random(len(advantages)) < 0.5, advantages, -advantages)
+
+
+def is_difference(verdict: Verdict) -> bool:
+    """Return whether a verdict says that one arm is better."""
+    return verdict in (Verdict.BETTER, Verdict.WORSE)
+
+
+def generator(seed: int, *names: str | int) -> np.random.Generator:
+    """Return a source of random numbers that is the same on every machine, and independent for different names."""
+    return np.random.default_rng(rank("certify", seed, *names))

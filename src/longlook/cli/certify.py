@@ -1,0 +1,49 @@
+"""`longlook certify`: arguments to calls; no logic of its own."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longlook.cli.options import AsJsonLines
+from longlook.cli.terminal import console
+from longlook.core.cpus import usable_cpus
+from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+
+
+def certify(
+    quick: Annotated[bool, typer.Option("--quick", help="Minutes instead of hours: fewer cells and repeats.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Where it goes on or begins; default runs/certify-TIME.")] = None,
+    part: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this part; repeat for more.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False,
+    as_json: AsJsonLines = False,
+) -> None:
+    """Measure how often verdicts, intervals and repeats are wrong (docs/trust.md); exit 1 where a level is missed."""
+    from longlook.certification import bank
+    from longlook.certification.run import CertifyOptions
+    from longlook.certification.run import certify as run_certification
+    from longlook.cli.show.certify import show_certificate
+    from longlook.cli.show.run import RunDisplay
+    from longlook.core import codec
+    from longlook.report.certification import write_figures
+
+    scale = bank.QUICK if quick else bank.FULL
+    folder = out or Path("runs") / f"certify-{time.strftime('%Y%m%d-%H%M%S')}"
+    options = CertifyOptions(scale, folder, tuple(part or ()), jobs or len(usable_cpus()), use_cache=not no_cache)
+    display = RunDisplay(as_json=as_json)
+    again = f"finished trials and parts are kept: repeat the command with --out {folder}"
+    try:
+        with display:
+            certificate = run_certification(options, display.observer())
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", again) from error
+    except MachineError as error:
+        raise MachineError(error.message, "; then ".join(filter(None, [error.hint, again]))) from error
+    figures = write_figures(codec.encode(certificate), folder / "figures")
+    show_certificate(certificate, folder, figures, as_json=as_json, to=console())
+    if not certificate.sound:
+        raise LonglookError(
+            "a level is missed, or a repeat differed", f"the rows marked above; {folder} has the trials"
+        )
