@@ -24,7 +24,7 @@ ONLY = ("client=quic-go",)  # a browser's results are not exact
 
 def take(out: Path, *, jobs: int) -> dict[str, Any]:
     """Run the demo's exact part, at the point, and return its snapshot; `moved` tells two of them apart."""
-    study = find_study("demo", around="none")
+    study = find_study("demo")
     result = run_study(study, out, RunOptions(VirtualEngine(), jobs=jobs, only=ONLY), Observer())
     manifest = RunFolder.open(out).manifest
     samples = pd.read_parquet(out / "samples.parquet")
