@@ -1,23 +1,24 @@
 """Error rates of verdicts and intervals where rounds go on until they decide. Pure.
 
-Rounds are drawn with replacement from those that were run, and looked at after each from `min_rounds` on, as in a study
-with `rounds = "decide"`: by the sequential procedures, until the effect is beyond doubt or MOST_ROUNDS are done.
+Rounds are drawn with replacement from those that were run, and looked at as in a study with `rounds = "decide"`: by the
+sequential procedures, until the effect is beyond doubt or MOST_DECIDING are done.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 import numpy as np
 
 from longlook.analysis.stats import procedures, sequential
 from longlook.analysis.stats.procedures import Floats, Paired
-from longlook.analysis.stats.stopping import beyond_doubt
+from longlook.analysis.stats.stopping import beyond_doubt, looks
 from longlook.certification.populations import Population, generator, is_difference, one_verdict, swapped
 from longlook.certification.rates import Limit, Promise, Rate, found
 from longlook.core.model import Analysis, Better, Verdict
+from longlook.study.rounds import MOST_DECIDING
 
-MOST_ROUNDS = 60
 DIFFERENCES_PCT = (0.0, 5.0, 10.0)
 
 _HAIR = 1e-9  # relative: beyond the margin, not on it
@@ -37,8 +38,9 @@ class Stopped:
 def run_until_decided(rounds: Floats, drawn_from: Population, analysis: Analysis) -> Stopped:
     """Return the conclusion from rounds that are looked at one after another; all of them where none decides."""
     least = max(2, analysis.min_rounds)
-    for count in range(least, len(rounds) + 1):
-        verdict, paired = one_verdict(rounds[:count], analysis, sequential.paired)
+    for count in looks(least, len(rounds)):
+        procedure = partial(sequential.paired, last=count == len(rounds))
+        verdict, paired = one_verdict(rounds[:count], analysis, procedure)
         low, high = (procedures.effect_pct(end, Better.LOWER, is_log=True) for end in (paired.low, paired.high))
         if count == len(rounds) or beyond_doubt(verdict, low, high, analysis):
             return Stopped(verdict, paired, count, drawn_from.mean, float(np.median(drawn_from.advantages)))
@@ -50,7 +52,7 @@ def sequential_rates(
 ) -> list[Rate]:
     """Return the error rates of sequences of rounds, `paths` of each population."""
     margin = procedures.margin(analysis.equivalence_margin_pct, is_log=True) * (1 + _HAIR)
-    procedure = f"looks after every round, up to {MOST_ROUNDS}"
+    procedure = f"looks after 10 rounds and more, up to {MOST_DECIDING}"
 
     def promise(event: str, nominal: float, limit: Limit) -> Promise:
         return Promise("sequential", procedure, event, "sequences of rounds", nominal, limit)
@@ -92,7 +94,7 @@ def _against_itself(twins: Sequence[Population], analysis: Analysis, seed: int, 
     for twin in twins:
         random = generator(seed, "sequential twin", twin.name)
         for _ in range(paths):
-            rounds = swapped(random.choice(twin.advantages, MOST_ROUNDS), random)
+            rounds = swapped(random.choice(twin.advantages, MOST_DECIDING), random)
             yield run_until_decided(rounds, twin, analysis).verdict
 
 
@@ -105,7 +107,7 @@ def _stopped(
             moved = population if truth is None else population.moved_to(truth)
             random = generator(seed, "sequential", population.name, str(truth))
             for _ in range(paths):
-                yield run_until_decided(random.choice(moved.advantages, MOST_ROUNDS), moved, analysis)
+                yield run_until_decided(random.choice(moved.advantages, MOST_DECIDING), moved, analysis)
 
 
 def _holds(paired: Paired, truth: float) -> bool:

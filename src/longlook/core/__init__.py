@@ -2,9 +2,8 @@
 
 Everything may import this package; it imports nothing of ours. Modules that others start from:
 
-- `model`: studies, plans, trials and runs as frozen dataclasses, `results`: estimates and judged claims; `codec` turns them
-  into JSON and back.
-  `dependence.Dependence`: how an effect depends on a setting that rounds draw.
+- `model`: studies, plans, trials and runs as frozen dataclasses; `results`: estimates and judged claims;
+  `dependence.Dependence`: how an effect depends on a setting that rounds draw; `codec` turns them into JSON and back.
 - `stack` and `workload`: the types of plug-ins, which `registry` finds; `job.Job`: the order to run a trial.
 - `run_folder.RunFolder`: what a run keeps on disk; `content_store.ContentStore`: caches by content.
 - `errors`: failures that a user can act on; `problems.Problems`: all that is wrong with one file.

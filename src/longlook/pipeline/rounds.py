@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from longlook.analysis.measure import Measured, compared, measure_trials
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import estimate
-from longlook.analysis.stats.stopping import undecided
+from longlook.analysis.stats.stopping import looks, undecided
 from longlook.core.model import Plan, Trial
 from longlook.core.run_folder import RunFolder
 from longlook.pipeline.options import Observer
@@ -25,8 +25,9 @@ def run_until_decided(
     rounds: dict[str, int] = {}
     measured: list[Measured] = []
     done = 0
-    while remaining and done < study.rounds:
-        until = min(study.rounds, _next_look(done, study.analysis.min_rounds))
+    for until in looks(study.analysis.min_rounds, study.rounds):
+        if not remaining:
+            break
         trials = [trial for trial in plan.trials if done <= trial.round < until and trial.cell_id in remaining]
         run(trials)
         rounds |= dict.fromkeys(remaining, until)
@@ -41,8 +42,3 @@ def run_until_decided(
     if remaining:
         observer.say(f"not decided after {done} rounds, the largest number: {', '.join(remaining)}")
     folder.note(rounds=rounds)
-
-
-def _next_look(done: int, first: int) -> int:
-    """Return after how many rounds to look next: a fifth more each time, so that cores find work between looks."""
-    return first if done < first else done + max(2, done // 5)

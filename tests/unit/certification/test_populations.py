@@ -1,5 +1,7 @@
 """From samples to advantages: contrasts, an arm against itself, and the verdict that the report would have."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -57,5 +59,6 @@ def test_cells_are_corrected_together() -> None:
 
 def test_the_procedure_can_be_the_sequential_one() -> None:
     advantages = normal(1, 30, mean=0.1)[0].advantages
-    _, paired = one_verdict(advantages, Analysis(), sequential.paired)
-    assert paired.low == sequential.interval(advantages, 0.95)[0]
+    _, paired = one_verdict(advantages, Analysis(), partial(sequential.paired, last=False))
+    assert paired.low == sequential.paired(advantages, 0.03, 0.95, last=False).low
+    assert paired.low != procedures.paired(advantages, 0.03, 0.95).low

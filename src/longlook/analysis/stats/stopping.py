@@ -1,6 +1,6 @@
 """Which cells need more rounds, and on which side of a gate what was found lies. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from longlook.core.model import Analysis, Study, Verdict
@@ -13,6 +13,18 @@ class Side(Enum):
     BEYOND = "beyond"
     WITHIN = "within"
     ACROSS = "across"  # on both sides, so that the rounds do not decide
+
+
+def looks(first: int, most: int) -> Iterator[int]:
+    """Yield after how many rounds to look: `first`, then a fifth more each time, at last `most`.
+
+    Not after each round, so that cores find work between looks.
+    """
+    count = min(first, most)
+    while count < most:
+        yield count
+        count = min(most, count + max(2, count // 5))
+    yield most
 
 
 def undecided(estimates: Iterable[Estimate], study: Study) -> frozenset[str]:
