@@ -67,13 +67,13 @@ FULL = Scale(
             60,
             _levels(rate="2Mbit 10Mbit 50Mbit", rtt="36ms 112ms", queue="1bdp", loss="0.2% 1% 3%", jitter="0ms 2ms"),
         ),
-        "power": BankRun("certify-power", 60),
+        "power": BankRun("certify-power", 60, _levels(loss="0.5% 2%")),
         "live": BankRun("certify", 20, _levels(**_NEAR, loss="0% 1%"), "live"),
     },
     draws=100,
     paths=2,
     heatmaps=1000,
-    repeats=18,
+    repeats=16,
     passes=4,
 )
 QUICK = Scale(

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from longlook.analysis.stats.cells import cells_of
+from longlook.certification import exactness
 from longlook.certification.bank import FULL, METRIC, QUICK, Bank, BankRun, Scale
+from longlook.certification.disturbances import DISTURBANCES
 from longlook.core.model import Contrast, Study
 from longlook.core.units import parse_time
 from longlook.engines import choice
@@ -103,3 +105,9 @@ def test_the_facts_of_a_run_are_those_of_its_folder(engine: FakeEngine, tmp_path
     assert (facts.cells, facts.trials, facts.good) == (2, 16, 16)
     assert (facts.plan, facts.programs) == (manifest["plan_hash"], manifest["programs"])
     assert len(engine.ran) == 16
+
+
+def test_the_whole_repeats_each_exact_trial_five_thousand_times_in_all() -> None:
+    study = read(exactness.STUDY)
+    trials = len(study.arms) * math.prod(len(factor.levels) for factor in study.factors)
+    assert trials * len(DISTURBANCES) * FULL.repeats * FULL.passes >= 5000
