@@ -47,7 +47,7 @@ def test_a_contender_that_loses_half_of_its_transfers_fails_the_gate(tmp_path: P
     assert (last["event"], last["passed"], last["answer"]) == ("gate", False, "worse")
     failures = last["cases"][-1]
     assert (failures["metric"], failures["answer"]) == ("failed rounds", "worse")
-    assert 0.2 < failures["failed"]["contender"] / failures["rounds"] < 0.8
+    assert 0 < failures["failed"]["contender"] < failures["rounds"]
 
 
 def test_the_first_slower_version_is_found_past_one_that_cannot_be_built(tmp_path: Path) -> None:
