@@ -10,6 +10,7 @@ from longlook.compare import spec as comparison
 from longlook.compare.spec import BASELINE, CONTENDER, ComparisonSpec, Knob, Side
 from longlook.core.errors import InputError
 from longlook.core.model import Stopping
+from longlook.study.laws import STANDARD_LAWS
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE
 
@@ -161,3 +162,10 @@ def test_the_confidence_of_an_interval_leaves_alpha_for_all_answers_together() -
     assert comparison.make_study(ORDER, CATALOGUE).analysis.confidence == pytest.approx(0.95)  # two decisions of 2.5 %
     two = replace(ORDER, networks={"a": {}, "b": {}}, metrics=("page_load_time", "handshake_time"), alpha=0.06)
     assert comparison.confidence(two) == pytest.approx(1 - 0.12 / 6)
+
+
+def test_rounds_draw_about_the_networks_unless_told_otherwise() -> None:
+    assert comparison.make_study(ORDER, CATALOGUE).around == STANDARD_LAWS
+    assert comparison.make_study(replace(ORDER, around="none"), CATALOGUE).around == {}
+    with pytest.raises(InputError, match='around = "some": allowed: standard, none'):
+        comparison.make_study(replace(ORDER, around="some"), CATALOGUE)
