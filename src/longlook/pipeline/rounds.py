@@ -1,6 +1,7 @@
 """The rounds of a study that stops each cell as soon as its rounds decide."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from longlook.analysis.measure import Measured, compared, measure_trials
 from longlook.analysis.samples import samples_table
@@ -21,6 +22,7 @@ def run_until_decided(
     jobs, stops where it would have stopped. The manifest's `rounds` is the number of rounds of each cell.
     """
     study = folder.study
+    without_draws = replace(study, around={})  # on which draws an effect depends decides nothing, and is costly to find
     remaining = list(dict.fromkeys(trial.cell_id for trial in plan.trials))
     rounds: dict[str, int] = {}
     measured: list[Measured] = []
@@ -33,7 +35,8 @@ def run_until_decided(
         rounds |= dict.fromkeys(remaining, until)
         done = until
         measured += measure_trials(folder, study, trials, lambda _done, _total: None)
-        samples = samples_table(study, [(entry.trial, entry.run, entry.values) for entry in compared(measured, study)])
+        entries = [(entry.trial, entry.run, entry.values) for entry in compared(measured, study)]
+        samples = samples_table(without_draws, entries)
         still = undecided(estimate(samples, study), study)
         if decided := [cell_id for cell_id in remaining if cell_id not in still]:
             observer.say(f"decided after {done} rounds: {', '.join(decided)}")

@@ -12,6 +12,7 @@ from longlook.report.charts.export import export_figure
 
 _ROUNDS_COLOURS = (BASELINE, CONTENDER, "#23764b")
 _WIDTH_PX, _ROW_PX, _HEIGHT_PX = 420, 22, 240
+_PADDING_PX = {"left": 90, "right": 5, "top": 5, "bottom": 5}  # a viewer's own font may be wider than the one measured
 _LEAST_SHARE = 1e-4  # a logarithmic axis has no zero
 
 
@@ -66,13 +67,13 @@ def _error_rates(certificate: Mapping[str, Any]) -> Any:
     base = alt.Chart(alt.Data(values=rows))
     y = alt.Y("name:N", title=None, sort=[row["name"] for row in rows], axis=alt.Axis(labelLimit=600))
     axis = alt.Axis(format="~%", values=[0.0001, 0.001, 0.01, 0.05, 0.1, 0.5, 1])
-    title = "error rate with its 95 % interval; the mark is the nominal level"
+    title = ["error rate with its 95 % interval; the mark is the nominal level", "0 % stands at the left end"]
     x = alt.X("low:Q", title=title, scale=alt.Scale(type="log", domain=[_LEAST_SHARE, 1]), axis=axis)
     return (
         base.mark_rule(color=BASELINE, strokeWidth=3).encode(y=y, x=x, x2="high:Q")
         + base.mark_point(color=BASELINE, filled=True, size=60, opacity=1).encode(y=y, x="share:Q")
         + base.mark_tick(color=INK, thickness=2, size=16).encode(y=y, x="nominal:Q")
-    ).properties(width=_WIDTH_PX, height=_ROW_PX * len(rows))
+    ).properties(width=_WIDTH_PX, height=_ROW_PX * len(rows), padding=_PADDING_PX)
 
 
 def _coverage(certificate: Mapping[str, Any]) -> Any:

@@ -137,9 +137,10 @@ def cliff_chart(
         return None
     panels = [_panel(item, rounds[item.cell_id]) for item in marked]
     lines = [alt.hconcat(*panels[start : start + COLUMNS], spacing=34) for start in range(0, len(panels), COLUMNS)]
-    about = (
-        "Effect of each round against the setting that it depends on most. Line: the mean on both sides, or a trend."
-    )
+    about = [
+        "Effect of each round against the setting that it depends on most.",
+        "Line: the mean on both sides, or a trend.",
+    ]
     return alt.vconcat(*lines, spacing=26, title=alt.TitleParams(title, subtitle=about))
 
 
