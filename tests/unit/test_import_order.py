@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "longlook"
 
 ORDER = (
     *("core", "network", "provision", "stacks", "workloads", "timeline", "metrics", "study", "lab", "engines", "run"),
-    *("analysis", "explain", "calibration", "report", "pipeline", "linktool", "compare", "certification"),
+    *("analysis", "explain", "causes", "calibration", "report", "pipeline", "linktool", "compare", "certification"),
     *("conformance", "cli"),
 )
 DATA = ("studies", "disputes")

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from longlook import __version__
-from longlook.cli import certify, checks, claims, compare, infer, link, run, setup, stacks, study, trace
+from longlook.cli import certify, checks, claims, compare, explain, infer, link, run, setup, stacks, study, trace
 from longlook.core.errors import LonglookError
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ app.command()(run.run)
 app.command()(checks.calibrate)
 app.command()(certify.certify)
 app.command()(run.report)
+app.command()(explain.explain)
 
 
 def _print_version(asked: bool) -> None:

@@ -27,7 +27,7 @@ from longlook.core.paths import plugin_paths
 from longlook.core.stack import Stack
 from longlook.core.workload import WorkloadKind
 
-CONSTANTS: Mapping[str, str] = {"stacks": "STACK", "workloads": "WORKLOAD", "metrics": "METRIC"}
+CONSTANTS: Mapping[str, str] = {"stacks": "STACK", "workloads": "WORKLOAD", "metrics": "METRIC", "causes": "CAUSE"}
 _RENAMED_FIELDS = {"server_tells_state": "server_reports_state"}
 
 

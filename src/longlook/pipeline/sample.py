@@ -1,10 +1,13 @@
-"""A study from its plan to its samples, without estimates and without a report: for what analyses many cells itself."""
+"""A study or a plan to its samples, without estimates and without a report: for what analyses trials itself."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
-from longlook.core.model import Study
+from longlook.analysis.measure import Measured
+from longlook.core.model import Plan, Study
+from longlook.core.run_folder import RunFolder
 from longlook.pipeline.analyse import measure, write_digest, write_samples
 from longlook.pipeline.check import check
 from longlook.pipeline.execute import execute
@@ -27,3 +30,21 @@ def sample_study(study: Study, out: Path, options: RunOptions, observer: Observe
         measured = measure(folder, observer)
         write_digest(folder, measured)
         return write_samples(folder, measured)
+
+
+def measure_plan(
+    study: Study, plan: Plan, out: Path, options: RunOptions, observer: Observer
+) -> tuple[RunFolder, list[Measured]]:
+    """Run and measure a plan in the run folder `out`, or what is missing of it where the folder has this plan already.
+
+    Raises what `run.run_study` raises. Trials that did not go well are among the measured.
+    """
+    options = replace(options, resume=(out / "manifest.json").exists())
+    check(study, plan, out, options)
+    provisions = provide(plan, options.engine, observer.say)
+    with open_run(study, plan, out, provisions, options) as folder:
+        execute(plan, folder, provisions, options, observer)
+        measured = measure(folder, observer)
+        write_digest(folder, measured)
+        write_samples(folder, measured)
+        return folder, measured

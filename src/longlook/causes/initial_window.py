@@ -1,0 +1,60 @@
+"""The sender begins with a smaller window than the other one."""
+
+from collections.abc import Sequence
+
+from longlook.explain import changes
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Kind, Sign, Target, Untestable
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Pair, Side
+from longlook.explain.signs import first_window_bytes
+
+_PACKET_BYTES = 1460
+_SMALLER = 0.9
+"""Windows that differ by less are the same number of packets of other sizes."""
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's first window is the smaller one and it waits for its window for longer."""
+    own, other = first_window_bytes(pair.loser.server), first_window_bytes(pair.winner.server)
+    if own is None or other is None or own > _SMALLER * other:
+        return None
+    shown = Evidence(0, f"the window begins with {own} bytes, the other arm's with {other}")
+    return Sign(pair.excess_ns(LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT), (shown,), dose=float(own))
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return the winner's first window for the loser, the loser's for the winner, and values between and beyond."""
+    own, other = (packets(side) for side in (pair.loser, pair.winner))
+    found = [
+        changes.cure(Target.LOSER, _window(pair.loser, other)),
+        changes.transplant(_window(pair.winner, own)),
+    ]
+    steps = sorted({max(own + 1, (own + other) // 2), 2 * other})
+    doses = [(float(count), _window(pair.loser, count)) for count in steps if count not in (own, other)]
+    return [*found, *[item for item in changes.doses(Target.LOSER, doses) if item.kind is Kind.DOSE]]
+
+
+def packets(side: Side) -> int:
+    """Return a sender's first window in packets of a usual size."""
+    return max(1, round((first_window_bytes(side.server) or 10 * _PACKET_BYTES) / _PACKET_BYTES))
+
+
+def _window(side: Side, count: int) -> Change | str:
+    label = f"an initial window of {count} packets"
+    if changes.over_quic(side.trial):
+        return changes.knob(side.trial, "server", "initial_window", count, label)
+    return changes.kernel_tcp(side.trial, {"tcp_initial_window": count}, label)
+
+
+CAUSE = Cause(
+    name="initial_window",
+    title="Smaller initial window",
+    sentence="its first window is smaller ({dose:.0f} bytes), so that it takes more round trips to fill the path",
+    source="Kakhki et al., IMC 2017, 4.1; RFC 6928",
+    role="server",
+    classes=(LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT),
+    needs=("metrics",),
+    detect=detect,
+    interventions=interventions,
+    cured_by="the winner's initial window",
+)

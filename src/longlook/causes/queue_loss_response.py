@@ -1,0 +1,48 @@
+"""The sender overflows the bottleneck's queue, and shrinks its window for it."""
+
+from collections.abc import Sequence
+
+from longlook.explain import changes
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Pair
+from longlook.explain.signs import QUEUE_REASONS, drops_shown, dropped_for
+
+_CLASSES = (
+    LedgerClass.CONGESTION_WINDOW,
+    LedgerClass.TIMER,
+    LedgerClass.LOSS_DETECTION,
+    LedgerClass.ACK_WAIT,
+    LedgerClass.LINK_WASTE,
+)
+_QUEUES_BDP = (2, 4, 8)
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the queue dropped packets of the load and the loser waits longer than the winner."""
+    side = pair.loser
+    dropped = dropped_for(side, side.down, *QUEUE_REASONS)
+    if not dropped.any():
+        return None
+    shown = drops_shown(side, side.down, dropped, "the queue has no room for a packet to the client")
+    return Sign(pair.excess_ns(*_CLASSES), shown, dose=float(dropped.sum()))
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return longer queues for both arms: the longest as cure, all as doses."""
+    longer = [(float(bdp), changes.path({"queue": f"{bdp}bdp"}, f"a queue of {bdp} BDP")) for bdp in _QUEUES_BDP]
+    return [changes.cure(Target.BOTH, longer[-1][1]), *changes.doses(Target.BOTH, longer[:-1])]
+
+
+CAUSE = Cause(
+    name="queue_loss_response",
+    title="Response to a full queue",
+    sentence="it overflows the queue, which drops about {dose:.0f} of its packets, and its window shrinks",
+    source="Siekkinen et al., Computer Networks 2008 (congestion); RFC 9002, 7.3.2",
+    role="server",
+    classes=_CLASSES,
+    needs=(),
+    detect=detect,
+    interventions=interventions,
+    cured_by="a queue of 8 BDP",
+)

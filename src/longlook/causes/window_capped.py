@@ -1,0 +1,66 @@
+"""The congestion window stops growing at a cap of the sender's own."""
+
+from collections.abc import Sequence
+
+from longlook.explain import changes
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Pair, Side
+from longlook.explain.signs import bdp_bytes, largest_window_bytes, within
+
+_PACKET_BYTES = 1460
+_ROUND_TRIPS = 10
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's window stays at its largest value, below the path's product, for ten round trips
+    without a loss, and the loser waits for its window for longer than the winner.
+    """
+    side = pair.loser
+    product, largest = bdp_bytes(side), largest_window_bytes(side.server)
+    if side.server is None or side.server.window is None or product is None or largest is None:
+        return None
+    window = within(side, side.server.window)
+    at_cap = window.time_ns[window.value >= largest * 0.99]
+    if len(at_cap) == 0 or largest >= product:
+        return None
+    since_ns = int(at_cap[0])
+    lost = (side.server.lost.time_ns >= since_ns).any()
+    flat_ns = side.ledger.span_ns[1] - since_ns
+    if lost or flat_ns < _ROUND_TRIPS * max(side.round_trip_ns, 1):
+        return None
+    shown = Evidence(since_ns - side.start_ns, f"the window reaches {largest} bytes and stays there without a loss")
+    return Sign(pair.excess_ns(LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT), (shown,), dose=float(largest))
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return a cap eight times as large for the loser, twice and four times as doses, and the cap for the winner."""
+    cap = int(finding.dose or 0)
+    doses = [(float(factor), _cap(pair.loser, cap * factor)) for factor in (2, 4)]
+    return [
+        changes.cure(Target.LOSER, _cap(pair.loser, cap * 8)),
+        changes.transplant(_cap(pair.winner, cap)),
+        *changes.doses(Target.LOSER, doses),
+    ]
+
+
+def _cap(side: Side, cap_bytes: int) -> Change | str:
+    count = max(1, round(cap_bytes / _PACKET_BYTES))
+    label = f"a largest window of {count} packets"
+    if changes.over_quic(side.trial):
+        return changes.knob(side.trial, "server", "max_window", count, label)
+    return changes.kernel_tcp(side.trial, {"tcp_max_window": count}, label)
+
+
+CAUSE = Cause(
+    name="window_capped",
+    title="Capped congestion window",
+    sentence="its congestion window stops at {dose:.0f} bytes, which the path could hold more than",
+    source="Kakhki et al., IMC 2017, 5.1 (MACW)",
+    role="server",
+    classes=(LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT),
+    needs=("metrics",),
+    detect=detect,
+    interventions=interventions,
+    cured_by="a larger maximum window",
+)

@@ -1,0 +1,84 @@
+"""Answers of `longlook explain` on a terminal and as JSON lines."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from longlook.cli.terminal import console
+from longlook.core import codec
+from longlook.explain.answer import Answer, Explained, Judged, sentence
+from longlook.explain.attribution import Share
+
+
+def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None:
+    """Print every answer: its sentence and a table of its findings, or a JSON line for each finding and answer."""
+    if as_json:
+        for answer in answers:
+            for line in _lines(answer):
+                sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
+        return
+    out = console()
+    if not answers:
+        out.print("no cell has a verdict that an arm lost: there is nothing to explain", markup=False)
+    for answer in answers:
+        out.print(f"\n{answer.cell_id}: {sentence(answer)}", markup=False, soft_wrap=True)
+        if answer.findings:
+            out.print(_table(answer))
+        for cause in answer.left_out:
+            out.print(f"not tested, since the budget is spent: {cause}", markup=False)
+    if any(answer.findings for answer in answers):
+        out.print(f"page: {run / 'explain' / 'index.html'}", markup=False, soft_wrap=True)
+
+
+def _table(answer: Answer) -> Table:
+    table = Table("suspected cause", "verdict", "change", "of the gap", "seen", title=None)
+    for item in answer.findings:
+        for number, (what, share) in enumerate(_changes(item) or [("; ".join(item.untestable), "")]):
+            first = number == 0
+            table.add_row(
+                item.title if first else "",
+                str(item.conclusion) if first else "",
+                what,
+                share,
+                f"{item.seen_in}/{answer.rounds}" if first else "",
+            )
+    return table
+
+
+def _changes(item: Explained) -> list[tuple[str, str]]:
+    found = [(f"{made.target}: {made.change}", _share(made)) for made in item.cures]
+    return found + [(f"{made.target} gets it: {made.change}", _share(made)) for made in item.transplants]
+
+
+def _share(made: Judged) -> str:
+    return f"{made.failed or made.conclusion}" if made.share is None else f"{_span(made.share)} {made.conclusion}"
+
+
+def _span(share: Share) -> str:
+    if share.ci_low_pct is None or share.ci_high_pct is None:
+        return f"{share.share_pct:.0f} %"
+    return f"{share.share_pct:.0f} % ({share.ci_low_pct:.0f} to {share.ci_high_pct:.0f})"
+
+
+def _lines(answer: Answer) -> Iterator[dict[str, Any]]:
+    for item in answer.findings:
+        best = item.best
+        share = best.share if best is not None else None
+        yield {
+            "event": "finding",
+            "cell": answer.cell_id,
+            "contrast": answer.contrast,
+            "cause": item.cause,
+            "arm": item.arm,
+            "role": item.role,
+            "verdict": str(item.conclusion),
+            "share_pct": None if share is None else share.share_pct,
+            "ci_low_pct": None if share is None else share.ci_low_pct,
+            "ci_high_pct": None if share is None else share.ci_high_pct,
+            "intervention": None if best is None else best.change,
+        }
+    yield {"event": "answer", "sentence": sentence(answer), **codec.encode(answer)}

@@ -1,0 +1,149 @@
+"""What a cause is: a plug-in that recognises itself in traces and says which change of a trial would remove it.
+
+`longlook.causes` has one file for each; docs/explain.md explains the words. Nothing here runs a trial: a finding stays
+*suspected* until `attribution` has read the trials in which its change was made.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from longlook.core import registry
+from longlook.core.model import Scalar
+from longlook.explain.ledger.classes import LedgerClass
+
+if TYPE_CHECKING:
+    from longlook.explain.side import Pair
+
+
+class Target(StrEnum):
+    """The arms that an intervention changes."""
+
+    LOSER = "loser"
+    WINNER = "winner"
+    BOTH = "both"  # the path is the same for both arms, so a change of it is made for both
+
+
+class Kind(StrEnum):
+    """The purpose of an intervention."""
+
+    CURE = "cure"  # removes the cause: the gap closes if it is one
+    TRANSPLANT = "transplant"  # gives the cause to the winner: the gap closes from the other side
+    DOSE = "dose"  # one of several values of the cure, in order: the gap must follow
+
+
+@dataclass(frozen=True)
+class Surgery:
+    """Operations on single packets of a trial's link, as `network.surgery.up` and `.down` state them (docs/link.md)."""
+
+    up: str = ""
+    down: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """An edit of an arm: settings of a study file that are laid over its own, and surgery by round (from 0).
+
+    `label` says it in words that go on after "with": "an initial window of 100 packets".
+    """
+
+    label: str
+    settings: Mapping[str, Scalar] = field(default_factory=dict)
+    surgery: Mapping[int, Surgery] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """One change made for one purpose. `dose` orders the interventions of kind DOSE; others have none."""
+
+    kind: Kind
+    target: Target
+    change: Change
+    dose: float | None = None
+
+
+@dataclass(frozen=True)
+class Untestable:
+    """An intervention that cannot be made here, and why: "untestable: quiche@0.28.0 has no knob packet_threshold"."""
+
+    kind: Kind
+    reason: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a detector saw, in words, at a time in ns since the load began; `packets` are numbers of the trace."""
+
+    time_ns: int
+    text: str
+    packets: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sign:
+    """What a detector found in one round of the losing arm.
+
+    `strength_ns` is how much of the load the cause could have cost at most, `dose` the value that matters (a window in
+    bytes, a threshold in packets, a timer in ns), `packets` the link's numbers of packets that surgery could spare.
+    """
+
+    strength_ns: int
+    evidence: tuple[Evidence, ...] = ()
+    dose: float | None = None
+    packets: tuple[int, ...] = ()
+    direction: str = "down"  # of `packets`
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A suspected cause: the signs of all rounds that had one. `rounds` is how many rounds were looked at."""
+
+    cause: str
+    arm: str
+    role: str  # server, client or path
+    signs: Mapping[int, Sign]  # by round, from 0
+    rounds: int
+
+    @property
+    def strength_ns(self) -> int:
+        """Return the mean strength over all rounds, those without a sign counting as 0."""
+        return sum(sign.strength_ns for sign in self.signs.values()) // max(self.rounds, 1)
+
+    @property
+    def dose(self) -> float | None:
+        """Return the median dose of the rounds that have one; of two in the middle the lower."""
+        doses = sorted(sign.dose for sign in self.signs.values() if sign.dose is not None)
+        return doses[(len(doses) - 1) // 2] if doses else None
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause that a detector can suspect and an intervention can confirm.
+
+    `sentence` completes "The load takes longer, because …" and may name `{arm}` and `{dose}`. `detect` is pure and sees
+    one round; it must not look at the names of arms, so that it cannot be tuned to a stack. `interventions` gets the
+    finding and the first pair of trials, and returns what can be changed and what cannot.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    source: str  # a paper, a standard, a public report of the fault
+    role: str  # server, client or path: whose doing it is
+    classes: tuple[LedgerClass, ...]  # of the ledger, which removing the cause can shrink
+    needs: tuple[str, ...]  # kinds of events without which the detector is silent; empty: the link's log is enough
+    detect: Callable[["Pair"], Sign | None]
+    interventions: Callable[[Finding, "Pair"], Sequence[Intervention | Untestable]]
+    cured_by: str = ""  # the cure in words, for the list of causes
+
+
+def causes() -> Mapping[str, Cause]:
+    """Return all causes by name, in alphabetical order."""
+    return registry.load("causes")
+
+
+def find_cause(name: str) -> Cause:
+    """Return the cause of this name; InputError with the nearest name where there is none."""
+    found: Cause = registry.get("causes", name)
+    return found

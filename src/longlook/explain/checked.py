@@ -1,0 +1,21 @@
+"""What could have confounded two arms, and is the same in both: the conditions under which a gap is the arms' own."""
+
+from collections.abc import Iterator, Mapping
+
+from longlook.explain.side import Pair
+
+
+def equal_conditions(pairs: Mapping[int, Pair]) -> Iterator[str]:
+    """Yield sentences about what is equal in all rounds, and about settings in which the arms differ by intention."""
+    both = [(pair.loser.trial, pair.winner.trial) for pair in pairs.values()]
+    checks = (
+        ("link and its seed", all((a.link, a.seed) == (b.link, b.seed) for a, b in both)),
+        ("workload", all(a.workload == b.workload for a, b in both)),
+        ("draws of the round", all(a.drawn == b.drawn for a, b in both)),
+        ("connection state", all(a.connection == b.connection for a, b in both)),
+        ("protocol", all(a.protocol == b.protocol for a, b in both)),
+        ("client", all(a.client == b.client for a, b in both)),
+        ("server", all(a.server == b.server for a, b in both)),
+    )
+    for name, same in checks:
+        yield f"{name}: {'the same' if same else 'differs'} in both arms"

@@ -1,0 +1,135 @@
+"""Findings → a study whose further arms are the counterfactuals: what was there, with one thing changed. Pure.
+
+The arms of the cell stand in it as they were, so that their trials are those of the run that is explained.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from longlook.core import codec
+from longlook.core.errors import InputError
+from longlook.core.model import Arm, Contrast, Plan, Study, Trial
+from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
+from longlook.network.surgery import with_surgery
+from longlook.study.catalogue import Catalogue
+from longlook.study.plan import make_plan
+
+
+@dataclass(frozen=True)
+class Test:
+    """An intervention of a finding, with the arms in which it is made: by the arm of the cell that each replaces."""
+
+    finding: Finding
+    intervention: Intervention
+    arms: Mapping[str, str]  # arm of the cell → arm of the counterfactual
+
+    @property
+    def trials_per_round(self) -> int:
+        """Return how many trials a round of it takes."""
+        return len(self.arms)
+
+
+class CounterfactualPlan:
+    """A study and plan that grow by one change after another; the arms of the cell stand in them as they were."""
+
+    def __init__(
+        self, study: Study, contrast: Contrast, loser: str, only: Sequence[str], catalogue: Catalogue | None = None
+    ) -> None:
+        """Begin with both arms of the contrast in the cell that `only` (FACTOR=LEVEL) names, in all rounds of `study`.
+
+        `loser` is one of the two.
+        """
+        self.loser = loser
+        self.winner = contrast.baseline if loser == contrast.contender else contrast.contender
+        self._only, self._catalogue, self._contrast = only, catalogue, contrast
+        self._own = {arm.name: arm for arm in study.arms if arm.name in (self.loser, self.winner)}
+        self._base = replace(study, arms=tuple(self._own.values()), contrasts=(contrast,), claims=(), stopping=None)
+        self._trials = {trial.id: trial for trial in make_plan(self._base, only, catalogue).trials}
+        self._there = frozenset(self._trials)
+        self._arms = dict(self._own)
+        self._pairs: dict[str, str] = {}
+
+    def add(self, changes: Mapping[str, Change]) -> dict[str, str] | str:
+        """Plan a change of each arm that is named; return the arms that have it by those that they replace.
+
+        A text is the reason why there is none: settings that cannot be, or that the arm has already.
+        """
+        made = {name: _changed(self._own[name], change) for name, change in changes.items()}
+        try:
+            planned = make_plan(replace(self._base, arms=tuple(made.values())), self._only, self._catalogue)
+        except InputError as error:
+            return error.message
+        surgery = {made[name].name: change.surgery for name, change in changes.items()}
+        operated = [_operated(trial, surgery[trial.arm]) for trial in planned.trials]
+        if all(trial.id in self._there for trial in operated):
+            return f"the arm is so already: {', '.join(change.label for change in changes.values())}"
+        self._trials |= {trial.id: trial for trial in operated if trial.id not in self._trials}
+        self._arms |= {arm.name: arm for arm in made.values()}
+        self._pairs |= {arm.name: name for name, arm in made.items()}
+        return {name: arm.name for name, arm in made.items()}
+
+    def targets(self, target: Target) -> tuple[str, ...]:
+        """Return the arms that a target means."""
+        named = {Target.LOSER: (self.loser,), Target.WINNER: (self.winner,), Target.BOTH: (self.loser, self.winner)}
+        return named[target]
+
+    @property
+    def study(self) -> Study:
+        """Return the study with an arm for each change, and a contrast of each with the arm that it replaces."""
+        contrasts = [Contrast(new, old, new, self._contrast.metric) for new, old in self._pairs.items()]
+        return replace(self._base, arms=tuple(self._arms.values()), contrasts=(self._contrast, *contrasts))
+
+    @property
+    def plan(self) -> Plan:
+        """Return all trials so far."""
+        return Plan(self._base.id, codec.content_hash(list(self._trials)), tuple(self._trials.values()))
+
+
+def add_tests(
+    plan: CounterfactualPlan, suspected: Iterable[tuple[Finding, Sequence[Intervention | Untestable]]]
+) -> tuple[list[Test], dict[str, list[Untestable]]]:
+    """Add every intervention that can be made to the plan; return the tests, and by cause what cannot be made."""
+    tests: list[Test] = []
+    refused: dict[str, list[Untestable]] = {}
+    for finding, interventions in suspected:
+        reasons = refused.setdefault(finding.cause, [])
+        for item in interventions:
+            if isinstance(item, Untestable):
+                reasons.append(item)
+                continue
+            arms = plan.add(dict.fromkeys(plan.targets(item.target), item.change))
+            if isinstance(arms, str):
+                reasons.append(Untestable(item.kind, arms))
+            else:
+                tests.append(Test(finding, item, arms))
+    return tests, refused
+
+
+def all_at_once(plan: CounterfactualPlan, tests: Sequence[Test]) -> dict[str, str] | str:
+    """Add all changes of some tests together, each to the arms that it is for; return what `add` returns.
+
+    Where two set the same, the first of `tests` wins.
+    """
+    changes: dict[str, Change] = {}
+    for arm in (plan.loser, plan.winner):
+        own = [test.intervention.change for test in tests if arm in test.arms]
+        if own:
+            settings = {key: value for change in reversed(own) for key, value in change.settings.items()}
+            surgery = {number: what for change in reversed(own) for number, what in change.surgery.items()}
+            changes[arm] = Change(" and ".join(change.label for change in own), settings, surgery)
+    return plan.add(changes)
+
+
+def _changed(arm: Arm, change: Change) -> Arm:
+    """Return the arm with the change laid over its own settings; causes that change the same share it."""
+    name = f"{arm.name}~{codec.content_hash([change.settings, change.surgery], 8)}"
+    return Arm(name, f"{arm.label}, {change.label}", {**arm.settings, **change.settings})
+
+
+def _operated(trial: Trial, surgery: Mapping[int, Surgery]) -> Trial:
+    """Return the trial with the surgery of its round; its id is then that of both together."""
+    own = surgery.get(trial.round)
+    if own is None or not (own.up or own.down):
+        return trial
+    link = with_surgery(trial.link, own.up, own.down)
+    return replace(trial, link=link, id=codec.content_hash([trial.id, "surgery", own.up, own.down]))

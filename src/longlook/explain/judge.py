@@ -1,0 +1,171 @@
+"""Counterfactual trials → findings with verdicts. Pure.
+
+p values of all cures of an answer are adjusted together (Holm, or the study's correction), those of the transplants
+likewise: a transplant only strengthens what a cure confirmed, or stands in where no cure can be made.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from longlook.analysis.stats import procedures
+from longlook.core.model import Analysis, Better
+from longlook.explain.answer import Dose, Explained, Judged, Together
+from longlook.explain.attribution import Closed, Conclusion, Floats, closed, monotone
+from longlook.explain.cause import Cause, Finding, Kind, Untestable
+from longlook.explain.counterfactual import Test
+
+Values = Mapping[str, Mapping[int, float]]
+"""Arm → round → value of the metric, of trials that went well."""
+
+_CONFIRMED = (Conclusion.CONFIRMED, Conclusion.CONFIRMED_BOTH_WAYS)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The two arms whose gap is explained, and the values of all arms."""
+
+    loser: str
+    winner: str
+    better: Better
+    values: Values
+
+    def rounds(self, loser: str, winner: str) -> list[int]:
+        """Return the rounds that both of these arms and both of the cell have a value for, in order."""
+        arms = (self.loser, self.winner, loser, winner)
+        return sorted(set.intersection(*(set(self.values.get(arm, {})) for arm in arms)))
+
+    def at(self, loser: str, winner: str, rounds: Sequence[int]) -> Floats:
+        """Return the gap of two arms in these rounds, shape (rounds,): above 0 where the first is worse."""
+        first = np.array([self.values[loser][number] for number in rounds], np.float64)
+        second = np.array([self.values[winner][number] for number in rounds], np.float64)
+        return procedures.advantages(first, second, self.better)[0]
+
+
+def judge(
+    gap: Gap,
+    findings: Sequence[Finding],
+    tests: Sequence[Test],
+    untestable: Mapping[str, Sequence[Untestable]],
+    causes: Mapping[str, Cause],
+    analysis: Analysis,
+) -> list[Explained]:
+    """Return every finding with its verdict, the largest confirmed share first."""
+    read = [(test, _closed(gap, test, analysis)) for test in tests]
+    judged: dict[tuple[str, Kind], list[Judged]] = {}
+    for kind in (Kind.CURE, Kind.TRANSPLANT):
+        own = [(test, result) for test, result in read if test.intervention.kind is kind]
+        known = [index for index, (_, result) in enumerate(own) if result is not None and result.p is not None]
+        p = [result.p for _, result in own if result is not None and result.p is not None]
+        adjusted = dict(zip(known, procedures.adjust(p, analysis.correction), strict=True))
+        for index, (test, result) in enumerate(own):
+            item = _judged(test, result, adjusted.get(index), analysis)
+            judged.setdefault((test.finding.cause, kind), []).append(item)
+    found = []
+    for finding in findings:
+        doses = [
+            Dose(test.intervention.dose or 0.0, test.intervention.change.label, result.closed_pct)
+            for test, result in read
+            if test.finding.cause == finding.cause and test.intervention.kind is Kind.DOSE and result is not None
+        ]
+        found.append(
+            _explained(
+                finding,
+                causes[finding.cause],
+                tuple(judged.get((finding.cause, Kind.CURE), ())),
+                tuple(judged.get((finding.cause, Kind.TRANSPLANT), ())),
+                tuple(sorted(doses, key=lambda dose: dose.value)),
+                [item.reason for item in untestable.get(finding.cause, ())],
+            )
+        )
+    return sorted(found, key=_order)
+
+
+def together(gap: Gap, labels: Sequence[str], arms: Mapping[str, str], analysis: Analysis) -> Together | None:
+    """Return what all confirmed cures close at once; None where their trials did not go well."""
+    loser, winner = arms.get(gap.loser, gap.loser), arms.get(gap.winner, gap.winner)
+    rounds = gap.rounds(loser, winner)
+    if len(rounds) < 2:
+        return None
+    result = closed(gap.at(gap.loser, gap.winner, rounds), gap.at(loser, winner, rounds), analysis)
+    return Together(tuple(labels), result.share, result.closed_pct)
+
+
+def _closed(gap: Gap, test: Test, analysis: Analysis) -> Closed | None:
+    loser, winner = test.arms.get(gap.loser, gap.loser), test.arms.get(gap.winner, gap.winner)
+    rounds = gap.rounds(loser, winner)
+    if len(rounds) < 2:
+        return None
+    return closed(gap.at(gap.loser, gap.winner, rounds), gap.at(loser, winner, rounds), analysis)
+
+
+def _judged(test: Test, result: Closed | None, p_adjusted: float | None, analysis: Analysis) -> Judged:
+    change = test.intervention.change
+    settings = {key: str(value) for key, value in change.settings.items()}
+    if result is None:
+        failed = "fewer than two rounds in which the changed trials went well"
+        target = str(test.intervention.target)
+        return Judged(change.label, target, Conclusion.INCONCLUSIVE, 0, None, None, None, settings, failed)
+    conclusion = result.concludes(p_adjusted, analysis.alpha)
+    return Judged(
+        change.label,
+        str(test.intervention.target),
+        conclusion,
+        result.rounds,
+        result.share,
+        result.closed_pct,
+        p_adjusted,
+        settings,
+    )
+
+
+def _explained(
+    finding: Finding,
+    cause: Cause,
+    cures: tuple[Judged, ...],
+    transplants: tuple[Judged, ...],
+    doses: tuple[Dose, ...],
+    reasons: Sequence[str],
+) -> Explained:
+    first = next(iter(finding.signs.values()))
+    return Explained(
+        cause=finding.cause,
+        title=cause.title,
+        sentence=cause.sentence.format(dose=finding.dose if finding.dose is not None else "", rounds=finding.rounds),
+        source=cause.source,
+        arm=finding.arm,
+        role=finding.role,
+        conclusion=_conclusion(cures, transplants),
+        strength_ms=finding.strength_ns / 1e6,
+        seen_in=len(finding.signs),
+        evidence=tuple(f"{item.time_ns / 1e6:.1f} ms: {item.text}" for item in first.evidence),
+        cures=cures,
+        transplants=transplants,
+        doses=doses,
+        monotone=monotone([dose.closed_pct for dose in doses], [dose.value for dose in doses]),
+        untestable=tuple(reasons),
+    )
+
+
+def _conclusion(cures: Sequence[Judged], transplants: Sequence[Judged]) -> Conclusion:
+    """Return the verdict of a finding: a cure decides, and without any a transplant; both together are both ways."""
+    if not cures and not transplants:
+        return Conclusion.UNTESTABLE
+    by_cure = _best(cures)
+    by_transplant = _best(transplants)
+    if by_cure is Conclusion.CONFIRMED and by_transplant is Conclusion.CONFIRMED:
+        return Conclusion.CONFIRMED_BOTH_WAYS
+    return by_cure or by_transplant or Conclusion.UNTESTABLE
+
+
+def _best(judged: Sequence[Judged]) -> Conclusion | None:
+    found = {item.conclusion for item in judged}
+    order = (Conclusion.CONFIRMED, Conclusion.INCONCLUSIVE, Conclusion.REFUTED)
+    return next((conclusion for conclusion in order if conclusion in found), None)
+
+
+def _order(item: Explained) -> tuple[bool, float, str]:
+    best = item.best
+    size = best.closed_pct if best is not None and best.closed_pct is not None else 0.0
+    return item.conclusion not in _CONFIRMED, -size, item.cause

@@ -1,0 +1,80 @@
+"""One round of a cell as detectors see it: the trial, what was seen in it, and its ledger, of both arms."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from longlook.core.model import Trial, Vantage
+from longlook.explain.facts import LinkFacts, SenderFacts
+from longlook.explain.ledger import Ledger, LedgerClass
+from longlook.timeline.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Side:
+    """One arm in one round. `timeline` has the events of its traces, where there are any."""
+
+    trial: Trial
+    timeline: Timeline
+    ledger: Ledger
+
+    @property
+    def start_ns(self) -> int:
+        """When the load began, on the trial's clock."""
+        return self.ledger.span_ns[0]
+
+    @property
+    def load_ns(self) -> int:
+        """How long the load took."""
+        first, last = self.ledger.span_ns
+        return last - first
+
+    @cached_property
+    def totals(self) -> dict[LedgerClass, int]:
+        """The time in each class of the ledger, in ns."""
+        return self.ledger.totals()
+
+    @cached_property
+    def down(self) -> LinkFacts:
+        """What the link did with the packets to the client."""
+        return LinkFacts.of(self.timeline, self.trial, "down")
+
+    @cached_property
+    def up(self) -> LinkFacts:
+        """What the link did with the packets to the server."""
+        return LinkFacts.of(self.timeline, self.trial, "up")
+
+    @cached_property
+    def server(self) -> SenderFacts | None:
+        """What the server's stack or kernel logged of its busiest connection; None where it logged nothing."""
+        return _busiest(SenderFacts.all_of(self.timeline, Vantage.SERVER))
+
+    @cached_property
+    def client(self) -> SenderFacts | None:
+        """What the client's stack or kernel logged of its busiest connection; None where it logged nothing."""
+        return _busiest(SenderFacts.all_of(self.timeline, Vantage.CLIENT))
+
+    @property
+    def round_trip_ns(self) -> int:
+        """The path's round trip time without queues and without the time to send a packet."""
+        return self.down.delay_ns + self.up.delay_ns
+
+
+def _busiest(found: tuple[SenderFacts, ...]) -> SenderFacts | None:
+    return max(found, key=lambda facts: len(facts.sent.time_ns) + len(facts.acked.time_ns), default=None)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Both arms in one round; the loser is the arm that is worse over all rounds, not in each."""
+
+    loser: Side
+    winner: Side
+
+    def excess_ns(self, *classes: LedgerClass) -> int:
+        """Return by how much the loser's time in some classes exceeds the winner's, in ns; may be negative."""
+        return sum(self.loser.totals.get(name, 0) - self.winner.totals.get(name, 0) for name in classes)
+
+    def excess_detail_ns(self, name: LedgerClass, *details: str) -> int:
+        """Return by how much the loser's time in a class with some details exceeds the winner's, in ns."""
+        own, others = self.loser.ledger.details(name), self.winner.ledger.details(name)
+        return sum(own.get(detail, 0) - others.get(detail, 0) for detail in details)

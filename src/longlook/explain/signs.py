@@ -1,0 +1,62 @@
+"""What several detectors look for, each stated once. Pure."""
+
+import numpy as np
+
+from longlook.explain.cause import Evidence
+from longlook.explain.facts import DROPPED, Booleans, LinkFacts, SenderFacts, Steps
+from longlook.explain.side import Side
+
+QUEUE_REASONS = ("queue", "aqm")
+"""Reasons of drops that a sender's own window can bring about."""
+RANDOM_REASONS = ("loss",)
+"""Reasons of drops that have nothing to do with the sender."""
+
+MOST_EVIDENCE = 3
+"""As many places as a reader looks at; the rest is counted."""
+
+
+def dropped_for(side: Side, link: LinkFacts, *reasons: str) -> Booleans:
+    """Return which packets of the load, in one direction, were dropped for some reasons while it lasted."""
+    first_ns, last_ns = side.ledger.span_ns
+    chosen = np.array([reason in reasons for reason in link.reasons] + [False], np.bool_)
+    during = (link.arrival_ns >= first_ns) & (link.arrival_ns <= last_ns)
+    found: Booleans = link.ours & (link.fate == DROPPED) & chosen[link.reason] & during
+    return found
+
+
+def drops_shown(side: Side, link: LinkFacts, which: Booleans, what: str) -> tuple[Evidence, ...]:
+    """Return the first drops as evidence, with the link's numbers of the packets, and how many there are."""
+    places = np.flatnonzero(which)
+    if len(places) == 0:
+        return ()
+    shown = [
+        Evidence(int(link.arrival_ns[place]) - side.start_ns, what, (int(link.sequence[place]),))
+        for place in places[:MOST_EVIDENCE]
+    ]
+    more = len(places) - len(shown)
+    return (
+        (*shown, Evidence(int(link.arrival_ns[places[-1]]) - side.start_ns, f"and {more} more")) if more else (*shown,)
+    )
+
+
+def first_window_bytes(sender: SenderFacts | None) -> int | None:
+    """Return the congestion window that a sender's log begins with; None where it logs none."""
+    return None if sender is None or sender.window is None else int(sender.window.value[0])
+
+
+def largest_window_bytes(sender: SenderFacts | None) -> int | None:
+    """Return the largest congestion window of a sender's log; None where it logs none."""
+    return None if sender is None or sender.window is None else int(sender.window.value.max())
+
+
+def within(side: Side, steps: Steps) -> Steps:
+    """Return the values of a series that it took while the load lasted."""
+    first_ns, last_ns = side.ledger.span_ns
+    inside = (steps.time_ns >= first_ns) & (steps.time_ns <= last_ns)
+    return Steps(steps.time_ns[inside], steps.value[inside])
+
+
+def bdp_bytes(side: Side) -> float | None:
+    """Return the path's bandwidth-delay product; None where its rate varies or it has none."""
+    rate_bps = side.down.rate_bps
+    return None if rate_bps is None else rate_bps * side.round_trip_ns / 8e9

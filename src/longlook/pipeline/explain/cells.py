@@ -1,0 +1,80 @@
+"""Which cells of a run are explained, and what their verdicts say. Pure, but for reading the run folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from longlook.analysis.stats import estimate
+from longlook.analysis.stats.cells import cells_of
+from longlook.core.errors import InputError
+from longlook.core.model import Contrast, Study, Verdict
+from longlook.core.registry import nearest
+from longlook.core.results import Estimate
+from longlook.core.run_folder import RunFolder
+from longlook.explain.rounds import find_cells
+from longlook.metrics import find_metric
+
+_SAMPLES = "samples.parquet"
+
+
+@dataclass(frozen=True)
+class CellGap:
+    """A contrast in a cell: its estimate, and the rounds that both arms have a value for."""
+
+    contrast: Contrast
+    estimate: Estimate
+    rounds: tuple[int, ...]
+
+    @property
+    def loser(self) -> str:
+        """Return the arm that the effect says is worse."""
+        effect = self.estimate.effect_pct or 0.0
+        return self.contrast.contender if effect < 0 else self.contrast.baseline
+
+    @property
+    def winner(self) -> str:
+        """Return the other arm."""
+        return self.contrast.baseline if self.loser == self.contrast.contender else self.contrast.contender
+
+    @property
+    def has_verdict(self) -> bool:
+        """Return whether a verdict says that an arm lost."""
+        return self.estimate.verdict in (Verdict.BETTER, Verdict.WORSE)
+
+
+def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[CellGap]:
+    """Return the cells that are asked for, in the order of the plan: by default those with a verdict that an arm lost.
+
+    `contrast` is the name of one; by default it is the study's first.
+    """
+    study = folder.study
+    chosen = _contrast(study, contrast)
+    path = folder.path / _SAMPLES
+    if not path.exists():
+        raise InputError(f"{folder.path} has no {_SAMPLES}", f"longlook report {folder.path} makes it")
+    samples = pd.read_parquet(path)
+    estimates = {item.cell_id: item for item in estimate(samples, study) if item.contrast == chosen.name}
+    rounds = {data.cell_id: tuple(data.rounds) for data in cells_of(samples, study, chosen)}
+    found = [
+        CellGap(chosen, estimates[cell_id], rounds[cell_id])
+        for cell_id in find_cells(folder.plan.trials, names or ("all",))
+        if cell_id in estimates
+    ]
+    return found if names else [gap for gap in found if gap.has_verdict]
+
+
+def _contrast(study: Study, name: str | None) -> Contrast:
+    known = {item.name: item for item in study.contrasts}
+    if name is not None and name not in known:
+        raise InputError(
+            f"--contrast {name}: study {study.id} has no such contrast{nearest(name, list(known))}",
+            f"its contrasts: {'; '.join(known)}",
+        )
+    chosen = known[name] if name is not None else study.contrasts[0]
+    if find_metric(chosen.metric).compare is not None:
+        raise InputError(
+            f"contrast {chosen.name!r}: {chosen.metric} compares arms, so that a change of one arm changes all",
+            "name a contrast of another metric by --contrast",
+        )
+    return chosen

@@ -1,0 +1,229 @@
+"""`longlook explain`: cells of a run folder → answers, each from traces and from trials in which one thing changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from longlook.analysis.measure import Measured
+from longlook.core.model import Outcome, Study
+from longlook.core.run_folder import RunFolder
+from longlook.explain.answer import Answer, Explained, Status, Together
+from longlook.explain.attribution import Conclusion
+from longlook.explain.cause import Finding, Intervention, Kind, Target, Untestable, causes
+from longlook.explain.checked import equal_conditions
+from longlook.explain.counterfactual import CounterfactualPlan, Test, add_tests, all_at_once
+from longlook.explain.detect import suspect
+from longlook.explain.judge import Gap, Values, judge, together
+from longlook.metrics import find_metric
+from longlook.pipeline.explain.cells import CellGap, gaps
+from longlook.pipeline.explain.files import write_answers
+from longlook.pipeline.explain.traced import mean_ledgers, of_rounds, traced_pairs
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.sample import measure_plan
+from longlook.report.section import slug
+
+FOLDER = "explain"
+"""The folder of a run folder that holds its explanations."""
+
+
+@dataclass(frozen=True)
+class ExplainRequest:
+    """What is to be explained. `budget` is how many counterfactual trials a cell may take; None: as many as it needs.
+
+    Without cells, all in which a verdict says that an arm lost are explained; without a contrast, the study's first.
+    """
+
+    cells: tuple[str, ...] = ()
+    contrast: str | None = None
+    budget: int | None = None
+
+
+def explain_run(folder: RunFolder, request: ExplainRequest, options: RunOptions, observer: Observer) -> list[Answer]:
+    """Explain cells of a run and write what was found below the run folder; return the answers in the plan's order.
+
+    Raises InputError where the run, a cell or the contrast cannot be explained, MachineError where this machine cannot
+    go on. Trials that finished stay, and in virtual time the next call takes them from the cache.
+    """
+    answers = []
+    for gap in gaps(folder, request.cells, request.contrast):
+        observer.say(f"explain {gap.estimate.cell_id}: {gap.contrast.name}")
+        answers.append(_explain(folder, gap, request, options, observer))
+        write_answers(folder.path / FOLDER, answers[-1])
+    return answers
+
+
+def _explain(
+    folder: RunFolder, gap: CellGap, request: ExplainRequest, options: RunOptions, observer: Observer
+) -> Answer:
+    answer = _begun(folder, gap, options)
+    if answer.status is not Status.UNEXPLAINED:
+        return answer
+    out = folder.path / FOLDER / _folder_name(gap)
+    study = replace(folder.study, rounds=max(gap.rounds) + 1)
+    only = tuple(f"{factor}={label}" for factor, label in gap.estimate.cell.items())
+    pairs = traced_pairs(study, gap, only, out, options, observer)
+    if not pairs:
+        reason = "no round has a load of both arms that went well while it was traced"
+        return replace(answer, status=Status.FAILED, reason=reason)
+    answer = replace(answer, ledger_ms=mean_ledgers(pairs, gap), checked=tuple(equal_conditions(pairs)))
+    known = causes()
+    findings = suspect(pairs, known)
+    if not findings:
+        return replace(answer, reason="no detector saw a cause")
+    first = next(iter(pairs.values()))
+    suspected = [(finding, known[finding.cause].interventions(finding, first)) for finding in findings]
+    suspected, left_out = _within_budget(suspected, gap, request.budget)
+    session = _Session(study, gap, only, out, options, observer)
+    plan = CounterfactualPlan(session.study, gap.contrast, gap.loser, only)
+    tests, untestable = add_tests(plan, suspected)
+    analysis = study.analysis
+    space = Gap(gap.loser, gap.winner, find_metric(gap.contrast.metric).better, session.run(plan))
+    explained = judge(space, findings, tests, untestable, known, analysis)
+    combined = session.together(tests, explained, space)
+    return replace(
+        answer,
+        status=Status.EXPLAINED,
+        reason="",
+        findings=tuple(explained),
+        together=combined,
+        trials=sum(trial.arm not in (gap.loser, gap.winner) for trial in of_rounds(plan.plan, gap.rounds).trials),
+        left_out=tuple(left_out),
+    )
+
+
+def _begun(folder: RunFolder, gap: CellGap, options: RunOptions) -> Answer:
+    """Return the answer as far as the verdict alone gives it; status UNEXPLAINED where there is something to explain."""
+    study, found = folder.study, gap.estimate
+    labels = {arm.name: arm.label for arm in study.arms}
+    status, reason = Status.UNEXPLAINED, ""
+    if not gap.rounds:
+        status, reason = Status.FAILED, f"no round went well on both arms: {found.reason or 'see the outcomes'}"
+    elif not gap.has_verdict:
+        word = str(found.verdict)
+        status = Status.NO_GAP if word == "equivalent" else Status.UNDECIDED
+        what = (
+            "nothing to explain"
+            if status is Status.NO_GAP
+            else "no verdict says that an arm lost, so nothing is explained"
+        )
+        reason = f"{what}: {word}" + (f" ({found.reason})" if found.reason else "")
+    loser_median, winner_median = found.baseline_median, found.contender_median
+    if gap.loser == gap.contrast.contender:
+        loser_median, winner_median = winner_median, loser_median
+    metric = find_metric(gap.contrast.metric)
+    return Answer(
+        study=study.id,
+        cell=found.cell,
+        cell_id=found.cell_id,
+        contrast=gap.contrast.name,
+        metric=metric.name,
+        status=status,
+        reason=reason,
+        command=" ".join(options.command),
+        loser=gap.loser,
+        winner=gap.winner,
+        loser_label=labels[gap.loser],
+        winner_label=labels[gap.winner],
+        loser_median=loser_median,
+        winner_median=winner_median,
+        unit=metric.unit,
+        gap_pct=_relative(loser_median, winner_median),
+        rounds=len(gap.rounds),
+    )
+
+
+def _relative(loser: float | None, winner: float | None) -> float | None:
+    return None if loser is None or not winner else 100 * (loser / winner - 1)
+
+
+def _folder_name(gap: CellGap) -> str:
+    return f"{gap.estimate.cell_id}~{slug(gap.contrast.name, set())}"
+
+
+Suspected = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
+
+
+def _within_budget(suspected: Suspected, gap: CellGap, budget: int | None) -> tuple[Suspected, list[str]]:
+    """Return what the budget allows, the strongest findings first, and the causes for which nothing was left."""
+    if budget is None:
+        return suspected, []
+    left, kept, out = budget, [], []
+    for finding, items in suspected:
+        affordable: list[Intervention | Untestable] = []
+        for item in items:
+            if isinstance(item, Untestable):
+                affordable.append(item)
+                continue
+            cost = len(gap.rounds) * (2 if item.target is Target.BOTH else 1)
+            if cost <= left:
+                affordable.append(item)
+                left -= cost
+        if not any(isinstance(item, Intervention) for item in affordable) and any(
+            isinstance(item, Intervention) for item in items
+        ):
+            out.append(finding.cause)
+            affordable.append(Untestable(Kind.CURE, f"the budget of {budget} trials is spent"))
+        kept.append((finding, affordable))
+    return kept, out
+
+
+class _Session:
+    """The counterfactual trials of one cell."""
+
+    def __init__(
+        self,
+        study: Study,
+        gap: CellGap,
+        only: tuple[str, ...],
+        out: Path,
+        options: RunOptions,
+        observer: Observer,
+    ) -> None:
+        self.study = replace(study, metrics=(gap.contrast.metric,))
+        self._gap, self._only, self._out = gap, only, out
+        self._options, self._observer = options, observer
+
+    def run(self, planned: CounterfactualPlan) -> Values:
+        """Run the trials of a plan that have not run; return the values of every arm."""
+        plan = of_rounds(planned.plan, self._gap.rounds)
+        out = self._out / f"trials-{plan.hash}"
+        _, measured = measure_plan(planned.study, plan, out, self._options, self._observer)
+        return _values(measured, self._gap.contrast.metric)
+
+    def together(self, tests: Sequence[Test], explained: Sequence[Explained], space: Gap) -> Together | None:
+        """Run all confirmed cures at once, if there are several, and return what they close together."""
+        best = [test for item in explained if (test := _confirming(item, tests)) is not None]
+        labels = [test.intervention.change.label for test in best]
+        if len(best) < 2:
+            return together(space, labels, best[0].arms, self.study.analysis) if best else None
+        alone = CounterfactualPlan(self.study, self._gap.contrast, self._gap.loser, self._only)
+        arms = all_at_once(alone, best)
+        if isinstance(arms, str):
+            self._observer.say(f"the confirmed cures cannot be made together: {arms}")
+            return None
+        values = self.run(alone)
+        return together(replace(space, values={**space.values, **values}), labels, arms, self.study.analysis)
+
+
+def _confirming(item: Explained, tests: Sequence[Test]) -> Test | None:
+    """Return the test of the cure that confirmed a finding and closes most; None where none did."""
+    confirmed = [cure for cure in item.cures if cure.conclusion is Conclusion.CONFIRMED]
+    if not confirmed:
+        return None
+    label = max(confirmed, key=lambda cure: cure.closed_pct or 0.0).change
+    return next(
+        test
+        for test in tests
+        if test.finding.cause == item.cause
+        and test.intervention.kind is Kind.CURE
+        and test.intervention.change.label == label
+    )
+
+
+def _values(measured: Sequence[Measured], metric: str) -> Values:
+    found: dict[str, dict[int, float]] = {}
+    for entry in measured:
+        value = entry.values.get(metric)
+        if entry.run.outcome is Outcome.OK and value is not None:
+            found.setdefault(entry.trial.arm, {})[entry.trial.round] = value
+    return found

@@ -1,0 +1,93 @@
+"""The rounds of a cell with traces of both ends: those of the run where it has them, else run again for this."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from longlook.core import codec
+from longlook.core.model import Outcome, Plan, Study, Trial
+from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
+from longlook.explain.ledger import make_ledger
+from longlook.explain.side import Pair, Side
+from longlook.pipeline.explain.cells import CellGap
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.sample import measure_plan
+from longlook.study.plan import make_plan
+from longlook.timeline.events import Events
+from longlook.timeline.timeline import Timeline
+
+LEDGER = "ledger.parquet"
+"""A trial's ledger, beside its timeline."""
+
+
+def traced_pairs(
+    study: Study,
+    gap: CellGap,
+    only: Sequence[str],
+    out: Path,
+    options: RunOptions,
+    observer: Observer,
+) -> dict[int, Pair]:
+    """Return the rounds of a cell whose trials of both arms went well, by round; each trial's ledger is written.
+
+    The trials run, with everything captured that their stacks can write, in a run folder below `out` of their own; in
+    virtual time they come from the cache if they have run before.
+    """
+    arms = tuple(arm for arm in study.arms if arm.name in (gap.loser, gap.winner))
+    traced = replace(
+        study,
+        arms=arms,
+        contrasts=(gap.contrast,),
+        claims=(),
+        metrics=(gap.contrast.metric,),
+        capture=replace(study.capture, qlog=True, tcp=True),
+        stopping=None,
+    )
+    plan = of_rounds(make_plan(traced, only), gap.rounds)
+    folder, measured = measure_plan(traced, plan, out / f"traced-{plan.hash}", options, observer)
+    good = {entry.trial.id for entry in measured if entry.run.outcome is Outcome.OK}
+    return dict(_pairs(folder, plan.trials, good, gap))
+
+
+def of_rounds(plan: Plan, rounds: Sequence[int]) -> Plan:
+    """Return the plan with the trials of these rounds alone."""
+    wanted = set(rounds)
+    trials = tuple(trial for trial in plan.trials if trial.round in wanted)
+    return replace(plan, trials=trials, hash=codec.content_hash([trial.id for trial in trials]))
+
+
+def _pairs(folder: RunFolder, trials: Sequence[Trial], good: set[str], gap: CellGap) -> Iterator[tuple[int, Pair]]:
+    by_round: dict[int, dict[str, Trial]] = {}
+    for trial in trials:
+        if trial.id in good:
+            by_round.setdefault(trial.round, {})[trial.arm] = trial
+    for number, arms in sorted(by_round.items()):
+        if gap.loser in arms and gap.winner in arms:
+            sides = [_side(folder, arms[arm]) for arm in (gap.loser, gap.winner)]
+            if sides[0] is not None and sides[1] is not None:
+                yield number, Pair(sides[0], sides[1])
+
+
+def _side(folder: RunFolder, trial: Trial) -> Side | None:
+    path = folder.trials / trial.id
+    timeline = Timeline.read(path / TIMELINE)
+    if (path / EVENTS).exists():
+        timeline = timeline.with_events(Events.read(path / EVENTS))
+    ledger = make_ledger(timeline, trial)
+    if ledger is None:
+        return None
+    ledger.write(path / LEDGER)
+    return Side(trial, timeline, ledger)
+
+
+def mean_ledgers(pairs: Mapping[int, Pair], gap: CellGap) -> dict[str, dict[str, float]]:
+    """Return the mean of each class over rounds in ms, by arm."""
+    found = {}
+    for arm, sides in (
+        (gap.loser, [pair.loser for pair in pairs.values()]),
+        (gap.winner, [pair.winner for pair in pairs.values()]),
+    ):
+        totals = [side.ledger.totals() for side in sides]
+        classes = dict.fromkeys(name for total in totals for name in total)
+        found[arm] = {str(name): sum(total.get(name, 0) for total in totals) / len(totals) / 1e6 for name in classes}
+    return found
