@@ -67,6 +67,7 @@ class LinkFacts:
     ours: Booleans  # of the measured load: neither priming nor a competitor's
     is_tcp: Booleans
     handshake: Booleans  # a QUIC packet with a long header, other than 0-RTT
+    early: Booleans  # a QUIC packet with 0-RTT data
     transport_sequence: Integers  # TCP, 32 bits
     acknowledgement: Integers  # TCP, 32 bits
     rate_bps: float | None  # of the bottleneck; None: none, or it varies
@@ -82,6 +83,12 @@ class LinkFacts:
     def carries_data(self) -> Booleans:
         """Which packets hold more than headers and acknowledgements (TCP: any payload; QUIC: `overhead_bytes`)."""
         found: Booleans = self.overhead_bytes < self.size_bytes
+        return found
+
+    def of_flow(self, flow: str) -> Booleans:
+        """Return which packets belong to a flow."""
+        code = self.flows.index(flow) if flow in self.flows else -2
+        found: Booleans = self.flow == code
         return found
 
     @classmethod
@@ -134,6 +141,7 @@ def _facts(timeline: Timeline, trial: Trial, direction: str) -> LinkFacts:
         ours=_ours(timeline, rows, flow, flows),
         is_tcp=is_tcp,
         handshake=are(rows["quic"], "initial", "handshake", "retry", "version_negotiation"),
+        early=are(rows["quic"], "0rtt"),
         transport_sequence=integers(rows["transport_sequence"]),
         acknowledgement=integers(rows["acknowledgement"]),
         rate_bps=_constant_rate(stages),

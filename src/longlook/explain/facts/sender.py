@@ -53,6 +53,7 @@ class SenderFacts:
     timeouts_in_a_row: Steps | None
     state: Steps | None  # codes into `states`: what docs/states-rules.md calls states
     states: tuple[str, ...]
+    state_logged: Steps | None  # 1 where the stack or the kernel logged the state, 0 where a rule found it
     app_limited: Steps | None  # 1 or 0; not of the kernel, whose flag is about its last sample
     sent: Marks
     received: Marks
@@ -124,6 +125,7 @@ def _one(rows: pa.Table, vantage: Vantage, flow: str) -> SenderFacts:
         **figures,
         state=Steps(integers(states["time_ns"]), state) if states.num_rows else None,
         states=names,
+        state_logged=Steps(integers(states["time_ns"]), (~are(states["source"], "derived")).astype(np.int64)),
         app_limited=_limited(limited),
         sent=_marks(chosen(EventKind.PACKET_SENT)),
         received=_marks(chosen(EventKind.PACKET_RECEIVED)),
