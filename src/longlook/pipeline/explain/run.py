@@ -6,6 +6,7 @@ from pathlib import Path
 
 from longlook.analysis.measure import Measured
 from longlook.core.model import Outcome, Study
+from longlook.core.results import Estimate
 from longlook.core.run_folder import RunFolder
 from longlook.explain.answer import Answer, Explained, Status, Together
 from longlook.explain.attribution import Conclusion
@@ -92,12 +93,13 @@ def _explain(
 
 
 def _begun(folder: RunFolder, gap: CellGap, options: RunOptions) -> Answer:
-    """Return the answer as far as the verdict alone gives it; status UNEXPLAINED where there is something to explain."""
+    """Return what the verdict alone says; the status is UNEXPLAINED where there is something to explain."""
     study, found = folder.study, gap.estimate
     labels = {arm.name: arm.label for arm in study.arms}
     status, reason = Status.UNEXPLAINED, ""
     if not gap.rounds:
-        status, reason = Status.FAILED, f"no round went well on both arms: {found.reason or 'see the outcomes'}"
+        counted = ", ".join(f"{labels[arm]}: {outcomes}" for arm, outcomes in _outcomes(found).items())
+        status, reason = Status.FAILED, f"no round went well on both arms, so there is no gap to explain ({counted})"
     elif not gap.has_verdict:
         word = str(found.verdict)
         status = Status.NO_GAP if word == "equivalent" else Status.UNDECIDED
@@ -130,6 +132,15 @@ def _begun(folder: RunFolder, gap: CellGap, options: RunOptions) -> Answer:
         gap_pct=_relative(loser_median, winner_median),
         rounds=len(gap.rounds),
     )
+
+
+def _outcomes(found: Estimate) -> dict[str, str]:
+    """Return the counts of outcomes by arm, in words: `8 failed, 2 ok`."""
+    by_arm: dict[str, list[str]] = {}
+    for name, count in found.outcomes.items():
+        arm, _, outcome = name.rpartition(":")
+        by_arm.setdefault(arm, []).append(f"{count} {outcome}")
+    return {arm: ", ".join(counts) for arm, counts in by_arm.items()}
 
 
 def _relative(loser: float | None, winner: float | None) -> float | None:
