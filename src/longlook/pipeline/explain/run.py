@@ -72,8 +72,8 @@ def _explain(
     if not findings:
         return replace(answer, reason="no detector saw a cause")
     first = next(iter(pairs.values()))
-    suspected = [(finding, known[finding.cause].interventions(finding, first)) for finding in findings]
-    suspected, left_out = _within_budget(suspected, gap, request.budget)
+    wanted = [(finding, known[finding.cause].interventions(finding, first)) for finding in findings]
+    suspected, left_out = _within_budget(wanted, gap, request.budget)
     session = _Session(study, gap, only, out, options, observer)
     plan = CounterfactualPlan(session.study, gap.contrast, gap.loser, only)
     tests, untestable = add_tests(plan, suspected)
