@@ -7,7 +7,7 @@ import pytest
 
 from longlook.core.model import Study, Trial
 from longlook.explain.cause import Change, Finding, Intervention, Kind, Sign, Surgery, Target, Untestable
-from longlook.explain.counterfactual import CounterfactualPlan, Test, add_tests, all_at_once
+from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE, read, study_file
 
@@ -114,4 +114,4 @@ def test_the_study_has_a_contrast_of_each_new_arm_with_the_one_that_it_replaces(
     assert isinstance(arms, dict)
     added = plan.study.contrasts[1]
     assert (added.baseline, added.contender) == ("quic", arms["quic"])
-    assert Test(FINDING, Intervention(Kind.CURE, Target.LOSER, Change("")), arms).trials_per_round == 1
+    assert Experiment(FINDING, Intervention(Kind.CURE, Target.LOSER, Change("")), arms).trials_per_round == 1

@@ -7,7 +7,7 @@ from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Explained
 from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Untestable
-from longlook.explain.counterfactual import Test
+from longlook.explain.counterfactual import Experiment
 from longlook.explain.judge import Gap, judge, together
 
 ROUNDS = 10
@@ -31,11 +31,11 @@ TESTED = {
 }
 
 
-def a_test(kind: Kind, target: Target, arms: dict[str, str], dose: float | None = None) -> Test:
-    return Test(FINDING, Intervention(kind, target, Change(next(iter(arms.values()))), dose), arms)
+def a_test(kind: Kind, target: Target, arms: dict[str, str], dose: float | None = None) -> Experiment:
+    return Experiment(FINDING, Intervention(kind, target, Change(next(iter(arms.values()))), dose), arms)
 
 
-def judged(*tests: Test, untestable: tuple[Untestable, ...] = ()) -> Explained:
+def judged(*tests: Experiment, untestable: tuple[Untestable, ...] = ()) -> Explained:
     gap = Gap("slow", "fast", Better.LOWER, TESTED)
     return judge(gap, [FINDING], tests, {"a": untestable}, {"a": CAUSE}, Analysis())[0]
 

@@ -12,7 +12,7 @@ from longlook.explain.answer import Answer, Explained, Status, Together
 from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Finding, Intervention, Kind, Target, Untestable, causes
 from longlook.explain.checked import equal_conditions
-from longlook.explain.counterfactual import CounterfactualPlan, Test, add_tests, all_at_once
+from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
 from longlook.explain.detect import suspect
 from longlook.explain.judge import Gap, Values, judge, together
 from longlook.metrics import find_metric
@@ -201,7 +201,7 @@ class _Session:
         _, measured = measure_plan(planned.study, plan, out, self._options, self._observer)
         return _values(measured, self._gap.contrast.metric)
 
-    def together(self, tests: Sequence[Test], explained: Sequence[Explained], space: Gap) -> Together | None:
+    def together(self, tests: Sequence[Experiment], explained: Sequence[Explained], space: Gap) -> Together | None:
         """Run all confirmed cures at once, if there are several, and return what they close together."""
         best = [test for item in explained if (test := _confirming(item, tests)) is not None]
         labels = [test.intervention.change.label for test in best]
@@ -216,7 +216,7 @@ class _Session:
         return together(replace(space, values={**space.values, **values}), labels, arms, self.study.analysis)
 
 
-def _confirming(item: Explained, tests: Sequence[Test]) -> Test | None:
+def _confirming(item: Explained, tests: Sequence[Experiment]) -> Experiment | None:
     """Return the test of the cure that confirmed a finding and closes most; None where none did."""
     confirmed = [cure for cure in item.cures if cure.conclusion is Conclusion.CONFIRMED]
     if not confirmed:
