@@ -48,7 +48,8 @@ def _controlled(side: Side, name: str) -> Change | str:
         return changes.kernel_tcp(side.trial, {"congestion_control": name}, label)
     knob = registry.stack(side.trial.server.stack).knobs.get("congestion_control")
     if knob is not None and knob.choices and name not in knob.choices:
-        return f"server {side.trial.server.stack} has no congestion control {name}, but {', '.join(map(str, knob.choices))}"
+        offered = ", ".join(map(str, knob.choices))
+        return f"server {side.trial.server.stack} has no congestion control {name}, but {offered}"
     return changes.knob(side.trial, "server", "congestion_control", name, label)
 
 

@@ -10,7 +10,7 @@ from longlook.explain.signs import MOST_EVIDENCE
 
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.LINK_WASTE, LedgerClass.TIMER)
 _THRESHOLDS = (10, 30, 100, 300)
-_WITHOUT = {"reorder": "0%", "jitter_reorders": False}
+_WITHOUT: dict[str, str | int | float | bool] = {"reorder": "0%", "jitter_reorders": False}
 
 
 def detect(pair: Pair) -> Sign | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from longlook.core.model import Stage, Trial, Vantage
+from longlook.core.model import Json, Stage, Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
 from longlook.network.stages import BOTTLENECKS
 from longlook.timeline.competition import Competition, server_of
@@ -53,6 +53,7 @@ class LinkFacts:
     copy: Booleans  # made by the link
     arrival_ns: Integers
     departure_ns: Integers  # NEVER if it did not leave
+    reached_ns: Integers  # it reached the bottleneck's queue: later than its arrival where there is an access delay
     service_start_ns: Integers  # at the bottleneck; NEVER if it did not leave
     service_end_ns: Integers
     size_bytes: Integers  # IP
@@ -119,7 +120,10 @@ def _facts(timeline: Timeline, trial: Trial, direction: str) -> LinkFacts:
     size, payload = integers(rows["size_bytes"]), integers(rows["payload_bytes"])
     is_tcp = are(rows["protocol"], "tcp")
     departure_ns = np.where(fate == DELIVERED, integers(rows["time_ns"]), NEVER)
-    start_ns, end_ns = _service(rows, stages, arrival_ns[order], departure_ns, size)
+    wait_ns = np.rint(rows["value"].combine_chunks().fill_null(0.0).to_numpy(zero_copy_only=False) * 1e9)
+    wait_ns = wait_ns.astype(np.int64)
+    start_ns, end_ns = _service(rows, stages, arrival_ns[order], wait_ns, departure_ns, size)
+    delayed = any(stage.kind == "access" for stage in stages) & (start_ns < NEVER)
     overhead = _overhead(rows, size, payload)
     return LinkFacts(
         direction=direction,
@@ -127,6 +131,7 @@ def _facts(timeline: Timeline, trial: Trial, direction: str) -> LinkFacts:
         copy=copy[order],
         arrival_ns=arrival_ns[order],
         departure_ns=departure_ns,
+        reached_ns=np.where(delayed, np.maximum(start_ns - wait_ns, arrival_ns[order]), arrival_ns[order]),
         service_start_ns=start_ns,
         service_end_ns=end_ns,
         size_bytes=size,
@@ -188,24 +193,32 @@ def _connection_id_bytes(rows: pa.Table) -> Integers:
 
 
 def _service(
-    rows: pa.Table, stages: tuple[Stage, ...], arrival_ns: Integers, departure_ns: Integers, size: Integers
+    rows: pa.Table,
+    stages: tuple[Stage, ...],
+    arrival_ns: Integers,
+    wait_ns: Integers,
+    departure_ns: Integers,
+    size: Integers,
 ) -> tuple[Integers, Integers]:
-    """Return begin and end of each packet's service at the bottleneck; services never overlap."""
+    """Return begin and end of each packet's service at the bottleneck; services never overlap.
+
+    A service that takes longer than at the smallest rate of the bottleneck, but 0, begins later: the rest it waited.
+    """
     left = departure_ns < NEVER
     start, end = np.full(len(size), NEVER), np.full(len(size), NEVER)
-    wait_ns = np.rint(rows["value"].combine_chunks().fill_null(0.0).to_numpy(zero_copy_only=False) * 1e9)
-    begun = arrival_ns + wait_ns.astype(np.int64)
-    rate, delay_ns = _constant_rate(stages), _delay_ns(stages)
-    lasts = np.zeros(len(size), np.int64) if rate is None else np.ceil(size * 8 * _NS_PER_S / rate).astype(np.int64)
-    due_ns = integers(rows["due_ns"], NEVER)
-    hidden = delay_ns is None or any(stage.kind in _HIDING for stage in stages)
-    has_bottleneck = any(stage.kind in BOTTLENECKS for stage in stages)
-    if not has_bottleneck:
+    if not any(stage.kind in BOTTLENECKS for stage in stages):
         start[left] = end[left] = arrival_ns[left]
         return start, end
+    begun = arrival_ns + wait_ns
+    rate, slowest, delay_ns = _constant_rate(stages), _slowest_rate(stages), _delay_ns(stages)
+    lasts = np.zeros(len(size), np.int64) if slowest is None else _times_ns(size, slowest)
+    due_ns = integers(rows["due_ns"], NEVER)
+    hidden = delay_ns is None or any(stage.kind in _HIDING for stage in stages)
     ended = begun + lasts if hidden else due_ns - (delay_ns or 0)
-    if any(stage.kind == "access" for stage in stages) and rate is not None:
+    if rate is not None and any(stage.kind == "access" for stage in stages):
         begun = ended - lasts  # the access delay, which the log does not have, lies before the wait
+    elif slowest is not None:
+        begun = np.maximum(begun, ended - lasts)
     start[left], end[left] = begun[left], np.maximum(begun, ended)[left]
     order = np.flatnonzero(left)[np.argsort(start[left], kind="stable")]
     before = np.concatenate([[np.iinfo(np.int64).min], np.maximum.accumulate(end[order])[:-1]])
@@ -214,14 +227,27 @@ def _service(
     return start, end
 
 
-def _parameter(stages: tuple[Stage, ...], kinds: tuple[str, ...], name: str) -> object:
+def _times_ns(size: Integers, rate_bps: float) -> Integers:
+    """Return how long packets take at a rate, rounded up."""
+    return np.asarray(np.ceil(size * 8 * _NS_PER_S / rate_bps), np.int64)
+
+
+def _parameter(stages: tuple[Stage, ...], kinds: tuple[str, ...], name: str) -> Json:
     found = [stage.parameters.get(name) for stage in stages if stage.kind in kinds]
     return found[0] if len(found) == 1 else None
 
 
 def _constant_rate(stages: tuple[Stage, ...]) -> float | None:
     rate = _parameter(stages, BOTTLENECKS, "rate_bps")
-    return None if rate is None or isinstance(rate, Mapping) else float(str(rate))
+    return float(rate) if isinstance(rate, int | float) else None
+
+
+def _slowest_rate(stages: tuple[Stage, ...]) -> float | None:
+    """Return the smallest rate in bit/s that is not 0; None where it is drawn or comes from a trace."""
+    rate = _parameter(stages, BOTTLENECKS, "rate_bps")
+    if isinstance(rate, Mapping) and "steps" in rate:
+        return min((float(value) for _, value in rate["steps"] if value > 0), default=None)
+    return _constant_rate(stages)
 
 
 def _delay_ns(stages: tuple[Stage, ...]) -> int | None:

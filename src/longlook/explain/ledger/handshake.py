@@ -30,7 +30,7 @@ def decide_handshake(decisions: Decisions, times_ns: Integers, load: Load) -> No
     from_client = _last(load.back.departure_ns[load.back.ours & load.back.delivered], times_ns)
     from_server = _last(load.data.departure_ns[load.data.ours & load.data.delivered], times_ns)
     for where, detail in (
-        (_amplification(times_ns, load), AMPLIFICATION),
+        (amplification_limited(times_ns, load), AMPLIFICATION),
         (flying, ROUND_TRIPS),
         (lost, LOSS),
         (from_client > from_server, SERVER),
@@ -65,24 +65,30 @@ def _last(departures_ns: Integers, times_ns: Integers) -> Integers:
     return np.where(place >= 0, np.append(ordered, -1)[place], -1)
 
 
-def _amplification(times_ns: Integers, load: Load) -> Booleans:
+def amplification_limited(times_ns: Integers, load: Load) -> Booleans:
     """Return at which times a QUIC server had no room for another datagram and had more to send.
 
-    It had more if it sent handshake packets within a millisecond of the client's next datagram.
+    It had more if it sent within a millisecond of the client's next datagram. The limit ends with the first datagram
+    that the client sent after one from the server had reached it, as that proves the client's address.
     """
     data, back = load.data, load.back
     server = np.flatnonzero(data.ours & ~data.is_tcp)
     client = np.flatnonzero(back.ours & ~back.is_tcp & back.delivered)
-    if len(server) == 0 or len(client) == 0:
+    opened = times_ns >= load.connecting_ns
+    if len(server) == 0 or len(client) == 0 or not opened.any():
         return np.zeros(len(times_ns), np.bool_)
+    reached = int(data.departure_ns[server].min())
+    proven = int(back.departure_ns[client][back.arrival_ns[client] >= reached].min(initial=NEVER))
     sent = _so_far(data.arrival_ns[server], data.payload_bytes[server], times_ns)
     received_at = np.sort(back.departure_ns[client])
-    received = _so_far(received_at, back.payload_bytes[client], times_ns)
+    room = _AMPLIFICATION * _so_far(received_at, back.payload_bytes[client], times_ns) - sent
     following = np.append(received_at, NEVER)[np.searchsorted(received_at, times_ns, side="right")]
-    crypto = np.sort(data.arrival_ns[server][data.handshake[server]])
-    answer = np.append(crypto, NEVER)[np.searchsorted(crypto, following, side="left")]
-    more = (following < NEVER) & (answer < NEVER) & (answer - np.minimum(following, answer) < 1_000_000)
-    return np.asarray((sent > 0) & (sent + _DATAGRAM_BYTES > _AMPLIFICATION * received) & more, np.bool_)
+    arrivals = np.sort(data.arrival_ns[server])
+    answer = np.append(arrivals, NEVER)[np.searchsorted(arrivals, following, side="left")]
+    more = (answer < NEVER) & (answer - np.minimum(following, answer) < 1_000_000)
+    return np.asarray(
+        opened & (times_ns < proven) & (sent > 0) & (room >= 0) & (room < _DATAGRAM_BYTES) & more, np.bool_
+    )
 
 
 def _so_far(moments_ns: Integers, sizes: Integers, times_ns: Integers) -> Integers:

@@ -6,6 +6,7 @@ import numpy as np
 
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, between
 from longlook.explain.ledger.classes import LedgerClass
+from longlook.explain.ledger.handshake import AMPLIFICATION, amplification_limited
 from longlook.explain.ledger.limits import Limits
 from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.rules import Decisions
@@ -30,8 +31,14 @@ class Moments:
     @property
     def answering(self) -> Booleans:
         """Whether what the sender waited for has arrived, and it sends at once."""
-        since = (self.trigger_ns > self.previous_ns) & (self.time_ns >= self.trigger_ns)
-        found: Booleans = since & (self.next_ns - self.trigger_ns <= PROCESSING_NS)
+        found: Booleans = self.triggered & (self.time_ns >= self.trigger_ns)
+        return found
+
+    @property
+    def triggered(self) -> Booleans:
+        """Whether the next packet is sent because of one that arrived after the last."""
+        soon = (self.next_ns < NEVER) & (self.next_ns - self.trigger_ns <= PROCESSING_NS)
+        found: Booleans = soon & (self.trigger_ns > self.previous_ns)
         return found
 
     @property
@@ -80,12 +87,13 @@ def decide_idle(decisions: Decisions, times_ns: Integers, where: Booleans, load:
     if load.live:
         own.decide(moments.answering, LedgerClass.CPU)
     limits = Limits.of(load, moments.seen_ns, moments.next_ns, moments.previous_ns, moments.next_flow)
-    _decide(own, moments, limits)
+    _decide(own, moments, limits, load)
     decisions.adopt(chosen, own)
 
 
-def _decide(own: Decisions, moments: Moments, limits: Limits) -> None:
+def _decide(own: Decisions, moments: Moments, limits: Limits, load: Load) -> None:
     quiet = ~moments.in_air
+    own.decide(amplification_limited(moments.time_ns, load), LedgerClass.HANDSHAKE, AMPLIFICATION)
     for name, where in limits.blocked.items():
         own.decide(where & ~limits.full, name)
     client_first = moments.next_back_ns <= moments.next_ns
@@ -102,5 +110,5 @@ def _decide(own: Decisions, moments: Moments, limits: Limits) -> None:
         own.decide(where, LedgerClass.TIMER, text)
     for text, where in limits.paced.items():
         own.decide(where, LedgerClass.PACING, text)
-    own.decide(limits.unlogged & moments.answering, LedgerClass.CONGESTION_WINDOW, "rule: it sends when acknowledged")
+    own.decide(limits.unlogged & moments.triggered, LedgerClass.CONGESTION_WINDOW, "rule: it sends when acknowledged")
     own.decide(limits.unlogged & moments.in_air, LedgerClass.PACING, "rule: it sends unasked")

@@ -10,6 +10,9 @@ from longlook.explain.ledger.classes import LedgerClass
 from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.rules import Decisions
 
+ACCESS = "access delay"
+"""The detail of `cpu` where the emulated processing time of packets at their sender passes (setting `access_delay`)."""
+
 
 @dataclass(frozen=True)
 class Service:
@@ -38,24 +41,28 @@ class Service:
 
 
 def decide_service(decisions: Decisions, times_ns: Integers, where: Booleans, load: Load, service: Service) -> None:
-    """Decide those of some intervals in which the bottleneck serves the load, or others while it waits, or nothing."""
+    """Decide those of some intervals in which the bottleneck serves the load, or others while it waits, or nothing,
+    or in which the load's packets are in their access delay."""
     for begins_ns, ends_ns, name in (
         (service.start_ns, service.overhead_end_ns, LedgerClass.LINK_OVERHEAD),
         (service.overhead_end_ns, service.useful_end_ns, LedgerClass.LINK_USEFUL),
         (service.useful_end_ns, service.end_ns, LedgerClass.LINK_WASTE),
     ):
         decisions.decide(where & between(times_ns, begins_ns, ends_ns), name)
+    own = load.data.ours & load.data.delivered
+    access = where & between(times_ns, load.data.arrival_ns[own], load.data.reached_ns[own])
     waiting = where & waits(load.data, times_ns)
     others = ~load.data.ours & load.data.delivered
     busy = between(times_ns, load.data.service_start_ns[others], load.data.service_end_ns[others])
     decisions.decide(waiting & busy, LedgerClass.LINK_OTHERS)
     decisions.decide(waiting, LedgerClass.LINK_DOWN)
+    decisions.decide(access, LedgerClass.CPU, ACCESS)
 
 
 def waits(data: LinkFacts, times_ns: Integers) -> Booleans:
     """Return at which times a packet of the load that will be served waits for it."""
     own = data.ours & data.delivered
-    return between(times_ns, data.arrival_ns[own], data.service_start_ns[own])
+    return between(times_ns, data.reached_ns[own], data.service_start_ns[own])
 
 
 def wasted_bytes(load: Load) -> Integers:
