@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from longlook.core import registry
 from longlook.core.model import Scalar, Trial
 from longlook.explain import changes
 from longlook.explain.cause import Change, Finding
@@ -53,3 +54,32 @@ def slow_start_until(side: Side, window_bytes: float) -> Change | str:
         {"tcp_hystart": False, "tcp_initial_ssthresh": packets},
         f"slow start up to {packets} packets",
     )
+
+
+def other_version(side: Side, role: str) -> Change | str:
+    """Return the change to the newest version of an end's stack, or to the one before where it has the newest."""
+    end = side.trial.server if role == "server" else side.trial.client
+    stack = registry.stack(end.stack)
+    plain = [
+        version.name
+        for version in stack.versions
+        if changes.TUNABLE not in version.name and side.trial.protocol in stack.protocols_of(version.name)
+    ]
+    others = [name for name in plain if name != end.version.removesuffix(changes.TUNABLE)]
+    if not others:
+        return f"{end.stack} has no other version here"
+    return Change(f"{end.stack} {others[-1]} as {role}", {role: f"{end.stack}@{others[-1]}"})
+
+
+def other_controllers(side: Side) -> list[Change | str]:
+    """Return changes to the congestion controls that a side's server can have beside its own, one each."""
+    trial = side.trial
+    if not changes.over_quic(trial):
+        names = [name for name in ("cubic", "reno", "bbr") if name != trial.congestion_control]
+        return [Change(f"{name} as congestion control", {"congestion_control": name}) for name in names]
+    knob = registry.stack(trial.server.stack).knobs.get("congestion_control")
+    own = trial.server.knobs.get("congestion_control")
+    names = [str(name) for name in (knob.choices if knob is not None else ("cubic",)) if name != own]
+    return [
+        changes.knob(trial, "server", "congestion_control", name, f"{name} as congestion control") for name in names
+    ]
