@@ -11,7 +11,8 @@ from longlook.explain.side import Pair, Side
 
 _CLASSES = (LedgerClass.ACK_WAIT, LedgerClass.CONGESTION_WINDOW, LedgerClass.TIMER)
 _FEW, _TIMES_AS_FEW, _LOST, _LATE = 4, 2, 0.1, 0.5
-_THRESHOLDS = (1, 2, 5, 10)
+_RARE = 10
+_THRESHOLDS = (1, 2, 5, _RARE)
 
 
 @dataclass(frozen=True)
@@ -52,20 +53,19 @@ def detect(pair: Pair) -> Sign | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return frequent acknowledgements for the loser, rare ones for the winner, and an uplink that holds none back."""
-    found = [
-        changes.cure(Target.LOSER, _acknowledged(pair.loser, 1)),
-        changes.transplant(_acknowledged(pair.winner, max(2, round(finding.dose or 2)))),
-    ]
+    """Return frequent acknowledgements for the loser, rare ones for the winner; where the uplink holds them back, rare
+    ones for the loser, and an uplink that holds none back.
+    """
     own, rate_bps = Acknowledging.of(pair.loser), pair.loser.up.rate_bps
     held_back = own is not None and (own.lost_share >= _LOST or own.wait_ns >= _LATE * pair.loser.round_trip_ns)
+    found = [
+        changes.cure(Target.LOSER, _acknowledged(pair.loser, _RARE if held_back else 1)),
+        changes.transplant(_acknowledged(pair.winner, max(2, round(finding.dose or 2)))),
+    ]
     if held_back and rate_bps is not None:
-        free = {
-            "network.up.rate": f"{10 * int(rate_bps)}bit",
-            "network.up.queue": "1000packets",
-            "network.up.loss": "0%",
-        }
-        found.append(changes.cure(Target.BOTH, Change("an uplink ten times as fast that loses nothing", free)))
+        fast = {"network.up.rate": f"{10 * int(rate_bps)}bit", "network.up.queue": "1000packets"}
+        free = Change("an uplink ten times as fast that loses nothing", {**fast, "network.up.loss": "0%"})
+        found.append(changes.cure(Target.BOTH, free))
     doses = [(float(count), _acknowledged(pair.loser, count)) for count in _THRESHOLDS]
     return [*found, *changes.doses(Target.LOSER, doses)]
 
