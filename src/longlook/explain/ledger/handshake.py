@@ -76,7 +76,7 @@ def amplification_limited(times_ns: Integers, load: Load) -> Booleans:
     server = np.flatnonzero(data.ours & ~data.is_tcp)
     client = np.flatnonzero(back.ours & ~back.is_tcp & back.delivered & (back.payload_bytes > 0))
     opened = times_ns >= load.connecting_ns
-    if len(server) == 0 or len(client) == 0 or not opened.any():
+    if len(server) == 0 or not (back.ours & back.handshake).any() or not opened.any():
         return np.zeros(len(times_ns), np.bool_)
     reached = int(data.departure_ns[server].min())
     proven = int(back.departure_ns[client][back.arrival_ns[client] >= reached].min(initial=NEVER))
