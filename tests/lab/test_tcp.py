@@ -17,6 +17,26 @@ TUNED = {
     "idle_restart": False,
     "receive_buffer_bytes": 1 << 20,
     "send_buffer_bytes": 1 << 19,
+    "reordering_packets": 30,
+    "adaptive_reordering": False,
+    "sack": False,
+    "dsack": False,
+    "tail_loss_probe": False,
+    "timestamps": False,
+    "ecn": True,
+    "rto_min_ms": 50,
+    "mss_bytes": 1000,
+    "quickack": True,
+}
+SYSCTLS = {
+    "tcp_slow_start_after_idle": "0",
+    "tcp_reordering": "30",
+    "tcp_recovery": "3",
+    "tcp_sack": "0",
+    "tcp_dsack": "0",
+    "tcp_early_retrans": "0",
+    "tcp_timestamps": "0",
+    "tcp_ecn": "1",
 }
 
 
@@ -33,15 +53,41 @@ def metrics(side: Side) -> dict[str, int]:
 
 def test_settings_come_and_go_with_the_trial() -> None:
     with Namespace() as router, Side(SERVER, router, PACKET) as side:
-        before = {name: setting(side, name) for name in ("tcp_rmem", "tcp_wmem", "tcp_slow_start_after_idle")}
+        before = {name: setting(side, name) for name in ("tcp_rmem", "tcp_wmem", *SYSCTLS)}
         side.set_tcp("cubic", TUNED)
         assert setting(side, "tcp_rmem").split() == ["4096", "131072", str(1 << 20)]
         assert setting(side, "tcp_wmem").split() == ["4096", "65536", str(1 << 19)]
-        assert setting(side, "tcp_slow_start_after_idle") == "0"
+        assert {name: setting(side, name) for name in SYSCTLS} == SYSCTLS
         assert (metrics(side)["initcwnd"], metrics(side)["initrwnd"]) == (32, 32)
+        assert [metrics(side)[name] for name in ("rto_min", "advmss", "quickack")] == [50, 1000, 1]
+        assert metrics(side)["lock"] == 1 << 13 | 1 << 16
         side.set_tcp("cubic", {})
         assert before == {name: setting(side, name) for name in before}
-        assert "initcwnd" not in metrics(side)
+        assert set(metrics(side)) == {"cc_algo", "lock"}
+
+
+def test_a_new_namespace_of_linux_has_the_settings_that_a_trial_gets_without_any() -> None:
+    with Namespace() as fresh, Namespace() as router, Side(SERVER, router, PACKET) as side, fresh.inside():
+        unset = {name: Path(f"/proc/sys/net/ipv4/{name}").read_text().strip() for name in SYSCTLS}
+        assert unset == {name: setting(side, name) for name in SYSCTLS}
+
+
+def test_an_added_address_has_the_settings_of_its_route() -> None:
+    with Namespace() as router, Side(SERVER, router, PACKET) as side:
+        side.add_address("10.8.0.4", "10.8.0.3", "reno", {"initial_window_packets": 20, "quickack": True})
+        (route,) = side.namespace.netlink.get_routes(dst="10.8.0.3/32", table=254)
+        found = {name.removeprefix("RTAX_").lower(): value for name, value in route.get_attr("RTA_METRICS")["attrs"]}
+        assert (found["initcwnd"], found["quickack"], found["cc_algo"]) == (20, 1, "reno")
+
+
+@pytest.mark.parametrize("name", ["hystart", "initial_ssthresh_packets", "window_after_loss"])
+def test_the_kernel_of_a_host_is_left_alone(name: str) -> None:
+    parameters = Path("/sys/module/tcp_cubic/parameters")
+    before = [file.read_text() for file in sorted(parameters.iterdir())]
+    tcp.apply_to_kernel({}, own_kernel=False)
+    with pytest.raises(MachineError, match="everything that runs on this machine"):
+        tcp.apply_to_kernel({name: 1}, own_kernel=False)
+    assert before == [file.read_text() for file in sorted(parameters.iterdir())]
 
 
 def test_pacing_is_there_or_refused() -> None:

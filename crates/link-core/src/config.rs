@@ -11,6 +11,7 @@ use crate::nat_times::NatTimes;
 use crate::packet::DirectionName;
 use crate::stage::{StageConfig, StageSpec};
 use crate::stages;
+use crate::surgery;
 use crate::values::Values;
 
 pub(crate) const VERSION: u64 = 2;
@@ -163,6 +164,7 @@ fn check_direction(direction: DirectionName, raw: Vec<Value>) -> Result<Vec<Stag
 fn not_too_many(earlier: &[StageConfig], stage: StageConfig) -> Result<StageConfig, Problem> {
     let same_kind = earlier.iter().filter(|earlier| earlier.spec.kind == stage.spec.kind).count();
     match (stage.spec.kind, same_kind) {
+        (surgery::KIND, 1) => Err(Problem::of_stage("a second `surgery`: a direction has one, give it all operations")),
         ("nat", 1) => Err(Problem::of_stage("a second `nat`: a link has one, give it `repeat_ns`")),
         ("duplicate", MAX_DUPLICATES) => Err(Problem::of_stage(format!(
             "more than {MAX_DUPLICATES} of them in one direction: each may double its packets"

@@ -11,8 +11,9 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::packet::{DirectionName, Event, Fate, PacketInfo, Verdict};
+use crate::packet::{DirectionName, Event, Fate, Operated, PacketInfo, Verdict};
 use crate::stage::{Built, Exit, Holder, Order, Outcome, Recipe, Stage, StageConfig, Transit};
+use crate::surgery::{self, Operations};
 
 struct Segment {
     gate: BinaryHeap<Reverse<Gated>>,
@@ -62,6 +63,9 @@ pub struct Direction {
     /// The stages that decide at once, with their indexes in the configuration.
     slots: Vec<(usize, Box<dyn Stage>)>,
     segments: Vec<Segment>,
+    /// Operations on single packets, and the index of the stage that lists them.
+    operations: Operations,
+    surgery: usize,
     origin_ns: Option<u64>,
     now_ns: u64,
     arrived: u64,
@@ -111,9 +115,12 @@ impl Direction {
         segments.push(current);
         let keepers = segments.iter_mut().filter_map(|segment| segment.keeper.as_mut());
         keepers.zip(slots.len()..).for_each(|(keeper, draw)| keeper.draw = draw);
+        let surgery = stages.iter().position(|config| config.spec.kind == surgery::KIND);
         Self {
             slots,
             segments,
+            operations: surgery.map_or_else(Operations::default, |index| Operations::of(&stages[index].values)),
+            surgery: surgery.unwrap_or_default(),
             origin_ns: None,
             now_ns: 0,
             arrived: 0,
@@ -138,7 +145,8 @@ impl Direction {
         self.begin(now_ns);
         self.advance(now_ns, events);
         let at_ns = self.now_ns;
-        let mut packet = Transit { number: self.arrived, at_ns, floor_ns: at_ns, info: *info, ..Transit::default() };
+        let (number, operation) = (self.arrived, self.operations.on(self.arrived));
+        let mut packet = Transit { number, at_ns, floor_ns: at_ns, info: *info, operation, ..Transit::default() };
         self.arrived += 1;
         packet.draws.extend(self.slots.iter_mut().map(|(_, stage)| stage.draw(at_ns)));
         for keeper in self.segments.iter_mut().filter_map(|segment| segment.keeper.as_mut()) {
@@ -164,6 +172,12 @@ impl Direction {
     #[must_use]
     pub fn next_event_ns(&self) -> Option<u64> {
         Some(self.next_inside()?.0 + self.origin_ns?)
+    }
+
+    /// How many packets surgery names; one that two operations name counts twice.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.operations.packets()
     }
 
     /// The most bytes that were ever in the first bottleneck's queue.
@@ -220,6 +234,8 @@ impl Direction {
             let draw = packet.draws[slot];
             match decider.pass(packet, draw) {
                 Outcome::Pass => {}
+                // Its sender is not notified of a drop that does not happen.
+                Outcome::Drop(_) if packet.is_spared() => packet.edits.icmp_mtu = 0,
                 Outcome::Drop(reason) => {
                     let stage = *stage;
                     self.drop_packet(packet, stage, reason, events);
@@ -234,7 +250,7 @@ impl Direction {
             let gated = Gated { at_ns: packet.at_ns, turn: self.turns, packet: std::mem::take(packet) };
             self.segments[index + 1].gate.push(Reverse(gated));
         } else {
-            let due_ns = packet.at_ns + self.origin_ns.unwrap_or(0);
+            let due_ns = packet.at_ns + packet.operation.hold_ns + self.origin_ns.unwrap_or(0);
             self.decide(packet, Verdict::Deliver { due_ns }, events);
         }
         self.run_copies(index, copies, events);
@@ -266,6 +282,8 @@ impl Direction {
     }
 
     fn drop_packet(&mut self, packet: &Transit, stage: usize, reason: &'static str, events: &mut Vec<Event>) {
+        let surgically = packet.operation.drop;
+        let (stage, reason) = if surgically { (self.surgery, surgery::KIND) } else { (stage, reason) };
         self.decide(packet, Verdict::Drop { stage, reason }, events);
     }
 
@@ -274,12 +292,14 @@ impl Direction {
         if queue.joined {
             self.max_queue_bytes = self.max_queue_bytes.max(queue.bytes + u64::from(packet.info.size_bytes));
         }
+        let held_ns = if matches!(verdict, Verdict::Deliver { .. }) { packet.operation.hold_ns } else { 0 };
         let fate = Fate {
             verdict,
             queue_bytes: queue.bytes,
             queue_packets: queue.packets,
             queued_ns: packet.queued_ns,
             edits: packet.edits,
+            operated: Operated { forgiven: packet.forgiven, held_ns },
         };
         events.push(Event::Decided { number: packet.number, copy: packet.copy, fate });
     }

@@ -10,6 +10,7 @@
 //!
 //! - `packet`: a packet as it arrives, and what is decided about it
 //! - `messages`: parts of error messages
+//! - `ranges`: lists of ranges of packets
 //! - `parameters`: how a stage declares its parameters
 //! - `schedule`: how a configuration describes a parameter that changes with time
 //! - `values`: the checked parameters of one stage
@@ -18,6 +19,7 @@
 //! - `varying`: the value of a changing parameter at a moment
 //! - `protocol`: which packets a middlebox acts on
 //! - `nat_times`: when a NAT changes its ports
+//! - `surgery`: what is to be done with single packets
 //! - `stage`: the vocabulary of stages
 //! - `queue`: what bottlenecks share: limits, transmitter, `CoDel`
 //! - `stages`: the stages, one file each
@@ -40,11 +42,13 @@ mod packet;
 mod parameters;
 mod protocol;
 mod queue;
+mod ranges;
 mod schedule;
 mod schema;
 pub mod stage;
 pub mod stages;
 mod stream;
+mod surgery;
 mod values;
 mod varying;
 
@@ -53,12 +57,14 @@ pub use direction::Direction;
 pub use in_flight::InFlight;
 pub use messages::Problem;
 pub use nat_times::NatTimes;
-pub use packet::{DirectionName, Edits, Event, Fate, PacketInfo, Transport, Verdict};
+pub use packet::{DirectionName, Edits, Event, Fate, Operated, PacketInfo, Transport, Verdict};
 pub use parameters::{Bounds, Fallback, ParameterSpec, Varies};
 pub use queue::transmitter::{Sent, Transmitter};
+pub use ranges::Range;
 pub use schedule::Schedule;
 pub use schema::describe;
 pub use stage::StageConfig;
 pub use stream::Stream;
+pub use surgery::Operation;
 pub use values::Values;
 pub use varying::{Piece, Varying};

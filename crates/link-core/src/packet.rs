@@ -69,6 +69,15 @@ pub struct Edits {
     pub nat_epoch: u32,
 }
 
+/// What surgery did to a packet that was not dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Operated {
+    /// Whether a stage would have dropped or corrupted it.
+    pub forgiven: bool,
+    /// How much later it leaves.
+    pub held_ns: u64,
+}
+
 /// The decision about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -99,6 +108,8 @@ pub struct Fate {
     pub queued_ns: u64,
     /// Changes to its bytes.
     pub edits: Edits,
+    /// What surgery did to it, but for a drop, which is the verdict.
+    pub operated: Operated,
 }
 
 /// A decision of a direction.

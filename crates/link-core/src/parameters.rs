@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::ranges::MOST_RANGES;
+
 /// The values that a parameter may take; both ends of a range are allowed.
 #[derive(Debug, Clone, Copy)]
 pub enum Bounds {
@@ -17,6 +19,8 @@ pub enum Bounds {
     Integers,
     /// A text of the digits 0 and 1, with at least one.
     Bits,
+    /// A list of ranges of packets, in order and apart; each with a whole number within these bounds, if there are any.
+    Ranges(Option<(u64, u64)>),
 }
 
 /// Whether a parameter may change with time.
@@ -43,6 +47,8 @@ pub enum Fallback {
     Boolean(bool),
     /// This word.
     Word(&'static str),
+    /// A list without entries.
+    Nothing,
 }
 
 /// One parameter of a stage.
@@ -93,6 +99,14 @@ impl ParameterSpec {
             Bounds::Choice(words) => format!("one of {}", words.join(", ")),
             Bounds::Integers => "a list of whole numbers, strictly increasing".to_owned(),
             Bounds::Bits => "a text of the digits 0 and 1".to_owned(),
+            Bounds::Ranges(None) => {
+                format!("at most {MOST_RANGES} ranges [first, last] of packets, in order and apart")
+            }
+            Bounds::Ranges(Some((minimum, maximum))) => format!(
+                "at most {MOST_RANGES} ranges [first, last, {0}] of packets, in order and apart, {0} from {minimum} to \
+                 {maximum}",
+                self.unit
+            ),
         };
         match self.varies {
             Varies::Never => constant,

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::VERSION;
 use crate::parameters::{Bounds, Fallback, ParameterSpec, Varies};
+use crate::ranges::{HIGHEST_NUMBER, MOST_RANGES};
 use crate::schedule;
 use crate::stage::StageSpec;
 use crate::stages;
@@ -71,6 +72,7 @@ impl ParameterSpec {
                 json!({"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "uniqueItems": true})
             }
             Bounds::Bits => json!({"type": "string", "pattern": "^[01]+$"}),
+            Bounds::Ranges(bounds) => ranges_schema(bounds),
         };
         let mut schema = match self.varies {
             Varies::Never => constant,
@@ -82,6 +84,7 @@ impl ParameterSpec {
             Fallback::Integer(number) => schema["default"] = json!(number),
             Fallback::Boolean(truth) => schema["default"] = json!(truth),
             Fallback::Word(word) => schema["default"] = json!(word),
+            Fallback::Nothing => schema["default"] = json!([]),
         }
         schema["description"] = json!(self.meaning);
         if !self.unit.is_empty() {
@@ -89,4 +92,13 @@ impl ParameterSpec {
         }
         schema
     }
+}
+
+fn ranges_schema(bounds: Option<(u64, u64)>) -> Value {
+    let number = json!({"type": "integer", "minimum": 0, "maximum": HIGHEST_NUMBER});
+    let mut row = vec![number.clone(), number];
+    row.extend(bounds.map(|(minimum, maximum)| json!({"type": "integer", "minimum": minimum, "maximum": maximum})));
+    let length = row.len();
+    let rows = json!({"type": "array", "prefixItems": row, "minItems": length, "maxItems": length});
+    json!({"type": "array", "items": rows, "maxItems": MOST_RANGES})
 }

@@ -9,6 +9,7 @@ use crate::messages::Problem;
 use crate::packet::{DirectionName, Edits, PacketInfo};
 use crate::parameters::{ParameterSpec, Varies};
 use crate::stream::{Stream, mix};
+use crate::surgery::Operation;
 use crate::values::Values;
 use crate::varying::Varying;
 
@@ -98,9 +99,22 @@ pub struct Transit {
     pub queued_ns: u64,
     /// Changes to its bytes.
     pub edits: Edits,
+    /// What is to be done with it, whatever the stages would do.
+    pub operation: Operation,
+    /// Whether a stage would have dropped or corrupted it.
+    pub(crate) forgiven: bool,
     /// How many stages have made a copy of it, or of the packet whose copy it is; a configuration has 8 at most.
     pub(crate) copied: u8,
     pub(crate) draws: Draws,
+}
+
+impl Transit {
+    /// Whether the packet must be spared what a stage is about to do to it: a drop or a damage. Only a stage that would
+    /// do it may ask, because the packet is marked as forgiven by that.
+    pub(crate) fn is_spared(&mut self) -> bool {
+        self.forgiven |= self.operation.forgive;
+        self.operation.forgive
+    }
 }
 
 /// A bottleneck's queue as a packet found it, without that packet.
@@ -130,7 +144,7 @@ pub enum Order {
 pub enum Outcome {
     /// It goes on at `at_ns`.
     Pass,
-    /// It is dropped, for one of the stage's reasons.
+    /// It is dropped, for one of the stage's reasons; a packet that surgery forgives goes on at `at_ns`.
     Drop(&'static str),
     /// It goes on at `at_ns`, and a copy right behind it.
     PassTwice,

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::messages::{Problem, clipped, shortened, suggest};
 use crate::parameters::{Bounds, Fallback, ParameterSpec, Varies};
+use crate::ranges::{self, Range};
 use crate::schedule::Schedule;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +14,7 @@ enum Checked {
     Integer(u64),
     Boolean(bool),
     Integers(Vec<u64>),
+    Ranges(Vec<Range>),
     Text(String),
 }
 
@@ -47,6 +49,7 @@ impl ParameterSpec {
                 .as_str()
                 .filter(|text| !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'0' | b'1')))
                 .map(|text| Checked::Text(text.to_owned())),
+            Bounds::Ranges(bounds) => ranges::read(value, bounds).map(Checked::Ranges),
         };
         checked.ok_or_else(refused)
     }
@@ -61,6 +64,7 @@ impl ParameterSpec {
             Fallback::Integer(number) => json!(number),
             Fallback::Boolean(truth) => json!(truth),
             Fallback::Word(word) => json!(word),
+            Fallback::Nothing => json!([]),
         };
         self.check(&constant)
     }
@@ -166,6 +170,18 @@ impl Values {
     pub fn integers(&self, name: &str) -> &[u64] {
         match self.get(name) {
             Checked::Integers(numbers) => numbers,
+            other => panic!("`{name}` is declared as {other:?}"),
+        }
+    }
+
+    /// A parameter declared as [`Bounds::Ranges`].
+    ///
+    /// # Panics
+    /// If the stage's specification does not declare it so.
+    #[must_use]
+    pub fn ranges(&self, name: &str) -> &[Range] {
+        match self.get(name) {
+            Checked::Ranges(ranges) => ranges,
             other => panic!("`{name}` is declared as {other:?}"),
         }
     }

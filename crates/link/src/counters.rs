@@ -41,6 +41,12 @@ pub struct Counters {
     pub delivered: u64,
     pub delivered_bytes: u64,
     pub late_over_1ms: u64,
+    /// How many packets surgery names.
+    pub surgery_named: u64,
+    /// Packets and copies that surgery let through where a stage would have dropped or corrupted them.
+    pub surgery_forgiven: u64,
+    /// Packets and copies that surgery made leave later.
+    pub surgery_held: u64,
     /// Answers to packets that were too big; they leave at once and are not among the delivered.
     pub icmp_sent: u64,
     /// Frames that are not IP and pass unshaped; they are not among the arrived.
@@ -51,8 +57,10 @@ pub struct Counters {
 }
 
 impl Counters {
-    pub fn new() -> Self {
-        Self { dropped: drop_reasons().into_iter().map(|reason| (reason, 0)).collect(), ..Self::default() }
+    /// Counters of a direction in which surgery names so many packets.
+    pub fn new(surgery_named: u64) -> Self {
+        let dropped = drop_reasons().into_iter().map(|reason| (reason, 0)).collect();
+        Self { surgery_named, dropped, ..Self::default() }
     }
 
     /// Counts a drop and returns its verdict code.
@@ -82,6 +90,9 @@ impl Counters {
             "delivered_bytes": self.delivered_bytes,
             "max_queue_bytes": max_queue_bytes,
             "late_over_1ms": self.late_over_1ms,
+            "surgery_named": self.surgery_named,
+            "surgery_forgiven": self.surgery_forgiven,
+            "surgery_held": self.surgery_held,
             "icmp_sent": self.icmp_sent,
             "other_passed": self.other_passed,
             "other_dropped": self.other_dropped,
@@ -136,7 +147,7 @@ mod tests {
 
     #[test]
     fn codes_of_drops_are_those_of_the_header() {
-        let mut counters = Counters::new();
+        let mut counters = Counters::new(0);
         let named = verdicts();
         for reason in drop_reasons() {
             let code = counters.drop_for(reason);
@@ -147,8 +158,9 @@ mod tests {
 
     #[test]
     fn every_reason_has_a_counter_even_at_zero() {
-        let summary = Counters::new().summary(0, 0);
-        for name in ["dropped_loss", "dropped_queue", "dropped_oversize", "dropped_overflow"] {
+        let summary = Counters::new(7).summary(0, 0);
+        assert_eq!((&summary["surgery_named"], &summary["surgery_held"]), (&json!(7), &json!(0)));
+        for name in ["dropped_loss", "dropped_queue", "dropped_surgery", "dropped_oversize", "dropped_overflow"] {
             assert_eq!(summary[name], 0, "{name}");
         }
     }

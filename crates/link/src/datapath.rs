@@ -12,7 +12,7 @@ use crate::headers::{self, Headers};
 use crate::icmp;
 use crate::pool::{Packet, Pool};
 use crate::ports::Received;
-use crate::record::{DELIVERED, EDIT_ICMP, Record};
+use crate::record::{DELIVERED, EDIT_FORGIVEN, EDIT_HELD, EDIT_ICMP, Record};
 use crate::translator::Translator;
 
 const LATE_NS: u64 = 1_000_000;
@@ -59,15 +59,16 @@ pub struct Datapath {
 
 impl Datapath {
     pub fn new(config: &Config, name: DirectionName, header_bytes: usize) -> Self {
+        let fates = config.direction(name);
         Self {
             name,
             header_bytes,
-            fates: config.direction(name),
+            counters: Counters::new(fates.operations()),
+            fates,
             in_flight: InFlight::default(),
             waiting: BTreeMap::new(),
             dropped: Vec::new(),
             replies: Vec::new(),
-            counters: Counters::new(),
             sequence: 0,
             number: 0,
             turn: 0,
@@ -152,6 +153,7 @@ impl Datapath {
         packet.record.queue_bytes = fate.queue_bytes as u32;
         packet.record.queue_packets = fate.queue_packets;
         packet.record.queued_ns = fate.queued_ns;
+        self.note_surgery(&mut packet.record, fate);
         match fate.verdict {
             Verdict::Deliver { due_ns } => {
                 let Ok(port) = translator.as_mut().map_or(Ok(None), |it| self.translate(&packet, fate, due_ns, it))
@@ -174,6 +176,17 @@ impl Datapath {
                 }
                 self.drop_for(reason, packet);
             }
+        }
+    }
+
+    fn note_surgery(&mut self, record: &mut Record, fate: &Fate) {
+        if fate.operated.forgiven {
+            record.edits |= EDIT_FORGIVEN;
+            self.counters.surgery_forgiven += 1;
+        }
+        if fate.operated.held_ns > 0 {
+            record.edits |= EDIT_HELD;
+            self.counters.surgery_held += 1;
         }
     }
 

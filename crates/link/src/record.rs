@@ -25,6 +25,10 @@ pub const EDIT_CORRUPTED: u8 = 2;
 pub const EDIT_PORT: u8 = 4;
 /// The sender was notified by ICMP that the packet was too big.
 pub const EDIT_ICMP: u8 = 8;
+/// Surgery let a packet through that a stage would have dropped or corrupted.
+pub const EDIT_FORGIVEN: u8 = 16;
+/// Surgery made the packet leave later.
+pub const EDIT_HELD: u8 = 32;
 
 /// The type of a field.
 trait Field: Copy {

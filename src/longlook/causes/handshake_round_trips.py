@@ -2,48 +2,53 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from longlook.core.model import ConnectionState
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Surgery, Target, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair
+from longlook.explain.side import Pair, Side
 
 _LEAST_ROUND_TRIPS = 0.5
 
 
 def detect(pair: Pair) -> Sign | None:
     """Return a sign where the loser's handshake is half a round trip longer than the winner's, or more."""
+    round_trip_ns = max(pair.loser.round_trip_ns, 1)
     more_ns = pair.excess_ns(LedgerClass.HANDSHAKE)
-    round_trips = more_ns / max(pair.loser.round_trip_ns, 1)
-    if round_trips < _LEAST_ROUND_TRIPS:
+    if more_ns < _LEAST_ROUND_TRIPS * round_trip_ns:
         return None
-    end_ns = pair.loser.totals.get(LedgerClass.HANDSHAKE, 0)
-    shown = Evidence(
-        end_ns, f"the first request leaves after {end_ns / max(pair.loser.round_trip_ns, 1):.1f} round trips"
-    )
-    return Sign(more_ns, (shown,), dose=round_trips)
+    own_ns = pair.loser.totals.get(LedgerClass.HANDSHAKE, 0)
+    other_ns = pair.winner.totals.get(LedgerClass.HANDSHAKE, 0)
+    text = f"the first request leaves after {own_ns / round_trip_ns:.1f} round trips, in the other arm after"
+    shown = Evidence(own_ns, f"{text} {other_ns / round_trip_ns:.1f}")
+    return Sign(more_ns, (shown,), dose=more_ns / round_trip_ns, transplant=_held(pair.winner, more_ns))
+
+
+def _held(side: Side, time_ns: int) -> Surgery | None:
+    """Return surgery that holds back the client's first flight for a time."""
+    link = side.up
+    first = link.ours & (link.arrival_ns >= side.start_ns) & (link.arrival_ns < side.start_ns + side.round_trip_ns)
+    if not first.any():
+        return None
+    numbers = link.sequence[np.flatnonzero(first)]
+    return Surgery(up=f"hold {int(numbers.min())}-{int(numbers.max())} {time_ns}ns")
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return a resumed connection with early data for the loser, and a longer handshake for the winner.
-
-    The winner's first packet is held by the time that the loser's handshake takes longer, round by round; no stack
-    gives up on its first packet that early, as timers before the first sample are at least 0.2 s (RFC 6298, RFC 9002).
-    """
-    trial = pair.loser.trial
+    """Return early data for the loser; for the winner none, and its first flight held back by what the loser needs."""
+    trial, other = pair.loser.trial, pair.winner.trial
     if changes.over_quic(trial):
         early: Change | str = Change("early data on a resumed connection", {"connection": "0rtt"})
     else:
-        early = "TCP with TLS 1.3 takes two round trips also where it resumes a session"
-    held = {
-        number: Surgery(up=f"hold 0 {sign.strength_ns}ns")
-        for number, sign in finding.signs.items()
-        if sign.strength_ns < 200_000_000
-    }
-    late = Change("its first packet held back as long as the loser's handshake takes longer", surgery=held)
-    return [
-        changes.cure(Target.LOSER, early),
-        changes.transplant(late if held else "the difference is longer than a first timer, which would go off"),
-    ]
+        early = "TCP with TLS 1.3 has no early data here: a resumed session takes as many round trips as a new one"
+    held = {number: sign.transplant for number, sign in finding.signs.items() if sign.transplant is not None}
+    late = Change("its first packets held back for as long as the loser's handshake is longer", surgery=held)
+    found = [changes.cure(Target.LOSER, early), changes.transplant(late)]
+    if other.connection is ConnectionState.ZERO_RTT:
+        found.append(changes.transplant(Change("no early data", {"connection": "resumed"})))
+    return found
 
 
 CAUSE = Cause(
@@ -56,5 +61,5 @@ CAUSE = Cause(
     needs=(),
     detect=detect,
     interventions=interventions,
-    cured_by="early data; the winner's first packet held back",
+    cured_by="early data; the winner's first packets held back",
 )

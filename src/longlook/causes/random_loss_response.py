@@ -6,7 +6,7 @@ from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair
-from longlook.explain.signs import RANDOM_REASONS, drops_shown, dropped_for
+from longlook.explain.signs import RANDOM_REASONS, dropped_for, drops_shown
 
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.TIMER, LedgerClass.LOSS_DETECTION, LedgerClass.ACK_WAIT)
 

@@ -85,42 +85,78 @@ class ComparisonOptions:
         )
 
 
+@dataclass(frozen=True)
+class WhyOptions:
+    """Whether what is worse is explained, and with how many trials."""
+
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say why, wherever the contender is worse (docs/explain.md).")
+    ] = False
+    budget: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="TRIALS", help="Of --explain: at most so many trials for each network."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class AnswerFiles:
+    """Files for other programs and for people."""
+
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML.")] = None
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a summary for a pull request.")] = None
+
+    def check(self) -> None:
+        """Raise InputError where one of them cannot be written."""
+        for option, file in (("--junit", self.junit), ("--markdown", self.markdown)):
+            if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
+                raise InputError(f"{option} {file}: no such folder, or a folder itself", f"name a file: {option} FILE")
+
+
 @expand_options
 def compare(
     baseline: Annotated[str, typer.Argument(metavar="BASELINE", help="STACK, STACK@VERSION or STACK:h2.")],
     contender: Annotated[str, typer.Argument(metavar="CONTENDER", help="The same.")],
     options: ComparisonOptions,
     engine: EngineOptions,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML.")] = None,
-    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a summary for a pull request.")] = None,
+    files: AnswerFiles,
+    why: WhyOptions,
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/compare-TIME.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
     """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate, 4 where that is
     undecided (docs/compare.md)."""
-    for option, file in (("--junit", junit), ("--markdown", markdown)):
-        _check_writable(option, file)
+    files.check()
     spec = options.spec(baseline, contender, engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
     from longlook.cli.show.compare import show_comparison
+    from longlook.cli.show.explain import show_answers
     from longlook.cli.show.run import RunDisplay
     from longlook.compare import output
+    from longlook.compare.explain import explain_worse
     from longlook.compare.gate import Answer
     from longlook.compare.run import run_comparison
+    from longlook.report.causes.text import answers_markdown
 
     display = RunDisplay(as_json=as_json)
     try:
         with display:
             folder = out or _folder("compare")
             result, judged = run_comparison(spec, folder, _run_options(engine), display.observer())
+            answers = (
+                explain_worse(judged.verdict, folder, why.budget, _run_options(engine), display.observer())
+                if why.explain
+                else []
+            )
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
     display.conclude(result)
-    if junit is not None:
-        junit.write_text(output.junit_xml(judged), encoding="utf-8")
-    if markdown is not None:
-        markdown.write_text(output.markdown(judged), encoding="utf-8")
+    if files.junit is not None:
+        files.junit.write_text(output.junit_xml(judged), encoding="utf-8")
+    if files.markdown is not None:
+        files.markdown.write_text(output.markdown(judged) + answers_markdown(answers), encoding="utf-8")
     show_comparison(judged, as_json=as_json)
+    if answers:
+        show_answers(answers, folder, as_json=as_json)
     if not judged.verdict.passed:
         raise typer.Exit(UNDECIDED_EXIT if judged.verdict.answer is Answer.UNDECIDED else 1)
 
@@ -131,23 +167,32 @@ def bisect(
     bad: Annotated[str, typer.Argument(metavar="BAD", help="A newer version of the same stack.")],
     options: ComparisonOptions,
     engine: EngineOptions,
+    why: WhyOptions,
     out: Annotated[Path | None, typer.Option(help="Folder of the run folders; default runs/bisect-TIME.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
     """Find the first version that is worse than GOOD by more than the gate (docs/compare.md)."""
     spec = options.spec(good, bad, engine.engine)
     from longlook.cli.show.compare import BisectionDisplay
+    from longlook.cli.show.explain import show_answers
     from longlook.cli.show.run import RunDisplay
+    from longlook.compare.explain import explain_worse
     from longlook.compare.run import run_bisection
 
     steps = BisectionDisplay(as_json=as_json)
+    answers = []
     try:
         with RunDisplay(as_json=as_json) as display:
             folder = out or _folder("bisect")
             found, step = run_bisection(spec, folder, _run_options(engine), display.observer(), steps.show)
+            worse = folder / found.first_bad
+            if why.explain and step.verdict is not None:
+                answers = explain_worse(step.verdict, worse, why.budget, _run_options(engine), display.observer())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
     steps.conclude(found, step, spec.contender.stack)
+    if answers:
+        show_answers(answers, worse, as_json=as_json)
 
 
 def _run_options(engine: EngineOptions) -> "RunOptions":
@@ -162,8 +207,3 @@ def _run_options(engine: EngineOptions) -> "RunOptions":
 
 def _folder(what: str) -> Path:
     return Path("runs") / f"{what}-{time.strftime('%Y%m%d-%H%M%S')}"
-
-
-def _check_writable(option: str, file: Path | None) -> None:
-    if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
-        raise InputError(f"{option} {file}: no such folder, or a folder itself", f"name a file: {option} FILE")

@@ -84,6 +84,12 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any other setting network.KEY of docs/studies.md."),
     ] = None,
+    surgery_up: Annotated[
+        Text, typer.Option(metavar="TEXT", help="Single packets that the command sends: 'drop 30-32; hold 40 20ms'.")
+    ] = None,
+    surgery_down: Annotated[
+        Text, typer.Option(metavar="TEXT", help="Single packets that it receives: 'forgive 12'.")
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -110,6 +116,7 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
     from longlook.linktool.run import LinkRequest
 
     named = {"rate": rate, "rtt": rtt, "queue": queue, "loss": loss, "jitter": jitter, "preset": preset}
+    named |= {"surgery.up": surgery_up, "surgery.down": surgery_down}
     given = options.given_options(named, trace=trace, up=up or (), down=down or (), more=change or ())
     emulation = options.emulation(given)
     for option, path in (("--log", log), ("--json", Path(json_file) if json_file else None)):

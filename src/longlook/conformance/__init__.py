@@ -14,7 +14,8 @@ from enum import StrEnum
 from longlook.conformance.evidence import Seen
 from longlook.core import codec
 from longlook.core.flows import DATAGRAM_PROTOCOLS
-from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Trial, Workload
+from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Scalar, Trial, Workload
+from longlook.study.tcp import parameters
 
 
 class Status(StrEnum):
@@ -51,6 +52,8 @@ class Want:
     qlog: bool = False
     timeout_s: float = 60.0
     seed: int = 1
+    tcp: Mapping[str, Scalar] = field(default_factory=dict, metadata={"omitted_when_empty": True})
+    """Settings of the kernel's TCP as a study writes them (`study.tcp.SETTINGS`)."""
 
     def trial(self) -> Trial:
         """Return the trial for an engine; equal wants give the same trial.
@@ -77,6 +80,7 @@ class Want:
             client=self.client,
             timeout_s=self.timeout_s,
             capture=Capture(qlog=self.qlog),
+            tcp=parameters(self.tcp),
             flows=(self._flow(),) if datagrams else (),
         )
 

@@ -2,17 +2,21 @@
 
 from collections.abc import Iterator
 
-from longlook.conformance import Check, verdict
+from longlook.conformance import Check, tcp_settings, verdict
 from longlook.conformance.basics import basics
 from longlook.conformance.proofs import PROOFS, proven_over
 from longlook.conformance.proofs.ask import Ask
-from longlook.conformance.subject import Subject, ample_knobs, protocols_of
+from longlook.conformance.subject import REFERENCE, Subject, ample_knobs, protocols_of
 from longlook.core.stack import Knob
 
 
 def checks(subject: Subject) -> list[Check]:
-    """Return the basic checks and a proof of each declared knob, for each role that has it."""
-    return [*basics(subject), *knobs(subject)]
+    """Return the basic checks and a proof of each declared knob, for each role that has it.
+
+    The reference also has those of the settings of the kernel's TCP.
+    """
+    own = [*basics(subject), *knobs(subject)]
+    return [*own, *tcp_settings.checks(REFERENCE, REFERENCE)] if subject.name == REFERENCE else own
 
 
 def knobs(subject: Subject) -> Iterator[Check]:

@@ -86,6 +86,7 @@ class Sign:
 
     `strength_ns` is how much of the load the cause could have cost at most, `dose` the value that matters (a window in
     bytes, a threshold in packets, a timer in ns), `packets` the link's numbers of packets that surgery could spare.
+    `transplant` is surgery that would do to the winner, in the same round, what the cause did to the loser.
     """
 
     strength_ns: int
@@ -93,6 +94,7 @@ class Sign:
     dose: float | None = None
     packets: tuple[int, ...] = ()
     direction: str = "down"  # of `packets`
+    transplant: Surgery | None = None
 
 
 @dataclass(frozen=True)

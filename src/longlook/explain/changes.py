@@ -70,7 +70,7 @@ def path(settings: Mapping[str, Scalar], label: str) -> Change:
 
 
 def forgiven(finding: Finding, label: str) -> Change | str:
-    """Return the change that spares, in each round, the packets that its sign names; or the reason why there is none."""
+    """Return the change that spares, in each round, the packets that its sign names; else the reason why none."""
     surgery = {}
     for number, sign in finding.signs.items():
         if sign.packets:

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Arm, Contrast, Plan, Study, Trial
+from longlook.core.problems import SettingError
 from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
+from longlook.network.surgery import OFF as NO_SURGERY
 from longlook.network.surgery import with_surgery
 from longlook.study.catalogue import Catalogue
 from longlook.study.plan import make_plan
 
 
 @dataclass(frozen=True)
-class Test:
+class Experiment:
     """An intervention of a finding, with the arms in which it is made: by the arm of the cell that each replaces."""
 
     finding: Finding
@@ -57,10 +59,10 @@ class CounterfactualPlan:
         made = {name: _changed(self._own[name], change) for name, change in changes.items()}
         try:
             planned = make_plan(replace(self._base, arms=tuple(made.values())), self._only, self._catalogue)
-        except InputError as error:
-            return error.message
-        surgery = {made[name].name: change.surgery for name, change in changes.items()}
-        operated = [_operated(trial, surgery[trial.arm]) for trial in planned.trials]
+            surgery = {made[name].name: change.surgery for name, change in changes.items()}
+            operated = [_operated(trial, surgery[trial.arm]) for trial in planned.trials]
+        except (InputError, SettingError) as error:
+            return str(error)
         if all(trial.id in self._there for trial in operated):
             return f"the arm is so already: {', '.join(change.label for change in changes.values())}"
         self._trials |= {trial.id: trial for trial in operated if trial.id not in self._trials}
@@ -87,9 +89,9 @@ class CounterfactualPlan:
 
 def add_tests(
     plan: CounterfactualPlan, suspected: Iterable[tuple[Finding, Sequence[Intervention | Untestable]]]
-) -> tuple[list[Test], dict[str, list[Untestable]]]:
+) -> tuple[list[Experiment], dict[str, list[Untestable]]]:
     """Add every intervention that can be made to the plan; return the tests, and by cause what cannot be made."""
-    tests: list[Test] = []
+    tests: list[Experiment] = []
     refused: dict[str, list[Untestable]] = {}
     for finding, interventions in suspected:
         reasons = refused.setdefault(finding.cause, [])
@@ -101,11 +103,11 @@ def add_tests(
             if isinstance(arms, str):
                 reasons.append(Untestable(item.kind, arms))
             else:
-                tests.append(Test(finding, item, arms))
+                tests.append(Experiment(finding, item, arms))
     return tests, refused
 
 
-def all_at_once(plan: CounterfactualPlan, tests: Sequence[Test]) -> dict[str, str] | str:
+def all_at_once(plan: CounterfactualPlan, tests: Sequence[Experiment]) -> dict[str, str] | str:
     """Add all changes of some tests together, each to the arms that it is for; return what `add` returns.
 
     Where two set the same, the first of `tests` wins.
@@ -131,5 +133,5 @@ def _operated(trial: Trial, surgery: Mapping[int, Surgery]) -> Trial:
     own = surgery.get(trial.round)
     if own is None or not (own.up or own.down):
         return trial
-    link = with_surgery(trial.link, own.up, own.down)
+    link = with_surgery(trial.link, own.up or NO_SURGERY, own.down or NO_SURGERY)
     return replace(trial, link=link, id=codec.content_hash([trial.id, "surgery", own.up, own.down]))

@@ -14,7 +14,7 @@ from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together
 from longlook.explain.attribution import Closed, Conclusion, Floats, closed, monotone
 from longlook.explain.cause import Cause, Finding, Kind, Untestable
-from longlook.explain.counterfactual import Test
+from longlook.explain.counterfactual import Experiment
 
 Values = Mapping[str, Mapping[int, float]]
 """Arm → round → value of the metric, of trials that went well."""
@@ -46,7 +46,7 @@ class Gap:
 def judge(
     gap: Gap,
     findings: Sequence[Finding],
-    tests: Sequence[Test],
+    tests: Sequence[Experiment],
     untestable: Mapping[str, Sequence[Untestable]],
     causes: Mapping[str, Cause],
     analysis: Analysis,
@@ -92,7 +92,7 @@ def together(gap: Gap, labels: Sequence[str], arms: Mapping[str, str], analysis:
     return Together(tuple(labels), result.share, result.closed_pct)
 
 
-def _closed(gap: Gap, test: Test, analysis: Analysis) -> Closed | None:
+def _closed(gap: Gap, test: Experiment, analysis: Analysis) -> Closed | None:
     loser, winner = test.arms.get(gap.loser, gap.loser), test.arms.get(gap.winner, gap.winner)
     rounds = gap.rounds(loser, winner)
     if len(rounds) < 2:
@@ -100,7 +100,7 @@ def _closed(gap: Gap, test: Test, analysis: Analysis) -> Closed | None:
     return closed(gap.at(gap.loser, gap.winner, rounds), gap.at(loser, winner, rounds), analysis)
 
 
-def _judged(test: Test, result: Closed | None, p_adjusted: float | None, analysis: Analysis) -> Judged:
+def _judged(test: Experiment, result: Closed | None, p_adjusted: float | None, analysis: Analysis) -> Judged:
     change = test.intervention.change
     settings = {key: str(value) for key, value in change.settings.items()}
     if result is None:

@@ -60,3 +60,25 @@ def bdp_bytes(side: Side) -> float | None:
     """Return the path's bandwidth-delay product; None where its rate varies or it has none."""
     rate_bps = side.down.rate_bps
     return None if rate_bps is None else rate_bps * side.round_trip_ns / 8e9
+
+
+def windows_kept(side: Side) -> list[float]:
+    """Return for each recovery of the load the share of the congestion window that is left a round trip later.
+
+    Empty where the server's log has no window or no states.
+    """
+    sender = side.server
+    if sender is None or sender.window is None or sender.state is None or "recovery" not in sender.states:
+        return []
+    code = sender.states.index("recovery")
+    entered = sender.state.time_ns[sender.state.value == code]
+    first_ns, last_ns = side.ledger.span_ns
+    entered = entered[(entered > first_ns) & (entered < last_ns)]
+    window = sender.window
+    before = window.at(entered - 1, 0)
+    kept = []
+    for began_ns, full in zip(entered.tolist(), before.tolist(), strict=True):
+        soon = (window.time_ns >= began_ns) & (window.time_ns <= began_ns + max(side.round_trip_ns, 1))
+        if full > 0 and soon.any():
+            kept.append(int(window.value[soon].min()) / full)
+    return kept

@@ -10,11 +10,12 @@ from typing import Any, Self
 from longlook.core.cpus import usable_cpus
 from longlook.core.flows import phases_of, program_role, view_of
 from longlook.core.job import Job, Program
-from longlook.core.model import Flow, Trial
+from longlook.core.model import Flow, Scalar, Trial
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import FlowRun, observations_of
+from longlook.lab.linux import tcp
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import Observations, Stopped
@@ -82,6 +83,7 @@ class Testbed:
         self._path = facilities.path
         # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end = replace(SERVER, router_device=f"rs{serial}")
+        self._own_kernel = facilities.timing.virtual
         self._link_options = LINK_OPTIONS_IN_GUEST if facilities.timing.virtual else link_options_on_host()
         self._serial = serial
         self._quota: CpuQuota | None = None
@@ -107,6 +109,7 @@ class Testbed:
         client = self._make_client()
         network = self.client_side.router
         self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
+        tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
         for side in (self.client_side, self.server_side):
             side.set_tcp(None if trial.flows else trial.congestion_control, trial.tcp)
         self.router = Router(
@@ -250,7 +253,7 @@ class Testbed:
                 (self.client_side, where.client, where.server),
                 (self.server_side, where.server, where.client),
             ):
-                side.add_address(own, peer, flow.congestion_control, flow.initial_window_packets)
+                side.add_address(own, peer, flow.congestion_control, _tcp_of(self._job.trial, flow))
             program = self._job.programs[program_role(flow.server)]
             servers[flow.address_slot] = self._start_server(trial, program, where, folder, flow.name)
         client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
@@ -261,6 +264,13 @@ class Testbed:
         server = start_server(job, program, where.server, self.server_side, self._environment, folder, name)
         self._undo.callback(server.close)
         return server
+
+
+def _tcp_of(trial: Trial, flow: Flow) -> dict[str, Scalar]:
+    """Return the trial's settings of TCP with the flow's own initial window, or with the kernel's where it has none."""
+    shared = {name: value for name, value in trial.tcp.items() if name != "initial_window_packets"}
+    own = flow.initial_window_packets
+    return shared if own is None else {**shared, "initial_window_packets": own}
 
 
 def _cpu_s(process: Process) -> float:

@@ -122,7 +122,7 @@ class Side:
 
     def _route(self, to: str, source: str, algorithm: str | None, metrics: dict[str, Any]) -> None:
         if algorithm is not None:
-            metrics |= {"cc_algo": algorithm, "lock": _LOCK_CONGESTION_CONTROL}
+            metrics |= {"cc_algo": algorithm, "lock": metrics.get("lock", 0) | _LOCK_CONGESTION_CONTROL}
         try:
             self.namespace.netlink.route(
                 "replace",
@@ -139,19 +139,18 @@ class Side:
                 f"it has: {available}; load the module (modprobe tcp_{algorithm}) or choose one of these",
             ) from error
 
-    def add_address(self, own: str, peer: str, algorithm: str | None, initial_window_packets: int | None) -> None:
+    def add_address(self, own: str, peer: str, algorithm: str | None, settings: Mapping[str, Scalar]) -> None:
         """Add an address, from which this side reaches the peer's address with a TCP of its own.
 
-        Congestion control and initial window belong to the route and so to the address; all other settings of TCP
-        belong to the namespace. None leaves the kernel's default.
+        Of the `settings`, as those of `Trial.tcp`, the route's own count, because it belongs to the address; all others
+        belong to the namespace. None leaves the kernel's congestion control.
         """
-        window = {} if initial_window_packets is None else {"initial_window_packets": initial_window_packets}
         index = self.namespace.index(self.end.device)
         if own != self.end.address:
             self.namespace.netlink.addr("add", index=index, address=own, prefixlen=32)
         if self.tun is None and peer != self.end.peer_address:
             self._add_neighbour(index, peer)
-        self._route(f"{peer}/32", own, algorithm, tcp.route_metrics(window))
+        self._route(f"{peer}/32", own, algorithm, tcp.route_metrics(settings))
 
     def drain(self) -> None:
         """Discard what a TUN device has queued while no router read it."""

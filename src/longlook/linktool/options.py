@@ -14,6 +14,7 @@ from longlook.core.model import Link, Scalar, Stage
 from longlook.core.problems import SettingError, allowed
 from longlook.network import settings as network
 from longlook.network.stages import BOTTLENECKS
+from longlook.network.surgery import KIND
 
 DIRECTIONS = ("up", "down")
 _PRESET, _RATE, _RTT, _QUEUE = "network.preset", "network.rate", "network.rtt", "network.queue"
@@ -51,7 +52,11 @@ def given_options(
     more: Sequence[str] = (),
 ) -> list[Given]:
     """Return all given settings in one list; raise InputError if one is not KEY=VALUE, or given twice."""
-    given = [Given(f"--{name}", f"network.{name}", text) for name, text in named.items() if text is not None]
+    given = [
+        Given(f"--{name.replace('.', '-')}", f"network.{name}", text)
+        for name, text in named.items()
+        if text is not None
+    ]
     if trace is not None:
         given.append(Given("--trace", _RATE, f"trace({trace})"))
     for direction, pairs in zip(DIRECTIONS, (up, down), strict=True):
@@ -169,5 +174,5 @@ def _as_input_error(error: SettingError, by_key: Mapping[str, Given]) -> InputEr
 def _option_of(key: str) -> str:
     parts = key.split(".")
     if len(parts) == 3:
-        return f"--{parts[1]} {parts[2]}"
+        return f"--surgery-{parts[2]}" if parts[1] == KIND else f"--{parts[1]} {parts[2]}"
     return f"--{parts[1]}" if parts[1] in ("rate", "rtt", "queue", "loss", "jitter") else f"--set {parts[-1]}"

@@ -59,6 +59,10 @@ def _direction(counters: Mapping[str, Any]) -> str:
     if dropped:
         reasons = ", ".join(f"{reason} {number:,}" for reason, number in dropped.items())
         parts.append(f"dropped {sum(dropped.values()):,} ({reasons})")
+    if named := counters.get("surgery_named"):
+        done = [f"{counters.get(f'surgery_{what}', 0):,} {what}" for what in ("forgiven", "held")]
+        done.insert(1, f"{counters.get('dropped_surgery', 0):,} dropped")
+        parts.append(f"surgery on {_packets(named)}: {', '.join(done)}")
     if counters.get("queued"):
         parts.append(f"{counters['queued']:,} still in flight")
     if counters.get("max_queue_bytes"):

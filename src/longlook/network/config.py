@@ -61,7 +61,7 @@ def link_config(link: Link, seed: int, linger_ns: int, traces: Mapping[str, str]
 def linger_of(link: Link, traces: Mapping[str, str] | None = None) -> int:
     """Return how long silence must last before a link counts as empty, in ns.
 
-    It is two longest round trips, at least 50 ms.
+    It is two longest round trips and the longest time for which a packet is held, at least 50 ms.
     """
     delays = (
         Stage(stage.kind, {name: value for name, value in stage.parameters.items() if name in _DELAYS})
@@ -72,7 +72,13 @@ def linger_of(link: Link, traces: Mapping[str, str] | None = None) -> int:
         for stage in delays
         for value in resolved(stage, lambda digest: _load(digest, traces)).parameters.values()
     )
-    return max(_SHORTEST_LINGER_NS, 2 * int(sum(delays_ns)))
+    return max(_SHORTEST_LINGER_NS, 2 * int(sum(delays_ns)) + _longest_hold_ns(link))
+
+
+def _longest_hold_ns(link: Link) -> int:
+    """Return the longest time for which surgery holds a packet, in ns; 0 if it holds none."""
+    rows = (row for stage in (*link.up, *link.down) for row in stage.parameters.get("hold", ()))
+    return max((held_ns for _, _, held_ns in rows), default=0)
 
 
 def _load(digest: str, traces: Mapping[str, str] | None) -> Json:

@@ -7,10 +7,11 @@ Stages stand in the order in which a packet meets them, the same in both directi
 3. block, police, cutoff, size_filter, mtu: a middlebox. It stands before the bottleneck, so that packets which it drops
    take no room in the queue, and a policer sees the sender's bursts as they are. The MTU is last, so that a packet
    which is blocked causes no ICMP message.
-4. loss (one of its laws), duplicate, corrupt. They stand before the bottleneck: lost packets take no room in the queue,
+4. surgery: a packet that it drops fares as one that random loss takes, so that it stands where loss begins.
+5. loss (one of its laws), duplicate, corrupt. They stand before the bottleneck: lost packets take no room in the queue,
    copies and damaged packets do.
-5. the bottleneck: rate with a drop-tail queue, codel, fq_codel or red.
-6. delay, then jitter, which varies it, then reorder: last, because a queue must not follow a stage that reorders.
+6. the bottleneck: rate with a drop-tail queue, codel, fq_codel or red.
+7. delay, then jitter, which varies it, then reorder: last, because a queue must not follow a stage that reorders.
 
 A stage that does nothing is left out, except bottleneck and delay. A setting at its default adds no stage and no
 parameter, so an older study keeps the stages that it had. If a rate varies, `1bdp` and an access delay of `packet` use
@@ -24,7 +25,7 @@ from longlook.core import units
 from longlook.core.model import Json, Link, Scalar
 from longlook.core.problems import SettingError
 from longlook.core.registry import nearest
-from longlook.network import values
+from longlook.network import surgery, values
 from longlook.network.checks import check_rtt, check_together
 from longlook.network.loss import loss_text
 from longlook.network.presets import PRESET, PRESETS, with_preset
@@ -164,6 +165,7 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     **{f"network.{name}": check for name, check in _SHARED.items()},
     "network.rtt": _varying(values.TIME),
     "network.rebind_at": _or_off(_rebind_at),
+    **{f"{surgery.PREFIX}{direction}": surgery.surgery_text for direction in ("up", "down")},
     **{
         f"network.{direction}.{name}": check
         for direction in ("up", "down")

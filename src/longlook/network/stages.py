@@ -7,7 +7,7 @@ from fractions import Fraction
 from longlook.core import units
 from longlook.core.model import Json, Scalar, Stage
 from longlook.core.problems import SettingError
-from longlook.network import trace_store, values
+from longlook.network import surgery, trace_store, values
 from longlook.network.loss import loss_stage
 from longlook.network.varying import largest, mean, resolved, smallest, trace_of
 
@@ -63,6 +63,8 @@ class Side:
 
     def key(self, name: str) -> str:
         """Return the key that decides a setting in this direction."""
+        if name == surgery.KIND:
+            return f"{surgery.PREFIX}{self.direction}"
         own = f"network.{self.direction}.{name}"
         return own if own in self._given else f"network.{name}"
 
@@ -103,6 +105,8 @@ def stages(side: Side, delay: Json, rtt_ns: Fraction, *, competing: bool) -> Ite
     if access_ns := _access_ns(str(side.setting("access_delay")), rate_bps, competing=competing):
         yield Made(Stage("access", {"max_ns": access_ns}), "access_delay")
     yield from _middlebox(side)
+    if (operations := surgery.surgery_stage(side.setting(surgery.KIND) or OFF)) is not None:
+        yield Made(operations, surgery.KIND)
     if (lossy := loss_stage(side.setting("loss"))) is not None:
         yield Made(lossy, "loss")
     for name, quantity in (("duplicate", values.DUPLICATE), ("corrupt", values.SHARE)):

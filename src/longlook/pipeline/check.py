@@ -8,16 +8,17 @@ from longlook.core.run_folder import RunFolder
 from longlook.pipeline.by_engine import trials_by_engine
 from longlook.pipeline.options import RunOptions
 from longlook.run.verify import refuse_unrepeatable
-from longlook.study.virtual_time import check_virtual
+from longlook.study.virtual_time import check_live, check_virtual
 
 
 def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
-    """Raise InputError where trials cannot repeat, cannot run in virtual time, or cannot go to the folder `out`."""
+    """Raise InputError where trials cannot repeat, cannot run by their engine, or cannot go to the folder `out`."""
     if options.verify:
         for engine, trials in trials_by_engine(plan, options.engine):
             with engine:
                 refuse_unrepeatable(engine, trials)
     check_virtual(study, plan, options.engine.name)
+    check_live(study, plan, options.engine.name)
     if options.resume:
         reopen(out, plan)
     else:

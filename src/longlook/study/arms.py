@@ -32,13 +32,21 @@ def resolve_arm(
         if setup.protocol in DATAGRAM_PROTOCOLS:
             message = f"{setup.protocol} is cross traffic alone, which only the workload compete has (flows.GROUP)"
             raise SettingError("protocol", message)
+        _check_tcp(arm, settings, setup.congestion_control)
         return ResolvedArm(setup, how)
     if how.client_cpu_share is not None:
         raise SettingError("client_cpu", "is for one client; of several that compete none can be limited")
     groups = groups_of(arm, settings, catalogue)
     over_tcp = any(group.setup.congestion_control for group in groups)
+    _check_tcp(arm, settings, *(group.setup.congestion_control for group in groups))
     how = replace(how, tcp=tcp.parameters(tcp.with_presets(settings, arm.settings)) if over_tcp else {})
     return ResolvedArm(groups[0].setup, how, groups)
+
+
+def _check_tcp(arm: Arm, settings: Mapping[str, Scalar], *congestion_controls: str | None) -> None:
+    """Check settings of TCP against the congestion controls of the arm's flows; None is that of a flow over UDP."""
+    if controllers := {name for name in congestion_controls if name is not None}:
+        tcp.check_cubic(tcp.with_presets(settings, arm.settings), controllers)
 
 
 def arm_differences(study: Study, catalogue: Catalogue) -> dict[str, dict[str, Scalar]]:

@@ -18,6 +18,7 @@ from longlook.core.flows import stop_after_s
 from longlook.core.model import Capture, Level, Plan, Scalar, Study, Trial
 from longlook.core.problems import SettingError
 from longlook.core.registry import nearest
+from longlook.network.surgery import PREFIX, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
 from longlook.study.around import Draw, check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue, installed
@@ -83,8 +84,9 @@ class _Block:
             if self._around is not None:
                 check_ends(self._around, catalogue)
         self._point = _Point.of(conditions, entries)
-        # Of the cell without draws, so that they change neither the order of a plan nor the seeds of its links.
-        self.key = codec.content_hash([codec.content_hash(conditions), _sets(cell)])
+        # Of the cell without draws and surgery, so that they change neither the order of a plan nor its links' seeds.
+        undisturbed = replace(conditions, link=without_surgery(conditions.link))
+        self.key = codec.content_hash([codec.content_hash(undisturbed), _sets(cell)])
         groups = any(entry.groups for entry in entries.values())
         own_links = any(has_own_link(arm) for arm in study.arms)
         self._arms_follow = own_links or (groups and self._around is not None and self._around.draws_workload)
@@ -183,8 +185,12 @@ def _kept(capture: Capture) -> dict[str, bool]:
 
 
 def _sets(cell: Mapping[str, Level]) -> dict[str, Scalar]:
-    """Return the settings of the levels, without names and labels: a relabelled cell is the same cell."""
-    return {key: value for level in cell.values() for key, value in level.sets.items()}
+    """Return the settings of the levels, without names and labels: a relabelled cell is the same cell.
+
+    Surgery is left out: with it or without it, packets meet the same draws.
+    """
+    settings = (setting for level in cell.values() for setting in level.sets.items())
+    return {key: value for key, value in settings if not key.startswith(PREFIX)}
 
 
 def _filters(study: Study, only: Sequence[str]) -> dict[str, set[str]]:

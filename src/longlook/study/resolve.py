@@ -13,7 +13,7 @@ from longlook.network import settings as network
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
 from longlook.study import tcp
 from longlook.study.catalogue import Catalogue
-from longlook.study.settings import ARM_CONDITIONS, NO_CPU_LIMIT, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
+from longlook.study.settings import NO_CPU_LIMIT, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
 
 _FASTEST_BPS = 10e9
 
@@ -78,8 +78,11 @@ def _more_than_passes(link: Link, duration_s: float) -> int:
 
 
 def has_own_link(arm: Arm) -> bool:
-    """Whether an arm makes a setting of the path, so that its link is not the cell's."""
-    return any(key in arm.settings for key in ARM_CONDITIONS)
+    """Whether an arm makes a setting of the path, so that its link is not the cell's.
+
+    Arms of study files make those of ARM_CONDITIONS alone, counterfactual arms any.
+    """
+    return any(key.startswith("network.") for key in arm.settings)
 
 
 def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_router: bool = True) -> Circumstances:

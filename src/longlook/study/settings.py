@@ -12,6 +12,7 @@ from longlook.core.model import ConnectionState, Scalar
 from longlook.core.problems import SettingError, allowed
 from longlook.core.workload import Parameter, WorkloadKind
 from longlook.network import settings as network
+from longlook.network import surgery
 from longlook.network.values import call
 from longlook.study import tcp
 
@@ -35,8 +36,11 @@ ENDPOINT_KEYS = (
     "client_cpu",
     "engine",
 )
-ARM_CONDITIONS = ("network.access_delay", "network.up.access_delay", "network.down.access_delay")
-"""Settings of the path that an arm may make: they decide how is measured, not what."""
+ARM_CONDITIONS = (
+    *("network.access_delay", "network.up.access_delay", "network.down.access_delay"),
+    *(f"{surgery.PREFIX}{direction}" for direction in ("up", "down")),
+)
+"""Settings of the path that an arm may make: how senders are measured, and experiments on single packets."""
 
 ENGINES = ("virtual", "live")
 KNOB_PREFIXES = ("server_knobs.", "client_knobs.")

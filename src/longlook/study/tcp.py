@@ -4,7 +4,7 @@
 sites run, and the baseline that Yu and Benson (2021) and Wolsing et al. (ANRW 2019) asked for; `bbr` is that with BBR.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from longlook.core import units
 from longlook.core.model import Scalar
@@ -13,13 +13,22 @@ from longlook.core.problems import SettingError, allowed
 PRESET = "tcp"
 CONGESTION_CONTROL = "congestion_control"
 _MOST_PACKETS = 1_000  # more than any buffer of the start can hold
+_MOST_SSTHRESH_PACKETS = 100_000
+_LEAST_MSS_BYTES, _MOST_MSS_BYTES = 256, 1460  # Linux's net.ipv4.route.min_adv_mss; 1500 bytes without headers
+_LONGEST_RTO_NS = 10_000_000_000
 _MIB = 1 << 20
 
+OF_CUBIC = ("tcp_hystart", "tcp_initial_ssthresh", "tcp_window_after_loss")
+"""Settings of Linux's Cubic, which the whole kernel shares: for trials with a kernel of their own, in virtual time."""
 
-def _packets(value: object) -> Scalar:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_PACKETS:
-        raise units.UnitError(f"must be a whole number of packets from 1 to {_MOST_PACKETS}")
-    return value
+
+def _packets(most: int, least: int = 1) -> Callable[[object], Scalar]:
+    def check(value: object) -> Scalar:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise units.UnitError(f"must be a whole number of packets from {least} to {most}")
+        return value
+
+    return check
 
 
 def _switch(value: object) -> Scalar:
@@ -35,12 +44,45 @@ def _size(value: object) -> Scalar:
     return units.print_size(size_bytes)
 
 
+def _segment(value: object) -> Scalar:
+    size_bytes = units.parse_size(value)
+    if not _LEAST_MSS_BYTES <= size_bytes <= _MOST_MSS_BYTES:
+        raise units.UnitError(f"must be from {_LEAST_MSS_BYTES}B to {_MOST_MSS_BYTES}B")
+    return units.print_size(size_bytes)
+
+
+def _timeout(value: object) -> Scalar:
+    time_ns = units.parse_time(value)
+    if time_ns % 1_000_000 or not 1_000_000 <= time_ns <= _LONGEST_RTO_NS:
+        raise units.UnitError("must be whole milliseconds, from 1ms to 10s")
+    return units.print_time(time_ns)
+
+
+def _share(value: object) -> Scalar:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.1 <= value <= 0.99:
+        raise units.UnitError("must be a share from 0.1 to 0.99")
+    return float(value)
+
+
 SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
-    "tcp_initial_window": _packets,
+    "tcp_initial_window": _packets(_MOST_PACKETS),
     "tcp_pacing": _switch,
     "tcp_idle_restart": _switch,
     "tcp_receive_buffer": _size,
     "tcp_send_buffer": _size,
+    "tcp_hystart": _switch,
+    "tcp_initial_ssthresh": _packets(_MOST_SSTHRESH_PACKETS, least=2),
+    "tcp_window_after_loss": _share,
+    "tcp_reordering": _packets(_MOST_PACKETS),
+    "tcp_adaptive_reordering": _switch,
+    "tcp_sack": _switch,
+    "tcp_dsack": _switch,
+    "tcp_tail_loss_probe": _switch,
+    "tcp_rto_min": _timeout,
+    "tcp_quickack": _switch,
+    "tcp_timestamps": _switch,
+    "tcp_mss": _segment,
+    "tcp_ecn": _switch,
 }
 """Key → check, which returns the canonical value."""
 
@@ -87,16 +129,41 @@ def with_presets(settings: Mapping[str, Scalar], arm: Mapping[str, Scalar]) -> d
     return {**preset, **settings, **arm}
 
 
+def check_cubic(own: Mapping[str, Scalar], controllers: Collection[str]) -> None:
+    """Raise SettingError where settings of Cubic contradict each other, or the congestion controls of all flows."""
+    if "tcp_initial_ssthresh" in own and own.get("tcp_hystart", False):
+        raise SettingError(
+            "tcp_hystart", "Linux's Cubic takes tcp_initial_ssthresh only without HyStart: leave one out"
+        )
+    for key in OF_CUBIC:
+        if key in own and "cubic" not in controllers:
+            having = ", ".join(sorted(controllers))
+            message = f"sets Linux's Cubic, and the congestion control here is {having}: write cubic, or leave it out"
+            raise SettingError(key, message)
+
+
+def parameter(key: str) -> str:
+    """Return the name of a setting in `model.Trial.tcp`, which carries its unit."""
+    name = key.removeprefix("tcp_")
+    return name + _UNITS.get(name, "")
+
+
 def parameters(own: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """Return an arm's settings of TCP for the laboratory: those that are set, in plain units (`model.Trial.tcp`)."""
     found: dict[str, Scalar] = {}
     for key in SETTINGS:
         if key in own:
-            name = key.removeprefix("tcp_")
-            if name == "initial_window":
-                found["initial_window_packets"] = own[key]
-            elif name.endswith("_buffer"):
-                found[f"{name}_bytes"] = units.parse_size(own[key])
-            else:
-                found[name] = own[key]
+            name, value = parameter(key), own[key]
+            if name.endswith("_bytes"):
+                value = units.parse_size(value)
+            elif name.endswith("_ms"):
+                value = units.parse_time(value) // 1_000_000
+            found[name] = value
     return found
+
+
+_UNITS: Mapping[str, str] = {
+    **dict.fromkeys(("initial_window", "initial_ssthresh", "reordering"), "_packets"),
+    **dict.fromkeys(("receive_buffer", "send_buffer", "mss"), "_bytes"),
+    "rto_min": "_ms",
+}

@@ -1,9 +1,10 @@
-"""Refuse what virtual time cannot measure, before anything runs. Pure."""
+"""Refuse what virtual time cannot measure, and what it alone can set, before anything runs. Pure."""
 
 from longlook.core.errors import InputError
 from longlook.core.model import Plan, Study, Trial
 from longlook.metrics import find_metric
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
+from longlook.study import tcp
 from longlook.study.laws import NONE, STANDARD
 
 FASTEST_BPS = 200e6
@@ -46,6 +47,21 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
                 * bool(fast[0].drawn)
             ),
         )
+
+
+def check_live(study: Study, plan: Plan, engine: str) -> None:
+    """Raise InputError where a trial in real time sets what belongs to the machine's whole kernel; as `check_virtual`.
+
+    In virtual time each trial has a kernel of its own.
+    """
+    for trial in plan.trials:
+        shared = [key for key in tcp.OF_CUBIC if tcp.parameter(key) in trial.tcp]
+        if shared and (trial.engine or engine) != VIRTUAL:
+            raise InputError(
+                f"study {study.id}, arm {trial.arm} sets {' and '.join(shared)}, which in real time would change Cubic "
+                "for everything that runs on this machine",
+                "use --engine virtual, where each trial has a kernel of its own, or leave it out",
+            )
 
 
 def _fastest_bps(trial: Trial) -> float:

@@ -77,6 +77,13 @@ def test_settings_of_truth_and_of_one_direction_are_read() -> None:
     assert stage(link.up, "loss")["probability"] == 0.03
 
 
+def test_surgery_is_of_one_direction() -> None:
+    found = made(**{"surgery.down": "drop 30 - 32;forgive 12"}, more=["surgery.up=hold 4 1ms"])
+    assert stage(found.link.down, "surgery") == {"forgive": ((12, 12),), "drop": ((30, 32),)}
+    assert stage(found.link.up, "surgery") == {"hold": ((4, 4, 1_000_000),)}
+    assert found.shown == "surgery.down forgive 12; drop 30-32, surgery.up hold 4 1ms"
+
+
 def test_a_preset_gives_the_missing_settings() -> None:
     link = made(preset="wolsing2019-dsl", loss="1%").link
     assert stage(link.down, "rate")["rate_bps"] == 25_000_000
@@ -108,6 +115,8 @@ def test_a_trace_is_the_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ({"more": ["jiter=1ms"]}, "did you mean 'jitter'?"),
         ({"rate": "1mbit", "more": ["rate=2mbit"]}, "--set rate sets network.rate again, after --rate"),
         ({"rate": "1mbit", "queue": "100B"}, "--queue: smaller than one packet"),
+        ({"surgery.down": "forgve 3"}, "--surgery-down forgve 3: 'forgve' is no operation on packets"),
+        ({"surgery.up": "drop 1", "more": ["surgery.up=off"]}, "--set surgery.up sets network.surgery.up again, after"),
         ({"trace": "/nonexistent"}, "--trace (/nonexistent): /nonexistent: cannot be read"),
     ],
 )
@@ -186,6 +195,13 @@ def test_the_summary_counts_whatever_reasons_there_are() -> None:
     assert "dropped 2 (new_law 2), queue at most 30.0 KB" in lines[2]
     assert lines[3].endswith("longest gap 0.20 ms, real-time priority")
     assert len(lines) == 4
+
+
+def test_the_summary_tells_how_much_of_surgery_was_done() -> None:
+    counters = {"surgery_named": 4, "surgery_forgiven": 1, "dropped_surgery": 2, "surgery_held": 0}
+    lines = summary_lines(summarise({**ROUTER, "up": {**UP, **counters}}, None, 2.0, 0))
+    assert "surgery on 4 packets: 1 forgiven, 2 dropped, 0 held" in lines[1]
+    assert "surgery" not in lines[2]
 
 
 @pytest.mark.parametrize(

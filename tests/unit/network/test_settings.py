@@ -27,6 +27,8 @@ FULL: dict[str, Scalar] = {
     "network.udp_cutoff": 100,
     "network.drop_larger": "udp 1400B",
     "network.mtu": "1400B",
+    "network.surgery.up": "hold 3 1ms",
+    "network.surgery.down": "forgive 12; drop 30-32",
     "network.loss": "1%",
     "network.duplicate": "1%",
     "network.corrupt": "1%",
@@ -76,8 +78,8 @@ def test_a_setting_that_does_nothing_adds_nothing(key: str, value: object) -> No
 @pytest.mark.usefixtures("unchecked")
 def test_the_order_of_stages() -> None:
     made = network.link(canonical(FULL))
-    down = ["access", "block", "police", "cutoff", "size_filter", "mtu", "loss", "duplicate", "corrupt", "codel"]
-    down += ["delay", "jitter", "reorder"]
+    down = ["access", "block", "police", "cutoff", "size_filter", "mtu", "surgery", "loss", "duplicate"]
+    down += ["corrupt", "codel", "delay", "jitter", "reorder"]
     assert [stage.kind for stage in made.down] == down
     assert [stage.kind for stage in made.up] == ["nat", *down]
 

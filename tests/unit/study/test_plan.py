@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from longlook.core.errors import InputError
 from longlook.core.model import Arm, ConnectionState, Endpoint, Factor, Level, Link, Plan, Stage, Study, Trial
 from longlook.network import settings as network
+from longlook.network.surgery import with_surgery
 from longlook.study.cells import cell_id
 from longlook.study.files import read_study
 from longlook.study.plan import make_plan
@@ -255,6 +256,48 @@ def test_an_access_delay_may_be_a_time_of_one_direction(study: Study, tmp_path: 
     link = plan(read).trials[0].link
     assert link.up[0].kind == "rate"
     assert link.down[0] == Stage("access", {"max_ns": 500_000})
+
+
+def test_surgery_leaves_every_seed_as_it_was(study: Study) -> None:
+    plain = plan(study)
+    assert plan(with_network(study, **{"surgery.up": "off", "surgery.down": "off"})) == plain
+    operated = plan(with_network(study, **{"surgery.down": "forgive 12"}))
+    assert [trial.seed for trial in operated.trials] == [trial.seed for trial in plain.trials]
+    assert [trial.arm for trial in operated.trials] == [trial.arm for trial in plain.trials]
+    assert not {trial.id for trial in operated.trials} & {trial.id for trial in plain.trials}
+    for trial, before in zip(operated.trials, plain.trials, strict=True):
+        assert trial.link == with_surgery(before.link, up="off", down="forgive 12")
+
+
+def test_an_arm_may_have_surgery_of_its_own(study: Study, tmp_path: Path) -> None:
+    path = study_file(tmp_path, ("[arms.tcp]", '[arms.tcp]\nnetwork.surgery.down = "drop 3; drop 4"'))
+    read = plan(read_study(path, CATALOGUE))
+    plain = plan(study)
+    assert {trial.id for trial in read.trials if trial.arm != "tcp"} == {
+        trial.id for trial in plain.trials if trial.arm != "tcp"
+    }
+    for trial, before in zip(read.trials, plain.trials, strict=True):
+        assert (trial.seed, trial.arm) == (before.seed, before.arm)
+        if trial.arm == "tcp":
+            assert trial.link == with_surgery(before.link, up="off", down="drop 3-4")
+            assert trial.id != before.id
+
+
+def test_a_level_may_have_surgery_and_meets_the_same_draws(tmp_path: Path) -> None:
+    path = study_file(
+        tmp_path,
+        (
+            'sets = "network.rate"\nlevels = ["10Mbit", "50 Mbit/s"]',
+            'sets = "network.surgery.up"\nlevels = ["off", "drop 5"]',
+        ),
+        ('rtt = "36ms"', 'rtt = "36ms"\nrate = "10Mbit"'),
+        ('effect_pct."10Mbit"', 'effect_pct."off"'),
+    )
+    trials = plan(read_study(path, CATALOGUE)).trials
+    levels = {trial.cell["rate"] for trial in trials}
+    assert levels == {"off", "drop 5"}
+    of = {level: {(t.arm, t.round): t.seed for t in trials if t.cell["rate"] == level} for level in levels}
+    assert of["off"] == of["drop 5"]
 
 
 def test_a_packets_time_needs_a_rate(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def test_each_preset_is_made_of_settings_that_a_study_may_write() -> None:
 
 def test_the_ladder_differs_where_it_says() -> None:
     stock, tuned, bbr = (tcp.PRESETS[name] for name in ("stock", "tuned", "bbr"))
-    assert {key for key in stock if stock[key] != tuned[key]} == set(tcp.SETTINGS)
+    assert {key for key in stock if stock[key] != tuned[key]} == stock.keys() - {tcp.CONGESTION_CONTROL}
     assert {key for key in tuned if tuned[key] != bbr[key]} == {tcp.CONGESTION_CONTROL}
 
 
@@ -34,6 +34,37 @@ def test_the_laboratory_gets_only_what_is_set() -> None:
     assert tcp.parameters({"congestion_control": "cubic"}) == {}
     parameters = tcp.parameters({"tcp_initial_window": 32, "tcp_send_buffer": "4MiB", "tcp_idle_restart": False})
     assert parameters == {"initial_window_packets": 32, "send_buffer_bytes": 4 << 20, "idle_restart": False}
+    assert tcp.parameters({"tcp_rto_min": "50ms", "tcp_mss": "1000B", "tcp_reordering": 30, "tcp_sack": False}) == {
+        "rto_min_ms": 50,
+        "mss_bytes": 1000,
+        "reordering_packets": 30,
+        "sack": False,
+    }
+
+
+def test_every_setting_reaches_the_laboratory_under_a_name_of_its_own() -> None:
+    assert len({tcp.parameter(key) for key in tcp.SETTINGS}) == len(tcp.SETTINGS)
+    assert all(tcp.parameter(key).startswith(key.removeprefix("tcp_")) for key in tcp.SETTINGS)
+
+
+@pytest.mark.parametrize("key", tcp.OF_CUBIC)
+def test_settings_of_cubic_are_for_flows_that_have_it(key: str) -> None:
+    tcp.check_cubic({key: 0.5}, {"bbr", "cubic"})
+    with pytest.raises(SettingError, match=f"{key}.*congestion control here is bbr, reno"):
+        tcp.check_cubic({key: 0.5}, {"reno", "bbr"})
+
+
+def test_cubic_takes_no_first_threshold_with_hystart() -> None:
+    tcp.check_cubic({"tcp_initial_ssthresh": 20, "tcp_hystart": False}, {"cubic"})
+    with pytest.raises(SettingError, match="only without HyStart"):
+        tcp.check_cubic({"tcp_initial_ssthresh": 20, "tcp_hystart": True}, {"cubic"})
+
+
+def test_an_arm_whose_congestion_control_is_not_cubic_is_told(tmp_path: Path) -> None:
+    cubic = 'congestion_control = "cubic"'
+    assert read(study_file(tmp_path, (cubic, f"{cubic}\ntcp_hystart = false")))
+    found = problems(study_file(tmp_path, (cubic, 'congestion_control = "bbr"\ntcp_hystart = false')))
+    assert any("tcp_hystart" in text and "write cubic, or leave it out" in text for text in found)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +75,14 @@ def test_the_laboratory_gets_only_what_is_set() -> None:
         ("tcp_initial_window", "32", "whole number"),
         ("tcp_pacing", "yes", "true or false"),
         ("tcp_send_buffer", "1KB", "4KiB"),
+        ("tcp_hystart", 1, "true or false"),
+        ("tcp_window_after_loss", 1, "share from 0.1 to 0.99"),
+        ("tcp_window_after_loss", True, "share from 0.1 to 0.99"),
+        ("tcp_initial_ssthresh", 1, "from 2 to 100000"),
+        ("tcp_reordering", 0, "from 1 to 1000"),
+        ("tcp_rto_min", "1500us", "whole milliseconds"),
+        ("tcp_rto_min", "60s", "10s"),
+        ("tcp_mss", "9000B", "256B to 1460B"),
     ],
 )
 def test_bad_values_are_reported(key: str, value: object, message: str) -> None:

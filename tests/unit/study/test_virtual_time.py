@@ -4,7 +4,7 @@ import pytest
 
 from longlook.core.errors import InputError
 from longlook.core.model import Link, Plan, Stage
-from longlook.study.virtual_time import check_virtual
+from longlook.study.virtual_time import check_live, check_virtual
 from tests.data.samples import study
 from tests.data.trials import TRIAL
 
@@ -35,3 +35,16 @@ def test_only_trials_in_virtual_time_are_asked() -> None:
     check_virtual(costly, plan(1e9, engine="live"), "virtual")
     with pytest.raises(InputError):
         check_virtual(costly, plan(1e7, engine="virtual"), "live")
+
+
+def test_what_belongs_to_the_machines_kernel_is_set_in_virtual_time_alone() -> None:
+    trial = replace(plan(1e7).trials[0], tcp={"initial_ssthresh_packets": 20, "sack": False})
+    shared = replace(plan(1e7), trials=(trial,))
+    check_live(STUDY, shared, "virtual")
+    with pytest.raises(InputError, match="sets tcp_initial_ssthresh, which in real time would change Cubic") as caught:
+        check_live(STUDY, shared, "live")
+    assert caught.value.hint is not None
+    assert "--engine virtual" in caught.value.hint
+    with pytest.raises(InputError):
+        check_live(STUDY, replace(shared, trials=(replace(trial, engine="live"),)), "virtual")
+    check_live(STUDY, plan(1e7), "live")

@@ -58,6 +58,14 @@ impl Fifo {
         Some(packet)
     }
 
+    /// Puts back packets that were taken from the front, in the order in which they were there.
+    pub fn put_back(&mut self, packets: Vec<Transit>) {
+        for packet in packets.into_iter().rev() {
+            self.bytes += u64::from(packet.info.size_bytes);
+            self.packets.push_front(packet);
+        }
+    }
+
     /// The packet that came last.
     pub fn last_mut(&mut self) -> Option<&mut Transit> {
         self.packets.back_mut()

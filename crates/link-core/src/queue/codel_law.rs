@@ -137,10 +137,14 @@ impl Control {
     }
 }
 
-/// Marks the packet and returns true, or drops it.
+/// Marks the packet and returns true, or drops it. One that surgery forgives is sent as one with a mark is: the signal
+/// counts as given, so the state goes on as if it had been dropped.
 fn signal(law: &Law, packet: &mut Option<Transit>, exits: &mut Vec<Exit>) -> bool {
     if let Some(packet) = packet.as_mut().filter(|packet| law.ecn && can_be_marked(packet)) {
         mark(packet);
+        return true;
+    }
+    if packet.as_mut().is_some_and(Transit::is_spared) {
         return true;
     }
     exits.extend(packet.take().map(|packet| Exit { packet, dropped: Some(EARLY) }));

@@ -37,7 +37,7 @@ fn build(recipe: &Recipe<'_>) -> Built {
 impl Discipline for CoDel {
     fn enqueue(&mut self, mut packet: Transit, sending: Load, exits: &mut Vec<Exit>) {
         let met = self.queue.load().plus(sending);
-        let joined = self.limit.holds(met.plus(Load::of(&packet)));
+        let joined = self.limit.holds(met.plus(Load::of(&packet))) || packet.is_spared();
         packet.queue.get_or_insert(met.met(joined));
         if joined {
             self.queue.push(packet);

@@ -45,7 +45,8 @@ impl Stage for Corrupt {
     fn pass(&mut self, packet: &mut Transit, draw: u64) -> Outcome {
         const ONE: f64 = (1_u64 << HALF) as f64;
         packet.floor_ns = packet.at_ns;
-        if ((draw >> HALF) as f64) < self.probability.at(packet.at_ns) * ONE {
+        let damaged = ((draw >> HALF) as f64) < self.probability.at(packet.at_ns) * ONE;
+        if damaged && !packet.is_spared() {
             // A packet has one such bit at most: where several stages corrupt it, the last one chooses.
             packet.edits.corrupt = mix((draw & u64::from(u32::MAX)) + 1);
         }

@@ -90,25 +90,47 @@ impl FqCoDel {
         (mix(packet.info.flow ^ self.salt) % self.flows.len() as u64) as usize
     }
 
-    /// Drops from the flow with the most bytes; of equals, from the first queue. `met` is for a packet that comes and
-    /// is dropped itself.
-    fn drop_from_fattest(&mut self, met: Load, exits: &mut Vec<Exit>) {
-        let listed = self.new.iter().chain(&self.old);
-        let fattest = listed.max_by_key(|index| (self.flows[**index].queue.load().bytes, Reverse(**index)));
-        let flow = &mut self.flows[*fattest.expect("something waits")];
-        let before = flow.queue.load();
-        while let Some(mut packet) = flow.queue.pop() {
-            packet.queue.get_or_insert(met.met(false));
-            exits.push(Exit { packet, dropped: Some(FULL) });
-            let dropped = before.minus(flow.queue.load());
-            if dropped.packets == MAX_DROPPED_AT_ONCE || dropped.bytes >= before.bytes / 2 {
-                break;
+    /// Drops from the flow with the most bytes; of equals, from the first queue. Returns whether it could: packets that
+    /// surgery forgives stay, and the next flow has its turn where a flow has no others. `met` is for a packet that
+    /// comes and is dropped itself.
+    fn drop_from_fattest(&mut self, met: Load, exits: &mut Vec<Exit>) -> bool {
+        let mut spared: Vec<usize> = Vec::new();
+        loop {
+            let listed = self.new.iter().chain(&self.old).filter(|index| !spared.contains(*index));
+            let fattest = listed.max_by_key(|index| (self.flows[**index].queue.load().bytes, Reverse(**index)));
+            let Some(&index) = fattest.filter(|index| self.flows[**index].queue.load().packets > 0) else {
+                return false;
+            };
+            let flow = &mut self.flows[index];
+            let dropped = drop_half(&mut flow.queue, met, exits);
+            flow.control.strengthen(dropped.packets);
+            self.waiting = self.waiting.minus(dropped);
+            if dropped.packets > 0 {
+                return true;
             }
+            spared.push(index);
         }
-        let dropped = before.minus(flow.queue.load());
-        flow.control.strengthen(dropped.packets);
-        self.waiting = self.waiting.minus(dropped);
     }
+}
+
+/// Drops from the head of a queue until half of its bytes are gone, and returns what was dropped.
+fn drop_half(queue: &mut Fifo, met: Load, exits: &mut Vec<Exit>) -> Load {
+    let half_bytes = queue.load().bytes / 2;
+    let (mut dropped, mut kept) = (Load::default(), Vec::new());
+    while let Some(mut packet) = queue.pop() {
+        if packet.is_spared() {
+            kept.push(packet);
+            continue;
+        }
+        dropped = dropped.plus(Load::of(&packet));
+        packet.queue.get_or_insert(met.met(false));
+        exits.push(Exit { packet, dropped: Some(FULL) });
+        if dropped.packets == MAX_DROPPED_AT_ONCE || dropped.bytes >= half_bytes {
+            break;
+        }
+    }
+    queue.put_back(kept);
+    dropped
 }
 
 impl Discipline for FqCoDel {
@@ -130,9 +152,7 @@ impl Discipline for FqCoDel {
         if fits {
             return;
         }
-        while self.waiting.packets > 0 && !self.limit.holds(self.waiting.plus(sending)) {
-            self.drop_from_fattest(met, exits);
-        }
+        while !self.limit.holds(self.waiting.plus(sending)) && self.drop_from_fattest(met, exits) {}
         if let Some(last) = self.flows[index].queue.last_mut().filter(|last| (last.number, last.copy) == name) {
             // It joins what the others left.
             last.queue.get_or_insert(self.waiting.plus(sending).minus(load).met(true));

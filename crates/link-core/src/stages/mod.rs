@@ -21,6 +21,7 @@ mod rate;
 mod red;
 mod reorder;
 mod size_filter;
+mod surgery;
 
 use crate::stage::StageSpec;
 
@@ -47,6 +48,7 @@ pub const ALL: &[&StageSpec] = &[
     &red::SPEC,
     &reorder::SPEC,
     &size_filter::SPEC,
+    &surgery::SPEC,
 ];
 
 #[cfg(test)]

@@ -56,8 +56,9 @@ impl Stage for Rate {
     fn pass(&mut self, packet: &mut Transit, _draw: u64) -> Outcome {
         let size_bytes = packet.info.size_bytes;
         let waiting_bytes = self.backlog.bytes_at(packet.at_ns);
-        let joined = waiting_bytes + u64::from(size_bytes) <= self.limit_bytes.whole_at(packet.at_ns)
+        let fits = waiting_bytes + u64::from(size_bytes) <= self.limit_bytes.whole_at(packet.at_ns)
             && self.backlog.packets() < self.limit_packets.whole_at(packet.at_ns);
+        let joined = fits || packet.is_spared();
         packet.queue.get_or_insert(self.backlog.met(joined));
         if !joined {
             return Outcome::Drop(FULL);

@@ -178,6 +178,8 @@ impl Stage for Red {
             }
             Signal::None => None,
         };
+        // The state goes on as if it had been dropped: to its neighbours the signal was given.
+        let dropped = dropped.filter(|_| !packet.is_spared());
         packet.queue.get_or_insert(self.backlog.met(dropped.is_none()));
         if let Some(reason) = dropped {
             return Outcome::Drop(reason);

@@ -10,6 +10,11 @@ pub fn all() -> impl Iterator<Item = &'static str> {
     stages::ALL.iter().map(|spec| spec.kind)
 }
 
+/// The names of the kinds of which a direction may have several.
+pub fn repeatable() -> impl Iterator<Item = &'static str> {
+    all().filter(|kind| !["nat", "surgery"].contains(kind))
+}
+
 /// A stage of that kind that changes nothing about ordinary packets: neither fate nor time.
 pub fn idle(kind: &str) -> Value {
     // A bucket that never gets empty lets a bottleneck's packets through in no time.
@@ -41,6 +46,7 @@ pub fn idle(kind: &str) -> Value {
         ),
         "reorder" => json!({"probability": 0, "depth_packets": 2, "wait_ns": 1_000_000}),
         "size_filter" => json!({"protocol": "any", "minimum_bytes": 65_535}),
+        "surgery" => json!({"forgive": [[1_u64 << 40, 1_u64 << 41]]}),
         _ => panic!("`{kind}` has no idle parameters here"),
     };
     stage(kind, &parameters)
@@ -76,6 +82,7 @@ pub fn active(kind: &str) -> Value {
             "probability": 0.3, "weight": 0.02}),
         "reorder" => json!({"probability": 0.2, "depth_packets": 3, "wait_ns": 10_000_000}),
         "size_filter" => json!({"protocol": "udp", "minimum_bytes": 1_400}),
+        "surgery" => json!({"drop": [[3, 3], [20, 24]], "hold": [[40, 41, 7_000_000]]}),
         _ => panic!("`{kind}` has no active parameters here"),
     };
     stage(kind, &parameters)

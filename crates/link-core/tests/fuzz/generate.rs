@@ -32,7 +32,26 @@ fn constant(spec: &'static ParameterSpec) -> BoxedStrategy<Value> {
         Bounds::Choice(words) => prop::sample::select(words).prop_map(Value::from).boxed(),
         Bounds::Integers => prop::collection::btree_set(0..150_u64, 1..20).prop_map(|set| json!(set)).boxed(),
         Bounds::Bits => "[01]{1,40}".prop_map(Value::from).boxed(),
+        Bounds::Ranges(bounds) => ranges(bounds),
     }
+}
+
+/// Ranges of packets that the traffic of the tests has.
+fn ranges(bounds: Option<(u64, u64)>) -> BoxedStrategy<Value> {
+    let (minimum, maximum) = bounds.unwrap_or_default();
+    let value = whole(minimum, maximum.min(LONGEST_NS));
+    let one = (0..10_u64, 0..5_u64, value);
+    prop::collection::vec(one, 1..6)
+        .prop_map(move |all| {
+            let mut next = 0;
+            let row = |(gap, more, value): (u64, u64, u64)| {
+                let (first, last) = (next + gap, next + gap + more);
+                next = last + 1;
+                if bounds.is_some() { json!([first, last, value]) } else { json!([first, last]) }
+            };
+            Value::from(all.into_iter().map(row).collect::<Vec<_>>())
+        })
+        .boxed()
 }
 
 fn in_order(one: Value, other: Value) -> (Value, Value) {

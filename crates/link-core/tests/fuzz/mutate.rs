@@ -20,13 +20,14 @@ enum Mutation {
 }
 
 fn valid() -> impl Strategy<Value = Value> {
-    let names: Vec<&'static str> = kinds::all().filter(|kind| *kind != "nat").collect();
+    let names: Vec<&'static str> = kinds::repeatable().collect();
     let stage = || (prop::sample::select(names.clone()), any::<bool>());
     let made = |(kind, active): (&str, bool)| if active { kinds::active(kind) } else { kinds::idle(kind) };
     (prop::collection::vec(stage(), 1..5), any::<bool>(), prop::collection::vec(stage(), 0..4)).prop_map(
-        move |(up, nat, down)| {
-            let up: Vec<Value> = up.into_iter().map(made).chain(nat.then(|| kinds::active("nat"))).collect();
-            let down: Vec<Value> = down.into_iter().map(made).collect();
+        move |(up, singles, down)| {
+            let single = |kind| singles.then(|| kinds::active(kind));
+            let up: Vec<Value> = up.into_iter().map(made).chain(single("nat")).collect();
+            let down: Vec<Value> = down.into_iter().map(made).chain(single("surgery")).collect();
             json!({"version": 2, "seed": 1, "linger_ns": 0, "up": up, "down": down})
         },
     )

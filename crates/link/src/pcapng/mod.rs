@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::log::Log;
     use crate::quic;
-    use crate::record::{EDIT_CE, NO_FLOW, NO_STAGE, QUEUED};
+    use crate::record::{EDIT_CE, EDIT_FORGIVEN, EDIT_HELD, NO_FLOW, NO_STAGE, QUEUED};
     use longlook_support::clock::Anchor;
 
     const UNIX_NS: u64 = 1_700_000_000_123_456_789;
@@ -213,7 +213,13 @@ mod tests {
             connection_id_bytes: 9,
             ..record(0, DELIVERED)
         };
-        let copy = Record { copy: 1, edits: 0, due_ns: 1000 + 13 * MS, departure_ns: 1000 + 13 * MS, ..delivered };
+        let copy = Record {
+            copy: 1,
+            edits: EDIT_FORGIVEN | EDIT_HELD,
+            due_ns: 1000 + 13 * MS,
+            departure_ns: 1000 + 13 * MS,
+            ..delivered
+        };
         let dropped = Record { stage: 1, queue_packets: 3, queue_bytes: 4500, flow: 0, ..record(1, 2) };
         let unread = Record {
             direction: 1,
@@ -246,7 +252,8 @@ mod tests {
                 at(13 * MS),
                 28,
                 1228,
-                "delivered, 13.0 ms queue+delay, late 0 ns; packet 0, copy 1 of flow 0; QUIC Initial to 0102030405060708…",
+                "delivered, 13.0 ms queue+delay, late 0 ns; forgiven by surgery; held by surgery; packet 0, copy 1 of flow 0; \
+                 QUIC Initial to 0102030405060708…",
             ),
         ];
         assert_eq!(packets.len(), expected.len());

@@ -4,7 +4,10 @@ use serde_json::Value;
 
 use crate::logfile::LogFile;
 use crate::quic;
-use crate::record::{DELIVERED, EDIT_CE, EDIT_CORRUPTED, EDIT_ICMP, EDIT_PORT, NO_FLOW, NO_STAGE, QUEUED, Record};
+use crate::record::{
+    DELIVERED, EDIT_CE, EDIT_CORRUPTED, EDIT_FORGIVEN, EDIT_HELD, EDIT_ICMP, EDIT_PORT, NO_FLOW, NO_STAGE, QUEUED,
+    Record,
+};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -100,6 +103,8 @@ pub fn comment(record: &Record, log: &LogFile) -> String {
         (EDIT_CORRUPTED, "a bit flipped"),
         (EDIT_PORT, "client's port changed"),
         (EDIT_ICMP, "sender notified by ICMP"),
+        (EDIT_FORGIVEN, "forgiven by surgery"),
+        (EDIT_HELD, "held by surgery"),
     ] {
         if record.edits & bit != 0 {
             text = format!("{text}; {words}");

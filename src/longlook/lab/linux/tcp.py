@@ -1,10 +1,12 @@
 """Sets the kernel's TCP inside one side's namespace for a trial.
 
 Everything is set for each trial: a session client's namespace is used by several, so what a trial does not set goes
-back to the laboratory's defaults, which are windows that may grow beyond any link's product, and no pacing.
+back to the laboratory's defaults, which are windows that may grow beyond any link's product, no pacing, and Linux's own
+for the rest. A part belongs to the namespace (sysctl), a part to the route, and what Cubic has as parameters of its
+module belongs to the whole kernel: only a guest's may be set, in which one trial runs at a time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +18,70 @@ from longlook.lab.linux.netlink import NetlinkError
 _LEAST_BYTES, _RECEIVE_AT_FIRST_BYTES, _SEND_AT_FIRST_BYTES = 4096, 131_072, 65_536
 _ROOT, _HANDLE = 0xFFFFFFFF, 0x10000
 
+_SYSCTLS: Mapping[str, tuple[str, int, Callable[[Scalar], int]]] = {
+    "idle_restart": ("tcp_slow_start_after_idle", 1, int),
+    "reordering_packets": ("tcp_reordering", 3, int),
+    "adaptive_reordering": ("tcp_recovery", 1, lambda on: 1 if on else 1 | 2),  # 1: RACK; 2: its window is constant
+    "sack": ("tcp_sack", 1, int),
+    "dsack": ("tcp_dsack", 1, int),
+    "tail_loss_probe": ("tcp_early_retrans", 3, lambda on: 3 if on else 0),
+    "timestamps": ("tcp_timestamps", 1, int),
+    "ecn": ("tcp_ecn", 2, int),  # 2: where the peer asks for it
+}
+"""Setting → (sysctl, Linux's default, the number that stands for a value)."""
+
+_METRICS: Mapping[str, str] = {"rto_min_ms": "rto_min", "mss_bytes": "advmss", "quickack": "quickack"}
+"""Setting → metric of the route."""
+
+_LOCK_RTO_MIN = 1 << 13  # RTAX_LOCK: bit RTAX_RTO_MIN; without it the metric would not count
+
+_CUBIC = Path("/sys/module/tcp_cubic/parameters")
+_CUBIC_SCALE, _CUBIC_BETA = 1024, 0.7
+
 
 def route_metrics(tcp: Mapping[str, Scalar]) -> dict[str, Any]:
-    """Return a route's metrics for the initial window, of the sender and of the receiver; {} where none is set."""
-    if "initial_window_packets" not in tcp:
-        return {}
-    packets = int(tcp["initial_window_packets"])
-    return {"initcwnd": packets, "initrwnd": packets}
+    """Return the metrics of a route with these settings, `lock` among them; {} where none is set.
+
+    The initial window is that of the sender and that which the receiver offers.
+    """
+    found: dict[str, Any] = {metric: int(tcp[name]) for name, metric in _METRICS.items() if name in tcp}
+    if "initial_window_packets" in tcp:
+        packets = int(tcp["initial_window_packets"])
+        found |= {"initcwnd": packets, "initrwnd": packets}
+    return found | ({"lock": _LOCK_RTO_MIN} if "rto_min" in found else {})
+
+
+def apply_to_kernel(tcp: Mapping[str, Scalar], *, own_kernel: bool) -> None:
+    """Set Linux's Cubic for the whole kernel: HyStart, the first slow-start threshold, the window that a loss leaves.
+
+    Raise MachineError where a trial sets one of them and the kernel is not its own (`own_kernel`), but that of a host.
+    """
+    if own_kernel:
+        first = int(tcp.get("initial_ssthresh_packets", 0))
+        _parameter("hystart", int(bool(tcp.get("hystart", not first))))  # Cubic takes the threshold without HyStart
+        _parameter("initial_ssthresh", first)
+        _parameter("beta", round(float(tcp.get("window_after_loss", _CUBIC_BETA)) * _CUBIC_SCALE))
+    elif found := [name for name in ("hystart", "initial_ssthresh_packets", "window_after_loss") if name in tcp]:
+        named = " and ".join(f"tcp_{name.removesuffix('_packets')}" for name in found)
+        raise MachineError(
+            f"{named} would change Cubic for everything that runs on this machine",
+            "use --engine virtual, where each trial has a kernel of its own",
+        )
+
+
+def _parameter(name: str, number: int) -> None:
+    (_CUBIC / name).write_text(str(number))
 
 
 def apply(namespace: Namespace, device: str, tcp: Mapping[str, Scalar]) -> None:
-    """Set buffers, slow start after idle periods, and pacing; raise MachineError where the kernel cannot pace."""
+    """Set what belongs to the namespace, and pacing; raise MachineError where the kernel cannot pace."""
     receive = int(tcp.get("receive_buffer_bytes", TCP_BUFFER_BYTES))
     send = int(tcp.get("send_buffer_bytes", TCP_BUFFER_BYTES))
     with namespace.inside():
         _write("tcp_rmem", _LEAST_BYTES, min(_RECEIVE_AT_FIRST_BYTES, receive), receive)
         _write("tcp_wmem", _LEAST_BYTES, min(_SEND_AT_FIRST_BYTES, send), send)
-        _write("tcp_slow_start_after_idle", int(bool(tcp.get("idle_restart", True))))
+        for name, (sysctl, default, number) in _SYSCTLS.items():
+            _write(sysctl, number(tcp[name]) if name in tcp else default)
     _pace(namespace, device, wanted=bool(tcp.get("pacing", False)))
 
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from longlook.analysis.measure import Measured
 from longlook.core.model import Outcome, Study
+from longlook.core.results import Estimate
 from longlook.core.run_folder import RunFolder
 from longlook.explain.answer import Answer, Explained, Status, Together
 from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Finding, Intervention, Kind, Target, Untestable, causes
 from longlook.explain.checked import equal_conditions
-from longlook.explain.counterfactual import CounterfactualPlan, Test, add_tests, all_at_once
+from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
 from longlook.explain.detect import suspect
 from longlook.explain.judge import Gap, Values, judge, together
 from longlook.metrics import find_metric
@@ -71,8 +72,8 @@ def _explain(
     if not findings:
         return replace(answer, reason="no detector saw a cause")
     first = next(iter(pairs.values()))
-    suspected = [(finding, known[finding.cause].interventions(finding, first)) for finding in findings]
-    suspected, left_out = _within_budget(suspected, gap, request.budget)
+    wanted = [(finding, known[finding.cause].interventions(finding, first)) for finding in findings]
+    suspected, left_out = _within_budget(wanted, gap, request.budget)
     session = _Session(study, gap, only, out, options, observer)
     plan = CounterfactualPlan(session.study, gap.contrast, gap.loser, only)
     tests, untestable = add_tests(plan, suspected)
@@ -92,12 +93,13 @@ def _explain(
 
 
 def _begun(folder: RunFolder, gap: CellGap, options: RunOptions) -> Answer:
-    """Return the answer as far as the verdict alone gives it; status UNEXPLAINED where there is something to explain."""
+    """Return what the verdict alone says; the status is UNEXPLAINED where there is something to explain."""
     study, found = folder.study, gap.estimate
     labels = {arm.name: arm.label for arm in study.arms}
     status, reason = Status.UNEXPLAINED, ""
     if not gap.rounds:
-        status, reason = Status.FAILED, f"no round went well on both arms: {found.reason or 'see the outcomes'}"
+        counted = ", ".join(f"{labels[arm]}: {outcomes}" for arm, outcomes in _outcomes(found).items())
+        status, reason = Status.FAILED, f"no round went well on both arms, so there is no gap to explain ({counted})"
     elif not gap.has_verdict:
         word = str(found.verdict)
         status = Status.NO_GAP if word == "equivalent" else Status.UNDECIDED
@@ -130,6 +132,15 @@ def _begun(folder: RunFolder, gap: CellGap, options: RunOptions) -> Answer:
         gap_pct=_relative(loser_median, winner_median),
         rounds=len(gap.rounds),
     )
+
+
+def _outcomes(found: Estimate) -> dict[str, str]:
+    """Return the counts of outcomes by arm, in words: `8 failed, 2 ok`."""
+    by_arm: dict[str, list[str]] = {}
+    for name, count in found.outcomes.items():
+        arm, _, outcome = name.rpartition(":")
+        by_arm.setdefault(arm, []).append(f"{count} {outcome}")
+    return {arm: ", ".join(counts) for arm, counts in by_arm.items()}
 
 
 def _relative(loser: float | None, winner: float | None) -> float | None:
@@ -190,7 +201,7 @@ class _Session:
         _, measured = measure_plan(planned.study, plan, out, self._options, self._observer)
         return _values(measured, self._gap.contrast.metric)
 
-    def together(self, tests: Sequence[Test], explained: Sequence[Explained], space: Gap) -> Together | None:
+    def together(self, tests: Sequence[Experiment], explained: Sequence[Explained], space: Gap) -> Together | None:
         """Run all confirmed cures at once, if there are several, and return what they close together."""
         best = [test for item in explained if (test := _confirming(item, tests)) is not None]
         labels = [test.intervention.change.label for test in best]
@@ -205,7 +216,7 @@ class _Session:
         return together(replace(space, values={**space.values, **values}), labels, arms, self.study.analysis)
 
 
-def _confirming(item: Explained, tests: Sequence[Test]) -> Test | None:
+def _confirming(item: Explained, tests: Sequence[Experiment]) -> Experiment | None:
     """Return the test of the cure that confirmed a finding and closes most; None where none did."""
     confirmed = [cure for cure in item.cures if cure.conclusion is Conclusion.CONFIRMED]
     if not confirmed:

@@ -18,7 +18,10 @@ Integers = npt.NDArray[np.int64]
 DIRECTIONS = ("up", "down")
 TCP, UDP = 6, 17
 MAX_MONOTONIC_NS = 2**62
-EDITS = ("congestion experienced marked", "a bit flipped", "client's port changed", "sender notified by ICMP")
+EDITS = (
+    *("congestion experienced marked", "a bit flipped", "client's port changed", "sender notified by ICMP"),
+    *("forgiven by surgery", "held by surgery"),
+)
 """The changes made to a packet, by bit of `edits`."""
 QUIC_FORMS = {1: "short", 2: "initial", 3: "0rtt", 4: "handshake", 5: "retry", 6: "version_negotiation"}
 _CE_MARKED, _CE = 1, 3

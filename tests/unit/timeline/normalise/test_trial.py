@@ -169,7 +169,7 @@ def test_packets_of_version_2(tmp_path: Path) -> None:
     packets = [
         trials.packet_2(1, 2, ecn=2, edits=1, flow=0, **initial),
         trials.packet_2(1, 3, ecn=2, edits=2, copy=2, flow=0, **short),
-        trials.packet_2(1, 4, ip_protocol=6, acknowledgement=2**32 - 1, flow=1),
+        trials.packet_2(1, 4, ip_protocol=6, acknowledgement=2**32 - 1, flow=1, edits=48),
         trials.packet_2(1, 5, flow=2, quic_form=255, connection_id=2, connection_id_bytes=1, ip_version=6),
         trials.packet_2(1, None, verdict=3, ecn=1, edits=9, flow=0),
         trials.packet_2(2, None, verdict=3, flow=2**32 - 1, ip_version=0, ip_protocol=0, client_port=0, server_port=0),
@@ -183,8 +183,9 @@ def test_packets_of_version_2(tmp_path: Path) -> None:
     assert (first["detail"], copy["detail"], tcp["detail"]) == (
         "congestion experienced marked",
         "a bit flipped; copy 2",
-        None,
+        "forgiven by surgery; held by surgery",
     )
+    assert ipv6["detail"] is None
     assert dropped["detail"] == "congestion experienced marked; sender notified by ICMP"
     assert [row["quic"] for row in (first, copy, tcp, ipv6)] == ["initial", "short", None, None]
     assert [row["connection_id"] for row in (first, copy, tcp, ipv6)] == ["0102030405060708", None, None, "02"]

@@ -1,0 +1,65 @@
+"""The sender declares packets lost that are only late."""
+
+from collections.abc import Sequence
+
+from longlook.explain import changes
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Pair, Side
+from longlook.explain.signs import MOST_EVIDENCE
+
+_CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.LINK_WASTE, LedgerClass.TIMER)
+_THRESHOLDS = (10, 30, 100, 300)
+_WITHOUT: dict[str, str | int | float | bool] = {"reorder": "0%", "jitter_reorders": False}
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's server declared packets lost that the link or the client saw arrive."""
+    sender = pair.loser.server
+    if sender is None:
+        return None
+    first_ns, last_ns = pair.loser.ledger.span_ns
+    times = sender.spurious.time_ns
+    during = (times >= first_ns) & (times <= last_ns)
+    count = int(during.sum())
+    if count == 0:
+        return None
+    shown = tuple(
+        Evidence(int(time_ns) - first_ns, "a packet is declared lost that arrives", (int(number),))
+        for time_ns, number in zip(
+            times[during][:MOST_EVIDENCE], sender.spurious.packet_number[during][:MOST_EVIDENCE], strict=True
+        )
+    )
+    return Sign(pair.excess_ns(*_CLASSES), shown, dose=float(count))
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return a path that keeps the order for both arms, and higher thresholds for the loser as doses."""
+    side = pair.loser
+    found: list[Intervention | Untestable] = [
+        changes.cure(Target.BOTH, changes.path(_WITHOUT, "no reordering")),
+        changes.cure(Target.LOSER, _threshold(side, _THRESHOLDS[-1])),
+    ]
+    doses = [(float(count), _threshold(side, count)) for count in _THRESHOLDS]
+    return [*found, *changes.doses(Target.LOSER, doses)]
+
+
+def _threshold(side: Side, count: int) -> Change | str:
+    label = f"a loss declared after {count} later packets"
+    if changes.over_quic(side.trial):
+        return changes.knob(side.trial, "server", "packet_threshold", count, label)
+    return changes.kernel_tcp(side.trial, {"tcp_reordering": count}, label)
+
+
+CAUSE = Cause(
+    name="spurious_loss",
+    title="Spurious losses",
+    sentence="it takes about {dose:.0f} late packets for lost ones, sends them again and shrinks its window",
+    source="Kakhki et al., IMC 2017, 5.2 and fig. 10; quinn#2711; quic-go#5734",
+    role="server",
+    classes=_CLASSES,
+    needs=("packet_spurious",),
+    detect=detect,
+    interventions=interventions,
+    cured_by="a path without reordering; a larger packet threshold",
+)

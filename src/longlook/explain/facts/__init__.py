@@ -1,0 +1,19 @@
+"""The facts of one trial that the ledger and detectors of causes read: arrays, computed once per timeline. Pure."""
+
+from longlook.explain.facts.columns import NEVER, Booleans, Integers, Steps
+from longlook.explain.facts.link import DELIVERED, DROPPED, QUEUED, LinkFacts
+from longlook.explain.facts.sender import UNNUMBERED, Marks, SenderFacts
+
+__all__ = [
+    "DELIVERED",
+    "DROPPED",
+    "NEVER",
+    "QUEUED",
+    "UNNUMBERED",
+    "Booleans",
+    "Integers",
+    "LinkFacts",
+    "Marks",
+    "SenderFacts",
+    "Steps",
+]

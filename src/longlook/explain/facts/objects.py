@@ -1,0 +1,141 @@
+"""When each object of a load was asked for, left the server, passed the bottleneck and arrived. Pure."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from longlook.core.model import Trial
+from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
+from longlook.explain.facts.link import LinkFacts
+from longlook.explain.facts.opening import OpeningFacts
+from longlook.timeline.competition import Competition
+from longlook.timeline.timeline import Kind, Timeline
+
+
+@dataclass(frozen=True)
+class ObjectFacts:
+    """The objects of a load in the order in which they were asked for; arrays of shape (objects,), times in ns.
+
+    The packet that brought an object's first or last byte is the last packet with data that left the link towards the
+    client before the client's stamp: where that was held back behind a gap, the packet that closed the gap.
+    """
+
+    path: tuple[str, ...]
+    asked_ns: Integers  # the client's caller issued the request
+    request_sent_ns: Integers  # the request's packet arrived at the link
+    request_arrived_ns: Integers  # it left the link towards the server
+    answered_ns: Integers  # the packet with the first byte arrived at the bottleneck
+    served_ns: Integers  # the packet with the last byte had passed the bottleneck
+    done_ns: Integers  # the last byte arrived at the client, or the object failed
+    size_bytes: Integers
+    critical: Booleans  # on the chain of objects, each asked for when the one before had arrived, that ends the load
+
+    @property
+    def moments_ns(self) -> tuple[Integers, ...]:
+        """All stamps."""
+        return (
+            self.asked_ns,
+            self.request_sent_ns,
+            self.request_arrived_ns,
+            self.answered_ns,
+            self.served_ns,
+            self.done_ns,
+        )
+
+    @classmethod
+    def of(cls, timeline: Timeline, trial: Trial) -> "ObjectFacts":
+        """Return the objects of a trial's timeline that ended, computed once per timeline."""
+        if "object facts" not in timeline.derived:
+            up, down = (LinkFacts.of(timeline, trial, direction) for direction in ("up", "down"))
+            timeline.derived["object facts"] = _facts(timeline, OpeningFacts.of(timeline, trial), up, down)
+        known: ObjectFacts = timeline.derived["object facts"]
+        return known
+
+
+_STAMPS = (Kind.REQUEST_SENT, Kind.FIRST_BYTE, Kind.OBJECT_DONE, Kind.OBJECT_FAILED)
+
+
+def _facts(timeline: Timeline, opening: OpeningFacts | None, up: LinkFacts, down: LinkFacts) -> ObjectFacts:
+    rows = timeline.select(_STAMPS, "client")
+    if Competition.of(timeline) is not None:  # its load is a time, not objects
+        rows = rows.slice(0, 0)
+    objects, paths = _objects(rows)
+    asked, first, done, failed = (_stamps(rows, kind, objects, len(paths)) for kind in _STAMPS)
+    sizes = np.zeros(len(paths), np.int64)
+    whole = are(rows["kind"], Kind.OBJECT_DONE)
+    sizes[objects[whole]] = integers(rows["size_bytes"])[whole]
+    done = np.where(done < NEVER, done, failed)
+    first = np.minimum(first, done)
+    ended = (done < NEVER) & (asked < NEVER)
+    order = np.flatnonzero(ended)[np.argsort(asked[ended], kind="stable")]
+    asked, first, done = asked[order], first[order], done[order]
+    able = asked if opening is None else np.maximum(asked, opening.ready_ns)
+    sent = _next(np.sort(up.arrival_ns[up.ours & up.carries_data]), able)
+    arrived = _next_departure(up, able)
+    first_packet, last_packet = _packet_before(down, first), _packet_before(down, done)
+    answered = np.maximum(np.where(first_packet < 0, first, down.arrival_ns[first_packet]), arrived)
+    served = np.where(last_packet < 0, done, down.service_end_ns[last_packet])
+    return ObjectFacts(
+        path=tuple(paths[place] for place in order.tolist()),
+        asked_ns=asked,
+        request_sent_ns=np.minimum(sent, done),
+        request_arrived_ns=np.minimum(arrived, done),
+        answered_ns=np.minimum(answered, done),
+        served_ns=np.clip(served, np.minimum(answered, done), done),
+        done_ns=done,
+        size_bytes=sizes[order],
+        critical=_critical(asked, done),
+    )
+
+
+def _objects(rows: pa.Table) -> tuple[Integers, list[str]]:
+    """Return the object of each row, by path and connection, and the path of each object."""
+    path, paths = codes(rows["name"])
+    flow, flows = codes(rows["flow"])
+    _, first, objects = np.unique(path * (len(flows) + 1) + flow, return_index=True, return_inverse=True)
+    return objects.astype(np.int64), [paths[path[place]] for place in first.tolist()]
+
+
+def _stamps(rows: pa.Table, kind: Kind, objects: Integers, count: int) -> Integers:
+    """Return the first time of each object, NEVER where there is none."""
+    own = are(rows["kind"], kind)
+    times = np.full(count, NEVER)
+    np.minimum.at(times, objects[own], integers(rows["time_ns"])[own])
+    return times
+
+
+def _next(times_ns: Integers, after_ns: Integers) -> Integers:
+    """Return the first of some ascending times at or after each moment, NEVER where there is none."""
+    return np.append(times_ns, NEVER)[np.searchsorted(times_ns, after_ns, side="left")]
+
+
+def _next_departure(up: LinkFacts, after_ns: Integers) -> Integers:
+    """Return when the first packet with data that arrived at or after each moment and left the link did so."""
+    chosen = np.flatnonzero(up.ours & up.carries_data & up.delivered)
+    arrivals = up.arrival_ns[chosen]
+    return np.append(up.departure_ns[chosen], NEVER)[np.searchsorted(arrivals, after_ns, side="left")]
+
+
+def _packet_before(down: LinkFacts, before_ns: Integers) -> Integers:
+    """Return the place of the last packet with data that had left the link at each moment, -1 where there is none."""
+    chosen = np.flatnonzero(down.ours & down.carries_data & down.delivered)
+    chosen = chosen[np.argsort(down.departure_ns[chosen], kind="stable")]
+    place = np.searchsorted(down.departure_ns[chosen], before_ns, side="right") - 1
+    return np.where(place >= 0, np.append(chosen, -1)[place], -1)
+
+
+def _critical(asked_ns: Integers, done_ns: Integers) -> Booleans:
+    """Return which objects are on the critical path: from the last to arrive back to the first.
+
+    The object before is the last that had arrived when the caller asked for this one; its arrival let this be asked
+    for. Objects that were asked for before anything arrived begin the path.
+    """
+    critical = np.zeros(len(asked_ns), np.bool_)
+    by_end = np.argsort(done_ns, kind="stable")
+    place = len(by_end) - 1
+    while place >= 0:
+        current = by_end[place]
+        critical[current] = True
+        place = int(np.searchsorted(done_ns[by_end[:place]], asked_ns[current], side="right")) - 1
+    return critical

@@ -1,0 +1,167 @@
+"""What a sender logged of itself in one trial, as arrays. Pure.
+
+A figure is None where the sender's log never has it; missing is never zero.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from longlook.core.model import Vantage
+from longlook.explain.facts.columns import Booleans, Integers, Steps, are, codes, integers
+from longlook.timeline.events import EventKind
+from longlook.timeline.timeline import Timeline
+
+UNNUMBERED = -1
+"""The packet number in rows of logs that only count."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Moments of one kind in order of time, arrays of shape (N,); names are codes into `names`, -1 for none."""
+
+    time_ns: Integers
+    name: Integers
+    names: tuple[str, ...]
+    packet_number: Integers  # UNNUMBERED where there is none
+    size_bytes: Integers  # 0 where there is none
+    value: "np.ndarray[tuple[int], np.dtype[np.float64]]"  # NaN where there is none
+    detail: Integers  # codes into `details`, -1 for none
+    details: tuple[str, ...]
+
+    def named(self, *names: str) -> Booleans:
+        """Return which moments have one of some names."""
+        chosen = np.array([name in names for name in self.names] + [False], np.bool_)
+        return chosen[self.name]
+
+
+@dataclass(frozen=True)
+class SenderFacts:
+    """What one end logged of one connection. Sizes are bytes, times ns since the trial's start."""
+
+    vantage: Vantage
+    flow: str
+    source: str  # qlog, tcp or netlog
+    window: Steps | None  # congestion window
+    threshold: Steps | None  # of slow start
+    in_flight: Steps | None
+    smoothed_rtt: Steps | None  # ns, as are the next two
+    latest_rtt: Steps | None
+    min_rtt: Steps | None
+    pacing: Steps | None  # bit/s
+    timeouts_in_a_row: Steps | None
+    state: Steps | None  # codes into `states`: what docs/states-rules.md calls states
+    states: tuple[str, ...]
+    state_logged: Steps | None  # 1 where the stack or the kernel logged the state, 0 where a rule found it
+    app_limited: Steps | None  # 1 or 0; not of the kernel, whose flag is about its last sample
+    sent: Marks
+    received: Marks
+    acked: Marks
+    lost: Marks  # declared; value = how many, where the log only counts
+    spurious: Marks  # declared lost, but delivered
+    timers: Marks  # loss timers: set, expired, cancelled
+    timeouts: Marks  # probe and retransmission timeouts that fired
+    blocked: Marks  # by a limit; value = the limit
+
+    @classmethod
+    def all_of(cls, timeline: Timeline, vantage: Vantage) -> "tuple[SenderFacts, ...]":
+        """Return the facts of every measured connection that an end traced, computed once per timeline."""
+        key = f"sender facts {vantage}"
+        if key not in timeline.derived:
+            timeline.derived[key] = _all(timeline, vantage)
+        known: tuple[SenderFacts, ...] = timeline.derived[key]
+        return known
+
+
+_READ = ("time_ns", "source", "kind", "packet_number", "size_bytes", "name", "detail", "value", "cwnd_bytes")
+_METRICS = {
+    "window": "cwnd_bytes",
+    "threshold": "ssthresh_bytes",
+    "in_flight": "in_flight_bytes",
+    "smoothed_rtt": "srtt_ns",
+    "latest_rtt": "latest_rtt_ns",
+    "min_rtt": "min_rtt_ns",
+    "pacing": "pacing_bps",
+    "timeouts_in_a_row": "pto_count",
+}
+
+
+def _all(timeline: Timeline, vantage: Vantage) -> tuple[SenderFacts, ...]:
+    events = timeline.events
+    if events is None:
+        return ()
+    measured = events.table.filter(
+        pa.array(~events.table["priming"].to_numpy() & are(events.table["vantage"], vantage))
+    )
+    flow, flows = codes(measured["flow"])
+    found = []
+    for code in dict.fromkeys(flow[flow >= 0].tolist()):
+        own = measured.filter(pa.array(flow == code))
+        if not (are(own["source"], "derived", "link")).all():
+            found.append(_one(own.unify_dictionaries(), vantage, flows[code]))
+    return tuple(found)
+
+
+def _one(rows: pa.Table, vantage: Vantage, flow: str) -> SenderFacts:
+    kind, kinds = codes(rows["kind"])
+    of_kind = {name: np.flatnonzero(kind == code) for code, name in enumerate(kinds)}
+
+    def chosen(wanted: EventKind) -> pa.Table:
+        return rows.take(pa.array(of_kind.get(str(wanted), np.zeros(0, np.int64))))
+
+    metrics = chosen(EventKind.METRICS)
+    figures = {name: _steps(metrics, column) for name, column in _METRICS.items()}
+    states = chosen(EventKind.STATE)
+    state, names = codes(states["name"])
+    source, sources = codes(rows["source"])
+    limited = chosen(EventKind.APP_LIMITED)
+    limited = limited.filter(pa.array(~are(limited["source"], "tcp")))
+    written = [text for code, text in enumerate(sources) if text not in ("derived", "link") and (source == code).any()]
+    return SenderFacts(
+        vantage=vantage,
+        flow=flow,
+        source=written[0],
+        **figures,
+        state=Steps(integers(states["time_ns"]), state) if states.num_rows else None,
+        states=names,
+        state_logged=Steps(integers(states["time_ns"]), (~are(states["source"], "derived")).astype(np.int64)),
+        app_limited=_limited(limited),
+        sent=_marks(chosen(EventKind.PACKET_SENT)),
+        received=_marks(chosen(EventKind.PACKET_RECEIVED)),
+        acked=_marks(chosen(EventKind.PACKET_ACKED)),
+        lost=_marks(chosen(EventKind.PACKET_LOST)),
+        spurious=_marks(chosen(EventKind.PACKET_SPURIOUS)),
+        timers=_marks(chosen(EventKind.LOSS_TIMER)),
+        timeouts=_marks(chosen(EventKind.PTO)),
+        blocked=_marks(chosen(EventKind.BLOCKED)),
+    )
+
+
+def _steps(metrics: pa.Table, column: str) -> Steps | None:
+    known = metrics[column].is_valid().to_numpy()
+    if not known.any():
+        return None
+    return Steps(integers(metrics["time_ns"])[known], integers(metrics[column])[known])
+
+
+def _limited(rows: pa.Table) -> Steps | None:
+    if rows.num_rows == 0:
+        return None
+    on = rows["value"].combine_chunks().fill_null(0.0).to_numpy(zero_copy_only=False) == 1
+    return Steps(integers(rows["time_ns"]), on.astype(np.int64))
+
+
+def _marks(rows: pa.Table) -> Marks:
+    name, names = codes(rows["name"])
+    detail, details = codes(rows["detail"])
+    return Marks(
+        integers(rows["time_ns"]),
+        name,
+        names,
+        integers(rows["packet_number"], UNNUMBERED),
+        integers(rows["size_bytes"]),
+        rows["value"].combine_chunks().fill_null(np.nan).to_numpy(zero_copy_only=False),
+        detail,
+        details,
+    )

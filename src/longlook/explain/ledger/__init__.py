@@ -1,0 +1,7 @@
+"""The ledger of a trial: every nanosecond of its load in exactly one class (docs/ledger.md). Pure."""
+
+from longlook.explain.ledger.classes import CLASSES, LINK_CLASSES, LedgerClass
+from longlook.explain.ledger.make import make_ledger
+from longlook.explain.ledger.table import LEDGER_SCHEMA, Ledger
+
+__all__ = ["CLASSES", "LEDGER_SCHEMA", "LINK_CLASSES", "Ledger", "LedgerClass", "make_ledger"]

@@ -1,0 +1,61 @@
+"""The classes of time in a ledger (docs/ledger.md has the rules). Pure."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class LedgerClass(StrEnum):
+    """What a load spent a stretch of time on; `CLASSES` explains each."""
+
+    HANDSHAKE = "handshake"
+    LINK_USEFUL = "link_useful"
+    LINK_OVERHEAD = "link_overhead"
+    LINK_WASTE = "link_waste"
+    LINK_OTHERS = "link_others"
+    LINK_DOWN = "link_down"
+    TIMER = "timer"
+    ACK_WAIT = "ack_wait"
+    LOSS_DETECTION = "loss_detection"
+    APPLICATION = "application"
+    STREAM_CREDIT = "stream_credit"
+    CONNECTION_CREDIT = "connection_credit"
+    SEND_BUFFER = "send_buffer"
+    CONGESTION_WINDOW = "congestion_window"
+    PACING = "pacing"
+    CPU = "cpu"
+    SERVER_THINK = "server_think"
+    PROPAGATION = "propagation"
+    STREAM_IDS = "stream_ids"
+    REQUEST = "request"
+    CLIENT_IDLE = "client_idle"
+    UNEXPLAINED = "unexplained"
+
+
+CLASSES: Mapping[LedgerClass, str] = {
+    LedgerClass.HANDSHAKE: "the client cannot send its first request yet",
+    LedgerClass.LINK_USEFUL: "the bottleneck serves data of this load that had not been delivered before",
+    LedgerClass.LINK_OVERHEAD: "it serves headers, acknowledgements, cryptography, padding or probes of this load",
+    LedgerClass.LINK_WASTE: "it serves data of this load that had been delivered, or that is delivered again",
+    LedgerClass.LINK_OTHERS: "it serves others while packets of this load wait",
+    LedgerClass.LINK_DOWN: "it serves nothing while packets of this load wait: rate 0, or an opportunity yet to come",
+    LedgerClass.TIMER: "nothing is in flight, and the sender goes on when a probe, retransmission or loss timer fires",
+    LedgerClass.ACK_WAIT: "nothing is in flight, and the sender goes on when the client acknowledges what arrived",
+    LedgerClass.LOSS_DETECTION: "all data was sent, some was dropped, and the sender has not sent it again yet",
+    LedgerClass.APPLICATION: "the server's program gives the sender nothing to send",
+    LedgerClass.STREAM_CREDIT: "the client's credit for a stream is used up",
+    LedgerClass.CONNECTION_CREDIT: "the client's credit for the connection is used up (TCP: the receive window)",
+    LedgerClass.SEND_BUFFER: "the server's buffer of data that is sent and not acknowledged is full",
+    LedgerClass.CONGESTION_WINDOW: "the congestion window is full; detail = the state that made it small",
+    LedgerClass.PACING: "the window has room, and the sender spreads its packets over time",
+    LedgerClass.CPU: "live trials: what the sender waited for has arrived, and its computer is at work",
+    LedgerClass.SERVER_THINK: "a request has arrived and its answer's first byte has not left",
+    LedgerClass.PROPAGATION: "all that was asked for has passed the bottleneck and is on its way to the client",
+    LedgerClass.STREAM_IDS: "the client may not open a stream for its next request yet",
+    LedgerClass.REQUEST: "a request is on its way to the server, and nothing else of this load",
+    LedgerClass.CLIENT_IDLE: "everything asked for has arrived, and the client has not asked for the next or ended",
+    LedgerClass.UNEXPLAINED: "no rule holds",
+}
+"""The meaning of each class, in the order in which they are tried: the first that holds counts."""
+
+LINK_CLASSES = frozenset(name for name in LedgerClass if name.startswith("link_"))
+"""The classes in which the bottleneck is busy, or holds packets of this load."""

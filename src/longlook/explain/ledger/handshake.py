@@ -1,0 +1,96 @@
+"""What the time before the first request was spent on. Pure."""
+
+import numpy as np
+
+from longlook.explain.facts.columns import NEVER, Booleans, Integers, between
+from longlook.explain.ledger.classes import LedgerClass
+from longlook.explain.ledger.load import Load
+from longlook.explain.ledger.rules import Decisions
+
+ROUND_TRIPS, LOSS, AMPLIFICATION, SERVER, CLIENT = (
+    "round trips",
+    "loss of a packet",
+    "amplification limit",
+    "server's computing",
+    "client's computing",
+)
+"""The details of `handshake`."""
+
+_AMPLIFICATION = 3
+"""So many times what it received may a QUIC server send before the client's address is validated (RFC 9000, 8.1)."""
+_DATAGRAM_BYTES = 1200
+
+
+def decide_handshake(decisions: Decisions, times_ns: Integers, load: Load) -> None:
+    """Decide the intervals from the opening of the first connection until the client can send its first request."""
+    inside = (times_ns >= load.connecting_ns) & (times_ns < load.connected_ns)
+    if not inside.any():
+        return
+    flying, lost = _in_air(times_ns, load), _lost(times_ns, load)
+    from_client = _last(load.back.departure_ns[load.back.ours & load.back.delivered], times_ns)
+    from_server = _last(load.data.departure_ns[load.data.ours & load.data.delivered], times_ns)
+    for where, detail in (
+        (amplification_limited(times_ns, load), AMPLIFICATION),
+        (flying, ROUND_TRIPS),
+        (lost, LOSS),
+        (from_client > from_server, SERVER),
+        (np.ones(len(times_ns), np.bool_), CLIENT),
+    ):
+        decisions.decide(inside & where, LedgerClass.HANDSHAKE, detail)
+
+
+def _in_air(times_ns: Integers, load: Load) -> Booleans:
+    found = np.zeros(len(times_ns), np.bool_)
+    for facts in (load.data, load.back):
+        own = facts.ours & facts.delivered
+        found |= between(times_ns, facts.arrival_ns[own], facts.departure_ns[own])
+    return found
+
+
+def _lost(times_ns: Integers, load: Load) -> Booleans:
+    """Return at which times a dropped packet was the last that its sender had sent."""
+    found = np.zeros(len(times_ns), np.bool_)
+    for facts in (load.data, load.back):
+        own = np.flatnonzero(facts.ours)
+        arrivals = facts.arrival_ns[own]
+        dropped = np.flatnonzero(~facts.delivered[own])
+        found |= between(times_ns, arrivals[dropped], np.append(arrivals, NEVER)[dropped + 1])
+    return found
+
+
+def _last(departures_ns: Integers, times_ns: Integers) -> Integers:
+    """Return the last departure at or before each time, -1 where there is none."""
+    ordered = np.sort(departures_ns)
+    place = np.searchsorted(ordered, times_ns, side="right") - 1
+    return np.where(place >= 0, np.append(ordered, -1)[place], -1)
+
+
+def amplification_limited(times_ns: Integers, load: Load) -> Booleans:
+    """Return at which times a QUIC server had no room for another datagram and had more to send.
+
+    It had more if it sent within a millisecond of the client's next datagram. The limit ends with the first datagram
+    that the client sent after one from the server had reached it, as that proves the client's address.
+    """
+    data, back = load.data, load.back
+    server = np.flatnonzero(data.ours & ~data.is_tcp)
+    client = np.flatnonzero(back.ours & ~back.is_tcp & back.delivered)
+    opened = times_ns >= load.connecting_ns
+    if len(server) == 0 or len(client) == 0 or not opened.any():
+        return np.zeros(len(times_ns), np.bool_)
+    reached = int(data.departure_ns[server].min())
+    proven = int(back.departure_ns[client][back.arrival_ns[client] >= reached].min(initial=NEVER))
+    sent = _so_far(data.arrival_ns[server], data.payload_bytes[server], times_ns)
+    received_at = np.sort(back.departure_ns[client])
+    room = _AMPLIFICATION * _so_far(received_at, back.payload_bytes[client], times_ns) - sent
+    following = np.append(received_at, NEVER)[np.searchsorted(received_at, times_ns, side="right")]
+    arrivals = np.sort(data.arrival_ns[server])
+    answer = np.append(arrivals, NEVER)[np.searchsorted(arrivals, following, side="left")]
+    more = (answer < NEVER) & (answer - np.minimum(following, answer) < 1_000_000)
+    return np.asarray(
+        opened & (times_ns < proven) & (sent > 0) & (room >= 0) & (room < _DATAGRAM_BYTES) & more, np.bool_
+    )
+
+
+def _so_far(moments_ns: Integers, sizes: Integers, times_ns: Integers) -> Integers:
+    sums = np.concatenate([[0], np.cumsum(sizes)])
+    return np.asarray(sums[np.searchsorted(moments_ns, times_ns, side="right")], np.int64)

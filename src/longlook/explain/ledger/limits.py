@@ -1,0 +1,254 @@
+"""What limited the senders at given moments, from their logs, else from the link's. Pure."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from longlook.explain.facts.columns import NEVER, Booleans, Integers
+from longlook.explain.facts.link import LinkFacts
+from longlook.explain.facts.sender import SenderFacts
+from longlook.explain.ledger.classes import LedgerClass
+from longlook.explain.ledger.load import Load
+from longlook.timeline.states import State
+
+_STAMP_NS = 1_000_000
+"""The coarsest stamps of logs (ngtcp2)."""
+_KERNEL_PERIOD_NS = 10_000_000
+"""How often the kernel's counters are read (docs/capture.md)."""
+_DEFAULT_RTT_NS = 100_000_000
+"""The round trip time that is assumed where no log has one."""
+
+Named = dict[str | None, Booleans]
+"""Where something holds, by the text that a ledger's detail has for it."""
+
+BLOCKED_CLASSES = {
+    "stream": LedgerClass.STREAM_CREDIT,
+    "connection": LedgerClass.CONNECTION_CREDIT,
+    "receive_window": LedgerClass.CONNECTION_CREDIT,
+    "send_buffer": LedgerClass.SEND_BUFFER,
+}
+"""The class of each limit that events of kind `blocked` name."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What held the next packet's sender at each of some moments; arrays of shape (moments,)."""
+
+    full: Booleans  # no room for a datagram in the congestion window
+    unlogged: Booleans  # no log of the sender has its window
+    application: Booleans  # the sender logged that it had nothing to send
+    all_sent: Booleans  # what comes after is no more than what was dropped before
+    dropped: Booleans  # a packet with data was dropped in the last two round trips before the silence
+    fired: Booleans  # a timer that was logged sent the next packet
+    blocked: dict[LedgerClass, Booleans] = field(default_factory=dict)
+    timers: Named = field(default_factory=dict)  # by the timer's name
+    states: Named = field(default_factory=dict)  # by what made the window small; one holds always
+    paced: Named = field(default_factory=dict)  # by rule, None: the stack logs its pacing rate
+
+    @classmethod
+    def of(cls, load: Load, seen_ns: Integers, next_ns: Integers, previous_ns: Integers, flow: Integers) -> "Limits":
+        """Return the limits at moments `seen_ns`, after packets at `previous_ns`, before those at `next_ns`."""
+        count = len(seen_ns)
+        none = np.zeros(count, np.bool_)
+        found = cls(none.copy(), ~none, none.copy(), none.copy(), none.copy(), none.copy())
+        rtt_ns = np.full(count, _DEFAULT_RTT_NS)
+        for sender in load.senders:
+            code = load.data.flows.index(sender.flow) if sender.flow in load.data.flows else -2
+            mine = np.flatnonzero(flow == code)
+            if len(mine) == 0 or sender.window is None:
+                continue
+            one = _Sender(load, sender, seen_ns[mine], next_ns[mine], previous_ns[mine])
+            rtt_ns[mine] = one.rtt_ns
+            found.unlogged[mine] = ~one.known
+            found.full[mine] = one.full
+            found.application[mine] = one.application
+            found.fired[mine] = one.fired
+            for name, where in one.blocked().items():
+                found.blocked.setdefault(name, none.copy())[mine] = where
+            for target, values in (
+                (found.timers, one.timers()),
+                (found.states, one.states()),
+                (found.paced, one.paced()),
+            ):
+                for text, where in values.items():
+                    target.setdefault(text, none.copy())[mine] = where
+        dropped_bytes = _dropped_bytes(load, seen_ns, np.maximum(previous_ns, 0) - 2 * rtt_ns)
+        found.dropped[:] = dropped_bytes > 0
+        found.all_sent[:] = found.dropped & (
+            _remaining_bytes(load, seen_ns) <= dropped_bytes + _datagram(load.data) // 2
+        )
+        return found
+
+
+def _datagram(data: LinkFacts) -> int:
+    """Return the usual payload of a packet with data."""
+    sizes = data.payload_bytes[data.ours & data.carries_data]
+    return int(np.median(sizes)) if len(sizes) else 0
+
+
+def _dropped_bytes(load: Load, until_ns: Integers, since_ns: Integers) -> Integers:
+    data = load.data
+    dropped = np.flatnonzero(data.ours & ~data.delivered & data.carries_data & ~data.copy)
+    sums = np.concatenate([[0], np.cumsum((data.size_bytes - data.overhead_bytes)[dropped])])
+    arrivals = data.arrival_ns[dropped]
+    place = [np.searchsorted(arrivals, moment, side="right") for moment in (until_ns, since_ns)]
+    return np.asarray(sums[place[0]] - sums[place[1]], np.int64)
+
+
+def _remaining_bytes(load: Load, after_ns: Integers) -> Integers:
+    """Return the useful bytes that reached the bottleneck later, until it had served all that was asked for then."""
+    data = load.data
+    own = np.flatnonzero(data.ours & data.delivered)
+    arrivals, sums = data.arrival_ns[own], np.concatenate([[0], np.cumsum(data.useful_bytes[own])])
+    ends = _ends_of_answers(load, after_ns)
+    until, since = (np.searchsorted(arrivals, moment, side="right") for moment in (ends, after_ns))
+    return np.asarray(sums[until] - sums[since], np.int64)
+
+
+def _ends_of_answers(load: Load, times_ns: Integers) -> Integers:
+    """Return when the bottleneck will have served all answers that overlap the one at each time."""
+    begins, ends = load.objects.answered_ns, load.objects.served_ns
+    if len(begins) == 0:
+        return np.full(len(times_ns), load.end_ns)
+    order = np.argsort(begins, kind="stable")
+    begins, latest = begins[order], np.maximum.accumulate(ends[order])
+    last = np.append(begins[1:] > latest[:-1], True)
+    place = np.searchsorted(begins, times_ns, side="right") - 1
+    group_end = np.minimum.accumulate(np.where(last, latest, NEVER)[::-1])[::-1]
+    return np.asarray(group_end[np.maximum(place, 0)], np.int64)
+
+
+class _Sender:
+    """One sender's limits at those moments whose next packet is its own."""
+
+    def __init__(
+        self, load: Load, sender: SenderFacts, seen_ns: Integers, next_ns: Integers, previous_ns: Integers
+    ) -> None:
+        self._load, self._sender = load, sender
+        self._seen_ns, self._next_ns, self._previous_ns = seen_ns, next_ns, previous_ns
+        self._tcp = sender.source == "tcp"
+        rtt = sender.smoothed_rtt
+        self.rtt_ns = np.full(len(seen_ns), _DEFAULT_RTT_NS) if rtt is None else rtt.at(seen_ns, _DEFAULT_RTT_NS)
+        own = load.data.of_flow(sender.flow) & load.data.carries_data
+        sizes = load.data.payload_bytes[own]
+        self._datagram = int(np.median(sizes)) if len(sizes) else 0
+        self._window = sender.window.at(seen_ns, -1) if sender.window is not None else np.full(len(seen_ns), -1)
+        self._state = sender.state.at(seen_ns, -1) if sender.state is not None else np.full(len(seen_ns), -1)
+        if self._tcp:
+            segment = max(1, int(sizes.max(initial=1)))
+            self.known = self._window >= 0
+            self.full = self.known & (self._segments_in_flight() * segment >= self._window)
+            # In recovery the kernel sends a segment for each that leaves the path (RFC 6937).
+            self.full |= self.known & self._in_state(State.RECOVERY, State.TIMEOUT)
+        else:
+            in_flight = np.full(len(seen_ns), -1) if sender.in_flight is None else sender.in_flight.at(seen_ns, -1)
+            self.known = (self._window >= 0) & (in_flight >= 0)
+            self.full = self.known & (self._window - in_flight < self._datagram)
+        self.application = self._application()
+        self.fired = np.zeros(len(seen_ns), np.bool_)
+        for where in self.timers().values():
+            self.fired |= where
+
+    def _in_state(self, *states: State) -> Booleans:
+        chosen = np.array([name in states for name in self._sender.states] + [False], np.bool_)
+        return np.asarray(chosen[self._state], np.bool_)
+
+    def _segments_in_flight(self) -> Integers:
+        """Return how many new segments had reached the link and were not acknowledged by what had left it (TCP).
+
+        The kernel's window counts segments, however small they are.
+        """
+        data, back = self._load.data, self._load.back
+        own = np.flatnonzero(data.of_flow(self._sender.flow) & (data.payload_bytes > 0))
+        acks = np.flatnonzero(back.of_flow(self._sender.flow) & back.delivered & (back.acknowledgement > 0))
+        if len(own) == 0 or len(acks) == 0:
+            return np.zeros(len(self._seen_ns), np.int64)
+        origin = int(data.transport_sequence[own[0]])
+        ends = _unwrapped(data.transport_sequence[own], origin) + data.payload_bytes[own]
+        new = ends > np.concatenate([[-1], np.maximum.accumulate(ends)[:-1]])
+        acks = acks[np.argsort(back.departure_ns[acks], kind="stable")]
+        acked = np.maximum.accumulate(_unwrapped(back.acknowledgement[acks], origin))
+        so_far = np.concatenate([[0], np.searchsorted(ends[new], acked, side="right")])
+        sent = np.searchsorted(data.arrival_ns[own[new]], self._seen_ns, side="right")
+        returned = np.searchsorted(back.departure_ns[acks], self._seen_ns, side="right")
+        return np.asarray(np.maximum(0, sent - so_far[returned]), np.int64)
+
+    def _application(self) -> Booleans:
+        sender, found = self._sender, np.zeros(len(self._seen_ns), np.bool_)
+        if sender.app_limited is not None:
+            found |= sender.app_limited.at(self._seen_ns, 0) == 1
+        if sender.state_logged is not None and not self._tcp:
+            logged = sender.state_logged.at(self._seen_ns, 0) == 1
+            found |= logged & self._in_state(State.APPLICATION_LIMITED)
+        return found
+
+    def blocked(self) -> dict[LedgerClass, Booleans]:
+        """Return where the sender ran into a limit of the receiver or its buffer after its last packet."""
+        marks = self._sender.blocked
+        found: dict[LedgerClass, Booleans] = {}
+        back_ns = self.rtt_ns + _KERNEL_PERIOD_NS if self._tcp else np.full(len(self._seen_ns), _STAMP_NS)
+        for name, ledger_class in BLOCKED_CLASSES.items():
+            times = np.sort(np.concatenate([marks.time_ns[marks.named(name)], self._reported(name)]))
+            if len(times):
+                place = np.searchsorted(times, self._seen_ns, side="right") - 1
+                last = np.append(times, -1)[place]
+                where = (place >= 0) & (last >= self._previous_ns - back_ns)
+                found[ledger_class] = found.get(ledger_class, np.zeros_like(where)) | where
+        return found
+
+    def _reported(self, name: str) -> Integers:
+        """Return when the sender sent those frames that the client's log received and its own does not name."""
+        if len(self._sender.blocked.time_ns):
+            return np.zeros(0, np.int64)
+        data = self._load.data
+        own = np.flatnonzero(data.of_flow(self._sender.flow) & data.delivered)
+        own = own[np.argsort(data.departure_ns[own], kind="stable")]
+        times = [
+            one.blocked.time_ns[one.blocked.named(name)] for one in self._load.client if one.flow == self._sender.flow
+        ]
+        received = np.concatenate(times) if times else np.zeros(0, np.int64)
+        place = np.searchsorted(data.departure_ns[own], received, side="right") - 1
+        return data.arrival_ns[own[place[place >= 0]]]
+
+    def timers(self) -> Named:
+        """Return where the next packet was sent by a timer that the sender logged."""
+        sender = self._sender
+        expired = sender.timers.time_ns[sender.timers.named("expired")]
+        found: Named = {}
+        for text, times in (("probe or retransmission timeout", sender.timeouts.time_ns), ("loss timer", expired)):
+            place = np.searchsorted(np.sort(times), self._next_ns - 2 * _STAMP_NS, side="left")
+            fired = np.append(np.sort(times), NEVER)[place]
+            where = (fired <= self._next_ns + _STAMP_NS) & (fired >= self._previous_ns)
+            if where.any():
+                found[text] = where
+        return found
+
+    def states(self) -> Named:
+        """Return by state what made the window as small as it is."""
+        lost = np.sort(self._sender.lost.time_ns)
+        after_loss = np.searchsorted(lost, self._seen_ns, side="right") > 0
+        smallest = (self._window <= 4 * self._datagram) & after_loss
+        avoidance = self._in_state(State.CONGESTION_AVOIDANCE, State.APPLICATION_LIMITED)
+        named: Named = {
+            "minimum": smallest,
+            "cap": self._in_state(State.CONGESTION_AVOIDANCE_MAXED),
+            "recovery": self._in_state(State.RECOVERY),
+            "timeout": self._in_state(State.LOSS_PROBE, State.TIMEOUT),
+            "slow start": self._in_state(State.SLOW_START, State.INIT),
+            "congestion avoidance after a loss": avoidance & after_loss,
+            "congestion avoidance": avoidance,
+        }
+        named |= {str(name): self._in_state(State(name)) for name in self._sender.states if name.startswith("bbr_")}
+        return {**named, "state unknown": np.ones(len(self._seen_ns), np.bool_)}
+
+    def paced(self) -> Named:
+        """Return where the window had room and the next packet came within a round trip."""
+        room = self.known & ~self.full & (self._next_ns - self._previous_ns < self.rtt_ns)
+        logged = self._sender.pacing is not None
+        return {None if logged else "rule: the window has room": room}
+
+
+def _unwrapped(numbers: Integers, origin: int) -> Integers:
+    """Return 32-bit numbers in order of time as offsets from the first; neighbours lie within half of their range."""
+    steps = np.diff(numbers, prepend=origin).astype(np.uint32).astype(np.int32).astype(np.int64)
+    return np.cumsum(steps)

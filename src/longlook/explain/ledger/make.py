@@ -1,0 +1,63 @@
+"""One trial's timeline → its ledger. Pure."""
+
+import numpy as np
+
+from longlook.core.model import Trial
+from longlook.explain.facts.columns import Integers
+from longlook.explain.facts.objects import ObjectFacts
+from longlook.explain.ledger.classes import LedgerClass
+from longlook.explain.ledger.handshake import decide_handshake
+from longlook.explain.ledger.idle import decide_idle
+from longlook.explain.ledger.load import Load
+from longlook.explain.ledger.rules import PLACES, Decisions
+from longlook.explain.ledger.service import Service, decide_service, wasted_bytes
+from longlook.explain.ledger.table import Ledger, ledger_table
+from longlook.explain.ledger.waiting import decide_waiting
+from longlook.timeline.timeline import Timeline
+
+
+def make_ledger(timeline: Timeline, trial: Trial, *, live: bool = False) -> Ledger | None:
+    """Return where the time of a trial's load went, or None if it has no load or the link saw none of its packets.
+
+    `live` says that the trial ran in real time, in which computing takes time. Without events the rules read the link's
+    log alone, and `detail` names them. With competing flows the load is that of the first group.
+    """
+    load = Load.of(timeline, trial, live=live)
+    if load is None:
+        return None
+    service = Service.of(load.data, wasted_bytes(load))
+    edges_ns = _edges(load, service)
+    times_ns = edges_ns[:-1]
+    decisions = Decisions.open(len(times_ns))
+    decide_handshake(decisions, times_ns, load)
+    active = load.active(times_ns)
+    decide_service(decisions, times_ns, active, load, service)
+    decide_idle(decisions, times_ns, active, load)
+    decide_waiting(decisions, times_ns, load)
+    decisions.decide(decisions.undecided, LedgerClass.UNEXPLAINED)
+    table = ledger_table(edges_ns, decisions.name, decisions.detail, [str(name) for name in PLACES], decisions.texts)
+    return Ledger(table, _objects(load.objects))
+
+
+def _edges(load: Load, service: Service) -> Integers:
+    """Return all moments at which anything that the rules read may change, within the load, with its begin and end."""
+    moments = [*service.edges_ns, *load.objects.moments_ns]
+    for facts in (load.data, load.back):
+        moments += [facts.arrival_ns, facts.departure_ns, facts.service_start_ns, facts.service_end_ns]
+    for sender in load.senders:
+        steps = (sender.window, sender.in_flight, sender.state, sender.app_limited)
+        moments += [each.time_ns for each in steps if each is not None]
+        moments += [sender.lost.time_ns, sender.blocked.time_ns]
+    moments.append(np.array([load.connecting_ns, load.connected_ns], np.int64))
+    every = np.concatenate(moments)
+    inside = every[(every > load.start_ns) & (every < load.end_ns)]
+    return np.unique(np.concatenate([[load.start_ns], inside, [load.end_ns]]))
+
+
+def _objects(objects: ObjectFacts) -> tuple[dict[str, object], ...]:
+    columns = ("asked_ns", "request_sent_ns", "request_arrived_ns", "answered_ns", "served_ns", "done_ns", "critical")
+    values = [getattr(objects, name).tolist() for name in columns]
+    return tuple(
+        {"path": path, **dict(zip(columns, row, strict=True))}
+        for path, row in zip(objects.path, zip(*values, strict=True), strict=True)
+    )

@@ -1,0 +1,61 @@
+"""Settings of the kernel's TCP: each has a proof, which fails where the setting does nothing."""
+
+import numpy as np
+import pytest
+
+from longlook.conformance import Check, Status
+from longlook.conformance.subject import REFERENCE, subject
+from longlook.conformance.suite import checks
+from longlook.conformance.tcp_settings import PROOFS
+from longlook.study import tcp
+from tests.data.conformance import FAILED, data, packets, seen
+
+WITHOUT_IDLENESS = "tcp_idle_restart"
+"""No workload pauses for a retransmission timeout: tests/lab/test_tcp.py has its proof."""
+
+
+def check_of(setting: str) -> Check:
+    return PROOFS[setting].check(setting, REFERENCE, REFERENCE)
+
+
+def test_every_setting_has_a_proof() -> None:
+    assert PROOFS.keys() == tcp.SETTINGS.keys() - {WITHOUT_IDLENESS}
+
+
+def test_the_reference_is_checked_for_them_and_no_other() -> None:
+    of_reference = {check.knob for check in checks(subject(REFERENCE))}
+    assert PROOFS.keys() <= of_reference
+    assert not PROOFS.keys() & {check.knob for check in checks(subject("quinn"))}
+
+
+@pytest.mark.parametrize("setting", sorted(PROOFS))
+def test_only_the_setting_differs_and_it_is_one_that_a_study_may_write(setting: str) -> None:
+    wants = check_of(setting).wants
+    assert len({want.trial().id for want in wants.values()}) == len(wants) == 2
+    assert {want.trial().congestion_control for want in wants.values()} == {"cubic"}
+    for want in wants.values():
+        assert all(tcp.tcp_setting(key, value) == value for key, value in want.tcp.items())
+    assert any(setting in want.tcp for want in wants.values())
+
+
+@pytest.mark.parametrize("setting", sorted(PROOFS))
+def test_a_setting_that_does_nothing_fails(setting: str) -> None:
+    download = data(np.arange(0, 3, 0.002).tolist())
+    acks = [(time_s + 0.001, True, 40) for time_s, _, _ in download[::2]]
+    alike = seen(packets(sorted(download + acks), lost=[300]))
+    check = check_of(setting)
+    assert check.judge(dict.fromkeys(check.wants, alike)).status is Status.FAILED
+
+
+@pytest.mark.parametrize("setting", sorted(PROOFS))
+def test_a_trial_that_left_nothing_fails(setting: str) -> None:
+    check = check_of(setting)
+    assert check.judge(dict.fromkeys(check.wants, seen(**FAILED))).status is Status.FAILED
+    assert check.judge(dict.fromkeys(check.wants, seen())).status is Status.FAILED
+
+
+def test_a_smaller_segment_shows_on_the_wire() -> None:
+    small, usual = (seen(packets(data([0.0, 0.1], size))) for size in (988, 1448))
+    check = check_of("tcp_mss")
+    assert check.judge({"one": small, "other": usual}).status is Status.PASSED
+    assert check.judge({"one": usual, "other": usual}).status is Status.FAILED

@@ -1,0 +1,102 @@
+"""From the values of counterfactual trials to verdicts."""
+
+import numpy as np
+import pytest
+
+from longlook.core.model import Analysis, Better
+from longlook.explain.answer import Explained
+from longlook.explain.attribution import Conclusion
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Untestable
+from longlook.explain.counterfactual import Experiment
+from longlook.explain.judge import Gap, judge, together
+
+ROUNDS = 10
+RANDOM = np.random.default_rng(11)
+NOISE = RANDOM.normal(0, 0.01, (8, ROUNDS))
+
+
+def values(mean_s: float, which: int) -> dict[int, float]:
+    return {number: mean_s * float(np.exp(NOISE[which, number])) for number in range(ROUNDS)}
+
+
+CAUSE = Cause("a", "A cause", "it is {dose:.0f}", "nobody", "server", (), (), lambda _pair: None, lambda _f, _p: ())
+FINDING = Finding("a", "slow", "server", {number: Sign(10**8, dose=3.0) for number in range(ROUNDS)}, ROUNDS)
+TESTED = {
+    "slow": values(2.0, 0),
+    "fast": values(1.0, 1),
+    "slow~half": values(1.41, 2),
+    "slow~nothing": values(2.0, 0),
+    "fast~ill": values(2.0, 3),
+    "slow~worse": values(3.0, 4),
+}
+
+
+def a_test(kind: Kind, target: Target, arms: dict[str, str], dose: float | None = None) -> Experiment:
+    return Experiment(FINDING, Intervention(kind, target, Change(next(iter(arms.values()))), dose), arms)
+
+
+def judged(*tests: Experiment, untestable: tuple[Untestable, ...] = ()) -> Explained:
+    gap = Gap("slow", "fast", Better.LOWER, TESTED)
+    return judge(gap, [FINDING], tests, {"a": untestable}, {"a": CAUSE}, Analysis())[0]
+
+
+HALF = a_test(Kind.CURE, Target.LOSER, {"slow": "slow~half"})
+NOTHING = a_test(Kind.CURE, Target.LOSER, {"slow": "slow~nothing"})
+WORSE = a_test(Kind.CURE, Target.LOSER, {"slow": "slow~worse"})
+ILL = a_test(Kind.TRANSPLANT, Target.WINNER, {"fast": "fast~ill"})
+
+
+def test_a_cure_that_halves_the_gap_confirms_with_half_the_share() -> None:
+    item = judged(HALF)
+    assert item.conclusion is Conclusion.CONFIRMED
+    assert item.best is not None and item.best.share is not None
+    assert item.best.share.share_pct == pytest.approx(50, abs=3)
+    assert item.sentence == "it is 3"
+    assert item.seen_in == ROUNDS
+
+
+def test_a_transplant_as_well_confirms_both_ways() -> None:
+    assert judged(HALF, ILL).conclusion is Conclusion.CONFIRMED_BOTH_WAYS
+
+
+def test_a_cure_without_effect_refutes_whatever_the_transplant_does() -> None:
+    assert judged(NOTHING).conclusion is Conclusion.REFUTED
+    assert judged(NOTHING, ILL).conclusion is Conclusion.REFUTED
+
+
+def test_a_cure_that_makes_it_worse_is_no_confirmation() -> None:
+    assert judged(WORSE).conclusion is Conclusion.INCONCLUSIVE
+
+
+def test_a_transplant_stands_in_where_no_cure_can_be_made() -> None:
+    item = judged(ILL, untestable=(Untestable(Kind.CURE, "no knob"),))
+    assert item.conclusion is Conclusion.CONFIRMED
+    assert item.untestable == ("no knob",)
+
+
+def test_nothing_that_could_be_changed_is_untestable() -> None:
+    assert judged(untestable=(Untestable(Kind.CURE, "no knob"),)).conclusion is Conclusion.UNTESTABLE
+
+
+def test_trials_that_failed_conclude_nothing() -> None:
+    item = judged(a_test(Kind.CURE, Target.LOSER, {"slow": "slow~failed"}))
+    assert item.conclusion is Conclusion.INCONCLUSIVE
+    assert item.cures[0].failed
+
+
+def test_doses_are_in_order_and_their_response_is_told() -> None:
+    doses = [
+        a_test(Kind.DOSE, Target.LOSER, {"slow": arm}, dose)
+        for arm, dose in (("slow~half", 2.0), ("slow~worse", 0.5), ("slow~nothing", 1.0))
+    ]
+    item = judged(*doses)
+    assert [dose.value for dose in item.doses] == [0.5, 1.0, 2.0]
+    assert item.monotone
+
+
+def test_all_together_is_judged_by_its_own_trials() -> None:
+    gap = Gap("slow", "fast", Better.LOWER, TESTED)
+    found = together(gap, ["both"], {"slow": "slow~half", "fast": "fast"}, Analysis())
+    assert found is not None and found.share is not None
+    assert found.share.share_pct == pytest.approx(50, abs=3)
+    assert together(gap, ["both"], {"slow": "slow~failed"}, Analysis()) is None
