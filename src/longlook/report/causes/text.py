@@ -36,7 +36,7 @@ def sentence(answer: Answer) -> str:
     if not answer.findings:
         return f"{_loss(answer)}. No cause is suspected: {answer.reason or 'no detector saw one'}."
     tried = ", ".join(f"{wording.inner(item.title)} ({item.conclusion})" for item in answer.findings)
-    return f"{_loss(answer)}. No suspected cause is confirmed: {tried}."
+    return f"{_loss(answer)}. No cause is confirmed; suspected: {tried}."
 
 
 def heading(answer: Answer) -> str:
@@ -110,7 +110,12 @@ def not_seen(answer: Answer) -> list[str]:
         found += [
             f"{item.title}, {made.change}: {made.failed}" for made in (*item.cures, *item.transplants) if made.failed
         ]
-    found += [f"{cause.replace('_', ' ')}: suspected, and the budget left no trial for it" for cause in answer.left_out]
+    said = {item.cause for item in answer.findings if item.untestable}
+    found += [
+        f"{cause.replace('_', ' ')}: suspected, and the budget left no trial for it"
+        for cause in answer.left_out
+        if cause not in said
+    ]
     if answer.status in (Status.EXPLAINED, Status.UNEXPLAINED) and answer.ledger_ms is None:
         found.append("where the time went: no round has a ledger of both arms")
     for arm, classes in (answer.ledger_ms or {}).items():
