@@ -1,4 +1,4 @@
-"""The answer to "why did this arm lose?": findings with their verdicts, and the sentence that says it. Plain data."""
+"""The answer to "why did this arm lose?": findings with their verdicts. Plain data; `report.causes.text` says it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -62,10 +62,23 @@ class Explained:
     untestable: tuple[str, ...] = ()
 
     @property
+    def is_confirmed(self) -> bool:
+        """Return whether trials confirmed that this is a cause."""
+        return self.conclusion in (Conclusion.CONFIRMED, Conclusion.CONFIRMED_BOTH_WAYS)
+
+    @property
     def best(self) -> Judged | None:
-        """Return the cure that closes most, else the transplant; None where none ran."""
-        ran = [item for item in (self.cures or self.transplants) if item.closed_pct is not None]
-        return max(ran, key=lambda item: item.closed_pct or 0.0, default=None)
+        """Return the cure that speaks for the finding, else the transplant; None where none ran.
+
+        Of several it is one that is confirmed, and of these the one that closes most.
+        """
+        return strongest(self.cures) or strongest(self.transplants)
+
+
+def strongest(judged: Sequence[Judged]) -> Judged | None:
+    """Return the intervention that closes most, a confirmed one before any other; None where none ran."""
+    ran = [item for item in judged if item.closed_pct is not None]
+    return max(ran, key=lambda item: (item.conclusion is Conclusion.CONFIRMED, item.closed_pct or 0.0), default=None)
 
 
 @dataclass(frozen=True)
@@ -106,55 +119,3 @@ class Answer:
     ledger_ms: Mapping[str, Mapping[str, float]] | None = None  # arm → class → mean ms
     checked: tuple[str, ...] = ()  # what could have confounded the arms, and is equal
     left_out: tuple[str, ...] = ()  # findings that the budget left untested
-
-
-def sentence(answer: Answer) -> str:
-    """Return the answer in one to three sentences, which can be pasted into a report of a fault."""
-    if answer.status in (Status.NO_GAP, Status.UNDECIDED, Status.FAILED):
-        return answer.reason
-    head = f"{answer.loser_label} {_loses(answer)}"
-    confirmed = [item for item in answer.findings if _is_confirmed(item)]
-    if not confirmed:
-        tried = f": {_tried(answer.findings)}" if answer.findings else "; no detector saw a cause"
-        return f"{head}. No cause is confirmed{tried}."
-    causes = "; and ".join(f"{item.sentence} ({_proof(item)})" for item in confirmed[:3])
-    rest = ""
-    if answer.together is not None and answer.together.share is not None:
-        remainder = 100 - answer.together.share.share_pct
-        rest = f" All confirmed cures together leave {remainder:.0f} % of the gap."
-    return f"{head}, because {causes}.{rest}"
-
-
-def _loses(answer: Answer) -> str:
-    if answer.gap_pct is None:
-        return f"is worse than {answer.winner_label}"
-    how = "longer" if answer.metric.endswith("time") else "worse"
-    if answer.loser_median is not None and answer.winner_median is not None and answer.unit == "s":
-        lost_s = answer.loser_median - answer.winner_median
-        return (
-            f"needs {_time(lost_s)} more than {answer.winner_label} ({_time(answer.loser_median)} instead of "
-            f"{_time(answer.winner_median)}, {answer.gap_pct:+.0f} %)"
-        )
-    return f"is {abs(answer.gap_pct):.0f} % {how} than {answer.winner_label}"
-
-
-def _proof(item: Explained) -> str:
-    best = item.best
-    if best is None or best.share is None:
-        return str(item.conclusion)
-    span = ""
-    if best.share.ci_low_pct is not None and best.share.ci_high_pct is not None:
-        span = f", {best.share.ci_low_pct:.0f} to {best.share.ci_high_pct:.0f} %"
-    return f"{item.conclusion}: with {best.change}, {best.share.share_pct:.0f} % of the gap goes{span}"
-
-
-def _tried(findings: Sequence[Explained]) -> str:
-    return "; ".join(f"{item.title.lower()} {item.conclusion}" for item in findings)
-
-
-def _is_confirmed(item: Explained) -> bool:
-    return item.conclusion in (Conclusion.CONFIRMED, Conclusion.CONFIRMED_BOTH_WAYS)
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.2f} s" if abs(seconds) >= 1 else f"{1000 * seconds:.0f} ms"

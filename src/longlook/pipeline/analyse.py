@@ -19,6 +19,7 @@ from longlook.core.model import Outcome, Study
 from longlook.core.results import ClaimResult, Estimate
 from longlook.core.run_folder import DEPENDENCES, FLOWS, POINTS, RATES, STATES, RunFolder, write_json
 from longlook.explain.rounds import Wanted, find_cells
+from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
 from longlook.report import ReportContent, metrics_by_arm, write_report
@@ -171,6 +172,7 @@ def report_content(
         inside=inside_pages(folder.path / "report") | drawn,
         costs=collector_costs(traces, arms),
         not_recorded=not_recorded(traces, arms),
+        answers=read_answers(folder.path / FOLDER),
     )
 
 

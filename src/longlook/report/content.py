@@ -8,6 +8,7 @@ import pandas as pd
 
 from longlook.core.model import Better, Contrast, Study
 from longlook.core.results import ArmLevel, ClaimResult, Estimate
+from longlook.explain.answer import Answer
 from longlook.metrics import find_metric
 from longlook.run.verification import Verification
 from longlook.study.releases import Release
@@ -33,7 +34,8 @@ class ReportContent:
     present if the trials were run again. `levels` are those of `metrics_by_arm`; `releases`, by arm, are present if the
     figure is a trend. `flows` and `rates` have the columns trial_id, arm, cell_id, round and those of `flow_tables`, or
     are None if no flows competed. `inside` holds the ids of cells with a page about their inside beside the report.
-    `costs` are those of the traces of endpoints, `not_recorded` what collectors could not record.
+    `costs` are those of the traces of endpoints, `not_recorded` what collectors could not record. `answers` are those
+    of the page of explanations beside the report.
     """
 
     study: Study
@@ -51,6 +53,7 @@ class ReportContent:
     inside: frozenset[str] = frozenset()
     costs: Sequence[CollectorCost] = ()
     not_recorded: Sequence[NotRecorded] = ()
+    answers: Sequence[Answer] = ()
 
     def arms_beside(self, contrast: Contrast) -> list[str]:
         """Return the arms that are shown with a contrast: all, or for a contrast of a family only its own two."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from longlook.report import wording
+from longlook.report.causes.section import make_why
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.all_cells import make_all_cells
 from longlook.report.contrasts.published import make_published
@@ -32,6 +33,7 @@ def sections(content: ReportContent) -> list[Section]:
         *([matrix] if matrix else []),
         *make_shares(content),
         *contrasts,
+        *make_why(content.answers),
         *([flows] if flows.cells else []),
         *make_published(content, contrasts),
         make_all_cells(content, contrasts),

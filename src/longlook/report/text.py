@@ -1,5 +1,6 @@
 """Verdicts and claims as text: for the terminal, for pipes and for Markdown."""
 
+import re
 from collections.abc import Sequence
 
 from longlook.core.model import Study
@@ -7,6 +8,8 @@ from longlook.core.results import ClaimResult, Estimate
 from longlook.report import wording
 from longlook.report.content import short_labels
 from longlook.report.layout import cell_label, ordered
+
+_MARKUP = re.compile(r"([\\`*|\[\]])")
 
 
 def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
@@ -80,9 +83,10 @@ def _claim_row(item: ClaimResult) -> tuple[str, ...]:
 def markdown_rows(header: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int]) -> str:
     """Return a GitHub-flavoured Markdown table; columns of `right` are aligned there."""
     rule = ["---:" if index in right else "---" for index in range(len(header))]
-    lines = [header, rule, *([_escape(text) for text in row] for row in rows)]
+    lines = [header, rule, *([escaped(text) for text in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-def _escape(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+def escaped(text: str) -> str:
+    """Return text on one line that Markdown shows as it is, in a cell of a table too."""
+    return _MARKUP.sub(r"\\\1", " ".join(text.splitlines())).replace("<", "&lt;")

@@ -10,8 +10,9 @@ from rich.table import Table
 
 from longlook.cli.terminal import console
 from longlook.core import codec
-from longlook.explain.answer import Answer, Explained, Judged, sentence
+from longlook.explain.answer import Answer, Explained, Judged
 from longlook.explain.attribution import Share
+from longlook.report.causes.text import sentence
 
 
 def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None:

@@ -16,15 +16,13 @@ from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_
 from longlook.explain.detect import suspect
 from longlook.explain.judge import Gap, Values, judge, together
 from longlook.metrics import find_metric
+from longlook.pipeline.answers import FOLDER, read_answers, write_answers
 from longlook.pipeline.explain.cells import CellGap, gaps
-from longlook.pipeline.explain.files import write_answers
 from longlook.pipeline.explain.traced import mean_ledgers, of_rounds, traced_pairs
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import measure_plan
+from longlook.report.causes.page import write_explanation
 from longlook.report.section import slug
-
-FOLDER = "explain"
-"""The folder of a run folder that holds its explanations."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +44,14 @@ def explain_run(folder: RunFolder, request: ExplainRequest, options: RunOptions,
     go on. Trials that finished stay, and in virtual time the next call takes them from the cache.
     """
     answers = []
-    for gap in gaps(folder, request.cells, request.contrast):
-        observer.say(f"explain {gap.estimate.cell_id}: {gap.contrast.name}")
-        answers.append(_explain(folder, gap, request, options, observer))
-        write_answers(folder.path / FOLDER, answers[-1])
+    try:
+        for gap in gaps(folder, request.cells, request.contrast):
+            observer.say(f"explain {gap.estimate.cell_id}: {gap.contrast.name}")
+            answers.append(_explain(folder, gap, request, options, observer))
+            write_answers(folder.path / FOLDER, answers[-1])
+    finally:
+        if answers:
+            write_explanation(folder.path / FOLDER, read_answers(folder.path / FOLDER))
     return answers
 
 
@@ -199,7 +201,7 @@ class _Session:
         plan = of_rounds(planned.plan, self._gap.rounds)
         out = self._out / f"trials-{plan.hash}"
         _, measured = measure_plan(planned.study, plan, out, self._options, self._observer)
-        return _values(measured, self._gap.contrast.metric)
+        return planned.completed(_values(measured, self._gap.contrast.metric))
 
     def together(self, tests: Sequence[Experiment], explained: Sequence[Explained], space: Gap) -> Together | None:
         """Run all confirmed cures at once, if there are several, and return what they close together."""

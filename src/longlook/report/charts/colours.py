@@ -45,6 +45,33 @@ STATE_COLOURS = {
 }
 """States of a sender (longlook.timeline.states); growth is green, avoidance blue, loss orange to red."""
 
+LEDGER_COLOURS = {
+    "handshake": "#8d7cc3",
+    "request": "#c9bfe3",
+    "server_think": "#4f9a76",
+    "application": "#9ccdb2",
+    "cpu": "#2d6a4f",
+    "client_idle": "#b5c99a",
+    "stream_ids": "#75902f",
+    "congestion_window": "#f2a65e",
+    "pacing": "#f6d998",
+    "timer": "#a51d2d",
+    "loss_detection": "#dd5b4b",
+    "ack_wait": "#f4b3a6",
+    "stream_credit": "#d39a1e",
+    "connection_credit": "#8f5f12",
+    "send_buffer": "#e3cf6b",
+    "link_useful": "#8fbce0",
+    "link_overhead": "#c6dcef",
+    "link_waste": "#3f6f9e",
+    "link_others": "#a7b0ba",
+    "link_down": "#5c6670",
+    "propagation": "#dcd9d2",
+    "unexplained": "#1c1b1a",
+}
+"""Classes of a load's time (longlook.explain.ledger), in the order in which they are drawn: the way to the server is
+violet, programs green, a sender that waits warm, the link blue and grey."""
+
 RESULT_COLOURS = {
     "reproduced": "#23764b",
     "contradicted": "#a1340f",

@@ -1,4 +1,4 @@
-"""Answers on disk: `answers.json` has all of it, `findings.parquet` a row for each intervention, `answer.md` words."""
+"""Answers on disk: `answers.json` has all of each, `findings.parquet` a row for each intervention."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,6 +11,9 @@ from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.run_folder import write_json
 from longlook.explain.answer import Answer, Explained, Judged
+
+FOLDER = "explain"
+"""The folder of a run folder that holds its explanations."""
 
 ANSWERS, FINDINGS = "answers.json", "findings.parquet"
 

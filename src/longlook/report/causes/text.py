@@ -1,0 +1,242 @@
+"""Answers in words: one sentence that can be pasted into a report of a fault, and Markdown for a pull request.
+
+Only what trials confirmed follows a "because"; everything else is suspected.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from longlook.core.model import Better
+from longlook.explain.answer import Answer, Explained, Judged, Status, strongest
+from longlook.explain.attribution import Conclusion, Share
+from longlook.metrics import find_metric
+from longlook.report import wording
+from longlook.report.text import escaped, markdown_rows
+from longlook.report.wording import DASH, NBSP
+
+SHOWN_CAUSES = 3
+"""How many confirmed causes the sentence names; it counts the others."""
+
+MOST_PCT = 50.0
+"""Confirmed causes that close less of a gap than this are a part of why, not why."""
+
+NOT_EXPLAINED = (Status.NO_GAP, Status.UNDECIDED, Status.FAILED)
+"""States of an answer in which nobody asked why: there is no loser, or no trial to look at."""
+
+
+def sentence(answer: Answer) -> str:
+    """Return an answer in one to three sentences: who lost how much, why, how that was proven, and what remains."""
+    if answer.status in NOT_EXPLAINED:
+        about = f" ({heading(answer)})" if heading(answer) else ""
+        return f"{capital(answer.reason)}{about}."
+    confirmed = [item for item in answer.findings if item.is_confirmed]
+    if confirmed:
+        word = "because" if (closed_share(answer) or 0.0) >= MOST_PCT else "in part because"
+        causes = [f"{item.sentence} ({proof(answer, item)})" for item in confirmed[:SHOWN_CAUSES]]
+        return f"{_loss(answer)}, {word} {'; and because '.join(causes)}{_more(confirmed)}.{_rest(answer)}"
+    if not answer.findings:
+        return f"{_loss(answer)}. No cause is suspected: {answer.reason or 'no detector saw one'}."
+    tried = ", ".join(f"{wording.inner(item.title)} ({item.conclusion})" for item in answer.findings)
+    return f"{_loss(answer)}. No cause is confirmed; suspected: {tried}."
+
+
+def heading(answer: Answer) -> str:
+    """Return what an answer is about: `10Mbit · 1%: quic-go against quiche, page load time`; empty without arms."""
+    if not answer.loser_label:
+        return ""
+    cell = f"{wording.listed_cell(answer.cell)}: " if answer.cell else ""
+    return f"{cell}{answer.loser_label} against {answer.winner_label}, {metric_name(answer)}"
+
+
+def metric_name(answer: Answer) -> str:
+    """Return the metric's name for use inside a sentence."""
+    return wording.inner(find_metric(answer.metric).label)
+
+
+def capital(text: str) -> str:
+    """Return text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def proof(answer: Answer, item: Explained) -> str:
+    """Return how a confirmed finding was proven: the changes that confirmed it, and what they close of the gap."""
+    parts = []
+    cure = strongest(item.cures)
+    if cure is not None and cure.conclusion is Conclusion.CONFIRMED and cure.share is not None:
+        parts.append(f"with {made_in(cure)} {_closes(cure.share)}")
+    given = strongest(item.transplants)
+    if given is not None and given.conclusion is Conclusion.CONFIRMED and given.share is not None:
+        lead = f"loses {_points(given.share)} of its lead{_interval(given.share)}"
+        parts.append(f"{answer.winner_label} with {given.change} {lead}")
+    if item.monotone:
+        parts.append("the gap follows the dose")
+    return f"{item.conclusion}: {'; '.join(parts)}" if parts else str(item.conclusion)
+
+
+def made_in(made: Judged) -> str:
+    """Return a change in words, with the arms in which it was made where these are both."""
+    return f"{made.change} for both" if made.target == "both" else made.change
+
+
+def share_text(share: Share | None) -> str:
+    """Return a share of a gap with its interval: `71 % (65 to 77 %)`."""
+    if share is None:
+        return DASH
+    span = wording.interval_pct(share.ci_low_pct, share.ci_high_pct)
+    return f"{_points(share)}{f' ({span})' if span != DASH else ''}"
+
+
+def closed_share(answer: Answer) -> float | None:
+    """Return the share of the gap in % that all confirmed cures close; of one by one the largest."""
+    if answer.together is not None and answer.together.share is not None:
+        return answer.together.share.share_pct
+    bests = [item.best for item in answer.findings if item.is_confirmed]
+    return max((best.share.share_pct for best in bests if best is not None and best.share is not None), default=None)
+
+
+def remainder(answer: Answer) -> Share | None:
+    """Return what all confirmed cures together leave of the gap; below 0 where they turn it round."""
+    share = answer.together.share if answer.together is not None else None
+    if share is None:
+        return None
+    low = None if share.ci_high_pct is None else 100 - share.ci_high_pct
+    high = None if share.ci_low_pct is None else 100 - share.ci_low_pct
+    return Share(100 - share.share_pct, low, high)
+
+
+def not_seen(answer: Answer) -> list[str]:
+    """Return what could not be tested or observed, with the reason, a sentence each."""
+    found = [f"{item.title}: {reason}" for item in answer.findings for reason in item.untestable]
+    for item in answer.findings:
+        found += [
+            f"{item.title}, {made.change}: {made.failed}" for made in (*item.cures, *item.transplants) if made.failed
+        ]
+    said = {item.cause for item in answer.findings if item.untestable}
+    found += [
+        f"{cause.replace('_', ' ')}: suspected, and the budget left no trial for it"
+        for cause in answer.left_out
+        if cause not in said
+    ]
+    if answer.status in (Status.EXPLAINED, Status.UNEXPLAINED) and answer.ledger_ms is None:
+        found.append("where the time went: no round has a ledger of both arms")
+    for arm, classes in (answer.ledger_ms or {}).items():
+        label = answer.loser_label if arm == answer.loser else answer.winner_label
+        if lost_ms := classes.get("unexplained", 0.0):
+            found.append(f"{label}: no rule says what {wording.quantity(lost_ms / 1e3, 's')} of the load went to")
+    return found
+
+
+def answers_markdown(answers: Sequence[Answer]) -> str:
+    """Return answers as Markdown for a pull request, the commands that repeat them at the end of each."""
+    if not answers:
+        return "No cell has a verdict that an arm lost: there is nothing to explain.\n"
+    return "\n".join("\n".join(_markdown(answer)) for answer in answers)
+
+
+def _markdown(answer: Answer) -> Iterator[str]:
+    yield f"### {escaped(heading(answer) or answer.cell_id)}\n"
+    yield f"{escaped(sentence(answer))}\n"
+    if answer.findings:
+        header = ("suspected cause", "verdict", "change", "made in", "of the gap", "alone", "p adj", "seen in")
+        yield markdown_rows(header, list(_rows(answer)), frozenset((4, 6, 7)))
+    for item in answer.findings:
+        if item.doses:
+            values = "; ".join(f"{dose.change}: {wording.effect(dose.closed_pct)}" for dose in item.doses)
+            follows = "the gap follows the dose" if item.monotone else "the gap does not follow the dose throughout"
+            about = f"Dose of {wording.inner(item.title)}, by how much the arms get closer"
+            yield f"{escaped(about)}: {escaped(values)} ({follows}).\n"
+    if answer.together is not None and answer.together.share is not None:
+        changes = ", ".join(answer.together.changes)
+        yield (
+            f"All confirmed cures together ({escaped(changes)}) close {share_text(answer.together.share)} of the gap. "
+            "Shares of single changes need not add up to it.\n"
+        )
+    unseen = not_seen(answer)
+    if unseen:
+        yield "Not tested or not observed:\n"
+        yield "".join(f"- {escaped(text)}.\n" for text in unseen)
+    if answer.checked:
+        yield f"Checked: {escaped('; '.join(answer.checked))}.\n"
+    took = f" ({_count(answer.trials, 'counterfactual trial')})" if answer.trials else ""
+    yield f"Repeat it{took}:\n"
+    yield f"    {' '.join(answer.command.split())}\n"
+
+
+def _rows(answer: Answer) -> Iterator[tuple[str, ...]]:
+    for item in answer.findings:
+        names = (item.title, str(item.conclusion))
+        seen = f"{item.seen_in} of {answer.rounds}"
+        tested = [*item.cures, *item.transplants]
+        if not tested:
+            yield (*names, DASH, DASH, DASH, DASH, DASH, seen)
+        for number, made in enumerate(tested):
+            first = number == 0
+            yield (
+                *(names if first else ("", "")),
+                made.change,
+                target_name(answer, made),
+                share_text(made.share),
+                made.failed or str(made.conclusion),
+                wording.p_value(made.p_adjusted),
+                seen if first else "",
+            )
+
+
+def target_name(answer: Answer, made: Judged) -> str:
+    """Return the arms that a change was made in, by their labels."""
+    named = {"loser": answer.loser_label, "winner": answer.winner_label, "both": "both arms"}
+    return named[made.target]
+
+
+def _loss(answer: Answer) -> str:
+    """Return who lost to whom, in what and by how much, with the conditions and the number of rounds."""
+    metric = find_metric(answer.metric)
+    rounds = f"{_count(answer.rounds, 'round')}"
+    where = f"; {wording.listed_cell(answer.cell)}" if answer.cell else ""
+    who = f"{answer.loser_label} loses to {answer.winner_label} in {metric_name(answer)}"
+    loser, winner = answer.loser_median, answer.winner_median
+    if loser is None or winner is None:
+        return f"{who} ({rounds}{where})"
+    values = f"{wording.quantity(loser, answer.unit)} instead of {wording.quantity(winner, answer.unit)}"
+    lost = loser - winner if metric.better is Better.LOWER else winner - loser
+    if lost <= 0:
+        return f"{who} on average (medians of {rounds}: {values}{where})"
+    unit = "percentage points" if answer.unit == "%" else answer.unit
+    relative = f", {wording.effect(answer.gap_pct)}" if answer.gap_pct is not None else ""
+    span = wording.interval_pct(answer.gap_low_pct, answer.gap_high_pct)
+    relative += f" ({span})" if relative and span != DASH else ""
+    return f"{who} by {wording.quantity(lost, unit)} ({values}{relative}; medians of {rounds}{where})"
+
+
+def _closes(share: Share) -> str:
+    if share.ci_low_pct is not None and share.ci_low_pct > 100:
+        return f"the gap turns round: {_points(share)} of it closes{_interval(share)}"
+    return f"the gap closes by {_points(share)}{_interval(share)}"
+
+
+def _points(share: Share) -> str:
+    return f"{wording.points(share.share_pct)}{NBSP}%"
+
+
+def _interval(share: Share) -> str:
+    """Return the interval for use inside brackets; empty where it has no bounds."""
+    span = wording.interval_pct(share.ci_low_pct, share.ci_high_pct)
+    return f", interval {span}" if span != DASH else ""
+
+
+def _more(confirmed: Sequence[Explained]) -> str:
+    rest = len(confirmed) - SHOWN_CAUSES
+    return f"; and {_count(rest, 'more confirmed cause')}" if rest > 0 else ""
+
+
+def _rest(answer: Answer) -> str:
+    left = remainder(answer)
+    several = sum(item.is_confirmed for item in answer.findings) > 1
+    if left is None:
+        return " What these changes close together is not known." if several else ""
+    if left.share_pct <= 0:
+        return " Together these changes close the whole gap." if several else ""
+    return f" Not explained: {_points(left)} of the gap{_interval(left)}."
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

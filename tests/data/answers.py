@@ -1,0 +1,159 @@
+"""Made-up answers of `longlook explain`, one for each outcome that a page or a sentence has to state."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from longlook.explain.answer import Answer, Dose, Explained, Judged, Status, Together
+from longlook.explain.attribution import Conclusion, Share
+
+LEDGER_MS: Mapping[str, Mapping[str, float]] = {
+    "quic": {
+        "handshake": 20.2,
+        "request": 10.1,
+        "server_think": 1.4,
+        "link_useful": 838.3,
+        "link_overhead": 41.7,
+        "link_waste": 12.5,
+        "congestion_window": 1310.6,
+        "timer": 212.4,
+        "loss_detection": 96.3,
+        "propagation": 18.0,
+        "unexplained": 3.5,
+    },
+    "tcp": {
+        "handshake": 40.4,
+        "request": 10.1,
+        "server_think": 1.2,
+        "link_useful": 838.3,
+        "link_overhead": 36.2,
+        "link_waste": 3.1,
+        "congestion_window": 402.8,
+        "pacing": 7.7,
+        "loss_detection": 22.9,
+        "propagation": 18.0,
+    },
+}
+
+
+def judged(change: str, share: float | None = 50.0, **given: Any) -> Judged:
+    """An intervention in the loser, confirmed, whose share has an interval of four points each way."""
+    interval = None if share is None else Share(share, share - 4, share + 4)
+    closed = None if share is None else share / 2
+    made = Judged(change, "loser", Conclusion.CONFIRMED, 10, interval, closed, 0.0003, {"server_knobs.x": "1"})
+    return replace(made, **given)
+
+
+def explained(**given: Any) -> Explained:
+    """A finding about random losses, confirmed by a cure on the path of both arms."""
+    finding = Explained(
+        cause="random_loss_response",
+        title="Response to random loss",
+        sentence="it shrinks its window, or waits for a timer, at each of about 59 random losses",
+        source="Kakhki et al., IMC 2017, 5.2; RFC 9002, 7.3.2",
+        arm="quic",
+        role="server",
+        conclusion=Conclusion.CONFIRMED,
+        strength_ms=1194.0,
+        seen_in=10,
+        evidence=("41.7 ms: a packet to the client is dropped at random", "63.0 ms: the window falls from 86 to 43 KB"),
+        cures=(judged("no random loss", 71.0, target="both", settings={"network.down.loss": "0%"}),),
+    )
+    return replace(finding, **given)
+
+
+INITIAL_WINDOW = explained(
+    cause="initial_window",
+    title="Smaller initial window",
+    sentence="its first window is smaller (14600 bytes), so that it takes more round trips to fill the path",
+    source="Kakhki et al., IMC 2017, 4.1; RFC 6928",
+    conclusion=Conclusion.CONFIRMED_BOTH_WAYS,
+    strength_ms=310.0,
+    seen_in=9,
+    evidence=("0.0 ms: the window begins with 14600 bytes, the other arm's with 46720",),
+    cures=(judged("an initial window of 32 packets", 24.0),),
+    transplants=(judged("an initial window of 10 packets", 19.0, target="winner"),),
+    doses=(
+        Dose(16.0, "an initial window of 16 packets", 6.1),
+        Dose(32.0, "an initial window of 32 packets", 12.0),
+        Dose(64.0, "an initial window of 64 packets", 14.4),
+    ),
+    monotone=True,
+)
+REFUTED = explained(
+    cause="window_capped",
+    title="Capped congestion window",
+    sentence="its congestion window stops at 2000000 bytes, which the path could hold more than",
+    conclusion=Conclusion.REFUTED,
+    strength_ms=51.0,
+    seen_in=2,
+    cures=(
+        judged("a largest window of 8000 packets", 0.4, conclusion=Conclusion.REFUTED, p_adjusted=1.0),
+        judged("a largest window of 9000 packets", None, failed="fewer than two rounds in which the trials went well"),
+    ),
+)
+UNTESTABLE = explained(
+    cause="timer_too_long",
+    title="Timer too long",
+    sentence="its timer waits for 1.2 s",
+    conclusion=Conclusion.UNTESTABLE,
+    seen_in=4,
+    cures=(),
+    untestable=("server quiche@0.28.0 has no knob initial_rtt; it is a knob of ngtcp2",),
+)
+
+
+def answer(**given: Any) -> Answer:
+    """QUIC loses to TCP at 1 % loss; two causes are confirmed, one is refuted, one cannot be tested."""
+    made = Answer(
+        study="small",
+        cell={"rate": "10Mbit", "loss": "1%"},
+        cell_id="10Mbit_1",
+        contrast="quic vs tcp",
+        metric="page_load_time",
+        status=Status.EXPLAINED,
+        reason="",
+        command="longlook explain runs/small 10Mbit_1",
+        loser="quic",
+        winner="tcp",
+        loser_label="QUIC (quic-go 0.65.0, Cubic)",
+        winner_label="TCP (Linux, Cubic)",
+        loser_median=2.565,
+        winner_median=1.381,
+        unit="s",
+        gap_pct=85.7,
+        rounds=10,
+        trials=60,
+        findings=(explained(), INITIAL_WINDOW, REFUTED, UNTESTABLE),
+        together=Together(("no random loss", "an initial window of 32 packets"), Share(91.0, 86.0, 96.0), 43.0),
+        ledger_ms=LEDGER_MS,
+        checked=("link and its seed: the same in both arms", "protocol: differs in both arms"),
+        left_out=("ack_starvation",),
+    )
+    return replace(made, **given)
+
+
+def unlucky(status: Status, reason: str) -> Answer:
+    """An answer that came no further than its verdict."""
+    return answer(
+        status=status,
+        reason=reason,
+        findings=(),
+        together=None,
+        ledger_ms=None,
+        checked=(),
+        left_out=(),
+        trials=0,
+        cell={"rate": "50Mbit", "loss": str(status)},
+        cell_id=f"50Mbit_{status}",
+    )
+
+
+NO_GAP = unlucky(Status.NO_GAP, "nothing to explain: equivalent")
+UNDECIDED = unlucky(Status.UNDECIDED, "no verdict says that an arm lost, so nothing is explained: inconclusive")
+FAILED = unlucky(Status.FAILED, "no round went well on both arms: 10 of 10 rounds failed")
+UNEXPLAINED = replace(unlucky(Status.UNEXPLAINED, "no detector saw a cause"), ledger_ms=LEDGER_MS)
+HIGHER_IS_BETTER = answer(
+    metric="throughput", unit="Mbit/s", loser_median=4.2, winner_median=7.3, gap_pct=-42.5, cell_id="throughput"
+)
+ALL = (answer(), NO_GAP, UNDECIDED, FAILED, UNEXPLAINED, HIGHER_IS_BETTER)

@@ -1,0 +1,172 @@
+"""Answers in words: who lost how much, why, how it was proven; nothing unconfirmed is a cause."""
+
+from dataclasses import replace
+
+import pytest
+
+from longlook.explain.answer import Answer, Together
+from longlook.explain.attribution import Conclusion, Share
+from longlook.report.causes.text import answers_markdown, heading, not_seen, sentence
+from tests.data import answers
+from tests.data.answers import INITIAL_WINDOW, REFUTED, UNTESTABLE, answer, explained, judged
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ")
+
+
+def test_the_sentence_says_who_lost_how_much_why_and_how_it_was_proven() -> None:
+    assert plain(sentence(answer(findings=(explained(),), together=None))) == (
+        "QUIC (quic-go 0.65.0, Cubic) loses to TCP (Linux, Cubic) in page load time by 1.18 s (2.56 s instead of "
+        "1.38 s, +86 %; medians of 10 rounds; rate 10Mbit, loss 1%), because it shrinks its window, or waits for a "
+        "timer, at each of about 59 random losses (confirmed: with no random loss for both the gap closes by 71 %, "
+        "interval 67 to 75 %)."
+    )
+
+
+def test_several_causes_are_joined_and_what_remains_is_said() -> None:
+    text = plain(sentence(answer()))
+    assert text.count("because") == 2
+    assert "; and because its first window is smaller (14600 bytes)" in text
+    assert "TCP (Linux, Cubic) with an initial window of 10 packets loses 19 % of its lead, interval 15 to 23 %" in text
+    assert "the gap follows the dose)" in text
+    assert text.endswith(" Not explained: 9.0 % of the gap, interval 4.0 to 14 %.")
+
+
+def test_causes_beyond_three_are_counted() -> None:
+    many = tuple(explained(cause=f"cause{number}") for number in range(5))
+    assert "; and 2 more confirmed causes." in sentence(answer(findings=many, together=None))
+    assert "; and 1 more confirmed cause." in sentence(answer(findings=many[:4], together=None))
+
+
+@pytest.mark.parametrize("conclusion", [Conclusion.REFUTED, Conclusion.INCONCLUSIVE, Conclusion.UNTESTABLE])
+def test_nothing_unconfirmed_is_a_because(conclusion: Conclusion) -> None:
+    text = sentence(answer(findings=(explained(conclusion=conclusion),), together=None))
+    assert "because" not in text
+    assert text.endswith(f" No cause is confirmed; suspected: response to random loss ({conclusion}).")
+    beside = sentence(answer(findings=(explained(conclusion=conclusion), INITIAL_WINDOW), together=None))
+    assert "random loss" not in beside
+
+
+def test_the_change_that_proves_is_one_that_was_confirmed() -> None:
+    doubtful = judged("a larger doubtful change", 90.0, conclusion=Conclusion.INCONCLUSIVE)
+    text = sentence(answer(findings=(explained(cures=(doubtful, judged("a small sure change", 60.0))),), together=None))
+    assert "a small sure change" in text
+    assert "doubtful" not in text
+
+
+def test_a_transplant_alone_confirms_what_no_cure_could() -> None:
+    given = judged("an initial window of 10 packets", 80.0, target="winner")
+    text = sentence(answer(findings=(explained(cures=(), transplants=(given,)),), together=None))
+    assert "(confirmed: TCP (Linux, Cubic) with an initial window of 10 packets loses 80" in text
+
+
+def test_a_small_share_is_a_part_of_why() -> None:
+    found = explained(cures=(judged("a little", 12.0),))
+    assert ", in part because it shrinks" in sentence(answer(findings=(found,), together=None))
+    together = Together(("a", "b"), Share(80.0, 70.0, 90.0), 40.0)
+    assert "in part" not in sentence(answer(findings=(found, INITIAL_WINDOW), together=together))
+
+
+def test_a_gap_that_turns_round_has_nothing_left() -> None:
+    found = explained(cures=(judged("no random loss", 130.0),))
+    more = Together(("no random loss", "more"), Share(131.0, 120.0, 142.0), 60.0)
+    text = plain(sentence(answer(findings=(found, INITIAL_WINDOW), together=more)))
+    assert "the gap turns round: 130 % of it closes, interval 126 to 134 %" in text
+    assert text.endswith(" Together these changes close the whole gap.")
+    assert "Not explained" not in text
+    whole = explained(cures=(judged("no random loss", 102.0),))
+    assert "the gap closes by 102" in sentence(answer(findings=(whole,), together=None))
+
+
+def test_an_interval_without_bounds_is_left_out() -> None:
+    found = explained(cures=(replace(judged("no random loss"), share=Share(71.0, None, None)),))
+    assert plain(sentence(answer(findings=(found,), together=None))).endswith("the gap closes by 71 %).")
+
+
+def test_what_several_changes_close_together_may_be_unknown() -> None:
+    text = sentence(answer(together=None))
+    assert text.endswith(" What these changes close together is not known.")
+
+
+def test_where_higher_is_better_less_is_lost() -> None:
+    text = plain(sentence(answers.HIGHER_IS_BETTER))
+    assert (
+        "loses to TCP (Linux, Cubic) in throughput by 3.10 Mbit/s (4.20 Mbit/s instead of 7.30 Mbit/s, −42 %;" in text
+    )
+
+
+def test_shares_differ_by_points_and_medians_may_contradict_the_mean() -> None:
+    points = answer(metric="packet_loss", unit="%", loser_median=4.0, winner_median=1.0, gap_pct=None)
+    assert "in packets dropped by 3.00 percentage points (4.00 % instead of 1.00 %;" in plain(sentence(points))
+    skewed = plain(sentence(answer(loser_median=1.2, winner_median=1.3)))
+    assert "in page load time on average (medians of 10 rounds: 1.20 s instead of 1.30 s; rate" in skewed
+    assert "in page load time (10 rounds; rate 10Mbit" in sentence(answer(loser_median=None))
+
+
+@pytest.mark.parametrize("found", [answers.NO_GAP, answers.UNDECIDED, answers.FAILED], ids=lambda item: item.status)
+def test_without_a_gap_the_reason_is_the_sentence(found: Answer) -> None:
+    text = sentence(found)
+    assert text.lower().startswith(found.reason.lower())
+    assert "because" not in text
+    assert "loses" not in text
+    assert found.winner_label in text
+
+
+def test_a_gap_that_no_detector_explains_is_said() -> None:
+    assert sentence(answers.UNEXPLAINED).endswith(". No cause is suspected: no detector saw a cause.")
+
+
+def test_what_was_not_seen_has_its_reason() -> None:
+    found = not_seen(answer())
+    assert "Timer too long: server quiche@0.28.0 has no knob initial_rtt; it is a knob of ngtcp2" in found
+    assert any("a largest window of 9000 packets: fewer than two rounds" in line for line in found)
+    assert "ack starvation: suspected, and the budget left no trial for it" in found
+    assert any(plain(line).endswith("no rule says what 3.50 ms of the load went to") for line in found)
+    assert any("no round has a ledger" in line for line in not_seen(answer(ledger_ms=None)))
+    assert not_seen(answers.NO_GAP) == []
+
+
+def test_markdown_has_every_change_every_dose_and_the_command() -> None:
+    text = plain(answers_markdown([answer()]))
+    lines = text.splitlines()
+    assert lines[0] == f"### {heading(answer())}"
+    rows = [line for line in lines if line.startswith("| ")][2:]
+    assert len(rows) == 6
+    assert rows[0].startswith(
+        "| Response to random loss | confirmed | no random loss | both arms | 71 % (67 to 75 %) |"
+    )
+    assert rows[2].startswith("|  |  | an initial window of 10 packets | TCP (Linux, Cubic) |")
+    assert rows[-1].startswith("| Timer too long | untestable | – |")
+    assert "an initial window of 64 packets: +14 % (the gap follows the dose)." in text
+    assert "close 91 % (86 to 96 %) of the gap. Shares of single changes need not add up" in text
+    assert "Repeat it (60 counterfactual trials):\n\n    longlook explain runs/small 10Mbit_1\n" in text
+
+
+def test_markdown_states_every_outcome() -> None:
+    text = answers_markdown(answers.ALL)
+    assert text.count("### ") == len(answers.ALL)
+    assert "Nothing to explain: equivalent" in text
+    assert "there is nothing to explain" in answers_markdown([])
+
+
+def test_hostile_text_stays_text_in_markdown() -> None:
+    label = "a|b</td><script>[x](y)`\n# big"
+    hostile = answer(
+        loser_label=label,
+        cell={"rate": "<img>"},
+        command="longlook explain\n\n# evil",
+        findings=(explained(title=label, cures=(judged(label),)), REFUTED, UNTESTABLE),
+    )
+    text = answers_markdown([hostile])
+    assert "<script" not in text
+    assert "<img" not in text
+    assert "[x](y)" not in text.replace("\\[x\\](y)", "")
+    assert not [line for line in text.splitlines() if line.startswith("# ")]
+    table = [line for line in text.splitlines() if line.startswith("| ")]
+    assert {line.replace("\\|", "").count("|") for line in table} == {9}
+
+
+def test_an_answer_without_arms_has_its_reason_alone() -> None:
+    bare = replace(answers.FAILED, loser_label="", winner_label="", cell={})
+    assert sentence(bare) == "No round went well on both arms: 10 of 10 rounds failed."
