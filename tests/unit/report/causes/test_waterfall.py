@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -29,7 +30,7 @@ def test_steps_lead_from_the_load_that_won_to_the_one_that_lost(
     difference = load_ms(loser) - load_ms(winner)
     largest = max(load_ms(loser), load_ms(winner), 1.0)
     assert math.fsum(step.change_ms for step in found) == pytest.approx(difference, abs=1e-9 * largest)
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in pairwise(found):
         assert before.end_ms == after.start_ms
     if found:
         assert found[0].start_ms == load_ms(winner)
