@@ -127,7 +127,7 @@ def answer(**given: Any) -> Answer:
         findings=(explained(), INITIAL_WINDOW, REFUTED, UNTESTABLE),
         together=Together(("no random loss", "an initial window of 32 packets"), Share(91.0, 86.0, 96.0), 43.0),
         ledger_ms=LEDGER_MS,
-        checked=("link and its seed: the same in both arms", "protocol: differs in both arms"),
+        checked=("link and its seed: the same in both arms", "protocol: differs between the arms"),
         left_out=("ack_starvation",),
     )
     return replace(made, **given)

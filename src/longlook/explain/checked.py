@@ -18,4 +18,4 @@ def equal_conditions(pairs: Mapping[int, Pair]) -> Iterator[str]:
         ("server", all(a.server == b.server for a, b in both)),
     )
     for name, same in checks:
-        yield f"{name}: {'the same' if same else 'differs'} in both arms"
+        yield f"{name}: {'the same in both arms' if same else 'differs between the arms'}"

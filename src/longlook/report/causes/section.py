@@ -158,6 +158,7 @@ def _finding(answer: Answer, item: Explained, number: int) -> dict[str, Any]:
         "strength": wording.quantity(item.strength_ms / 1e3, "s"),
         "rows": [_row(answer, made, kind) for kind, made in _tested(item)],
         "has_shares": bool(_share_rows(item)),
+        "follows": text.capital(text.dose_text(item)),
         "doses": [(f"{dose.value:g}", dose.change, wording.effect(dose.closed_pct)) for dose in item.doses],
     }
 
@@ -197,7 +198,8 @@ def _singles(answer: Answer) -> list[ShareRow]:
     left = text.remainder(answer)
     if not rows or answer.together is None or answer.together.share is None or left is None:
         return rows
-    return [*rows, ShareRow("all together", answer.together.share), ShareRow("not explained", left, colours.CONTENDER)]
+    several = [ShareRow("all together", answer.together.share)] if len(rows) > 1 else []
+    return [*rows, *several, ShareRow("not explained", left, colours.CONTENDER)]
 
 
 def _single_rows(answer: Answer) -> list[tuple[str, str]]:

@@ -11,10 +11,13 @@ from longlook.explain.attribution import Conclusion, Share
 from longlook.metrics import find_metric
 from longlook.report import wording
 from longlook.report.text import escaped, markdown_rows
-from longlook.report.wording import DASH, NBSP
+from longlook.report.wording import DASH, MINUS, NBSP
 
 SHOWN_CAUSES = 3
 """How many confirmed causes the sentence names; it counts the others."""
+
+LEAST_DOSES = 3
+"""The number of values of a dose from which on a gap can be said to follow it."""
 
 MOST_PCT = 50.0
 """Confirmed causes that close less of a gap than this are a part of why, not why."""
@@ -78,11 +81,17 @@ def made_in(made: Judged) -> str:
 
 
 def share_text(share: Share | None) -> str:
-    """Return a share of a gap with its interval: `71 % (65 to 77 %)`."""
+    """Return a share of a gap with its interval: `71 % (65 to 77 %)`; an interval below 1 % has a decimal more."""
     if share is None:
         return DASH
-    span = wording.interval_pct(share.ci_low_pct, share.ci_high_pct)
-    return f"{_points(share)}{f' ({span})' if span != DASH else ''}"
+    return f"{_points(share)}{f' ({_span(share)})' if _span(share) else ''}"
+
+
+def dose_text(item: Explained) -> str:
+    """Return whether the gap follows the dose of a finding."""
+    if len(item.doses) < LEAST_DOSES:
+        return f"{_count(len(item.doses), 'value')}, too few to say whether the gap follows the dose"
+    return "the gap follows the dose" if item.monotone else "the gap does not follow the dose throughout"
 
 
 def closed_share(answer: Answer) -> float | None:
@@ -141,10 +150,9 @@ def _markdown(answer: Answer) -> Iterator[str]:
     for item in answer.findings:
         if item.doses:
             values = "; ".join(f"{dose.change}: {wording.effect(dose.closed_pct)}" for dose in item.doses)
-            follows = "the gap follows the dose" if item.monotone else "the gap does not follow the dose throughout"
             about = f"Dose of {wording.inner(item.title)}, by how much the arms get closer"
-            yield f"{escaped(about)}: {escaped(values)} ({follows}).\n"
-    if answer.together is not None and answer.together.share is not None:
+            yield f"{escaped(about)}: {escaped(values)} ({dose_text(item)}).\n"
+    if answer.together is not None and answer.together.share is not None and len(answer.together.changes) > 1:
         changes = ", ".join(answer.together.changes)
         yield (
             f"All confirmed cures together ({escaped(changes)}) close {share_text(answer.together.share)} of the gap. "
@@ -214,13 +222,27 @@ def _closes(share: Share) -> str:
 
 
 def _points(share: Share) -> str:
-    return f"{wording.points(share.share_pct)}{NBSP}%"
+    return f"{_number(share, share.share_pct)}{NBSP}%"
 
 
 def _interval(share: Share) -> str:
     """Return the interval for use inside brackets; empty where it has no bounds."""
-    span = wording.interval_pct(share.ci_low_pct, share.ci_high_pct)
-    return f", interval {span}" if span != DASH else ""
+    return f", interval {_span(share)}" if _span(share) else ""
+
+
+def _span(share: Share) -> str:
+    """Return the interval; empty where it has no bounds, or its ends read the same."""
+    if share.ci_low_pct is None or share.ci_high_pct is None:
+        return ""
+    low, high = _number(share, share.ci_low_pct), _number(share, share.ci_high_pct)
+    return f"{low} to {high}{NBSP}%" if low != high else ""
+
+
+def _number(share: Share, value: float) -> str:
+    low, high = share.ci_low_pct, share.ci_high_pct
+    if low is None or high is None or high - low >= 1:
+        return wording.points(value)
+    return f"{round(value, 1) + 0.0:.1f}".replace("-", MINUS)
 
 
 def _more(confirmed: Sequence[Explained]) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from longlook.explain.answer import Answer, Together
 from longlook.explain.attribution import Conclusion, Share
-from longlook.report.causes.text import answers_markdown, heading, not_seen, sentence
+from longlook.report.causes.text import answers_markdown, dose_text, heading, not_seen, sentence, share_text
 from tests.data import answers
 from tests.data.answers import INITIAL_WINDOW, REFUTED, UNTESTABLE, answer, explained, judged
 
@@ -170,3 +170,24 @@ def test_hostile_text_stays_text_in_markdown() -> None:
 def test_an_answer_without_arms_has_its_reason_alone() -> None:
     bare = replace(answers.FAILED, loser_label="", winner_label="", cell={})
     assert sentence(bare) == "No round went well on both arms: 10 of 10 rounds failed."
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (Share(97.1, 96.9, 97.3), "97.1 % (96.9 to 97.3 %)"),
+        (Share(97.1, 97.12, 97.13), "97.1 %"),
+        (Share(-0.02, -0.3, 0.26), "0.0 % (−0.3 to 0.3 %)"),
+        (Share(71.4, 60.0, 80.0), "71 % (60 to 80 %)"),
+        (Share(71.4, None, None), "71 %"),
+        (None, "–"),
+    ],
+)
+def test_a_narrow_interval_has_a_decimal_more(share: Share | None, text: str) -> None:
+    assert plain(share_text(share)) == text
+
+
+def test_too_few_doses_say_nothing_about_what_follows() -> None:
+    two = explained(doses=INITIAL_WINDOW.doses[:2], monotone=False)
+    assert dose_text(two) == "2 values, too few to say whether the gap follows the dose"
+    assert dose_text(replace(INITIAL_WINDOW, monotone=False)) == "the gap does not follow the dose throughout"
