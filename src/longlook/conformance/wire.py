@@ -124,6 +124,19 @@ def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float, later_t
     return after / min(before, path_bytes) if before else None
 
 
+def sent_after_outage(packets: Packets, rtt_s: float) -> int:
+    """Return how many large packets the server sends in the second round trip behind the longest time in which none of
+    them passed.
+    """
+    data = _data(packets)
+    passed_s = data.sent_s[~np.isnan(data.left_s)]
+    if len(passed_s) < 2:
+        return 0
+    first_s = passed_s[np.diff(passed_s).argmax() + 1]
+    turns = (data.sent_s - first_s) / rtt_s
+    return int(((turns >= 1) & (turns < 2)).sum())
+
+
 def overtaken(packets: Packets, by: int = 3) -> int:
     """Return how many of the server's packets were overtaken by at least `by` later ones."""
     server = packets.of("server")

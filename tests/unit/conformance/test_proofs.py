@@ -192,6 +192,24 @@ def test_the_share_that_a_loss_leaves_is_the_one_that_is_set() -> None:
     assert judged("window_after_loss", {**good, "0.9": after_loss(0.7)}).status is Status.FAILED
 
 
+def after_outage(packets_left: int) -> Seen:
+    """80 packets a round trip until ten round trips of losses; then a probe, and so many in each round trip."""
+    sizes = [80] * 4 + [1] * 10 + [1] + [packets_left] * 4
+    return seen(packets(data(in_round_trips(sizes, RTT_S)), lost=range(320, 330)))
+
+
+def test_an_outage_that_counts_as_congestion_leaves_the_smallest_window() -> None:
+    good = {"soon": after_outage(2), "late": after_outage(60)}
+    assert judged("persistent_congestion_threshold", good).status is Status.PASSED
+    assert judged("persistent_congestion_threshold", {**good, "soon": good["late"]}).status is Status.FAILED
+
+
+def test_a_send_buffer_bounds_a_round_trip() -> None:
+    bound, free = (seen(packets(data(in_round_trips([count] * 20, 0.2)))) for count in (160, 1_000))
+    assert judged("send_buffer", {"default": free, "set": bound}).status is Status.PASSED
+    assert judged("send_buffer", {"default": free, "set": free}).status is Status.FAILED
+
+
 def test_a_later_probe_is_a_longer_timeout() -> None:
     short, long = (seen(packets(data([0.0, again_s]))) for again_s in (0.05, 0.8))
     assert judged("pto_factor", {"short": short, "long": long}).status is Status.PASSED

@@ -141,8 +141,9 @@ def window_after_loss(ask: Ask) -> Check:
         near = all(value is not None and abs(value - share) < _NEAR for share, value in left.items())
         return verdict(near, f"window after one loss: {text}")
 
+    apart = {"congestion_control": "reno"} if "congestion_control" in ask.siblings else {}
     wants = {
-        f"{share:g}": ask.want({ask.name: ask.value(share)}, link, transfer(_SIZE_BYTES), unlimited=True)
+        f"{share:g}": ask.want({**apart, ask.name: ask.value(share)}, link, transfer(_SIZE_BYTES), unlimited=True)
         for share in _SHARES
     }
     return ask.check(wants, judge)
