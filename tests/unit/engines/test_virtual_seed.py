@@ -13,7 +13,7 @@ from tests.data.studies import CATALOGUE, study_file
 
 
 def seed(*trials: Trial, attempt: int = 1) -> int:
-    content, identity = Content("", "", ()), Identity("www.example.test", "", "", "", "")
+    content, identity = Content("", (), {}), Identity("www.example.test", "", "", "", "")
     return seed_of([Job(trial, attempt, "", {}, content, identity) for trial in trials])
 
 
