@@ -32,6 +32,15 @@ def kinds_of_rows(current: str) -> str:
     )
 
 
+def classes_of_time(current: str) -> str:
+    """Return docs/ledger.md with the classes that a ledger has."""
+    from longlook.explain.ledger import CLASSES
+
+    return with_table(
+        current, "| class | it holds while", [f"| `{name}` | {sentence} |" for name, sentence in CLASSES.items()]
+    )
+
+
 def with_table(text: str, header: str, rows: Iterable[str]) -> str:
     """Return a document with other rows in the table whose first line begins with `header`."""
     lines = text.splitlines()
@@ -63,6 +72,7 @@ def trust(current: str) -> str:
 
 DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "docs/timeline.md": kinds_of_rows,
+    "docs/ledger.md": classes_of_time,
     "docs/metrics.md": metrics,
     "docs/trust.md": trust,
 }

@@ -21,8 +21,10 @@ VALUES: dict[str, Scalar] = {
     "max_stream_window": 500_000,
     "max_connection_window": 600_000,
     "ack_threshold": 4,
+    "max_ack_delay": 0.04,
     "disable_pmtud": True,
 }
+SERVER_VALUES: dict[str, Scalar] = VALUES | {"max_incoming_streams": 17}
 OUT_OF_RANGE: dict[str, Scalar] = {
     "congestion_control": "vegas",
     "initial_rtt": 11.0,
@@ -31,6 +33,7 @@ OUT_OF_RANGE: dict[str, Scalar] = {
     "max_stream_window": 0,
     "max_connection_window": 0,
     "ack_threshold": 0,
+    "max_ack_delay": 17.0,
     "disable_pmtud": "perhaps",
 }
 
@@ -50,14 +53,22 @@ def events(folder: Path, name: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("algorithm", ["reno", "cubic", "bbr", "bbr2"])
 def test_every_declared_knob_is_taken_by_both_roles(algorithm: str, page: Content, tmp_path: Path) -> None:
-    assert set(VALUES) == set(STACK.knobs)
-    knobs = VALUES | {"congestion_control": algorithm}
-    assert_all_arrived(run(page, tmp_path, knobs, knobs), page, "h3")
+    version = STACK.default_version
+    assert set(VALUES) == set(STACK.knobs_of(version, "client")) == set(OUT_OF_RANGE)
+    assert set(SERVER_VALUES) == set(STACK.knobs_of(version, "server"))
+    chosen = {"congestion_control": algorithm}
+    assert_all_arrived(run(page, tmp_path, SERVER_VALUES | chosen, VALUES | chosen), page, "h3")
+
+
+def test_a_client_has_no_knob_of_servers(page: Content, tmp_path: Path) -> None:
+    answer = fetch(NAME, tmp_path, protocol="h3", port=9, content=page, knobs={"max_incoming_streams": 5})
+    assert answer.exit_code == 127
 
 
 def test_windows_reach_the_wire(page: Content, tmp_path: Path) -> None:
     assert_all_arrived(run(page, tmp_path, {}, VALUES), page, "h3")
     offered = {data["owner"]: data for data in events(tmp_path, "transport:parameters_set")}["local"]
+    assert offered["max_ack_delay"] == 40
     assert offered["initial_max_stream_data_bidi_local"] == 300_000
     assert offered["initial_max_data"] == 400_000
 

@@ -9,7 +9,7 @@ import pytest
 
 from longlook.core.job import Content
 from longlook.core.model import ConnectionState, Scalar
-from longlook.stacks.quic_go import STACK
+from longlook.stacks.quic_go import PATCHED_VERSION, STACK
 from tests.adapters.harness import Answer, assert_all_arrived, fetch, server_command, serving
 
 NAME = "quic-go"
@@ -126,3 +126,27 @@ def test_every_declared_knob_is_taken_over_quic(page: Content, tmp_path: Path) -
     windows = {name: 1 << 20 for name in values if name.endswith("_window")}
     answer = run(page, tmp_path, values | windows, client | windows)
     assert_all_arrived(answer, page, "h3")
+
+
+PATCHED = f"{NAME}@{PATCHED_VERSION}"
+TUNED = {
+    name: knob for name, knob in STACK.knobs_of(PATCHED_VERSION, "client").items() if knob.since == PATCHED_VERSION
+}
+
+
+@pytest.mark.parametrize("name", sorted(TUNED))
+def test_the_patched_build_refuses_what_it_cannot_hold(name: str, page: Content, tmp_path: Path) -> None:
+    knob = TUNED[name]
+    step = 1 if knob.kind is int else 0.001
+    wrong: list[Scalar] = ["colourful"]
+    wrong += [] if knob.minimum is None else [knob.minimum - step]
+    wrong += [] if knob.maximum is None else [knob.maximum + step]
+    for value in wrong:
+        answer = fetch(PATCHED, tmp_path, protocol="h3", port=9, content=page, knobs={name: value})
+        assert (answer.exit_code, value) == (2, value), answer.errors
+
+
+def test_a_time_threshold_is_whole_eighths(page: Content, tmp_path: Path) -> None:
+    answer = fetch(PATCHED, tmp_path, protocol="h3", port=9, content=page, knobs={"time_threshold": 1.3})
+    assert answer.exit_code == 2
+    assert "multiple of 1/8" in answer.errors

@@ -12,7 +12,7 @@ async def run(job: Job) -> None:
     """Do a job; ReportedError where something did not arrive, which the lines have reported."""
     credentials = Credentials()
     credentials.trust(job.ca)
-    target = Target((job.address, job.port), job.host, job.authority, credentials, choices(job.knobs))
+    target = Target((job.address, job.port), job.host, job.authority, credentials, choices(job.knobs, server=False))
 
     async def connect(ticket: Ticket | None, *, primes: bool) -> ClientConnection:
         return ClientConnection(target, ticket, early=job.connection == EARLY, primes=primes)

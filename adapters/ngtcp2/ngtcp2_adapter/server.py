@@ -28,7 +28,7 @@ async def run(options: Options) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    wanted, files, credentials = choices(options.knobs), Files(options.www, File), Credentials()
+    wanted, files, credentials = choices(options.knobs, server=True), Files(options.www, File), Credentials()
     credentials.identify(options.certificate, options.key)
     sock = udp_socket(options.address, options.port)
     service = _Service(sock, files, credentials, wanted)

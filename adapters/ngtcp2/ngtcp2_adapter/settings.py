@@ -46,10 +46,11 @@ class Choices:
         return settings, parameters
 
 
-def choices(knobs: Mapping[str, Any]) -> Choices:
-    """Return the settings that knobs ask for; both roles have the same knobs."""
+def choices(knobs: Mapping[str, Any], *, server: bool) -> Choices:
+    """Return the settings that knobs ask for; a server has some that a client has not."""
     found: dict[str, dict[str, int]] = {"settings": {}, "parameters": {}}
-    for name, value in parse_knobs(knobs, {name: knob.parse for name, knob in _KNOBS.items()}, "ngtcp2").items():
+    known = {name: knob.parse for name, knob in _KNOBS.items() if server or name not in _OF_SERVERS}
+    for name, value in parse_knobs(knobs, known, "ngtcp2").items():
         found[_KNOBS[name].part].update(dict.fromkeys(_KNOBS[name].fields, value))
     return Choices(**found)
 
@@ -63,8 +64,8 @@ class _Knob:
     parse: Callable[[str], int]
 
 
-def _nanoseconds(text: str) -> int:
-    return round(real(0.001, 10)(text) * _SECOND)
+def _nanoseconds(most_s: float) -> Callable[[str], int]:
+    return lambda text: round(real(0.001, most_s)(text) * _SECOND)
 
 
 def _algorithm(text: str) -> int:
@@ -75,11 +76,14 @@ _WINDOW = whole(1, 2**62 - 1)
 _STREAM = tuple(f"initial_max_stream_data_{kind}" for kind in ("bidi_local", "bidi_remote"))
 _KNOBS: Mapping[str, _Knob] = {
     "congestion_control": _Knob("settings", ("cc_algo",), _algorithm),
-    "initial_rtt": _Knob("settings", ("initial_rtt",), _nanoseconds),
+    "initial_rtt": _Knob("settings", ("initial_rtt",), _nanoseconds(10)),
     "max_connection_window": _Knob("settings", ("max_window",), _WINDOW),
     "max_stream_window": _Knob("settings", ("max_stream_window",), _WINDOW),
     "ack_threshold": _Knob("settings", ("ack_thresh",), whole(1, 100)),
     "disable_pmtud": _Knob("settings", ("no_pmtud",), truth),
+    "max_ack_delay": _Knob("parameters", ("max_ack_delay",), _nanoseconds(16)),
+    "max_incoming_streams": _Knob("parameters", ("initial_max_streams_bidi",), whole(1, 2**20)),
     "initial_connection_window": _Knob("parameters", ("initial_max_data",), _WINDOW),
     "initial_stream_window": _Knob("parameters", _STREAM, _WINDOW),
 }
+_OF_SERVERS = ("max_incoming_streams",)

@@ -2,6 +2,7 @@
 //! both sides of a comparison share files, HTTP types and TLS library. The contract is adapters/CONTRACT.md.
 
 mod body;
+mod bounded;
 mod client;
 mod h2;
 mod h3;

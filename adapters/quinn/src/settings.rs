@@ -12,6 +12,8 @@ use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig
 use quinn::udp::UdpSocketState;
 use quinn::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
 
+use crate::bounded::{BoundedConfig, Bounds};
+
 const LARGEST: u64 = (1 << 62) - 1;
 const LEAST_PAYLOAD: u64 = 1200;
 /// The default upper bound of quinn's own discovery.
@@ -22,6 +24,10 @@ const MOST_PAYLOAD: u64 = 1452;
 pub struct Settings {
     congestion: Controller,
     initial_window_packets: Option<u64>,
+    bounds: Bounds,
+    window_after_loss: Option<f64>,
+    persistent_congestion_threshold: Option<u64>,
+    send_buffer: Option<u64>,
     packet_threshold: Option<u64>,
     time_threshold: Option<f64>,
     stream_window: Option<u64>,
@@ -38,7 +44,7 @@ pub struct Settings {
     pub allow_0rtt: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Controller {
     #[default]
     Cubic,
@@ -64,6 +70,15 @@ impl Settings {
         let controllers = [("cubic", Controller::Cubic), ("reno", Controller::Reno), ("bbr", Controller::Bbr)];
         self.congestion = knobs.choice("congestion_control", &controllers)?.unwrap_or_default();
         self.initial_window_packets = knobs.count("initial_window", 1..=10_000)?;
+        self.bounds =
+            Bounds { least: knobs.count("min_window", 1..=1000)?, most: knobs.count("max_window", 2..=10_000)? };
+        self.window_after_loss = knobs.ratio("window_after_loss", 0.1..=0.99)?;
+        if self.window_after_loss.is_some() && self.congestion != Controller::Reno {
+            let reason = "knob \"window_after_loss\" is quinn's for congestion_control=reno alone";
+            return Err(Failure::Unsupported(reason.into()));
+        }
+        self.persistent_congestion_threshold = knobs.count("persistent_congestion_threshold", 1..=1000)?;
+        self.send_buffer = knobs.count("send_buffer", 1..=LARGEST)?;
         self.packet_threshold = knobs.count("packet_threshold", 1..=10_000)?;
         self.time_threshold = knobs.ratio("time_threshold", 1.0..=16.0)?;
         self.stream_window = knobs.count("initial_stream_window", 1..=LARGEST)?;
@@ -91,6 +106,12 @@ impl Settings {
             discovery
         }));
         transport.congestion_controller_factory(self.controller(mtu));
+        if let Some(timeouts) = self.persistent_congestion_threshold {
+            transport.persistent_congestion_threshold(timeouts as u32);
+        }
+        if let Some(bytes) = self.send_buffer {
+            transport.send_window(bytes);
+        }
         if let Some(packets) = self.packet_threshold {
             transport.packet_threshold(packets as u32);
         }
@@ -139,6 +160,15 @@ impl Settings {
     }
 
     fn controller(&self, mtu: u64) -> Arc<dyn ControllerFactory + Send + Sync> {
+        let inner = self.unbounded(mtu);
+        if self.bounds == Bounds::default() {
+            return inner;
+        }
+        let grows_by_acks = self.congestion != Controller::Bbr;
+        Arc::new(BoundedConfig { inner, bounds: self.bounds, grows_by_acks })
+    }
+
+    fn unbounded(&self, mtu: u64) -> Arc<dyn ControllerFactory + Send + Sync> {
         let bytes = self.initial_window_packets.map(|packets| packets * mtu);
         macro_rules! with_window {
             ($config:ty) => {{
@@ -146,13 +176,19 @@ impl Settings {
                 if let Some(bytes) = bytes {
                     config.initial_window(bytes);
                 }
-                Arc::new(config)
+                config
             }};
         }
         match self.congestion {
-            Controller::Cubic => with_window!(CubicConfig),
-            Controller::Reno => with_window!(NewRenoConfig),
-            Controller::Bbr => with_window!(BbrConfig),
+            Controller::Cubic => Arc::new(with_window!(CubicConfig)),
+            Controller::Reno => {
+                let mut config = with_window!(NewRenoConfig);
+                if let Some(share) = self.window_after_loss {
+                    config.loss_reduction_factor(share as f32);
+                }
+                Arc::new(config)
+            }
+            Controller::Bbr => Arc::new(with_window!(BbrConfig)),
         }
     }
 }
@@ -192,6 +228,8 @@ mod tests {
             ("h3", false, "allow_0rtt", "true", 127),
             ("h3", true, "congestion_control", "vegas", 2),
             ("h3", true, "max_udp_payload", "9000", 2),
+            ("h3", true, "max_window", "1", 2),
+            ("h3", true, "window_after_loss", "0.5", 127),
         ] {
             assert_eq!(set(protocol, server, name, value).unwrap_err().exit_code(), code, "{name}");
         }

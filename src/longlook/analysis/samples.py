@@ -12,6 +12,13 @@ from longlook.study.around import columns, drawn_number
 FACTOR_PREFIX = "factor."
 """The prefix of columns that hold the level of a factor: `factor.<name>`."""
 
+RANDOM_LOSSES = "random_losses"
+"""The column of packets that the link lost at random in an attempt; null where its path loses none."""
+
+_COUNTED_LOSSES = ("loss", "gilbert_elliott", "burst_loss")
+_RANDOM_LOSSES = {*_COUNTED_LOSSES, "corrupt"}
+"""Kinds of stages. A corrupted packet is lost to its receiver, but the link has no counter of such packets."""
+
 _DTYPES: Mapping[str, str] = {
     "study": "str",
     "cell": "str",  # the cell's id; its levels are in the columns of the factors
@@ -32,18 +39,38 @@ def samples_table(study: Study, entries: Iterable[tuple[Trial, Run, Mapping[str,
     """Return every attempt of every trial, one row for each of the study's metrics, in the order of `entries`.
 
     `entries` are (trial, run of one attempt, values by metric). Values are null unless the attempt went well; a value
-    that is missing or not finite all the same gets a reason. The columns are those of COLUMNS, one for each factor, and
-    one for each setting that rounds draw, a number in the unit that its name ends with.
+    that is missing or not finite all the same gets a reason. The columns are those of _DTYPES, one for each factor,
+    RANDOM_LOSSES if the path of any trial loses packets at random, and one for each setting that rounds draw, a number
+    in the unit that its name ends with.
     """
     metrics = [find_metric(name) for name in study.metrics]
     drawn = columns(study.around)
-    rows = []
+    rows, is_lossy = [], False
     for trial, run, values in entries:
-        draws = {column: drawn_number(trial, setting) for setting, column in drawn.items()}
-        rows += [{**_row(study, trial, run, metric, values), **draws} for metric in metrics]
+        numbers = {column: drawn_number(trial, setting) for setting, column in drawn.items()}
+        if loses_at_random(trial):
+            numbers[RANDOM_LOSSES], is_lossy = random_losses(run), True
+        rows += [{**_row(study, trial, run, metric, values), **numbers} for metric in metrics]
     factors = [FACTOR_PREFIX + factor.name for factor in study.factors]
-    table = pd.DataFrame(rows, columns=[*_DTYPES, *factors, *drawn.values()])
-    return table.astype({**_DTYPES, **dict.fromkeys(factors, "str"), **dict.fromkeys(drawn.values(), "float64")})
+    numeric = [*([RANDOM_LOSSES] if is_lossy else []), *drawn.values()]
+    table = pd.DataFrame(rows, columns=[*_DTYPES, *factors, *numeric])
+    return table.astype({**_DTYPES, **dict.fromkeys(factors, "str"), **dict.fromkeys(numeric, "float64")})
+
+
+def loses_at_random(trial: Trial) -> bool:
+    """Return whether the path of a trial loses packets at random, apart from its queues."""
+    return any(stage.kind in _RANDOM_LOSSES for stage in (*trial.link.up, *trial.link.down))
+
+
+def random_losses(run: Run) -> float | None:
+    """Return how many packets the link lost at random in both directions; None where it left no counters.
+
+    Packets that a queue dropped, or a rule of the path, are none of them.
+    """
+    if not run.link:
+        return None
+    names = [f"dropped_{kind}" for kind in _COUNTED_LOSSES]
+    return float(sum(counters.get(name, 0) for counters in run.link.values() for name in names))
 
 
 def _row(study: Study, trial: Trial, run: Run, metric: Metric, values: Mapping[str, float | None]) -> dict[str, object]:

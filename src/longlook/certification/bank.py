@@ -67,7 +67,7 @@ FULL = Scale(
             60,
             _levels(rate="2Mbit 10Mbit 50Mbit", rtt="36ms 112ms", queue="1bdp", loss="0.2% 1% 3%", jitter="0ms 2ms"),
         ),
-        "power": BankRun("certify-power", 60, _levels(loss="0.5% 2%")),
+        "power": BankRun("certify-power", 60),
         "live": BankRun("certify", 20, _levels(**_NEAR, loss="0% 1%"), "live"),
     },
     draws=100,
@@ -81,7 +81,7 @@ QUICK = Scale(
     {
         "cells": BankRun("certify", 20, _levels(**_NEAR, loss="0% 1% 3%")),
         "dense": BankRun("certify", 40, _levels(**_NEAR, loss="1%")),
-        "power": BankRun("certify-power", 40, _levels(loss="0.5%", jitter="0ms")),
+        "power": BankRun("certify-power", 40, _levels(loss="0% 0.5%", jitter="0ms")),
         "live": BankRun("certify", 20, _levels(**_NEAR, loss="1%", jitter="2ms"), "live"),
     },
     draws=100,

@@ -76,7 +76,11 @@ def facts_rows(certificate: Certificate) -> Iterator[str]:
         yield _row(f"minutes of {name}", f"not measured: {part.missing}" if part.missing else f"{part.minutes:.1f}")
 
 
-SOURCES = {"delay": "a longer round trip", "moved": "loads that take longer"}
+SOURCES = {
+    "delay": "a longer round trip",
+    "delay under loss": "a longer round trip, random loss",
+    "moved": "loads that take longer",
+}
 """Words for the sources of known differences."""
 
 RATES, POWER, SMALLEST = "| part | what", "| known difference | by | true", "| known difference | rounds"

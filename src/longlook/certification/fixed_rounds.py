@@ -6,7 +6,7 @@ rates, and a population more changes no other's.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def false_verdicts(twins: Sequence[Population], analysis: Analysis, part: str) -
 
     The rounds are those that were run, none is drawn twice: rates are of cells.
     """
-    read = [one_verdict(twin.advantages, analysis) for twin in twins]
+    read = [one_verdict(twin, analysis) for twin in twins]
     unit = "cells of an arm against itself"
     called, small = f"p < {analysis.alpha:g}", "p < 0.05"
 
@@ -62,7 +62,8 @@ def coverage(dense: Sequence[Population], analysis: Analysis, seed: int, draws: 
     """Return how often the interval of an effect holds the truth, and how often it lies wholly on one side of it.
 
     Beside it, how often contrasts are called better or worse that are moved to no effect: arms whose loads take equally
-    long in the mean, though their laws differ.
+    long in the mean, though their laws differ; and how many of the verdicts that these rounds alone would give are not
+    given, because the path loses packets at random (`rare_losses`).
     """
     rates: list[Rate | None] = []
     for size in SIZES:
@@ -96,6 +97,18 @@ def coverage(dense: Sequence[Population], analysis: Analysis, seed: int, draws: 
                 is_difference(one_verdict(sample, analysis)[0])
                 for population in dense
                 for sample in _draws(population.moved_to(0.0), size, draws, seed, "no effect")
+            ),
+            Promise(
+                "coverage",
+                f"paths with random loss, {size} rounds",
+                "verdict withheld that these rounds alone would give",
+                "samples of rounds",
+            ).rate(
+                one_verdict(sample, analysis)[0] is Verdict.INCONCLUSIVE
+                for population in dense
+                if population.losses is not None
+                for sample in _draws(population, size, draws, seed, "coverage")
+                if one_verdict(replace(sample, losses=None), analysis)[0] is not Verdict.INCONCLUSIVE
             ),
         ]
     return found(rates)
@@ -136,10 +149,10 @@ def equivalence_at_margin(
     def promise(procedure: str, unit: str) -> Promise:
         return Promise("equivalence", procedure, "verdict equivalent at the margin", unit, level, Limit.AT_MOST)
 
-    moved = [twin.advantages + shift for twin in twins for shift in (-margin, margin)]
+    moved = [twin.shifted(shift) for twin in twins for shift in (-margin, margin)]
     rates = [
         promise("an arm against itself, moved to the margin", "cells, on either side").rate(
-            one_verdict(advantages, analysis)[0] is Verdict.EQUIVALENT for advantages in moved
+            one_verdict(cell, analysis)[0] is Verdict.EQUIVALENT for cell in moved
         )
     ]
     rates += [
@@ -174,7 +187,7 @@ def heatmaps(twins: Sequence[Population], analysis: Analysis, seed: int, count: 
     def any_false(number: int) -> bool:
         random = generator(seed, "heatmap", number)
         chosen = random.choice(len(twins), HEATMAP_CELLS, replace=len(twins) < HEATMAP_CELLS)
-        family = [swapped(twins[index].advantages, random) for index in chosen]
+        family = [swapped(twins[index], random) for index in chosen]
         return any(is_difference(verdict) for verdict, _ in verdicts(family, analysis))
 
     return found([promise.rate(any_false(number) for number in range(count))])
@@ -239,17 +252,17 @@ def smallest_found(table: Sequence[Power], wanted: float = 0.8) -> dict[tuple[st
     return dict(sorted(smallest.items()))
 
 
-def _finds_worse(sample: Floats, analysis: Analysis) -> bool:
+def _finds_worse(sample: Population, analysis: Analysis) -> bool:
     """Return whether a sample's p is below alpha, and its effect below 0; a constant one's p is 0."""
     _, paired = one_verdict(sample, analysis)
     return paired.p is not None and paired.p < analysis.alpha and paired.mean < 0
 
 
-def _draws(population: Population, size: int, draws: int, seed: int, *names: str) -> Iterator[Floats]:
+def _draws(population: Population, size: int, draws: int, seed: int, *names: str) -> Iterator[Population]:
     """Yield samples of rounds, drawn with replacement."""
     random = generator(seed, population.name, size, *names)
     for _ in range(draws):
-        yield random.choice(population.advantages, size)
+        yield population.sample(random, size)
 
 
 def _near(truth: float) -> float:

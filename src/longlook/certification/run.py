@@ -81,10 +81,15 @@ def _equivalence(session: Session) -> Part:
 
 def _power(session: Session) -> Part:
     analysis, draws = session.study.analysis, session.options.scale.draws
-    by_name: dict[float, list[Population]] = {}
+    by_source: dict[str, dict[float, list[Population]]] = {"delay": {}, "delay under loss": {}}
     for population in session.contrasts("power"):
+        by_name = by_source["delay" if population.losses is None else "delay under loss"]
         by_name.setdefault(float(population.contrast.removesuffix(" %")), []).append(population)
-    table = fixed_rounds.power("delay", by_name, analysis, SEED, draws)
+    table = [
+        item
+        for source, by_name in by_source.items()
+        for item in fixed_rounds.power(source, by_name, analysis, SEED, draws)
+    ]
     moved = fixed_rounds.moved_by(session.contrasts("dense"))
     table += fixed_rounds.power("moved", moved, analysis, SEED, max(1, draws // 5))
     return Part(tuple(item.rate for item in table), power=tuple(table))

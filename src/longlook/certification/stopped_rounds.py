@@ -12,7 +12,7 @@ from statistics import median
 import numpy as np
 
 from longlook.analysis.stats import procedures, sequential
-from longlook.analysis.stats.procedures import Floats, Paired
+from longlook.analysis.stats.procedures import Paired
 from longlook.analysis.stats.stopping import beyond_doubt, looks
 from longlook.certification.populations import Population, generator, is_difference, one_verdict, swapped
 from longlook.certification.rates import Limit, Promise, Rate, found
@@ -35,16 +35,17 @@ class Stopped:
     median: float  # of all rounds
 
 
-def run_until_decided(rounds: Floats, drawn_from: Population, analysis: Analysis) -> Stopped:
+def run_until_decided(rounds: Population, drawn_from: Population, analysis: Analysis) -> Stopped:
     """Return the conclusion from rounds that are looked at one after another; all of them where none decides."""
     least = max(2, analysis.min_rounds)
-    for count in looks(least, len(rounds)):
-        procedure = partial(sequential.paired, last=count == len(rounds))
-        verdict, paired = one_verdict(rounds[:count], analysis, procedure)
+    most = len(rounds.advantages)
+    for count in looks(least, most):
+        procedure = partial(sequential.paired, last=count == most)
+        verdict, paired = one_verdict(rounds.first(count), analysis, procedure)
         low, high = (procedures.effect_pct(end, Better.LOWER, is_log=True) for end in (paired.low, paired.high))
-        if count == len(rounds) or beyond_doubt(verdict, low, high, analysis):
+        if count == most or beyond_doubt(verdict, low, high, analysis):
             return Stopped(verdict, paired, count, drawn_from.mean, float(np.median(drawn_from.advantages)))
-    raise ValueError(f"{len(rounds)} rounds, {least} needed")
+    raise ValueError(f"{most} rounds, {least} needed")
 
 
 def sequential_rates(
@@ -94,7 +95,7 @@ def _against_itself(twins: Sequence[Population], analysis: Analysis, seed: int, 
     for twin in twins:
         random = generator(seed, "sequential twin", twin.name)
         for _ in range(paths):
-            rounds = swapped(random.choice(twin.advantages, MOST_DECIDING), random)
+            rounds = swapped(twin.sample(random, MOST_DECIDING), random)
             yield run_until_decided(rounds, twin, analysis).verdict
 
 
@@ -107,7 +108,7 @@ def _stopped(
             moved = population if truth is None else population.moved_to(truth)
             random = generator(seed, "sequential", population.name, str(truth))
             for _ in range(paths):
-                yield run_until_decided(random.choice(moved.advantages, MOST_DECIDING), moved, analysis)
+                yield run_until_decided(moved.sample(random, MOST_DECIDING), moved, analysis)
 
 
 def _holds(paired: Paired, truth: float) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from longlook.analysis.stats import rare_losses
 from longlook.analysis.stats.stopping import Side, failures_side, metric_side
 from longlook.core.model import Analysis
 from longlook.core.results import Estimate
@@ -98,6 +99,8 @@ def _metric(item: Estimate, gate_pct: float, analysis: Analysis) -> Case:
         Answer.PASSED: f"{size}, the whole interval within the gate of {gate_pct:g} %",
         Answer.UNDECIDED: f"{size}, across the gate of {gate_pct:g} %: more rounds, or a wider gate, would decide",
     }[answer]
+    if answer is Answer.UNDECIDED and item.random_losses is not None:
+        reason += f"; {rare_losses.sentence(item.random_losses)}"
     return Case(item, item.metric, answer, item.p_adjusted, reason)
 
 

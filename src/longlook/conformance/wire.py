@@ -64,6 +64,22 @@ def most_in(packets: Packets, window_s: float) -> int | None:
     return int((total[ends] - total[:-1]).max())
 
 
+def sent_in_turn(packets: Packets, rtt_s: float, turn: int) -> int:
+    """Return how many bytes the server sends in a round trip, counted from 1, of its data."""
+    begin = data_begins_s(packets)
+    if begin is None:
+        return 0
+    data = _data(packets)
+    turns = (data.sent_s - begin) / rtt_s
+    return int(data.payload_bytes[(turns >= turn - 1) & (turns < turn)].sum())
+
+
+def sending_s(packets: Packets) -> float:
+    """Return the time from the server's first large packet after the handshake to its last."""
+    sent_s = _data(packets).sent_s
+    return float(sent_s[-1] - sent_s[0]) if len(sent_s) else 0.0
+
+
 def acks_per_packet(packets: Packets) -> float | None:
     """Return how many packets the client sends for each large one that the server sends, after the first of these."""
     begin = data_begins_s(packets)
@@ -106,6 +122,19 @@ def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float, later_t
         for turns in (0, _TURNS_UNTIL_RECOVERED + later_turns)
     )
     return after / min(before, path_bytes) if before else None
+
+
+def sent_after_outage(packets: Packets, rtt_s: float) -> int:
+    """Return how many large packets the server sends in the second round trip behind the longest time in which none of
+    them passed.
+    """
+    data = _data(packets)
+    passed_s = data.sent_s[~np.isnan(data.left_s)]
+    if len(passed_s) < 2:
+        return 0
+    first_s = passed_s[np.diff(passed_s).argmax() + 1]
+    turns = (data.sent_s - first_s) / rtt_s
+    return int(((turns >= 1) & (turns < 2)).sum())
 
 
 def overtaken(packets: Packets, by: int = 3) -> int:

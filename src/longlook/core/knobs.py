@@ -14,6 +14,14 @@ _LARGEST_WINDOW = 2**62 - 1
 
 CONGESTION_CONTROL = Knob(str, None, None, "congestion control")
 INITIAL_WINDOW = Knob(int, "packets", None, "congestion window at the start", minimum=1, maximum=10_000)
+MAX_WINDOW = Knob(int, "packets", None, "largest congestion window", minimum=2, maximum=10_000)
+MIN_WINDOW = Knob(int, "packets", None, "smallest congestion window", minimum=1, maximum=1000)
+INITIAL_SSTHRESH = Knob(
+    int, "packets", None, "congestion window at which the first slow start ends", minimum=2, maximum=10_000
+)
+WINDOW_AFTER_LOSS = Knob(
+    float, "ratio", None, "share of the congestion window that a loss leaves", minimum=0.1, maximum=0.99
+)
 PACING = Knob(bool, None, None, "packets are spread over the round trip")
 HYSTART = Knob(bool, None, None, "slow start may end on a rising RTT")
 
@@ -42,6 +50,11 @@ MAX_ACK_DELAY = Knob(
 INITIAL_RTT = Knob(
     float, "seconds", None, "round-trip time assumed before the first is measured", minimum=0.001, maximum=10
 )
+PERSISTENT_CONGESTION_THRESHOLD = Knob(
+    int, "timeouts", None, "probe timeouts that losses must span to end in the smallest window", minimum=1, maximum=1000
+)
+SEND_BUFFER = Knob(int, "bytes", None, "data kept until it is acknowledged", minimum=1, maximum=_LARGEST_WINDOW)
+PTO_FACTOR = Knob(float, "ratio", None, "probe timeout (PTO), as a multiple of RFC 9002's", minimum=0.25, maximum=16)
 
 MAX_UDP_PAYLOAD = Knob(int, "bytes", None, "largest UDP payload", minimum=1200, maximum=1472)
 DISABLE_PMTUD = Knob(bool, None, None, "no path MTU discovery")

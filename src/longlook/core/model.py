@@ -302,6 +302,7 @@ class Trial:
     drawn: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # what its round drew: setting → value
     start_phase_ns: int = field(default=0, metadata=_LATER)  # the client begins so long after a beat, and the link
     certificate_padding_bytes: int = field(default=0, metadata=_LATER)  # by which the server's certificate is longer
+    randomness_of: str = field(default="", metadata=_LATER)  # the trial whose randomness programs share; "": its own
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ class Estimate:
     n_contender_failed: int = 0
     n_both_failed: int = 0
     p_failures: float = 1.0  # one-sided: the contender fails more often
+    random_losses: float | None = None  # packets a load lost at random, on average; None where the path loses none
     dependences: tuple[Dependence, ...] = ()  # on each drawn setting that varied, the largest share first
 
     @property

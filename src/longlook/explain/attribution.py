@@ -85,7 +85,7 @@ def closed(gap: Floats, gap_changed: Floats, analysis: Analysis) -> Closed:
 def share(part: Floats, whole: Floats, confidence: float) -> Share | None:
     """Return mean(part)/mean(whole) in % with Fieller's interval; None where the whole is 0 on average.
 
-    The interval has no bounds where the mean of the whole cannot be told from 0, and is a point where nothing varies.
+    The interval has no bounds where the mean of the whole may be 0, and is a point where nothing varies.
     """
     mean_part, mean_whole, count = float(np.mean(part)), float(np.mean(whole)), len(part)
     if mean_whole == 0:

@@ -47,9 +47,9 @@ class CounterfactualPlan:
         self._own = {arm.name: arm for arm in study.arms if arm.name in (self.loser, self.winner)}
         self._base = replace(study, arms=tuple(self._own.values()), contrasts=(contrast,), claims=(), stopping=None)
         self._trials = {trial.id: trial for trial in make_plan(self._base, only, catalogue).trials}
-        self._there = frozenset(self._trials)
         self._arms = dict(self._own)
         self._pairs: dict[str, str] = {}
+        self._owned: dict[str, dict[int, str]] = {}
 
     def add(self, changes: Mapping[str, Change]) -> dict[str, str] | str:
         """Plan a change of each arm that is named; return the arms that have it by those that they replace.
@@ -63,12 +63,34 @@ class CounterfactualPlan:
             operated = [_operated(trial, surgery[trial.arm]) for trial in planned.trials]
         except (InputError, SettingError) as error:
             return str(error)
-        if all(trial.id in self._there for trial in operated):
+        owners = {trial.id: trial.arm for trial in self._trials.values()}
+        shared = {name: self._shared(arm.name, operated, owners) for name, arm in made.items()}
+        rounds = len({trial.round for trial in operated})
+        if all(list(owned.values()) == [name] * rounds for name, owned in shared.items()):
             return f"the arm is so already: {', '.join(change.label for change in changes.values())}"
+        for name, owned in shared.items():
+            if len(owned) == rounds and len(set(owned.values())) == 1:  # an arm that is there, as a rule the other one
+                made[name] = self._arms[owned[next(iter(owned))]]
+            else:
+                self._owned[made[name].name] = owned
         self._trials |= {trial.id: trial for trial in operated if trial.id not in self._trials}
         self._arms |= {arm.name: arm for arm in made.values()}
-        self._pairs |= {arm.name: name for name, arm in made.items()}
+        self._pairs |= {arm.name: name for name, arm in made.items() if arm.name not in self._own}
         return {name: arm.name for name, arm in made.items()}
+
+    @staticmethod
+    def _shared(arm: str, trials: Sequence[Trial], owners: Mapping[str, str]) -> dict[int, str]:
+        """Return the arms that have a trial of this arm already, by round: surgery is for some rounds alone."""
+        return {trial.round: owners[trial.id] for trial in trials if trial.arm == arm and trial.id in owners}
+
+    def completed(self, values: Mapping[str, Mapping[int, float]]) -> dict[str, dict[int, float]]:
+        """Return values by arm and round with those of rounds in which an arm's trial is another arm's."""
+        found = {arm: dict(own) for arm, own in values.items()}
+        for arm, owned in self._owned.items():
+            for number, owner in owned.items():
+                if number in values.get(owner, {}):
+                    found.setdefault(arm, {})[number] = values[owner][number]
+        return found
 
     def targets(self, target: Target) -> tuple[str, ...]:
         """Return the arms that a target means."""

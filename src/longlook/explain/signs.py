@@ -8,7 +8,7 @@ from longlook.explain.side import Side
 
 QUEUE_REASONS = ("queue", "aqm")
 """Reasons of drops that a sender's own window can bring about."""
-RANDOM_REASONS = ("loss",)
+RANDOM_REASONS = ("loss", "gilbert_elliott", "burst_loss", "loss_index", "loss_trace")
 """Reasons of drops that have nothing to do with the sender."""
 
 MOST_EVIDENCE = 3

@@ -28,7 +28,7 @@ KINDS_BEFORE = frozenset({"nat", "access", "block", "police", "cutoff", "size_fi
 """Kinds of stages that stand before surgery, which stands where random loss begins."""
 
 _FORGIVE, _DROP, _HOLD = "forgive", "drop", "hold"
-_VERBS = (_FORGIVE, _DROP, _HOLD)
+_VERBS = [_FORGIVE, _DROP, _HOLD]
 _EXAMPLE = "forgive 12; drop 30-32; hold 40 20ms"
 _HIGHEST = 2**53
 _MOST_RANGES = 10_000

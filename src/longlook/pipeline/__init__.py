@@ -5,6 +5,7 @@ page comes out. Only `compare`, `certification`, `conformance` and `cli` use thi
 
 - `run.run_study` runs a study from its plan to its report. `options.RunOptions` is how, and an `options.Observer` is
   called with what happens.
+- `explain.explain_run` says of a run folder why arms lost, by trials of its own.
 - `sample.sample_study` runs a study and returns its samples, without a report.
 - `analyse.analyse` repeats every stage after the engine, from files alone, and returns an `analyse.Result`.
 - `preview.preview` returns what `run_study` would do, and does none of it.

@@ -6,10 +6,11 @@ names the metrics for which it needs the level of each arm, `report.inside.write
 `report.causes.page.write_explanation` the page of a run's explanations, `report.claims.write_claims_page` the page over
 several runs, `report.calibration.write_page` that of a calibration,
 `report.machines.drawing.draw` draws a state machine, `report.certification` the figures of a certificate.
+`report.causes` has the page of explanations.
 `report.wording` and `report.text` are for terminals too.
 
 Others also import `content` (what a report is made of), `layout` (order and names of cells), `section` (file names),
-`templates` (the Jinja environment) and `flows.colours`.
+`templates` (the Jinja environment), `section` (names of files) and `flows.colours`.
 """
 
 import shutil

@@ -101,7 +101,11 @@ def _coverage(certificate: Mapping[str, Any]) -> Any:
     return (points + rule).properties(width=_WIDTH_PX, height=_HEIGHT_PX)
 
 
-_SOURCES = {"delay": "longer round trips", "moved": "loads moved by"}
+_SOURCES = {
+    "delay": "longer round trips",
+    "delay under loss": "longer round trips, random loss",
+    "moved": "loads moved by",
+}
 
 
 def _power(certificate: Mapping[str, Any]) -> Any:

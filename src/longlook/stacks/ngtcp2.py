@@ -9,9 +9,11 @@ import shutil
 import sys
 from pathlib import Path
 
+from longlook.core import knobs
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.job import Program
+from longlook.core.knobs import with_default
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
@@ -47,6 +49,8 @@ _KNOBS = {
     "max_stream_window": _window("largest stream window that auto-tuning may reach (client: 16 MiB, server: 6 MiB)"),
     "max_connection_window": _window("largest connection window (client: 24 MiB, server: 6 MiB)"),
     "ack_threshold": Knob(int, "packets", None, "packets that bring an ACK at once (stack: 2)", minimum=1, maximum=100),
+    "max_ack_delay": with_default(knobs.MAX_ACK_DELAY, "stack: 0.025"),
+    "max_incoming_streams": with_default(knobs.MAX_INCOMING_STREAMS, "ngtcp2's programs: 100"),
     "disable_pmtud": Knob(bool, None, None, "no path MTU discovery"),
 }  # fmt: skip
 

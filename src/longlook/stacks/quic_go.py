@@ -1,9 +1,12 @@
 """quic-go: HTTP/3 (quic-go/http3) and HTTP/2 (net/http over TLS 1.3) from one Go program (adapters/quic-go)."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from longlook.core import knobs
 from longlook.core.errors import MachineError
 from longlook.core.job import Program
+from longlook.core.knobs import with_default
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
@@ -18,7 +21,7 @@ _OLDER_GO = (((0, 17), "1.14.15"), ((0, 26), "1.16.15"), ((0, 31), "1.18.10"), (
 """(the last version, the release of Go that builds it): each is the newest that has what quic-go's TLS then needed."""
 
 
-_PATCHED = "0.65.0" + PATCHED
+PATCHED_VERSION = "0.65.0" + PATCHED
 _RETRY = "servers ask clients for a Retry, which costs a round trip (knob retry)"
 _NO_EARLY_DATA = (ConnectionState.COLD, ConnectionState.RESUMED)  # clients crash where it is answered with a Retry
 _VERSIONS = (
@@ -47,7 +50,11 @@ _VERSIONS = (
     Version("0.62.0", "2026-08-30"),
     Version("0.63.0", "2026-09-22"),
     Version("0.64.1", "2026-10-19"),
-    Version(_PATCHED, "2026-11-03", note="patched (adapters/quic-go/_patches/0.65.0): its sender can be tuned"),
+    Version(
+        PATCHED_VERSION,
+        "2026-11-03",
+        note="patched (adapters/quic-go/_patches/0.65.0): its sender and its receiver can be tuned",
+    ),
     Version("0.65.0", "2026-11-03"),
 )  # each but the last has module files in adapters/quic-go/versions
 
@@ -60,16 +67,43 @@ def _quic_knob(help_text: str, since: str, roles: tuple[str, ...] = ("server", "
     return Knob(bool, None, None, help_text, roles, since=since, protocols=("h3",))
 
 
-def _patched_knob(help_text: str, largest: int) -> Knob:
-    return Knob(
-        int, "packets", None, help_text,
-        minimum=1, maximum=largest, since=_PATCHED, until=_PATCHED, protocols=("h3",),
-    )  # fmt: skip
-
-
-def _patched_switch(help_text: str) -> Knob:
-    return Knob(bool, None, None, help_text, since=_PATCHED, until=_PATCHED, protocols=("h3",))
-
+_TUNED = {
+    "congestion_control": with_default(
+        knobs.CONGESTION_CONTROL, "stack: reno, which cuts the window to 0.7, not to half",
+        choices=("reno", "cubic"), window_after_loss={"reno": 0.7},
+    ),
+    "emulated_connections": Knob(
+        int, "connections", None, "for how many connections Cubic acts, which Reno does not (stack: 1)",
+        minimum=1, maximum=64,
+    ),
+    "initial_window": with_default(knobs.INITIAL_WINDOW, "stack: 32"),
+    "max_window": with_default(knobs.MAX_WINDOW, "stack: 10,000"),
+    "min_window": with_default(knobs.MIN_WINDOW, "stack: 2"),
+    "initial_ssthresh": with_default(knobs.INITIAL_SSTHRESH, "stack: none"),
+    "window_after_loss": with_default(
+        knobs.WINDOW_AFTER_LOSS, "stack: 0.7",
+        help="share of the window that a loss leaves, with Cubic for one connection",
+    ),
+    "packet_threshold": with_default(
+        knobs.PACKET_THRESHOLD, "stack: 3", maximum=1_000,
+        help="packets acknowledged beyond a missing one until it is lost, until that proves wrong",
+    ),
+    "time_threshold": with_default(
+        knobs.TIME_THRESHOLD, "stack: 9/8", help="age at which a packet is lost, a multiple of 1/8"
+    ),
+    "adaptive_reordering": Knob(
+        bool, None, None, "after a spurious loss no packet threshold, and a longer time threshold (stack: on)"
+    ),
+    "hystart": with_default(
+        knobs.HYSTART, "stack: on", help="slow start ends at once on a rising RTT: Hybrid Slow Start"
+    ),
+    "pacing": with_default(knobs.PACING, "stack: on"),
+    "pto_factor": with_default(knobs.PTO_FACTOR, "stack: 1"),
+    "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.1"),
+    "ack_threshold": with_default(knobs.ACK_THRESHOLD, "stack: 2"),
+    "max_ack_delay": with_default(knobs.MAX_ACK_DELAY, "stack: 0.026", minimum=0.002),
+}  # fmt: skip
+"""Of the patched version; quic-go as it was released has none of them."""
 
 _KNOBS = {
     "initial_stream_window": _bytes_knob("QUIC: stream window offered at first (stack: 512 KiB)", "0.20.1"),
@@ -92,22 +126,10 @@ _KNOBS = {
         bool, None, None, "QUIC: answer clients with a Retry, one more round trip (stack: on)",
         ("server",), until="0.26.0", protocols=("h3",),
     ),
-    "congestion_control": Knob(
-        str, None, None, "QUIC: congestion control (stack: reno, which cuts the window to 0.7, not to half)",
-        choices=("reno", "cubic"), window_after_loss={"reno": 0.7}, since=_PATCHED, until=_PATCHED, protocols=("h3",),
-    ),
-    "emulated_connections": Knob(
-        int, "connections", None, "QUIC: for how many connections Cubic acts, which Reno does not (stack: 1)",
-        minimum=1, maximum=64, since=_PATCHED, until=_PATCHED, protocols=("h3",),
-    ),
-    "initial_window": _patched_knob("QUIC: congestion window at the start (stack: 32)", 10_000),
-    "packet_threshold": _patched_knob(
-        "QUIC: packets acknowledged beyond a missing one until it is lost, until that proves wrong (stack: 3)", 1_000
-    ),
-    "adaptive_reordering": _patched_switch(
-        "QUIC: after a spurious loss no packet threshold, and a longer time threshold (stack: on)"
-    ),
-    "hystart": _patched_switch("QUIC: slow start ends at once on a rising RTT: Hybrid Slow Start (stack: on)"),
+    **{
+        name: replace(knob, help=f"QUIC: {knob.help}", since=PATCHED_VERSION, until=PATCHED_VERSION, protocols=("h3",))
+        for name, knob in _TUNED.items()
+    },
 }  # fmt: skip
 
 

@@ -19,6 +19,14 @@ _OF_QUIC = {
         knobs.CONGESTION_CONTROL, "stack: cubic", choices=("cubic", "reno", "bbr")
     ),
     "initial_window": with_default(knobs.INITIAL_WINDOW, "stack: 12,000 bytes"),
+    "max_window": with_default(knobs.MAX_WINDOW, "stack: none"),
+    "min_window": with_default(knobs.MIN_WINDOW, "stack: 2"),
+    "window_after_loss": with_default(
+        knobs.WINDOW_AFTER_LOSS, "stack: 0.5",
+        help="share of the window that a loss leaves; with congestion_control = reno alone",
+    ),
+    "persistent_congestion_threshold": with_default(knobs.PERSISTENT_CONGESTION_THRESHOLD, "stack: 3"),
+    "send_buffer": with_default(knobs.SEND_BUFFER, "stack: 10 MB"),
     "packet_threshold": with_default(knobs.PACKET_THRESHOLD, "stack: 3"),
     "time_threshold": with_default(knobs.TIME_THRESHOLD, "stack: 9/8"),
     "initial_stream_window": with_default(

@@ -103,9 +103,10 @@ class _Block:
         drew = [codec.content_hash(["drawn", draw.drawn])] if draw is not None and draw.drawn else []
         for arm, entry, (setup_hash, *stated) in point.arms:
             setup, how = entry.setup, entry.circumstances
-            identity = codec.content_hash(
-                [conditions_hash, setup_hash, seed, study.timeout_s, self._capture, *stated, *drew]
-            )
+            same = [setup_hash, seed, study.timeout_s, self._capture]
+            identity = codec.content_hash([conditions_hash, *same, *stated, *drew])
+            undisturbed = _without_surgery(conditions, entry)
+            plain = undisturbed and codec.content_hash([undisturbed[0], *same, *undisturbed[1], *drew])
             # Arms that are alike (an A/A study) are still trials of their own.
             twin = seen.setdefault(identity, 0)
             seen[identity] += 1
@@ -134,6 +135,7 @@ class _Block:
                     drawn=draw.drawn if draw is not None else {},
                     start_phase_ns=draw.start_phase_ns if draw is not None else 0,
                     certificate_padding_bytes=draw.certificate_padding_bytes if draw is not None else 0,
+                    randomness_of=codec.content_hash([plain, twin]) if plain else "",
                 )
             )
         return sorted(trials, key=lambda trial: rank(study.seed, "arm", number, self.key, trial.arm))
@@ -168,6 +170,17 @@ def _stated(entry: ResolvedArm) -> list[str]:
     return [
         codec.content_hash([name, value]) for name, value in (*stated, ("flows", _identity_of(entry.groups))) if value
     ]
+
+
+def _without_surgery(conditions: Conditions, entry: ResolvedArm) -> tuple[str, list[str]] | None:
+    """Return the hashes of conditions and circumstances of the same trial without surgery; None where it has none."""
+    own = entry.circumstances.link
+    link = conditions.link if own is None else own
+    if (plain := without_surgery(link)) == link:
+        return None
+    common = replace(conditions, link=without_surgery(conditions.link))
+    how = replace(entry.circumstances, link=None if own is None or plain == common.link else plain)
+    return codec.content_hash(common), _stated(replace(entry, circumstances=how))
 
 
 def _identity_of(groups: Sequence[Group]) -> list[dict[str, Any]]:

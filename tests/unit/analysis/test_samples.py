@@ -4,7 +4,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from longlook.analysis.samples import samples_table
+from longlook.analysis.samples import loses_at_random, samples_table
 from longlook.analysis.stats import estimate
 from longlook.core.errors import InputError
 from longlook.core.model import Link, Outcome, Stage
@@ -85,3 +85,23 @@ def test_what_rounds_drew_has_a_column_for_each_setting() -> None:
     assert [table[name].dtype for name in list(table.columns)[-3:]] == ["float64"] * 3
     assert table.iloc[0, -3:].tolist() == [36.42, 46_120.0, 0.032]
     assert table.iloc[2, -3:].isna().all()
+
+
+def test_packets_lost_at_random_have_a_column_where_a_path_loses_any() -> None:
+    lossy = replace(TRIAL, link=Link((Stage("loss", {"probability": 0.01}),), ()))
+    counters = {"dropped_loss": 2, "dropped_gilbert_elliott": 1, "dropped_queue": 7, "dropped_loss_index": 5}
+    counted = replace(RUN, link={"up": {"dropped_burst_loss": 1}, "down": counters})
+    times = {"page_load_time": 1.5, "client_cpu": 1.0}
+    table = samples_table(STUDY, [(TRIAL, counted, times), (lossy, counted, times), (lossy, RUN, times)])
+    assert table["random_losses"].dtype == "float64"
+    assert table["random_losses"].isna().tolist() == [True, True, False, False, True, True]
+    assert table["random_losses"].iloc[2] == 4.0
+    assert "random_losses" not in samples_table(STUDY, [(TRIAL, counted, times)]).columns
+
+
+@pytest.mark.parametrize(
+    ("kind", "at_random"),
+    [("loss", True), ("burst_loss", True), ("gilbert_elliott", True), ("corrupt", True), ("loss_index", False)],
+)
+def test_a_path_loses_at_random_where_a_stage_draws_losses(kind: str, at_random: bool) -> None:
+    assert loses_at_random(replace(TRIAL, link=Link((), (Stage("delay"), Stage(kind))))) is at_random

@@ -1,6 +1,7 @@
 """Rates of the procedures on rounds whose truth is known by construction; all is seeded, no test fails by chance."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,7 +45,7 @@ def test_arms_that_do_not_vary_are_equivalent() -> None:
 
 
 def test_a_test_that_calls_everything_different_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    def careless(advantage: Floats, _margin: float, _confidence: float) -> Paired:
+    def careless(advantage: Floats, _margin: float, _confidence: float, *, skewed: bool = True) -> Paired:
         return Paired(float(np.mean(advantage)), -1.0, 1.0, 0.001, 1.0, constant=False)
 
     monkeypatch.setattr(populations.verdicts, "__defaults__", (careless,))
@@ -135,3 +136,14 @@ def test_the_margin_is_that_of_the_study() -> None:
     narrow = equivalence_at_margin(plain(5, 10, 1e-6), [], Analysis(equivalence_margin_pct=1.0), 1, 1)
     assert narrow[0].finding is not Finding.MISSED
     assert margin(1.0, is_log=True) == pytest.approx(0.00995, rel=1e-3)
+
+
+def test_with_random_loss_rare_timeouts_are_allowed_for_and_what_that_withholds_is_measured() -> None:
+    cells = [replace(cell, losses=np.zeros(60)) for cell in skewed(4, 60)]
+    rates = coverage(cells, ANALYSIS, seed=1, draws=25)
+    assert len(rates) == 10
+    assert by_event(rates[:5], "holds the true effect").finding is not Finding.MISSED
+    withheld = by_event(rates[:5], "verdict withheld that these rounds alone would give")
+    assert withheld.procedure == "paths with random loss, 10 rounds"
+    assert withheld.finding is Finding.MEASURED
+    assert 0 < withheld.share <= 1

@@ -14,16 +14,16 @@ ANALYSIS = Analysis()
 
 def test_a_clear_difference_stops_soon_and_none_goes_on_to_the_end() -> None:
     (slower,), (same,) = normal(1, 60, 0.01, mean=-0.5), normal(1, 60, 1.0)
-    clear = run_until_decided(slower.advantages, slower, ANALYSIS)
+    clear = run_until_decided(slower, slower, ANALYSIS)
     assert (clear.verdict, clear.rounds) == (Verdict.WORSE, 12)  # the second look: half of alpha is kept for the last
-    noisy = run_until_decided(same.advantages, same, ANALYSIS)
+    noisy = run_until_decided(same, same, ANALYSIS)
     assert (noisy.verdict, noisy.rounds) == (Verdict.INCONCLUSIVE, 60)
 
 
 def test_the_conclusion_is_that_of_the_rounds_until_the_stop() -> None:
     (population,) = normal(1, 60, 0.05, mean=-0.1)
     rounds = population.advantages
-    stopped = run_until_decided(rounds, population, ANALYSIS)
+    stopped = run_until_decided(population, population, ANALYSIS)
     assert stopped.paired == sequential.paired(
         rounds[: stopped.rounds], np.log1p(0.03), 0.95, last=stopped.rounds == len(rounds)
     )

@@ -145,3 +145,10 @@ def test_large_effects_need_few_rounds_and_none_needs_fewer_than_the_largest_num
     assert {answer for answer, _ in large} == {Answer.WORSE} and np.mean([count for _, count in large]) < 15
     answers_of_none = [answer for answer, _ in none]
     assert Answer.WORSE not in answers_of_none and answers_of_none.count(Answer.PASSED) > 0.85 * 150
+
+
+def test_an_undecided_gate_says_what_random_loss_has_to_do_with_it() -> None:
+    (case, _) = judge_gate([estimate(-5.5, random_losses=0.5)], 5.0, ANALYSIS).cases
+    assert "each load lost 0.5 packets at random on average" in case.reason
+    (passed, _) = judge_gate([estimate(0.0, random_losses=0.5)], 5.0, ANALYSIS).cases
+    assert "at random" not in passed.reason

@@ -25,6 +25,7 @@ KNOBS: Mapping[str, Knob] = {
     **{name: knob(float) for name in ("on", "off")},
     **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt", "retry")},
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
+    **{name: knob(float) for name in ("window_after_loss", "pto_factor")},
 }
 SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ack_threshold")}
 
@@ -169,6 +170,50 @@ def test_first_flight_is_the_initial_window() -> None:
 
 
 FLIGHTS = {"fewer": 11, "more": 42}
+
+
+def test_a_bound_of_the_window_shows_in_a_round_trip() -> None:
+    bound, free = (seen(packets(data(in_round_trips([count] * 10, 0.4)))) for count in (50, 120))
+    for name in ("max_window", "initial_ssthresh"):
+        assert judged(name, {"bound": bound, "default": free}).status is Status.PASSED
+        assert judged(name, {"bound": bound, "default": bound}).status is Status.FAILED
+        assert judged(name, {"bound": free, "default": free}).status is Status.FAILED
+
+
+def test_a_small_window_takes_more_round_trips_where_much_is_lost() -> None:
+    small, large = (seen(packets(data(in_round_trips([1] * turns, 0.1)))) for turns in (60, 12))
+    assert judged("min_window", {"small": small, "large": large}).status is Status.PASSED
+    assert judged("min_window", {"small": large, "large": large}).status is Status.FAILED
+
+
+def test_the_share_that_a_loss_leaves_is_the_one_that_is_set() -> None:
+    good = {"0.5": after_loss(0.5), "0.9": after_loss(0.9)}
+    assert judged("window_after_loss", good).status is Status.PASSED
+    assert judged("window_after_loss", {**good, "0.9": after_loss(0.7)}).status is Status.FAILED
+
+
+def after_outage(packets_left: int) -> Seen:
+    """80 packets a round trip until ten round trips of losses; then a probe, and so many in each round trip."""
+    sizes = [80] * 4 + [1] * 10 + [1] + [packets_left] * 4
+    return seen(packets(data(in_round_trips(sizes, RTT_S)), lost=range(320, 330)))
+
+
+def test_an_outage_that_counts_as_congestion_leaves_the_smallest_window() -> None:
+    good = {"soon": after_outage(2), "late": after_outage(60)}
+    assert judged("persistent_congestion_threshold", good).status is Status.PASSED
+    assert judged("persistent_congestion_threshold", {**good, "soon": good["late"]}).status is Status.FAILED
+
+
+def test_a_send_buffer_bounds_a_round_trip() -> None:
+    bound, free = (seen(packets(data(in_round_trips([count] * 20, 0.2)))) for count in (160, 1_000))
+    assert judged("send_buffer", {"default": free, "set": bound}).status is Status.PASSED
+    assert judged("send_buffer", {"default": free, "set": free}).status is Status.FAILED
+
+
+def test_a_later_probe_is_a_longer_timeout() -> None:
+    short, long = (seen(packets(data([0.0, again_s]))) for again_s in (0.05, 0.8))
+    assert judged("pto_factor", {"short": short, "long": long}).status is Status.PASSED
+    assert judged("pto_factor", {"short": long, "long": long}).status is Status.FAILED
 
 
 def late(again: int) -> Seen:

@@ -91,7 +91,9 @@ def test_surgery_is_for_its_round_alone(study: Study) -> None:
     old = {trial.round: trial for trial in of_arm(plan, "quic")}
     assert [stage.kind for stage in new[0].link.down][:1] == ["surgery"]
     assert new[0].id != old[0].id
-    assert all(number == 0 or new[number].link == old[number].link for number in old if number in new)
+    assert set(new) == {0}
+    values = {"quic": {number: 1.0 + number for number in old}, arms["quic"]: {0: 0.5}}
+    assert plan.completed(values)[arms["quic"]] == {**values["quic"], 0: 0.5}
 
 
 def test_all_changes_at_once_go_to_the_arms_that_each_is_for(study: Study) -> None:
@@ -115,3 +117,12 @@ def test_the_study_has_a_contrast_of_each_new_arm_with_the_one_that_it_replaces(
     added = plan.study.contrasts[1]
     assert (added.baseline, added.contender) == ("quic", arms["quic"])
     assert Experiment(FINDING, Intervention(Kind.CURE, Target.LOSER, Change("")), arms).trials_per_round == 1
+
+
+def test_a_change_that_makes_an_arm_the_other_one_takes_its_trials(tmp_path: Path) -> None:
+    more = '[arms.wide]\nprotocol = "h3"\nconnection = "cold"\nserver_knobs.window = 123456\n'
+    contrast = '[[contrasts]]\nname = "wide"\nbaseline = "wide"\ncontender = "quic"\nmetric = "page_load_time"\n'
+    study = read(study_file(tmp_path, more=f"\n{more}\n{contrast}"))
+    plan = CounterfactualPlan(study, study.contrasts[1], "quic", (), CATALOGUE)
+    assert plan.add({"quic": Change("the other's window", {"server_knobs.window": 123456})}) == {"quic": "wide"}
+    assert {trial.arm for trial in plan.plan.trials} == {"quic", "wide"}

@@ -266,6 +266,7 @@ def test_surgery_leaves_every_seed_as_it_was(study: Study) -> None:
     assert [trial.arm for trial in operated.trials] == [trial.arm for trial in plain.trials]
     assert not {trial.id for trial in operated.trials} & {trial.id for trial in plain.trials}
     for trial, before in zip(operated.trials, plain.trials, strict=True):
+        assert (trial.randomness_of, before.randomness_of) == (before.id, "")
         assert trial.link == with_surgery(before.link, up="off", down="forgive 12")
 
 
@@ -278,6 +279,7 @@ def test_an_arm_may_have_surgery_of_its_own(study: Study, tmp_path: Path) -> Non
     }
     for trial, before in zip(read.trials, plain.trials, strict=True):
         assert (trial.seed, trial.arm) == (before.seed, before.arm)
+        assert trial.randomness_of == (before.id if trial.arm == "tcp" else "")
         if trial.arm == "tcp":
             assert trial.link == with_surgery(before.link, up="off", down="drop 3-4")
             assert trial.id != before.id

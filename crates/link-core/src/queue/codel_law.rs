@@ -155,6 +155,7 @@ fn signal(law: &Law, packet: &mut Option<Transit>, exits: &mut Vec<Exit>) -> boo
 mod tests {
     use super::*;
     use crate::packet::PacketInfo;
+    use crate::surgery::Operation;
 
     const MS: u64 = 1_000_000;
     const LAW: Law = Law { target_ns: 5 * MS, interval_ns: 100 * MS, ecn: true };
@@ -195,6 +196,27 @@ mod tests {
         let mut queue = queue_of(20, 2);
         let given = dequeue(&mut queue, &[10, 210, 210, 420, 420]);
         assert_eq!(given, [(0, false, 0), (1, true, 0), (2, false, 0), (3, true, 0), (4, true, 0)]);
+    }
+
+    #[test]
+    fn what_is_forgiven_is_sent_where_a_mark_would_be() {
+        // As if all could be marked, without the marks: the same packets at the same times, and no drop.
+        let times_ms = [10, 210, 210, 420, 420];
+        let mut queue = Fifo::default();
+        for number in 0..20 {
+            let operation = Operation { forgive: true, ..Operation::default() };
+            queue.push(Transit { number, info: PacketInfo::of_size(1_000), operation, ..Transit::default() });
+        }
+        let (mut control, mut forgiven) = (Control::default(), Vec::new());
+        for at_ms in times_ms {
+            let mut exits = Vec::new();
+            let packet = control.dequeue(&LAW, at_ms * MS, &mut queue, 0, &mut exits).expect("one is left");
+            assert!(exits.is_empty() && !packet.edits.mark_ce);
+            forgiven.push((packet.number, packet.forgiven));
+        }
+        let marked: Vec<(u64, bool)> =
+            dequeue(&mut queue_of(20, 2), &times_ms).into_iter().map(|(number, marked, _)| (number, marked)).collect();
+        assert_eq!(forgiven, marked);
     }
 
     #[test]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.samples import FACTOR_PREFIX
+from longlook.analysis.samples import FACTOR_PREFIX, RANDOM_LOSSES
 from longlook.analysis.stats.procedures import Floats
 from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Outcome, Study
@@ -31,6 +31,7 @@ class ArmData:
     unmeasured_rounds: int  # whose last attempt went well but holds no usable value
     outcomes: Mapping[str, int]  # outcome → count of all attempts
     failed: Mapping[int, bool]  # round → whether its last attempt failed or timed out; ok, failed and timed_out alone
+    random_losses: Mapping[int, float]  # round → packets lost at random; of paths that lose some, rounds with a value
 
     @property
     def array(self) -> Floats:
@@ -71,6 +72,17 @@ class CellData:
         return baseline, np.array([self.contender.values[number] for number in self.rounds], np.float64)
 
     @property
+    def random_losses(self) -> Floats | None:
+        """The packets lost at random in each of these rounds, by the arm that lost fewer: shape (pairs,).
+
+        None where the path of neither arm loses packets at random.
+        """
+        known = [arm.random_losses for arm in (self.baseline, self.contender) if arm.random_losses]
+        if not known:
+            return None
+        return np.array([min(losses.get(number, 0.0) for losses in known) for number in self.rounds], np.float64)
+
+    @property
     def drawn_in_pairs(self) -> dict[str, Floats]:
         """The values of each setting that was drawn in all of these rounds, by its name: shape (pairs,) each."""
         rounds = self.rounds
@@ -108,7 +120,8 @@ def cells_of(samples: pd.DataFrame, study: Study, contrast: Contrast) -> Iterato
     ]
     # Sorted, so that the order of rows can never matter.
     drawn = [str(name) for name in samples.columns if str(name).startswith(COLUMN_PREFIX)]
-    wanted = wanted[[*needed, *drawn]].sort_values(["cell", "arm", "round", "attempt"], kind="stable")
+    lost = [RANDOM_LOSSES] if RANDOM_LOSSES in samples.columns else []
+    wanted = wanted[[*needed, *lost, *drawn]].sort_values(["cell", "arm", "round", "attempt"], kind="stable")
     cells: list[tuple[tuple[int, ...], CellData]] = []
     for cell_id, rows in wanted.groupby("cell", sort=True):
         cell = {name: str(rows[FACTOR_PREFIX + name].iloc[0]) for name in factors}
@@ -124,6 +137,7 @@ def _arm(rows: pd.DataFrame, name: str) -> ArmData:
     good = final[final["outcome"] == Outcome.OK.value]
     numbers = good["value"].to_numpy(np.float64, na_value=np.nan)
     usable = np.isfinite(numbers)
+    lost = good[usable & good[RANDOM_LOSSES].notna()] if RANDOM_LOSSES in good.columns else good[:0]
     return ArmData(
         name=name,
         values=dict(zip(good["round"].to_numpy()[usable].tolist(), numbers[usable].tolist(), strict=True)),
@@ -136,6 +150,9 @@ def _arm(rows: pd.DataFrame, name: str) -> ArmData:
             for number, outcome in zip(final["round"].tolist(), final["outcome"].tolist(), strict=True)
             if Outcome(outcome) in JUDGED
         },
+        random_losses={}
+        if lost.empty
+        else dict(zip(lost["round"].tolist(), lost[RANDOM_LOSSES].tolist(), strict=True)),
     )
 
 

@@ -1,17 +1,19 @@
 """Samples → one estimate for each contrast and cell."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.stats import cliffs, procedures, sequential
+from longlook.analysis.stats import cliffs, procedures, rare_losses, sequential
 from longlook.analysis.stats.cells import CellData, cells_of
 from longlook.analysis.stats.drawn import sentence
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import caveats, decide
 from longlook.core.dependence import Dependence
-from longlook.core.model import Contrast, Study
+from longlook.core.model import Contrast, Study, Verdict
 from longlook.core.results import Estimate
 from longlook.metrics import Metric, find_metric
 
@@ -24,6 +26,8 @@ class _Tested:
     paired: Paired | None
     is_log: bool
     fits: tuple[cliffs.Fit, ...] = ()
+    random_losses: float | None = None
+    rounds_needed: Callable[[], int | None] | None = None
 
     @property
     def p(self) -> float | None:
@@ -62,12 +66,25 @@ def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
         return _Tested(data, metric, 0, None, is_log=True)
     advantage, is_log = procedures.advantages(baseline, contender, metric.better)
     margin = procedures.margin(study.analysis.equivalence_margin_pct, is_log)
-    if study.stopping is None:
-        paired = procedures.paired(advantage, margin, study.analysis.confidence)
-    else:
-        paired = sequential.paired(advantage, margin, study.analysis.confidence, last=_all_ran(data, study))
-    fits = cliffs.fits(advantage, data.drawn_in_pairs, margin)
-    return _Tested(data, metric, len(baseline), paired, is_log, tuple(fits))
+    analyse: rare_losses.Analyse = partial(procedures.paired, margin=margin, confidence=study.analysis.confidence)
+    if study.stopping is not None:
+        analyse = partial(
+            sequential.paired, margin=margin, confidence=study.analysis.confidence, last=_all_ran(data, study)
+        )
+    fits = tuple(cliffs.fits(advantage, data.drawn_in_pairs, margin))
+    losses = data.random_losses
+    paired = rare_losses.analysed(analyse, advantage, losses, is_log=is_log)
+    tested = _Tested(data, metric, len(baseline), paired, is_log, fits)
+    if losses is None:
+        return tested
+    mean_losses = float(np.mean(losses))
+
+    def decides(rounds: Floats) -> bool:
+        paired = rare_losses.allowing(analyse, rounds, mean_losses, is_log=is_log)
+        return decide(len(rounds), paired, paired.p, study.analysis)[0] is not Verdict.INCONCLUSIVE
+
+    needed = partial(rare_losses.rounds_needed, decides, advantage)
+    return replace(tested, random_losses=mean_losses, rounds_needed=needed)
 
 
 def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estimate:
@@ -75,6 +92,10 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
     verdict, reason = decide(tested.n_pairs, paired, p_adjusted, study.analysis)
     reasons = [reason] if reason else []
     reasons += caveats(data, tested.is_log)
+    if tested.random_losses is not None:
+        wanted = tested.rounds_needed if verdict is Verdict.INCONCLUSIVE else None
+        needed = None if wanted is None else wanted()
+        reasons.append(rare_losses.sentence(tested.random_losses, needed))
 
     def in_pct(advantage: float | None) -> float | None:
         return procedures.effect_pct(advantage, metric.better, tested.is_log)
@@ -116,6 +137,7 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         n_both_failed=failures.both,
         p_failures=_fails_more(data, study),
         dependences=dependences,
+        random_losses=tested.random_losses,
     )
 
 

@@ -66,14 +66,15 @@ def margin(margin_pct: float, is_log: bool) -> float:
     return math.log1p(margin_pct / 100) if is_log else margin_pct / 100
 
 
-def paired(advantage: Floats, margin: float, confidence: float) -> Paired:
+def paired(advantage: Floats, margin: float, confidence: float, *, skewed: bool = True) -> Paired:
     """Return a test and an interval of the mean advantage, and two one-sided tests against ±`margin`.
 
     `p` is Student's t (1908): where the arms are alike, an advantage is as likely as its negative, and with such
     symmetry the test holds its level for other laws than the normal, too. Away from zero advantages may be skewed, and
     t intervals of few rounds then miss the mean too often; so the interval, and the two one-sided tests (Schuirmann,
     J. Pharmacokinet. Biopharm. 15, 1987), are the wider of Student's and of Hall's, which removes skewness by a
-    transformation of t (J. R. Stat. Soc. B 54, 1992). `advantage` has shape (rounds,) and at least one round.
+    transformation of t (J. R. Stat. Soc. B 54, 1992); without `skewed` they are Student's. `advantage` has shape
+    (rounds,) and at least one round.
     """
     mean = float(np.mean(advantage))
     if len(advantage) < 2:
@@ -83,19 +84,13 @@ def paired(advantage: Floats, margin: float, confidence: float) -> Paired:
         within = abs(mean) <= margin
         return Paired(mean, mean, mean, float(mean == 0), float(not within), constant=True)
     described = DescrStatsW(advantage)
-    low, high = described.tconfint_mean(alpha=1 - confidence)
-    skew = _Skewed.of(advantage)
-    p_equivalence = max(
-        described.ttost_mean(-margin, margin)[0], skew.p_above(-margin), skew.mirrored().p_above(-margin)
-    )
-    return Paired(
-        mean,
-        min(float(low), skew.bound(-1, confidence)),
-        max(float(high), skew.bound(1, confidence)),
-        float(described.ttest_mean(0.0)[1]),
-        float(p_equivalence),
-        constant=False,
-    )
+    low, high = (float(end) for end in described.tconfint_mean(alpha=1 - confidence))
+    p, p_equivalence = float(described.ttest_mean(0.0)[1]), float(described.ttost_mean(-margin, margin)[0])
+    if skewed:
+        skew = _Skewed.of(advantage)
+        low, high = min(low, skew.bound(-1, confidence)), max(high, skew.bound(1, confidence))
+        p_equivalence = max(p_equivalence, skew.p_above(-margin), skew.mirrored().p_above(-margin))
+    return Paired(mean, low, high, p, p_equivalence, constant=False)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ LOOKS = 0.5
 _BETA = 0.5
 
 
-def paired(advantage: Floats, margin: float, confidence: float, *, last: bool) -> Paired:
+def paired(advantage: Floats, margin: float, confidence: float, *, last: bool, skewed: bool = True) -> Paired:
     """Return what `procedures.paired` returns, valid at whatever number of rounds one stopped.
 
     LOOKS of the error that is allowed goes to the looks at any time, the rest to one look after the largest number of
@@ -59,7 +59,7 @@ def paired(advantage: Floats, margin: float, confidence: float, *, last: bool) -
     p = min(p_above(advantage, 0.0), p_above(-advantage, 0.0)) / LOOKS
     p_equivalence = max(p_above(advantage, -margin), p_above(-advantage, -margin)) / LOOKS
     if last:
-        fixed = procedures.paired(advantage, margin, 1 - (1 - LOOKS) * (1 - confidence))
+        fixed = procedures.paired(advantage, margin, 1 - (1 - LOOKS) * (1 - confidence), skewed=skewed)
         if not fixed.constant and fixed.low is not None and fixed.high is not None:
             low = fixed.low if low is None else max(low, fixed.low)
             high = fixed.high if high is None else min(high, fixed.high)

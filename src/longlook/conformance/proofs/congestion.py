@@ -1,6 +1,6 @@
 """Proofs of congestion control, by the effect of one loss on the window, and of the initial window."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -35,8 +35,13 @@ counted, and faster where it acts for several connections."""
 _CONNECTIONS = (1, 2, 4)
 _NEAR = 0.06  # it grows a little while the loss is found
 
+_SHARES = (0.5, 0.9)
+
 _SECOND_S = 0.4
 _FEWER, _MORE = 10, 40
+_LEAST, _MOST = 2, 50
+_TURN = 5
+_HEAVY = 0.2
 _SURPLUS = 8  # the handshake's acknowledgements have opened the window by its packets; probes of the MTU
 
 
@@ -121,6 +126,86 @@ def emulated_connections(ask: Ask) -> Check:
     return ask.check(wants, judge)
 
 
+def window_after_loss(ask: Ask) -> Check:
+    """Measure what one loss leaves of the window, for two shares."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests, which no window delays")
+    link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": _LOST}),))
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        left = {share: _left(seen[f"{share:g}"].packets, of_model=False) for share in _SHARES}
+        text = ", ".join(
+            f"{seen[f'{share:g}'].why if value is None else f'×{value:.2f}'} with {share:g}"
+            for share, value in left.items()
+        )
+        near = all(value is not None and abs(value - share) < _NEAR for share, value in left.items())
+        return verdict(near, f"window after one loss: {text}")
+
+    apart = {"congestion_control": "reno"} if "congestion_control" in ask.siblings else {}
+    wants = {
+        f"{share:g}": ask.want({**apart, ask.name: ask.value(share)}, link, transfer(_SIZE_BYTES), unlimited=True)
+        for share in _SHARES
+    }
+    return ask.check(wants, judge)
+
+
+def max_window(ask: Ask) -> Check:
+    """Bound the bytes that reach the client in a round trip by the largest window."""
+    return _bounded(ask, lambda packets: wire.most_in(packets, _SECOND_S) or 0, _MOST)
+
+
+def initial_ssthresh(ask: Ask) -> Check:
+    """Bound the bytes of the fifth round trip, in which slow start would have made the window many times as large."""
+    return _bounded(ask, lambda packets: wire.sent_in_turn(packets, _SECOND_S, _TURN), _MOST)
+
+
+def _bounded(ask: Ask, measure: Callable[[Packets], int], window: int) -> Check:
+    """Demand that a number of bytes is about a window of so many packets, and twice as large without the knob."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests, which no window delays")
+    link, workload = path(50, _SECOND_S), transfer(_SIZE_BYTES)
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        size_bytes = wire.largest(seen["bound"].packets, "server") or 1
+        packets = {name: measure(found.packets) / size_bytes for name, found in seen.items()}
+        counts = f"{packets['bound']:.0f} packets in a round trip with {values['bound']}"
+        text = f"{counts}, {packets['default']:.0f} by default"
+        near = 0.7 * window <= packets["bound"] <= 1.25 * window
+        return verdict(near and packets["default"] > 2 * packets["bound"], text)
+
+    values = {"bound": ask.value(window)}
+    quiet = ask.steady(_SECOND_S)
+    wants = {
+        "bound": ask.want({**quiet, ask.name: values["bound"]}, link, workload, unlimited=True),
+        "default": ask.want(quiet, link, workload, unlimited=True),
+    }
+    return ask.check(wants, judge)
+
+
+def min_window(ask: Ask) -> Check:
+    """Lose a fifth of all packets: a sender then sends as many in a round trip as its smallest window allows."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests, which no window delays")
+    link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss", {"probability": _HEAVY}),))
+    values = {"small": ask.value(_LEAST), "large": ask.value(_MOST)}
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        took = {name: wire.sending_s(found.packets) / _RTT_S for name, found in seen.items()}
+        text = ", ".join(f"{took[name]:.0f} round trips with {values[name]}" for name in values)
+        return verdict(took["small"] > 2 * took["large"], f"with a fifth of all packets lost: {text}")
+
+    workload = transfer(500_000)
+    wants = {
+        name: ask.want({ask.name: value}, link, workload, unlimited=True, timeout_s=120.0)
+        for name, value in values.items()
+    }
+    return ask.check(wants, judge)
+
+
 def _left(packets: Packets, *, of_model: bool) -> float | None:
     """Return the share of the window that is left; of a model the most in several round trips, since one may drain a
     queue.
@@ -153,5 +238,9 @@ def _same(one: Packets, other: Packets) -> bool:
 PROOFS = {
     "congestion_control": congestion_control,
     "emulated_connections": emulated_connections,
+    "initial_ssthresh": initial_ssthresh,
     "initial_window": initial_window,
+    "max_window": max_window,
+    "min_window": min_window,
+    "window_after_loss": window_after_loss,
 }

@@ -15,6 +15,8 @@ _DEPTH, _SHORT_SHARE = 16, 0.1  # never late by an eighth of the round trip, so 
 _LATE_SHARE = 0.4  # of a round trip
 _OFTEN = 0.01
 _NEVER = 1_000
+_SHORT_QUEUE_BYTES = 60_000  # so that timers stay near the round trip
+_LOST_FROM_NS, _LOST_UNTIL_NS = 1_500_000_000, 3_500_000_000
 
 
 def packet_threshold(ask: Ask) -> Check:
@@ -39,6 +41,26 @@ def adaptive_reordering(ask: Ask) -> Check:
     """
     link = _late(_DEPTH, _SHORT_SHARE * _RTT_S)
     return _spurious(ask, link, {ask.name: False}, {ask.name: True})
+
+
+def persistent_congestion_threshold(ask: Ask) -> Check:
+    """Lose everything for two seconds: what is sent behind that is the smallest window with 1, and not with 100."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests: no window to lose")
+    outage = {"steps": [[0, 0], [_LOST_FROM_NS, 1], [_LOST_UNTIL_NS, 0]]}
+    link = path(10, _RTT_S, _SHORT_QUEUE_BYTES, down=(Stage("loss", {"probability": outage}),))
+    values = {"soon": ask.value(1), "late": ask.value(100)}
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        sent = {name: wire.sent_after_outage(found.packets, _RTT_S) for name, found in seen.items()}
+        text = ", ".join(f"{sent[name]} packets with {values[name]}" for name in values)
+        return verdict(sent["late"] > 3 * sent["soon"] > 0, f"in the second round trip after an outage: {text}")
+
+    workload = transfer(4_000_000)
+    wants = {name: ask.want({ask.name: value}, link, workload, unlimited=True) for name, value in values.items()}
+    return ask.check(wants, judge)
 
 
 def _nothing(_seen: Mapping[str, Seen]) -> Finding:
@@ -85,4 +107,5 @@ PROOFS = {
     "packet_threshold": packet_threshold,
     "time_threshold": time_threshold,
     "adaptive_reordering": adaptive_reordering,
+    "persistent_congestion_threshold": persistent_congestion_threshold,
 }

@@ -10,6 +10,7 @@ from longlook.core.model import ConnectionState, Stage
 
 _RTT_S = 0.1
 _SHORT_S, _LONG_S = 0.03, 0.6
+_EARLIER, _LATER = 0.25, 4.0
 _TIMEOUTS = (1.5, 5.0)
 """Initial RTTs until the first retransmission: 3 by RFC 9002, 6.2.2; older stacks have 2."""
 
@@ -74,4 +75,21 @@ def initial_rtt(ask: Ask) -> Check:
     return ask.check({name: ask.want({ask.name: value}, link, timeout_s=4.0) for name, value in values.items()}, judge)
 
 
-PROOFS = {"allow_0rtt": allow_0rtt, "initial_rtt": initial_rtt, "retry": retry}
+def pto_factor(ask: Ask) -> Check:
+    """Measure the time until the first retransmission where nothing comes back: it grows with the factor."""
+    link = path(20, 0.04, down=(Stage("block", {"protocol": "udp"}),))
+    values = {"short": ask.value(_EARLIER), "long": ask.value(_LATER)}
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        again = {name: wire.second_sending_s(found.packets, ask.role) for name, found in seen.items()}
+        short, long = again["short"], again["long"]
+        if short is None:
+            return verdict(False, "nothing was sent again")
+        later = "never" if long is None else f"{long:.3f} s"
+        text = f"sends again after {short:.3f} s with {values['short']}, {later} with {values['long']}"
+        return verdict(long is None or long > 2 * short, text)
+
+    return ask.check({name: ask.want({ask.name: value}, link, timeout_s=4.0) for name, value in values.items()}, judge)
+
+
+PROOFS = {"allow_0rtt": allow_0rtt, "initial_rtt": initial_rtt, "pto_factor": pto_factor, "retry": retry}

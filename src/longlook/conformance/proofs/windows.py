@@ -80,7 +80,28 @@ def max_window(ask: Ask) -> Check:
     return ask.check(wants, judge)
 
 
+def send_buffer(ask: Ask) -> Check:
+    """Demand that on a long path no round trip carries more than the sender keeps, and more without the knob."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests, which fill no buffer")
+    link, workload = path(50, _RTT_S), transfer(6_000_000)
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        most = {name: wire.most_in(seen[name].packets, _RTT_S) for name in ("default", "set")}
+        text = f"at most {most['set']} bytes in a round trip with {_SMALL}, {most['default']} by default"
+        if not seen["set"].ok or most["set"] is None or most["default"] is None:
+            return verdict(False, f"{text}; {seen['set'].why}")
+        return verdict(most["set"] <= _SMALL * _HEADERS and most["default"] >= 1.5 * most["set"], text)
+
+    wants = {
+        "default": ask.want({}, link, workload, unlimited=True),
+        "set": ask.want({ask.name: _SMALL}, link, workload, unlimited=True),
+    }
+    return ask.check(wants, judge)
+
+
 PROOFS = {
+    "send_buffer": send_buffer,
     "initial_stream_window": initial_stream_window,
     "initial_connection_window": initial_connection_window,
     "max_stream_window": max_window,

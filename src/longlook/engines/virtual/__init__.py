@@ -151,8 +151,12 @@ def agent_digest() -> str:
 
 
 def seed_of(jobs: Sequence[Job]) -> int:
-    """Return the seed of all randomness in a guest, below 2**63: a function of its trials and their attempts alone."""
-    return int(codec.content_hash([(job.trial.id, job.attempt) for job in jobs], 15), 16)
+    """Return the seed of all randomness in a guest, below 2**63: a function of its trials and their attempts alone.
+
+    A trial with surgery has the seed of the same trial without it, so that nothing differs before the operation.
+    """
+    names = [(job.trial.randomness_of or job.trial.id, job.attempt) for job in jobs]
+    return int(codec.content_hash(names, 15), 16)
 
 
 def _taken(folder: Path, job: Job) -> Run | None:

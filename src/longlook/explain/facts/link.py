@@ -92,6 +92,12 @@ class LinkFacts:
         found: Booleans = self.flow == code
         return found
 
+    def is_ours(self, column: pa.ChunkedArray) -> Booleans:
+        """Return which rows of other tables are about the load, by a column of flows; where that is null they are."""
+        own = {self.flows[code] for code in np.unique(self.flow[self.ours & (self.flow >= 0)]).tolist()}
+        others = {self.flows[code] for code in np.unique(self.flow[~self.ours & (self.flow >= 0)]).tolist()} - own
+        return ~are(column, *others)
+
     @classmethod
     def of(cls, timeline: Timeline, trial: Trial, direction: str) -> "LinkFacts":
         """Return the facts of a direction (`up`, `down`) of a trial's timeline, computed once per timeline."""

@@ -58,15 +58,18 @@ _STAMPS = (Kind.REQUEST_SENT, Kind.FIRST_BYTE, Kind.OBJECT_DONE, Kind.OBJECT_FAI
 
 def _facts(timeline: Timeline, opening: OpeningFacts | None, up: LinkFacts, down: LinkFacts) -> ObjectFacts:
     rows = timeline.select(_STAMPS, "client")
-    if Competition.of(timeline) is not None:  # its load is a time, not objects
-        rows = rows.slice(0, 0)
+    rows = rows.filter(pa.array(down.is_ours(rows["flow"])))
     objects, paths = _objects(rows)
     asked, first, done, failed = (_stamps(rows, kind, objects, len(paths)) for kind in _STAMPS)
     sizes = np.zeros(len(paths), np.int64)
     whole = are(rows["kind"], Kind.OBJECT_DONE)
     sizes[objects[whole]] = integers(rows["size_bytes"])[whole]
     done = np.where(done < NEVER, done, failed)
-    first = np.minimum(first, done)
+    competition, window = Competition.of(timeline), timeline.load_window_ns()
+    if competition is not None and window is not None:  # its load is a time; clients that are stopped report no object
+        begin_ns = window[0] if opening is None else opening.ready_ns
+        paths, asked, done = [""], np.array([begin_ns]), np.array([window[1]])
+        first, sizes = np.array([NEVER]), np.zeros(1, np.int64)
     ended = (done < NEVER) & (asked < NEVER)
     order = np.flatnonzero(ended)[np.argsort(asked[ended], kind="stable")]
     asked, first, done = asked[order], first[order], done[order]
@@ -74,8 +77,10 @@ def _facts(timeline: Timeline, opening: OpeningFacts | None, up: LinkFacts, down
     sent = _next(np.sort(up.arrival_ns[up.ours & up.carries_data]), able)
     arrived = _next_departure(up, able)
     first_packet, last_packet = _packet_before(down, first), _packet_before(down, done)
-    answered = np.maximum(np.where(first_packet < 0, first, down.arrival_ns[first_packet]), arrived)
-    served = np.where(last_packet < 0, done, down.service_end_ns[last_packet])
+    answered = np.maximum(down.arrival_ns[first_packet], arrived)
+    next_answer = _next(down.arrival_ns[down.ours & down.carries_data & down.delivered], arrived)
+    answered = np.where((first_packet < 0) | (first >= done), np.minimum(next_answer, done), answered)
+    served = np.where((last_packet < 0) | (sizes[order] == 0), done, down.service_end_ns[last_packet])
     return ObjectFacts(
         path=tuple(paths[place] for place in order.tolist()),
         asked_ns=asked,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from longlook.core.model import ConnectionState, Trial
 from longlook.explain.facts.columns import NEVER, are, integers
@@ -29,6 +30,7 @@ class OpeningFacts:
 
 def _opening(timeline: Timeline, up: LinkFacts, down: LinkFacts) -> OpeningFacts | None:
     rows = timeline.select([Kind.CONNECTION_STARTED, Kind.HANDSHAKE_DONE], "client")
+    rows = rows.filter(pa.array(down.is_ours(rows["flow"])))
     times = integers(rows["time_ns"])
     started = times[are(rows["kind"], Kind.CONNECTION_STARTED)]
     done = are(rows["kind"], Kind.HANDSHAKE_DONE)

@@ -1,4 +1,6 @@
-"""The ledger of a trial: every nanosecond of its load in exactly one class (docs/ledger.md). Pure."""
+"""The ledger of a trial: every nanosecond of its load in exactly one class (docs/ledger.md). Pure.
+
+Causes also import `handshake` (its parts)."""
 
 from longlook.explain.ledger.classes import CLASSES, LINK_CLASSES, LedgerClass
 from longlook.explain.ledger.make import make_ledger

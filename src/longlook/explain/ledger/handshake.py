@@ -69,13 +69,14 @@ def amplification_limited(times_ns: Integers, load: Load) -> Booleans:
     """Return at which times a QUIC server had no room for another datagram and had more to send.
 
     It had more if it sent within a millisecond of the client's next datagram. The limit ends with the first datagram
-    that the client sent after one from the server had reached it, as that proves the client's address.
+    that the client sent after one from the server had reached it, as that proves the client's address. Servers that
+    check the limit before a datagram exceed it by a part of one.
     """
     data, back = load.data, load.back
     server = np.flatnonzero(data.ours & ~data.is_tcp)
-    client = np.flatnonzero(back.ours & ~back.is_tcp & back.delivered)
+    client = np.flatnonzero(back.ours & ~back.is_tcp & back.delivered & (back.payload_bytes > 0))
     opened = times_ns >= load.connecting_ns
-    if len(server) == 0 or len(client) == 0 or not opened.any():
+    if len(server) == 0 or not (back.ours & back.handshake).any() or not opened.any():
         return np.zeros(len(times_ns), np.bool_)
     reached = int(data.departure_ns[server].min())
     proven = int(back.departure_ns[client][back.arrival_ns[client] >= reached].min(initial=NEVER))
@@ -86,9 +87,7 @@ def amplification_limited(times_ns: Integers, load: Load) -> Booleans:
     arrivals = np.sort(data.arrival_ns[server])
     answer = np.append(arrivals, NEVER)[np.searchsorted(arrivals, following, side="left")]
     more = (answer < NEVER) & (answer - np.minimum(following, answer) < 1_000_000)
-    return np.asarray(
-        opened & (times_ns < proven) & (sent > 0) & (room >= 0) & (room < _DATAGRAM_BYTES) & more, np.bool_
-    )
+    return np.asarray(opened & (times_ns < proven) & (sent > 0) & (np.abs(room) < _DATAGRAM_BYTES) & more, np.bool_)
 
 
 def _so_far(moments_ns: Integers, sizes: Integers, times_ns: Integers) -> Integers:

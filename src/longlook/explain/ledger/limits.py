@@ -15,11 +15,19 @@ _STAMP_NS = 1_000_000
 """The coarsest stamps of logs (ngtcp2)."""
 _KERNEL_PERIOD_NS = 10_000_000
 """How often the kernel's counters are read (docs/capture.md)."""
+_DEFERRED_SEGMENTS = 3
+"""So many segments of its window does the kernel leave free, to send more at once later; docs/states-rules.md has the
+same number."""
+_BURST_PACKETS = 10
+"""A pacer lets so many packets go at once, and then waits for all of them (RFC 9002, 7.7)."""
 _DEFAULT_RTT_NS = 100_000_000
 """The round trip time that is assumed where no log has one."""
 
 Named = dict[str | None, Booleans]
 """Where something holds, by the text that a ledger's detail has for it."""
+
+PACED_BY_RULE = "rule: the window has room"
+"""The detail of `pacing` where the sender logs no rate."""
 
 BLOCKED_CLASSES = {
     "stream": LedgerClass.STREAM_CREDIT,
@@ -137,13 +145,15 @@ class _Sender:
         if self._tcp:
             segment = max(1, int(sizes.max(initial=1)))
             self.known = self._window >= 0
-            self.full = self.known & (self._segments_in_flight() * segment >= self._window)
+            used = (self._segments_in_flight() + _DEFERRED_SEGMENTS) * segment
+            self.full = self.known & (used >= self._window)
             # In recovery the kernel sends a segment for each that leaves the path (RFC 6937).
             self.full |= self.known & self._in_state(State.RECOVERY, State.TIMEOUT)
         else:
             in_flight = np.full(len(seen_ns), -1) if sender.in_flight is None else sender.in_flight.at(seen_ns, -1)
             self.known = (self._window >= 0) & (in_flight >= 0)
             self.full = self.known & (self._window - in_flight < self._datagram)
+        self._pause_ns = self._pauses_ns()
         self.application = self._application()
         self.fired = np.zeros(len(seen_ns), np.bool_)
         for where in self.timers().values():
@@ -174,13 +184,17 @@ class _Sender:
         return np.asarray(np.maximum(0, sent - so_far[returned]), np.int64)
 
     def _application(self) -> Booleans:
+        """Return where the sender logged that it had nothing to send, for longer than a pacer explains.
+
+        quic-go logs so while it is paced.
+        """
         sender, found = self._sender, np.zeros(len(self._seen_ns), np.bool_)
         if sender.app_limited is not None:
             found |= sender.app_limited.at(self._seen_ns, 0) == 1
         if sender.state_logged is not None and not self._tcp:
             logged = sender.state_logged.at(self._seen_ns, 0) == 1
             found |= logged & self._in_state(State.APPLICATION_LIMITED)
-        return found
+        return np.asarray(found & (self._next_ns - self._previous_ns > self._pause_ns), np.bool_)
 
     def blocked(self) -> dict[LedgerClass, Booleans]:
         """Return where the sender ran into a limit of the receiver or its buffer after its last packet."""
@@ -242,10 +256,20 @@ class _Sender:
         return {**named, "state unknown": np.ones(len(self._seen_ns), np.bool_)}
 
     def paced(self) -> Named:
-        """Return where the window had room and the next packet came within a round trip."""
-        room = self.known & ~self.full & (self._next_ns - self._previous_ns < self.rtt_ns)
-        logged = self._sender.pacing is not None
-        return {None if logged else "rule: the window has room": room}
+        """Return where the window had room and the next packet came no later than a pacer lets it come."""
+        if self._tcp and not any(name.startswith("bbr_") for name in self._sender.states):
+            return {}  # the kernel logs a rate for every controller, and only BBR and the queue fq keep to it
+        soon = self._next_ns - self._previous_ns <= self._pause_ns
+        return {None if self._sender.pacing is not None else PACED_BY_RULE: self.known & ~self.full & soon}
+
+    def _pauses_ns(self) -> Integers:
+        """Return the longest pause of a pacer: that of a burst, at the logged rate, else at a window a round trip."""
+        burst = _BURST_PACKETS * max(1, self._datagram)
+        by_window = burst * self.rtt_ns // np.maximum(1, self._window)
+        if self._sender.pacing is None:
+            return np.asarray(by_window, np.int64)
+        rate_bps = self._sender.pacing.at(self._seen_ns, 0)
+        return np.where(rate_bps > 0, burst * 8 * 10**9 // np.maximum(1, rate_bps), by_window)
 
 
 def _unwrapped(numbers: Integers, origin: int) -> Integers:

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from longlook.core.model import Trial, Vantage
 from longlook.explain.facts.columns import Booleans, Integers, between
 from longlook.explain.facts.link import LinkFacts
@@ -50,10 +48,5 @@ class Load:
         )
 
     def active(self, times_ns: Integers) -> Booleans:
-        """Return at which times an answer has begun to leave its sender and not passed the bottleneck.
-
-        Where the objects have no end of their own, as of flows that compete for a given time, it is always so.
-        """
-        if len(self.objects.path) == 0:
-            return np.ones(len(times_ns), np.bool_)
+        """Return at which times an answer has begun to leave its sender and not passed the bottleneck."""
         return between(times_ns, self.objects.answered_ns, self.objects.served_ns)

@@ -201,7 +201,7 @@ class _Session:
         plan = of_rounds(planned.plan, self._gap.rounds)
         out = self._out / f"trials-{plan.hash}"
         _, measured = measure_plan(planned.study, plan, out, self._options, self._observer)
-        return _values(measured, self._gap.contrast.metric)
+        return planned.completed(_values(measured, self._gap.contrast.metric))
 
     def together(self, tests: Sequence[Experiment], explained: Sequence[Explained], space: Gap) -> Together | None:
         """Run all confirmed cures at once, if there are several, and return what they close together."""

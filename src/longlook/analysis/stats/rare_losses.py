@@ -1,0 +1,95 @@
+"""Where packets are lost at random, the rounds may have missed the loss that costs most.
+
+A short load takes its usual time until the loss of one certain packet makes it wait for a timeout, and the mean over
+many loads depends on how often that happens. Rounds that met none of it say nothing of it, and no interval that is made
+from the rounds alone holds such a mean (Bahadur and Savage, Ann. Math. Stat. 27, 1956). What is known besides is the
+path: whether it loses packets at random, and how many each load lost.
+
+So, on such a path, tests and intervals are also made with one round more, an unseen one at the far end of what may be.
+To add the end of the support to the sample is how bounds of a mean are made that assume no shape (Anderson, Stanford
+Technical Report 1, 1969; Gaffke, Mathematical Methods of Statistics 14, 2005; Learned-Miller and Thomas,
+arXiv:1905.06208). A round more among n at a distance of d moves the end of a t interval by about d·(1 + t)/(n + 1), as
+far as a loss with that effect moves the mean if n rounds miss it in one of forty cases. Here the end is a choice, and
+no bound: in the unseen round one arm's value is larger by the share by which a number of losses fluctuates, 1/√L with
+L losses a load, and at most twice as large. docs/method.md has how often that was enough.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from longlook.analysis.stats import procedures
+from longlook.analysis.stats.procedures import Floats, Paired
+
+_MOST_TIMES = 20
+"""As many times the rounds that there are, and `rounds_needed` gives up."""
+
+
+class Analyse(Protocol):
+    """A test and interval of advantages, shape (rounds,); without `skewed` it does not allow for skewness."""
+
+    def __call__(self, advantage: Floats, *, skewed: bool = True) -> Paired:
+        """Return the analysis."""
+
+
+def larger_pct(losses: float) -> float:
+    """Return by how much a value of the unseen round is larger than usual, in %, with so many random losses a load."""
+    return 100 / math.sqrt(max(1.0, losses))
+
+
+def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool) -> Paired:
+    """Return what `analyse` finds in the advantages, with room for one round that was not seen.
+
+    That round lies below or above the median, whichever is worse for the statement: the interval is the widest of the
+    three, each p value the largest, and p of a difference is 1 where the round would change the sign of the mean. The
+    unseen round is what makes a sample skewed, so it is allowed for once, not again by Hall's transformation. The mean
+    is that of the rounds seen. `advantage` has shape (rounds,); `losses` are those a load, on average.
+    """
+    seen = analyse(advantage)
+    if seen.p is None or seen.p_equivalence is None:
+        return seen
+    usual, distance = float(np.median(advantage)), procedures.margin(larger_pct(losses), is_log)
+    below, above = (analyse(np.append(advantage, usual + end), skewed=False) for end in (-distance, distance))
+    against = below if seen.mean > 0 else above
+    p_unseen = 1.0 if against.p is None or against.mean * seen.mean <= 0 else against.p
+    return Paired(
+        seen.mean,
+        None if seen.low is None or below.low is None else min(seen.low, below.low),
+        None if seen.high is None or above.high is None else max(seen.high, above.high),
+        max(seen.p, p_unseen),
+        max(
+            seen.p_equivalence, *(1.0 if side.p_equivalence is None else side.p_equivalence for side in (below, above))
+        ),
+        constant=False,
+    )
+
+
+def analysed(analyse: Analyse, advantage: Floats, losses: Floats | None, *, is_log: bool) -> Paired:
+    """Return what `analyse` finds in the advantages, with room for losses that the rounds may have missed.
+
+    `losses` are the random losses of each of these rounds; None where the path loses nothing at random.
+    """
+    if losses is None:
+        return analyse(advantage)
+    return allowing(analyse, advantage, float(np.mean(losses)), is_log=is_log)
+
+
+def rounds_needed(decides: Callable[[Floats], bool], advantage: Floats) -> int | None:
+    """Return about how many rounds like these `decides` needs; None where 20 times as many do not suffice."""
+    count = len(advantage)
+    while count < _MOST_TIMES * len(advantage):
+        count += -(-count // 8)
+        if decides(np.resize(advantage, count)):
+            return count
+    return None
+
+
+def sentence(losses: float, needed: int | None = None) -> str:
+    """Return what a reader must know: that losses are random, and how many rounds would be enough (None: unknown)."""
+    more = "" if needed is None else f"; about {needed} rounds like these would decide"
+    return (
+        f"each load lost {losses:.2g} packets at random on average, and rounds may have missed the loss that costs "
+        f"most: interval and tests allow for one more round with a value {larger_pct(losses):.0f} % larger{more}"
+    )

@@ -1,0 +1,47 @@
+"""The client asks for the next object later than the last one came."""
+
+from collections.abc import Sequence
+
+from longlook.explain import changes, remedies
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.moments import stretches, stretches_shown
+from longlook.explain.side import Pair
+
+_CLASSES = (LedgerClass.CLIENT_IDLE,)
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's client has nothing on its way for longer."""
+    more_ns, side = pair.excess_ns(*_CLASSES), pair.loser
+    if more_ns <= 0:
+        return None
+    found = stretches(side, *_CLASSES)
+    shown = stretches_shown(side, found, "everything asked for has arrived, and nothing more is asked for")
+    return Sign(more_ns, shown, dose=found.total_ns / 1e6)
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return the winner's client for the loser where they differ, else another version, and a faster one if limited."""
+    own, other = pair.loser.trial.client, pair.winner.trial.client
+    found = [changes.cure(Target.LOSER, remedies.other_version(pair.loser, "client"))]
+    if (own.stack, own.version) != (other.stack, other.version):
+        same = Change(f"{other.stack} {other.version} as client", {"client": f"{other.stack}@{other.version}"})
+        found.append(changes.cure(Target.LOSER, same))
+    if pair.loser.trial.client_cpu_share is not None:
+        found.append(changes.cure(Target.LOSER, Change("a client without a limit of its CPU", {"client_cpu": "off"})))
+    return found
+
+
+CAUSE = Cause(
+    name="client_idle",
+    title="Idle client",
+    sentence="its client has nothing on its way for {dose:.0f} ms between objects",
+    source="Wang et al., WProf, NSDI 2013",
+    role="client",
+    classes=_CLASSES,
+    needs=(),
+    detect=detect,
+    interventions=interventions,
+    cured_by="the winner's client; another version of the client",
+)

@@ -1,0 +1,69 @@
+"""The client's credit for the connection, over TCP its receive window, is smaller than what the path holds."""
+
+from collections.abc import Sequence
+
+from longlook.core import units
+from longlook.explain import changes, remedies
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.credit import LARGER, credit_met
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.moments import stretches, stretches_shown
+from longlook.explain.side import Pair, Side
+from longlook.explain.signs import bdp_bytes
+
+_CLASSES = (LedgerClass.CONNECTION_CREDIT,)
+_OF_TCP = (*_CLASSES, LedgerClass.PACING, LedgerClass.UNEXPLAINED)
+"""The kernel counts this wait, but says only when it begins: the ledger has the rest in these classes."""
+_BUFFERS_PER_WINDOW = 2
+"""Linux offers about half of a receive buffer as window, as the rest is for the packets' own memory."""
+_LEAST_BUFFER, _MOST_BUFFER = 4096, 1 << 30
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's server waits longer for credit of the connection, below two products.
+
+    With more than that the window suffices, and its updates are late (`late_credit`).
+    """
+    side = pair.loser
+    more_ns = pair.excess_ns(*(_CLASSES if changes.over_quic(side.trial) else _OF_TCP))
+    product, found = bdp_bytes(side), credit_met(side, "connection", "receive_window")
+    if more_ns <= 0 or len(found.time_ns) == 0:
+        return None
+    if product and found.window_bytes is not None and found.window_bytes >= 2 * product:
+        return None
+    first = Evidence(int(found.time_ns[0]) - side.start_ns, f"the sender meets a window of {found.window_bytes} bytes")
+    shown = (first, *stretches_shown(side, stretches(side, *_CLASSES), "the credit for the connection is used up"))
+    return Sign(more_ns, shown, dose=None if found.window_bytes is None else float(found.window_bytes))
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return windows up to eight times as large for the loser's client, and the loser's window for the winner's."""
+    if finding.dose is None:
+        return [changes.cure(Target.LOSER, "no log says how large the window was")]
+    larger = [(float(factor), _offered(pair.loser, factor * int(finding.dose))) for factor in LARGER]
+    return [
+        changes.cure(Target.LOSER, larger[-1][1]),
+        changes.transplant(_offered(pair.winner, int(finding.dose))),
+        *changes.doses(Target.LOSER, larger),
+    ]
+
+
+def _offered(side: Side, window_bytes: int) -> Change | str:
+    knobs = {"initial_connection_window": window_bytes, "max_connection_window": window_bytes}
+    buffer_bytes = min(max(_BUFFERS_PER_WINDOW * window_bytes, _LEAST_BUFFER), _MOST_BUFFER)
+    buffers = {"tcp_receive_buffer": units.print_size(buffer_bytes)}
+    return remedies.tuned(side.trial, "client", knobs, buffers, f"a window of {window_bytes} bytes for the connection")
+
+
+CAUSE = Cause(
+    name="connection_credit",
+    title="Small connection window",
+    sentence="its client's credit for the connection, about {dose} bytes, is used up before more of it arrives",
+    source="RFC 9000, 4.1; RFC 9293, 3.8.6; quiche#1400",
+    role="client",
+    classes=_CLASSES,
+    needs=("blocked",),
+    detect=detect,
+    interventions=interventions,
+    cured_by="a connection window, or receive buffer, eight times as large",
+)

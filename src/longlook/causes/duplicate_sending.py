@@ -1,0 +1,67 @@
+"""The bottleneck serves data that the client has, or gets twice."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from longlook.explain import changes, remedies
+from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.moments import stretches, stretches_shown
+from longlook.explain.side import Pair
+
+_CLASSES = (LedgerClass.LINK_WASTE,)
+_THRESHOLDS = (10, 30, 100)
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the bottleneck spends more time on data of the loser that is delivered twice."""
+    more_ns, side = pair.excess_ns(*_CLASSES), pair.loser
+    if more_ns <= 0:
+        return None
+    found, link = stretches(side, *_CLASSES), side.down
+    copies = int((link.ours & link.copy & link.delivered).sum())
+    made = (Evidence(0, f"the path made {copies} copies of packets"),) if copies else ()
+    shown = (*made, *stretches_shown(side, found, "the bottleneck serves data that is delivered twice"))
+    return Sign(more_ns, shown, dose=found.total_ns / 1e6)
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return a path that makes no copies for both arms, higher thresholds and longer timers for the loser."""
+    side = pair.loser
+    found: list[Intervention | Untestable] = []
+    if np.any(side.down.copy):
+        found.append(changes.cure(Target.BOTH, changes.path({"duplicate": "0%"}, "a path that makes no copies")))
+    doses = [
+        (
+            float(count),
+            remedies.tuned(
+                side.trial, "server", {"packet_threshold": count}, {"tcp_reordering": count},
+                f"a loss declared after {count} later packets",
+            ),
+        )
+        for count in _THRESHOLDS
+    ]  # fmt: skip
+    patient = remedies.tuned(
+        side.trial, "server", {"pto_factor": 4.0}, {"tcp_tail_loss_probe": False, "tcp_rto_min": "1s"}, "longer timers"
+    )
+    return [
+        *found,
+        changes.cure(Target.LOSER, doses[-1][1]),
+        changes.cure(Target.LOSER, patient),
+        *changes.doses(Target.LOSER, doses),
+    ]
+
+
+CAUSE = Cause(
+    name="duplicate_sending",
+    title="Data sent twice",
+    sentence="the bottleneck spends {dose:.1f} ms on data that is delivered twice",
+    source="RFC 3708; RFC 9002, 6.2.4",
+    role="server",
+    classes=_CLASSES,
+    needs=(),
+    detect=detect,
+    interventions=interventions,
+    cured_by="a path without copies; later declarations of loss; longer timers",
+)

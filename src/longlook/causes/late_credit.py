@@ -1,0 +1,62 @@
+"""The client's windows are large enough, and it opens them so late that the sender waits."""
+
+from collections.abc import Sequence
+
+from longlook.explain import changes, remedies
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.credit import LARGER, credit_met
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.moments import stretches, stretches_shown
+from longlook.explain.side import Pair
+from longlook.explain.signs import bdp_bytes
+
+_CLASSES = (LedgerClass.STREAM_CREDIT, LedgerClass.CONNECTION_CREDIT)
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's server waits for credit though the window is two products of the path or more."""
+    more_ns, side = pair.excess_ns(*_CLASSES), pair.loser
+    product = bdp_bytes(side)
+    known = [
+        window
+        for names in (("stream",), ("connection", "receive_window"))
+        if (window := credit_met(side, *names).window_bytes) is not None
+    ]
+    if more_ns <= 0 or not product or not known or min(known) < 2 * product:
+        return None
+    shown = stretches_shown(side, stretches(side, *_CLASSES), "credit is used up that would fill the path twice")
+    return Sign(more_ns, shown, dose=float(min(known)))
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return larger windows for the loser's client, which late updates exhaust later."""
+    window_bytes = int(finding.dose or 0)
+    names = ("initial_stream_window", "max_stream_window", "initial_connection_window", "max_connection_window")
+    larger = [
+        (
+            float(factor),
+            remedies.tuned(
+                pair.loser.trial,
+                "client",
+                dict.fromkeys(names, factor * window_bytes),
+                {},
+                f"windows of {factor * window_bytes} bytes",
+            ),
+        )
+        for factor in LARGER
+    ]
+    return [changes.cure(Target.LOSER, larger[-1][1]), *changes.doses(Target.LOSER, larger)]
+
+
+CAUSE = Cause(
+    name="late_credit",
+    title="Late updates of credit",
+    sentence="its client opens its window, which would suffice with {dose:.0f} bytes, too late",
+    source="base-drafts#3793; RFC 9000, 4.2",
+    role="client",
+    classes=_CLASSES,
+    needs=("blocked",),
+    detect=detect,
+    interventions=interventions,
+    cured_by="windows eight times as large",
+)

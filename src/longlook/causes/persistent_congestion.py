@@ -1,0 +1,72 @@
+"""Losses over so long a time that the sender starts again with its smallest window."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from longlook.explain import changes
+from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.facts import Integers
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.moments import datagram_bytes, drops, numbers
+from longlook.explain.side import Pair, Side
+from longlook.explain.signs import MOST_EVIDENCE, within
+
+_CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.TIMER)
+_SMALLEST_PACKETS, _FROM_TIMES = 2, 3
+_BACK_ROUND_TRIPS = 20
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's window falls to its smallest in one step, more often than the winner's."""
+    side, times = pair.loser, collapses(pair.loser)
+    if len(times) == 0 or len(times) <= len(collapses(pair.winner)):
+        return None
+    shown = tuple(
+        Evidence(time_ns - side.start_ns, "the window falls to its smallest at once")
+        for time_ns in times[:MOST_EVIDENCE].tolist()
+    )
+    link, back_ns = side.down, _BACK_ROUND_TRIPS * max(side.round_trip_ns, 1)
+    near = [(link.arrival_ns <= time_ns) & (link.arrival_ns > time_ns - back_ns) for time_ns in times.tolist()]
+    spared = drops(side, link) & np.logical_or.reduce(near)
+    return Sign(pair.excess_ns(*_CLASSES), shown, dose=float(len(times)), packets=numbers(link, spared))
+
+
+def collapses(side: Side) -> Integers:
+    """Return when the server's window fell in one step from several times its smallest size to that size."""
+    sender, packet = side.server, datagram_bytes(side)
+    if sender is None or sender.window is None or packet == 0:
+        return np.zeros(0, np.int64)
+    window = within(side, sender.window)
+    smallest = _SMALLEST_PACKETS * (packet + 100)  # a window counts headers that a datagram's payload leaves out
+    fell = (window.value[1:] <= smallest) & (window.value[:-1] >= _FROM_TIMES * smallest)
+    return np.asarray(window.time_ns[1:][fell], np.int64)
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return the losses before forgiven, and a larger smallest window for the loser as doses."""
+    doses = [
+        (
+            float(count),
+            changes.knob(pair.loser.trial, "server", "min_window", count, f"a window of {count} packets at least"),
+        )
+        for count in (4, 10, 20)
+    ]
+    return [
+        changes.cure(Target.LOSER, changes.forgiven(finding, "the losses before the window fell forgiven")),
+        *changes.doses(Target.LOSER, doses),
+    ]
+
+
+CAUSE = Cause(
+    name="persistent_congestion",
+    title="Persistent congestion",
+    sentence="it starts again with its smallest window about {dose:.0f} times, as after persistent congestion",
+    source="RFC 9002, 7.6; RFC 5681, 3.1",
+    role="path",
+    classes=_CLASSES,
+    needs=("metrics",),
+    detect=detect,
+    interventions=interventions,
+    cured_by="the losses before it forgiven",
+)

@@ -1,0 +1,55 @@
+"""Which arm's packet finds the queue full is decided by fractions of a packet's time, which no real end repeats."""
+
+from collections.abc import Sequence
+
+from longlook.explain import changes, remedies
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.moments import SENDER_WAITS
+from longlook.explain.side import Pair
+from longlook.explain.signs import QUEUE_REASONS, dropped_for, drops_shown
+
+_PACKET_BITS = 1500 * 8
+_SHARES = (0.25, 1.0, 4.0)
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where a drop-tail queue drops packets of the loser and no access delay keeps it out of phase."""
+    side = pair.loser
+    lost = dropped_for(side, side.down, *QUEUE_REASONS)
+    if not lost.any() or remedies.has_stage(side, "access") or not remedies.has_stage(side, "rate"):
+        return None
+    shown = drops_shown(side, side.down, lost, "a packet finds the queue full, by less than one packet's time")
+    return Sign(pair.excess_ns(*SENDER_WAITS), shown, dose=float(lost.sum()))
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return senders that wait up to a packet's time at random, for both arms; other times as doses."""
+    delayed = remedies.both_ways({"access_delay": "packet"}, "a random delay of up to a packet's time at the senders")
+    rate_bps = pair.loser.down.rate_bps
+    if rate_bps is None:
+        return [changes.cure(Target.BOTH, delayed)]
+    packet_ns = _PACKET_BITS * 1e9 / rate_bps
+    doses = [
+        (
+            share,
+            remedies.both_ways(
+                {"access_delay": f"{round(share * packet_ns)}ns"}, f"a random delay of up to {share:g} packets' times"
+            ),
+        )
+        for share in _SHARES
+    ]
+    return [changes.cure(Target.BOTH, delayed), *changes.doses(Target.BOTH, doses)]
+
+
+CAUSE = Cause(
+    name="phase_artefact",
+    title="Phase effect",
+    sentence="its packets meet the queue in a phase in which it is full, which the senders repeat exactly",
+    source="Floyd and Jacobson, 1991, Traffic phase effects in packet-switched gateways",
+    role="path",
+    classes=SENDER_WAITS,
+    needs=(),
+    detect=detect,
+    interventions=interventions,
+    cured_by="a random delay at the senders",
+)

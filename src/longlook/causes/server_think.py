@@ -1,0 +1,58 @@
+"""The server takes longer from a request to its answer."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from longlook.explain import changes, remedies
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Surgery, Target, Untestable
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.moments import during, stretches, stretches_shown
+from longlook.explain.side import Pair, Side
+
+_CLASSES = (LedgerClass.SERVER_THINK,)
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's server is longer at work before the first bytes of its answers."""
+    more_ns, side = pair.excess_ns(*_CLASSES), pair.loser
+    if more_ns <= 0:
+        return None
+    found = stretches(side, *_CLASSES)
+    shown = stretches_shown(side, found, "a request has arrived, and nothing of its answer has left")
+    return Sign(more_ns, shown, dose=found.total_ns / 1e6, transplant=_held(pair.winner, more_ns))
+
+
+def _held(side: Side, time_ns: int) -> Surgery | None:
+    """Return surgery that holds back the first answer of a load for a time; None where the load has no answer."""
+    link = side.down
+    requests = link.ours & link.carries_data & link.delivered & ~link.handshake & during(side, link.arrival_ns)
+    after = side.start_ns + side.totals.get(LedgerClass.HANDSHAKE, 0) + side.totals.get(LedgerClass.REQUEST, 0) // 2
+    answers = np.flatnonzero(requests & (link.arrival_ns >= after))
+    return Surgery(down=f"hold {int(link.sequence[answers[0]])} {time_ns}ns") if len(answers) else None
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return another version of the loser's server, and the winner's first answer held back by as much."""
+    return [
+        changes.cure(Target.LOSER, remedies.other_version(pair.loser, "server")),
+        changes.transplant(
+            remedies.inflicted(
+                finding, "its first answer held back as long as the loser's server thinks", "the winner has no answer"
+            )
+        ),
+    ]
+
+
+CAUSE = Cause(
+    name="server_think",
+    title="Slow server",
+    sentence="its server has requests for {dose:.0f} ms before it answers",
+    source="Siekkinen et al., Computer Networks 2008",
+    role="server",
+    classes=_CLASSES,
+    needs=(),
+    detect=detect,
+    interventions=interventions,
+    cured_by="another version of the server; the winner's first answer held back",
+)

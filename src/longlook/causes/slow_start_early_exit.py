@@ -1,0 +1,68 @@
+"""The sender leaves slow start long before it fills the path, although nothing was lost."""
+
+from collections.abc import Sequence
+
+from longlook.explain import changes, remedies
+from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.moments import Exit, drops, slow_start_exit
+from longlook.explain.side import Pair, Side
+from longlook.explain.signs import bdp_bytes
+from longlook.timeline.states import State
+
+_CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.PACING)
+_FULL = 0.8
+_STEADY = {"jitter": "0ms"}
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's slow start ends below 0.8 of the path's product with no drop before."""
+    side = pair.loser
+    left, product = early_exit(side), bdp_bytes(side)
+    if left is None or product is None:
+        return None
+    text = f"slow start ends at {left.window_bytes} bytes, {left.window_bytes / product:.2f} of what the path holds"
+    shown = Evidence(left.time_ns - side.start_ns, f"{text}, with nothing lost")
+    return Sign(pair.excess_ns(*_CLASSES), (shown,), dose=float(left.window_bytes))
+
+
+def early_exit(side: Side) -> Exit | None:
+    """Return the end of slow start where it came too early; None where it did not."""
+    left, product = slow_start_exit(side), bdp_bytes(side)
+    avoidance = (State.CONGESTION_AVOIDANCE, State.CONGESTION_AVOIDANCE_MAXED)
+    if left is None or product is None or side.server is None or left.state not in avoidance:
+        return None
+    lost = (side.down.arrival_ns[drops(side, side.down)] <= left.time_ns).any()
+    declared = (side.server.lost.time_ns <= left.time_ns).any()
+    return None if lost or declared or not 0 < left.window_bytes < _FULL * product else left
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return slow start without HyStart for the loser, a path without jitter, and ends of slow start as doses."""
+    side = pair.loser
+    product = bdp_bytes(side) or 0.0
+    label = "slow start that a rising round trip time does not end"
+    found = [
+        changes.cure(
+            Target.LOSER, remedies.tuned(side.trial, "server", {"hystart": False}, {"tcp_hystart": False}, label)
+        ),
+        changes.transplant(remedies.slow_start_until(pair.winner, finding.dose or 0.0)),
+    ]
+    if remedies.has_stage(side, "jitter"):
+        found.append(changes.cure(Target.BOTH, changes.path(_STEADY, "no jitter")))
+    doses = [(share, remedies.slow_start_until(side, share * product)) for share in (0.5, 1.0, 2.0)]
+    return [*found, *changes.doses(Target.LOSER, doses)]
+
+
+CAUSE = Cause(
+    name="slow_start_early_exit",
+    title="Slow start ends too early",
+    sentence="it leaves slow start at {dose:.0f} bytes without a loss, long before it fills the path",
+    source="Ha and Rhee, Computer Networks 2011 (HyStart); RFC 9406, 4.3; Balasubramanian et al., 2020",
+    role="server",
+    classes=_CLASSES,
+    needs=("metrics", "state"),
+    detect=detect,
+    interventions=interventions,
+    cured_by="HyStart off; no jitter; the end of slow start at half, one and two products of the path",
+)

@@ -1,0 +1,57 @@
+"""The client's credit for a stream is smaller than what the path holds."""
+
+from collections.abc import Sequence
+
+from longlook.explain import changes, remedies
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.credit import LARGER, credit_met
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.moments import stretches, stretches_shown
+from longlook.explain.side import Pair, Side
+from longlook.explain.signs import bdp_bytes
+
+_CLASSES = (LedgerClass.STREAM_CREDIT,)
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's server waits longer for credit of a stream, which is below two products.
+
+    With more than that the window suffices, and its updates are late (`late_credit`).
+    """
+    more_ns, side = pair.excess_ns(*_CLASSES), pair.loser
+    product, found = bdp_bytes(side), credit_met(side, "stream")
+    if more_ns <= 0 or (product and found.window_bytes is not None and found.window_bytes >= 2 * product):
+        return None
+    shown = stretches_shown(side, stretches(side, *_CLASSES), "the credit for a stream is used up")
+    return Sign(more_ns, shown, dose=None if found.window_bytes is None else float(found.window_bytes))
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return windows up to eight times as large for the loser's client, and the loser's window for the winner's."""
+    if finding.dose is None:
+        return [changes.cure(Target.LOSER, "no log says how large the window was")]
+    larger = [(float(factor), _offered(pair.loser, factor * int(finding.dose))) for factor in LARGER]
+    return [
+        changes.cure(Target.LOSER, larger[-1][1]),
+        changes.transplant(_offered(pair.winner, int(finding.dose))),
+        *changes.doses(Target.LOSER, larger),
+    ]
+
+
+def _offered(side: Side, window_bytes: int) -> Change | str:
+    knobs = {"initial_stream_window": window_bytes, "max_stream_window": window_bytes}
+    return remedies.tuned(side.trial, "client", knobs, {}, f"a stream window of {window_bytes} bytes")
+
+
+CAUSE = Cause(
+    name="stream_credit",
+    title="Small stream window",
+    sentence="its client's credit for a stream, about {dose} bytes, is used up before more of it arrives",
+    source="RFC 9000, 4.1; curl#20030",
+    role="client",
+    classes=_CLASSES,
+    needs=("blocked",),
+    detect=detect,
+    interventions=interventions,
+    cured_by="a stream window eight times as large",
+)

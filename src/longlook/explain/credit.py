@@ -1,0 +1,69 @@
+"""The credit that a receiver gives its sender, as far as the sender ran into it. Pure."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from longlook.explain.facts import Integers
+from longlook.explain.moments import during
+from longlook.explain.side import Side
+
+LARGER = (2, 4, 8)
+"""By which factors credits are raised: the last one cures, the others are doses."""
+
+
+_UNUSED = 0.8
+"""A window that is never used beyond this share is not what limits the sender."""
+
+
+@dataclass(frozen=True)
+class Credit:
+    """A limit that a sender met: when, in ns, and the largest window that the receiver had open; None: no log says."""
+
+    time_ns: Integers
+    window_bytes: int | None
+
+
+def credit_met(side: Side, *names: str) -> Credit:
+    """Return how often the server met some limits of the client in the load, and with what window.
+
+    QUIC's limits are offsets: the window is the limit less what had been delivered a round trip before, but at least
+    the first limit, which is the window that the receiver began with. TCP's are windows.
+    """
+    for sender in (side.server, side.client):
+        if sender is None:
+            continue
+        own = sender.blocked.named(*names) & during(side, sender.blocked.time_ns)
+        if own.any():
+            times, limits = sender.blocked.time_ns[own], sender.blocked.value[own]
+            known = ~np.isnan(limits)
+            if not known.any():
+                return Credit(times, None)
+            if sender.source == "tcp":
+                return Credit(times, int(limits[known].max()))
+            return Credit(times, _window(side, times[known], limits[known]))
+    return Credit(np.zeros(0, np.int64), None)
+
+
+def most_in_flight(side: Side) -> int | None:
+    """Return the most bytes that the server had in flight, where its congestion window would have allowed a quarter
+    more throughout; None where it filled its window or its log does not say.
+    """
+    sender = side.server
+    if sender is None or sender.in_flight is None or sender.window is None:
+        return None
+    own = during(side, sender.in_flight.time_ns)
+    times, values = sender.in_flight.time_ns[own], sender.in_flight.value[own]
+    if len(times) == 0:
+        return None
+    most = int(values.max())
+    return most if 0 < most < _UNUSED * int(sender.window.at(times, 0).max()) else None
+
+
+def _window(side: Side, times_ns: Integers, limits: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> int:
+    link = side.down
+    own = np.flatnonzero(link.ours & link.delivered)
+    own = own[np.argsort(link.departure_ns[own], kind="stable")]
+    sums = np.concatenate([[0], np.cumsum(link.useful_bytes[own])])
+    delivered = sums[np.searchsorted(link.departure_ns[own], times_ns - side.round_trip_ns, side="right")]
+    return int(max(limits.min(), (limits - delivered).max()))

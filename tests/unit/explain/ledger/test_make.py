@@ -1,0 +1,396 @@
+"""Ledgers of loads written by hand, with the answers worked out; and what holds for every ledger."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from longlook.core.model import Stage
+from longlook.explain.ledger import LINK_CLASSES, Ledger, LedgerClass, make_ledger
+from longlook.timeline.timeline import Timeline
+from tests.data.scenes import OVERHEAD_MS, TCP, USEFUL_MS, Scene, ns, window_limited
+
+
+def ledger_of(scene: Scene, *, live: bool = False) -> Ledger:
+    found = make_ledger(scene.timeline(), scene.trial, live=live)
+    assert found is not None
+    return found
+
+
+def totals_ms(scene: Scene, *, live: bool = False) -> dict[str, float]:
+    return {str(name): total / 1e6 for name, total in ledger_of(scene, live=live).totals().items()}
+
+
+def test_a_window_of_one_packet_waits_a_round_trip_for_each() -> None:
+    expected = {
+        "handshake": 21.0,
+        "request": 10.0,
+        "link_overhead": 3 * OVERHEAD_MS,
+        "link_useful": 3 * USEFUL_MS,
+        "congestion_window": 2 * 20.0,
+        "propagation": 10.0,
+    }
+    ledger = ledger_of(window_limited(3, 1))
+    assert {str(name): total / 1e6 for name, total in ledger.totals().items()} == pytest.approx(expected)
+    assert ledger.details(LedgerClass.CONGESTION_WINDOW) == {"slow start": ns(40.0)}
+    assert ledger.details(LedgerClass.HANDSHAKE) == {"round trips": ns(21.0)}
+
+
+def test_a_window_that_fills_the_link_leaves_it_no_time() -> None:
+    totals = totals_ms(window_limited(50, 40))
+    assert "congestion_window" not in totals
+    assert totals["link_useful"] == pytest.approx(50 * USEFUL_MS)
+
+
+def test_without_logs_a_sender_that_answers_acknowledgements_has_a_full_window() -> None:
+    scene = window_limited(3, 1)
+    scene.logged.clear()
+    ledger = ledger_of(scene)
+    assert ledger.totals()[LedgerClass.CONGESTION_WINDOW] == ns(40.0)
+    assert ledger.details(LedgerClass.CONGESTION_WINDOW) == {"rule: it sends when acknowledged": ns(40.0)}
+
+
+def gap(scene: Scene, begin_ms: float = 11.0, end_ms: float = 90.0) -> Scene:
+    """An answer of two packets, one at 10 ms, the other at `end_ms`, so that the link idles from `begin_ms` on."""
+    scene.up(0.0)
+    first = scene.down(begin_ms - 1, begin_ms=begin_ms - 1)
+    done = scene.down(end_ms)
+    scene.fetched(0.0, first, done, size=2400)
+    return scene
+
+
+def roomy(scene: Scene, in_flight: int = 1222, **columns: int) -> None:
+    scene.log(0.0, "metrics", cwnd_bytes=12_220, in_flight_bytes=in_flight, srtt_ns=ns(20.0), **columns)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("stream", LedgerClass.STREAM_CREDIT), ("connection", LedgerClass.CONNECTION_CREDIT)],
+)
+def test_a_sender_out_of_credit_waits_for_credit(name: str, expected: LedgerClass) -> None:
+    scene = gap(Scene())
+    roomy(scene)
+    scene.log(10.2, "blocked", name=name, detail="frame_sent", value=1.0)
+    scene.up(80.0)
+    assert ledger_of(scene).totals()[expected] == ns(79.0)
+
+
+def test_credit_that_only_the_client_saw_wanting_counts_from_when_it_was_sent() -> None:
+    scene = Scene()
+    roomy(scene)
+    told = scene.down(12.0, 78)
+    gap(scene)
+    scene.log(told, "blocked", vantage="client", name="stream", detail="frame_received", value=1.0)
+    scene.up(80.0)
+    told_takes_ms = 0.0624
+    assert ledger_of(scene).totals()[LedgerClass.STREAM_CREDIT] == ns(78.0 - told_takes_ms)
+
+
+def test_a_full_window_is_not_a_lack_of_credit() -> None:
+    scene = gap(Scene())
+    roomy(scene, in_flight=12_000)
+    scene.log(10.2, "blocked", name="stream", detail="frame_sent", value=1.0)
+    scene.up(80.0)
+    assert LedgerClass.STREAM_CREDIT not in ledger_of(scene).totals()
+
+
+def test_data_that_arrived_and_was_not_acknowledged_is_waited_for() -> None:
+    scene = gap(Scene())
+    roomy(scene, in_flight=12_000)
+    scene.acknowledge(80.0)
+    totals = totals_ms(scene)
+    assert totals["ack_wait"] == pytest.approx(80.0 - 21.0)  # the data arrived at 21 ms
+    assert totals["congestion_window"] == pytest.approx(20.0)  # and two ways on the path
+
+
+def test_a_probe_timeout_ends_what_a_lost_packet_began() -> None:
+    scene = gap(Scene())
+    scene.drop(11.0)
+    scene.log(89.99, "pto", value=1.0)
+    roomy(scene)
+    ledger = ledger_of(scene)
+    assert ledger.totals()[LedgerClass.TIMER] == ns(90.0 - 21.0)
+    assert ledger.details(LedgerClass.TIMER) == {"probe or retransmission timeout": ns(69.0)}
+    assert ledger.totals()[LedgerClass.LOSS_DETECTION] == ns(10.0)
+
+
+def test_without_logs_a_sender_that_goes_on_by_itself_after_a_loss_had_a_timer() -> None:
+    scene = gap(Scene())
+    scene.drop(11.0)
+    assert ledger_of(scene).details(LedgerClass.TIMER) == {"rule: it went on by itself after a drop": ns(69.0)}
+
+
+def test_the_last_packet_lost_is_looked_for_with_acknowledgements_under_way() -> None:
+    scene = gap(Scene())
+    scene.drop(11.0)
+    scene.acknowledge(21.0)
+    scene.acknowledge(80.0)
+    totals = totals_ms(scene)
+    assert totals["loss_detection"] == pytest.approx(10.0 + 10.0 + 10.0)
+    assert totals["ack_wait"] == pytest.approx(80.0 - 31.0)
+
+
+def test_an_application_that_gives_nothing_is_named_by_the_log() -> None:
+    scene = gap(Scene())
+    roomy(scene)
+    scene.log(11.0, "app_limited", value=1.0)
+    assert ledger_of(scene).totals()[LedgerClass.APPLICATION] == ns(79.0)
+
+
+def test_a_pause_as_short_as_a_pacer_makes_it_is_pacing_whatever_the_log_says() -> None:
+    scene = gap(Scene(), end_ms=20.0)
+    roomy(scene)
+    scene.log(11.0, "app_limited", value=1.0)
+    ledger = ledger_of(scene)
+    assert ledger.totals()[LedgerClass.PACING] == ns(9.0)
+    assert ledger.details(LedgerClass.PACING) == {"rule: the window has room": ns(9.0)}
+
+
+def test_a_pause_at_the_logged_rate_is_pacing() -> None:
+    scene = gap(Scene(), end_ms=110.0)
+    roomy(scene, pacing_bps=1_000_000)  # 10 packets of 1222 bytes take 97.8 ms
+    scene.acknowledge(21.0)
+    scene.acknowledge(100.0)
+    assert LedgerClass.PACING not in ledger_of(scene).totals()
+    scene = gap(Scene(), end_ms=90.0)
+    roomy(scene, pacing_bps=1_000_000)
+    scene.up(12.0)
+    for at_ms in range(20, 90, 10):
+        scene.up(float(at_ms))
+    assert ledger_of(scene).totals()[LedgerClass.PACING] == ns(79.0)
+
+
+def test_a_minimal_window_after_a_loss_is_called_so() -> None:
+    scene = gap(Scene(), end_ms=31.0)
+    scene.log(0.0, "metrics", cwnd_bytes=2_444, in_flight_bytes=2_000, srtt_ns=ns(20.0))
+    scene.log(1.0, "packet_lost", packet_number=1, size_bytes=1222)
+    scene.acknowledge(21.0)
+    assert ledger_of(scene).details(LedgerClass.CONGESTION_WINDOW) == {"minimum": ns(20.0)}
+
+
+def test_a_request_that_arrived_waits_for_its_answer() -> None:
+    scene = Scene()
+    scene.up(0.0)
+    done = scene.down(50.0)
+    scene.fetched(0.0, done, done)
+    assert totals_ms(scene) == pytest.approx(
+        {
+            "request": 10.0,
+            "server_think": 40.0,
+            "link_overhead": OVERHEAD_MS,
+            "link_useful": USEFUL_MS,
+            "propagation": 10.0,
+        }
+    )
+
+
+def test_a_client_that_asks_late_for_the_next_is_idle_and_both_objects_are_critical() -> None:
+    scene = Scene()
+    scene.up(0.0)
+    first = scene.down(10.0)
+    scene.fetched(0.0, first, first, "/index.html")
+    scene.up(first + 30.0)
+    second = scene.down(first + 40.0)
+    scene.fetched(first + 30.0, second, second, "/image.png")
+    ledger = ledger_of(scene)
+    assert ledger.totals()[LedgerClass.CLIENT_IDLE] == ns(30.0)
+    assert [(each["path"], each["critical"]) for each in ledger.objects] == [
+        ("/index.html", True),
+        ("/image.png", True),
+    ]
+
+
+def test_an_object_that_nothing_waited_for_is_not_critical() -> None:
+    scene = Scene()
+    scene.up(0.0)
+    scene.up(0.001)
+    early, late = scene.down(10.0), scene.down(10.0)
+    scene.fetched(0.0, early, early, "/early")
+    scene.fetched(0.0, late, late, "/late")
+    assert {each["path"]: each["critical"] for each in ledger_of(scene).objects} == {"/early": False, "/late": True}
+
+
+def test_a_request_without_a_stream_waits_for_one() -> None:
+    scene = Scene()
+    scene.log(0.0, "blocked", vantage="client", name="streams_bidi", value=100.0)
+    scene.up(50.0)
+    done = scene.down(60.0)
+    scene.fetched(0.0, done, done)
+    totals = totals_ms(scene)
+    assert totals["stream_ids"] == pytest.approx(50.0)
+    assert totals["request"] == pytest.approx(10.0)
+
+
+def test_a_link_at_rate_zero_is_down_even_within_a_packet() -> None:
+    scene = Scene({"steps": [[0, 10_000_000], [10_500_000, 0], [40_500_000, 10_000_000]]})
+    scene.up(0.0)
+    scene.down(10.0, begin_ms=40.0)
+    scene.rows[-1]["value"] = 0.0  # it began at once
+    last = scene.down(20.0, begin_ms=41.0)
+    scene.fetched(0.0, last, last)
+    totals = totals_ms(scene)
+    assert totals["link_down"] == pytest.approx(30.0)
+    assert totals["link_useful"] == pytest.approx(2 * USEFUL_MS)
+
+
+def test_packets_that_wait_behind_those_of_others_wait_for_others() -> None:
+    other = "udp 10.8.0.3:40000 10.8.0.4:443"
+    scene = Scene()
+    scene.opened(0.0, 0.0)
+    scene.up(0.0)
+    scene.down(10.0, flow=other)
+    scene.down(10.0)
+    scene.down(12.0, flow=other)
+    scene.down(13.0)
+    common = {"cross": False, "began_ns": 0, "ended_ns": ns(14.0), "ended_by_itself": False, "client_address": ""}
+    flows = [{"name": name, "group": name, "server_address": address, **common} for name, address in
+             (("quic", "10.8.0.2"), ("tcp", "10.8.0.4"))]  # fmt: skip
+    scene.metadata["competition"] = {"flows": flows, "window_ns": [0, ns(14.0)], "capacity": None, "rtt_ns": None}
+    totals = totals_ms(scene)
+    assert totals["link_others"] == pytest.approx(1.0)
+    assert totals["link_useful"] == pytest.approx(2 * USEFUL_MS)
+
+
+def test_what_tcp_delivers_twice_is_waste() -> None:
+    scene = Scene(flow=TCP)
+    scene.up(0.0)
+    for at_ms in (10.0, 11.0):
+        done = scene.down(at_ms, transport_sequence=1)
+    scene.fetched(0.0, done - 1, done)
+    totals = totals_ms(scene)
+    assert totals["link_waste"] == pytest.approx(1198 / 1250)
+    assert totals["link_useful"] == pytest.approx(1198 / 1250)
+
+
+def test_what_quic_repeats_for_nothing_is_waste() -> None:
+    scene = Scene()
+    scene.up(0.0)
+    for at_ms in (10.0, 11.0, 12.0):
+        done = scene.down(at_ms)
+    scene.log(11.5, "packet_spurious", name="link", packet_number=0, size_bytes=1203, value=0.01)
+    scene.fetched(0.0, 21.0, done)
+    assert totals_ms(scene)["link_waste"] == pytest.approx(USEFUL_MS)
+
+
+def test_a_copy_that_the_link_made_is_waste() -> None:
+    scene = Scene()
+    scene.up(0.0)
+    scene.down(10.0)
+    done = scene.down(10.0, detail="copy 1", sequence=0)
+    scene.fetched(0.0, done - 1, done)
+    assert totals_ms(scene)["link_waste"] == pytest.approx(USEFUL_MS)
+
+
+def test_an_access_delay_is_the_senders_processor() -> None:
+    scene = Scene(more_stages=(Stage("access", {"max_ns": ns(1.2)}),))
+    scene.up(0.0)
+    done = scene.down(10.0, begin_ms=10.7)
+    scene.rows[-1]["value"] = 0.0
+    scene.fetched(0.0, done, done)
+    ledger = ledger_of(scene)
+    assert ledger.details(LedgerClass.CPU) == {"access delay": ns(0.7)}
+
+
+def test_in_real_time_the_time_after_an_acknowledgement_is_the_computers() -> None:
+    scene = Scene()
+    scene.up(0.0)
+    first = scene.down(10.0)
+    back = scene.acknowledge(first)
+    done = scene.down(back + 0.5)
+    scene.fetched(0.0, first, done)
+    assert totals_ms(scene, live=True)["cpu"] == pytest.approx(0.5)
+    assert "cpu" not in totals_ms(scene)
+
+
+def test_a_server_without_room_for_its_certificate_waits_for_the_client() -> None:
+    scene = Scene()
+    arrived = scene.up(0.0, 1228, quic="initial")
+    for _ in range(3):
+        told = scene.down(arrived, 1228, quic="initial")
+    reply = scene.up(told, 1228, quic="initial")
+    secure = scene.down(reply, 1228, quic="handshake")
+    scene.opened(0.0, secure)
+    done = scene.down(scene.up(secure))
+    scene.fetched(0.0, done, done)
+    details = ledger_of(scene).details(LedgerClass.HANDSHAKE)
+    assert details["amplification limit"] == ns(reply - arrived)
+
+
+def test_a_lost_handshake_packet_is_named() -> None:
+    scene = Scene()
+    scene.drop(0.0, 1228, "up", quic="initial")
+    secure = scene.down(scene.up(500.0, 1228, quic="initial"), 1228, quic="initial")
+    scene.opened(0.0, secure)
+    done = scene.down(scene.up(secure))
+    scene.fetched(0.0, done, done)
+    assert ledger_of(scene).details(LedgerClass.HANDSHAKE)["loss of a packet"] == ns(500.0)
+
+
+def test_early_data_has_no_handshake() -> None:
+    scene = Scene()
+    scene.opened(0.0, 30.0, "0rtt")
+    done = scene.down(scene.up(0.0))
+    scene.fetched(0.0, done, done)
+    assert "handshake" not in totals_ms(scene)
+
+
+def test_a_trial_without_a_load_or_packets_has_no_ledger() -> None:
+    assert make_ledger(Scene().timeline(), Scene().trial) is None
+    scene = Scene()
+    scene.fetched(0.0, 1.0, 2.0)
+    assert make_ledger(scene.timeline(), scene.trial) is None
+
+
+SCENES = st.builds(window_limited, st.integers(2, 30), st.integers(1, 15), st.integers(1, 50).map(lambda n: n * 10**6))
+
+
+@settings(deadline=None, max_examples=30)
+@given(SCENES, st.booleans())
+def test_intervals_are_adjacent_and_add_up_to_the_load_exactly(scene: Scene, traced: bool) -> None:
+    if not traced:
+        scene.logged.clear()
+    ledger = ledger_of(scene)
+    starts, ends = ledger.table["start_ns"].to_numpy(), ledger.table["end_ns"].to_numpy()
+    window = scene.timeline().load_window_ns()
+    assert window is not None
+    assert (starts[0], ends[-1]) == ledger.span_ns == window
+    assert np.array_equal(starts[1:], ends[:-1])
+    assert (ends > starts).all()
+    assert sum(ledger.totals().values()) == window[1] - window[0]
+    assert sum(ledger.details(LedgerClass.LINK_USEFUL).values()) == ledger.totals()[LedgerClass.LINK_USEFUL]
+
+
+@settings(deadline=None, max_examples=20)
+@given(SCENES, st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(scene: Scene, random: object) -> None:
+    timeline = scene.timeline()
+    order = list(range(timeline.table.num_rows))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    shuffled = Timeline(timeline.table.take(pa.array(order)), timeline.events)
+    assert make_ledger(shuffled, scene.trial) == make_ledger(timeline, scene.trial)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(45, 60), st.integers(1, 10), st.integers(1, 10))
+def test_of_a_link_that_is_always_busy_another_rate_moves_the_classes_of_the_link_alone(
+    packets: int, one: int, other: int
+) -> None:
+    totals = [ledger_of(window_limited(packets, packets, rate * 10**6)).totals() for rate in (one, other)]
+    rest = [
+        {name: total for name, total in each.items() if name not in LINK_CLASSES and name != LedgerClass.HANDSHAKE}
+        for each in totals
+    ]
+    assert rest[0] == rest[1]
+    served = [sum(each[name] for name in LINK_CLASSES & each.keys()) for each in totals]
+    assert served[0] * one == pytest.approx(served[1] * other)
+
+
+def test_the_scene_has_no_other_clock_than_its_rows() -> None:
+    scene = window_limited(5, 2)
+    later = replace(scene, rows=[row | {key: row[key] + ns(7.0) for key in ("time_ns",)} | (
+        {key: row[key] + ns(7.0) for key in ("arrival_ns", "due_ns")} if "arrival_ns" in row else {}
+    ) for row in scene.rows], logged=[row | {"time_ns": row["time_ns"] + ns(7.0)} for row in scene.logged])  # fmt: skip
+    assert ledger_of(later).totals() == ledger_of(scene).totals()
