@@ -12,8 +12,7 @@ from longlook.certification.planted import Matrix
 from longlook.cli.terminal import console
 from longlook.core import codec
 from longlook.explain.answer import Answer, Explained, Judged
-from longlook.explain.attribution import Share
-from longlook.report.causes.text import sentence
+from longlook.report.causes.text import sentence, share_text
 
 
 def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None:
@@ -84,13 +83,7 @@ def _changes(item: Explained) -> list[tuple[str, str]]:
 
 
 def _share(made: Judged) -> str:
-    return f"{made.failed or made.conclusion}" if made.share is None else f"{_span(made.share)} {made.conclusion}"
-
-
-def _span(share: Share) -> str:
-    if share.ci_low_pct is None or share.ci_high_pct is None:
-        return f"{share.share_pct:.0f} %"
-    return f"{share.share_pct:.0f} % ({share.ci_low_pct:.0f} to {share.ci_high_pct:.0f})"
+    return f"{made.failed or made.conclusion}" if made.share is None else f"{share_text(made.share)} {made.conclusion}"
 
 
 def _lines(answer: Answer) -> Iterator[dict[str, Any]]:

@@ -28,6 +28,7 @@ LOWEST_PCT, HIGHEST_PCT = -150.0, 250.0
 """Shares of a gap beyond these are not drawn; tables beside the charts have them."""
 
 _OTHERS = "#8d8881"
+_FITS = f"length(datum.class) * {LETTER_PX} + 6 <= datum.share * width"
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ def arm_labels(answer: Answer) -> tuple[str, str]:
     return short if short[0] != short[1] else (printable(answer.loser_label), printable(answer.winner_label))
 
 
-def ledger_chart(answer: Answer, width: int | str) -> Any:
-    """Return the time of both arms as bars on one axis, cut into classes; long parts have their names in them."""
+def ledger_chart(answer: Answer, width: int | str, *, legend: bool) -> Any:
+    """Return the time of both arms as bars on one axis, cut into classes; parts with room have their names in them."""
     ledger_ms = answer.ledger_ms or {}
     loser, winner = arm_labels(answer)
     rows = [(winner, ledger_ms[answer.winner]), (loser, ledger_ms[answer.loser])]
@@ -67,7 +68,7 @@ def ledger_chart(answer: Answer, width: int | str) -> Any:
             "middle": (part.start_ms + part.end_ms) / 2e3,
             "time": wording.quantity((part.end_ms - part.start_ms) / 1e3, "s"),
             "ink": colours.text_colour(colours.LEDGER_COLOURS[part.name]),
-            "name": _fitting(class_name(part.name), (part.end_ms - part.start_ms) / longest * WIDTH_PX),
+            "share": (part.end_ms - part.start_ms) / longest,
         }
         for number, (label, classes) in enumerate(rows)
         for part in parts(classes)
@@ -77,23 +78,25 @@ def ledger_chart(answer: Answer, width: int | str) -> Any:
     tooltip = [alt.Tooltip(f"{name}:N") for name in ("arm", "class", "time")]
     return alt.layer(
         base.mark_bar(height=BAR_PX - 12, stroke="#ffffff", strokeWidth=0.6).encode(
-            x=x, x2="end:Q", color=_class_colours(ledger_ms), tooltip=tooltip
+            x=x, x2="end:Q", color=_class_colours(ledger_ms, legend=legend), tooltip=tooltip
         ),
-        base.mark_text(fontSize=12).encode(x="middle:Q", text="name:N", fill=alt.Fill("ink:N", scale=None)),
+        base.mark_text(fontSize=12).encode(
+            x="middle:Q",
+            text="class:N",
+            fill=alt.Fill("ink:N", scale=None),
+            opacity=alt.condition(_FITS, alt.value(1), alt.value(0)),
+        ),
     ).properties(width=width, height=BAR_PX * len(rows))
 
 
-def _class_colours(ledger_ms: Mapping[str, Mapping[str, float]]) -> Any:
-    """Return the colour of each class that is there, with a legend that names all."""
+def _class_colours(ledger_ms: Mapping[str, Mapping[str, float]], *, legend: bool) -> Any:
+    """Return the colour of each class that is there, with a legend that names all, if there is to be one."""
     names = ordered_classes(ledger_ms)
     scale = alt.Scale(
         domain=[class_name(name) for name in names], range=[colours.LEDGER_COLOURS[name] for name in names]
     )
-    return alt.Color("class:N", scale=scale, legend=alt.Legend(title=None, orient="top", columns=LEGEND_COLUMNS))
-
-
-def _fitting(text: str, room_px: float) -> str:
-    return text if len(text) * LETTER_PX + 6 <= room_px else ""
+    key = alt.Legend(title=None, orient="top", columns=LEGEND_COLUMNS) if legend else None
+    return alt.Color("class:N", scale=scale, legend=key)
 
 
 def waterfall_chart(answer: Answer, width: int | str) -> Any:
@@ -156,7 +159,7 @@ def signed_time(change_ms: float) -> str:
 
 def waterfall_figure(answer: Answer, title: str, about: Sequence[str]) -> Any:
     """Return both bars above the waterfall, whose rows name their colours, as one figure to export."""
-    charts = [ledger_chart(answer, WIDTH_PX)]
+    charts = [ledger_chart(answer, WIDTH_PX, legend=True)]
     if steps(answer):
         charts.append(waterfall_chart(answer, WIDTH_PX))
     heading = alt.TitleParams(printable(title), subtitle=[printable(line) for line in about])

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from longlook.explain.answer import Answer, Explained, Judged
 from longlook.explain.attribution import Conclusion
+from longlook.explain.ledger import CLASSES, LedgerClass
 from longlook.report import wording
 from longlook.report.causes import text
 from longlook.report.causes.charts import (
@@ -62,7 +63,7 @@ class AnswerSection(Section):
         """Return the charts of the answer by name."""
         charts: dict[str, Any] = {}
         if self.answer.ledger_ms:
-            charts["ledger"] = ledger_chart(self.answer, "container")
+            charts["ledger"] = ledger_chart(self.answer, "container", legend=False)
             if steps(self.answer):
                 charts["waterfall"] = waterfall_chart(self.answer, "container")
         for number, item in enumerate(self.answer.findings):
@@ -127,8 +128,8 @@ def _loads(answer: Answer) -> list[tuple[str, str]]:
     ]
 
 
-def _class_rows(answer: Answer) -> list[tuple[str, str, str, str, str]]:
-    """Return a row for each class of time: name, colour, the winner's time, the loser's, and the difference."""
+def _class_rows(answer: Answer) -> list[tuple[str, str, str, str, str, str]]:
+    """Return a row for each class of time: name, colour, the winner's time, the loser's, difference, and meaning."""
     ledger_ms = answer.ledger_ms or {}
     return [
         (
@@ -137,6 +138,7 @@ def _class_rows(answer: Answer) -> list[tuple[str, str, str, str, str]]:
             _time(ledger_ms[answer.winner].get(name, 0.0)),
             _time(ledger_ms[answer.loser].get(name, 0.0)),
             signed_time(change) if change else "0",
+            CLASSES[LedgerClass(name)],
         )
         for name, change in differences(answer).items()
     ]
