@@ -4,6 +4,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def _of_trial(folder: Path, trial: Trial) -> dict[str, Any]:
 
     reading_s = [_cpu_s(read) for _ in range(REPEATS)]
     timelines = [read() for _ in range(REPEATS)]  # each anew, as facts are kept with their timeline
-    making_s = [_cpu_s(lambda timeline=timeline: make_ledger(timeline, trial)) for timeline in timelines]
+    making_s = [_cpu_s(partial(make_ledger, timeline, trial)) for timeline in timelines]
     ledger = make_ledger(timelines[0], trial)
     return {
         "rows": timelines[0].table.num_rows + events.table.num_rows,

@@ -183,8 +183,8 @@ def share_chart(rows: Sequence[ShareRow], width: int | str) -> Any:
         }
         for number, row in enumerate(rows)
     ]
-    low = max(min(0.0, *(row["low"] for row in values)), LOWEST_PCT)
-    high = min(max(100.0, *(row["high"] for row in values)), HIGHEST_PCT)
+    low = max(min([0.0, *(float(str(row["low"])) for row in values)]), LOWEST_PCT)
+    high = min(max([100.0, *(float(str(row["high"])) for row in values)]), HIGHEST_PCT)
     marks = alt.Chart(alt.Data(values=[{"at": 0}, {"at": 100}]))
     base = alt.Chart(alt.Data(values=values)).encode(y=_rows_axis([printable(names[row.label]) for row in rows]))
     colour = alt.Color("colour:N", scale=None)
