@@ -2,8 +2,8 @@
 
 Programs may ignore their configuration, and a name in a log proves little. The share of the window that is left after a
 loss is evidence: 0.5 with Reno (RFC 9002, 7.3.2), 0.7 with Cubic (RFC 9438), 1 - 0.3/N for one that acts for N
-connections, or the value that a stack declares (`Knob.window_after_loss`). Controllers that model the path are
-recognised by their states.
+connections, or the value that a stack declares (`Knob.window_after_loss`) or a trial sets. Controllers that model
+the path are recognised by their states.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,6 +24,8 @@ COLUMNS = ("time_ns", "vantage", "source", "kind", "priming", "flow", "name", "c
 """The columns of a file of events that `contradictions` reads."""
 
 AFTER_LOSS: Mapping[str, float] = {"reno": 0.5, "cubic": 0.7}
+_AFTER_LOSS = "window_after_loss"
+"""The knob, and the setting of the kernel's Cubic, that changes it."""
 FEWEST_LOSSES = 5
 """The smallest number of recoveries, not counting the first, whose median is used. The first ends slow start."""
 TOLERANCE = 0.1
@@ -48,17 +50,20 @@ def contradictions(trial: Trial, timeline: Timeline, events: Events) -> list[str
     return found
 
 
-def window_after_losses(metrics: pa.Table, recoveries_ns: Integers, packet_bytes: int) -> npt.NDArray[np.float64]:
+def window_after_losses(
+    metrics: pa.Table, recoveries_ns: Integers, packet_bytes: int, smallest_packets: float = SMALLEST_WINDOW_PACKETS
+) -> npt.NDArray[np.float64]:
     """Return the share of the window that each recovery but the first left within a round trip and a half.
 
-    `metrics` are rows of a sender's metrics with cwnd_bytes. Recoveries of small windows are left out.
+    `metrics` are rows of a sender's metrics with cwnd_bytes. Recoveries of windows below `smallest_packets` are left
+    out.
     """
     times_ns, windows = metrics["time_ns"].to_numpy(), metrics["cwnd_bytes"].to_numpy()
     rtt_ns = metrics["srtt_ns"].fill_null(0).to_numpy()
     before = np.searchsorted(times_ns, recoveries_ns[1:], side="left") - 1
     found = []
     for start_ns, index in zip(recoveries_ns[1:].tolist(), before.tolist(), strict=True):
-        if index < 0 or windows[index] < SMALLEST_WINDOW_PACKETS * packet_bytes or rtt_ns[index] <= 0:
+        if index < 0 or windows[index] < smallest_packets * packet_bytes or rtt_ns[index] <= 0:
             continue
         behind = windows[index + 1 : np.searchsorted(times_ns, start_ns + 1.5 * rtt_ns[index], side="right")]
         if len(behind):
@@ -87,8 +92,9 @@ def _of_sender(trial: Trial, events: Events, flow: str) -> Iterator[str]:
         yield from _wrong_controller(str(controller), trial, states, metrics, _packet_bytes(rows))
     wanted = knobs.get("initial_window")
     if wanted is not None and metrics.num_rows:
+        wanted = min(int(wanted), int(knobs.get("max_window", wanted)))
         packets = metrics["cwnd_bytes"][0].as_py() / _packet_bytes(rows)
-        if not 0.8 * int(wanted) <= packets <= _GROWN * int(wanted):
+        if not 0.8 * wanted <= packets <= _GROWN * wanted:
             yield f"its log begins with a window of {packets:.0f} packets, declared {wanted}"
 
 
@@ -108,7 +114,8 @@ def _wrong_controller(
     recoveries_ns = states.filter(among(states["name"], ["recovery"]))["time_ns"].to_numpy()
     if expected is None or not metrics.num_rows:
         return
-    shares = window_after_losses(metrics, recoveries_ns, packet_bytes)
+    smallest = int(trial.server.knobs.get("min_window", 1)) / expected  # below it a loss cannot leave that share
+    shares = window_after_losses(metrics, recoveries_ns, packet_bytes, max(smallest, SMALLEST_WINDOW_PACKETS))
     if len(shares) >= FEWEST_LOSSES and abs(float(np.median(shares)) - expected) > TOLERANCE:
         yield (
             f"{len(shares)} losses left ×{np.median(shares):.2f} of its window, declared {controller}, "
@@ -119,10 +126,11 @@ def _wrong_controller(
 def _expected(controller: str, trial: Trial) -> float | None:
     """Return the share of the window that one loss leaves, or None if the controller is unknown."""
     if trial.congestion_control is not None:
-        return AFTER_LOSS.get(controller)
+        usual = AFTER_LOSS.get(controller)
+        return float(trial.tcp[_AFTER_LOSS]) if _AFTER_LOSS in trial.tcp and controller == "cubic" else usual
     knobs: Mapping[str, Any] = trial.server.knobs
     stack = registry.stack(trial.server.stack)
-    own = stack.knobs["congestion_control"].window_after_loss.get(controller)
+    own = knobs.get(_AFTER_LOSS, stack.knobs["congestion_control"].window_after_loss.get(controller))
     left = own if own is not None else AFTER_LOSS.get(controller)
     if left is None or controller != "cubic":
         return left

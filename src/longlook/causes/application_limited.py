@@ -22,9 +22,9 @@ def detect(pair: Pair) -> Sign | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return another version of the loser's server: all of them serve from memory, so nothing else could be faster."""
+    """Return the winner's server for the loser: all of them serve from memory, so nothing else could be faster."""
     return [
-        changes.cure(Target.LOSER, remedies.other_version(pair.loser, "server")),
+        changes.cure(Target.LOSER, remedies.winners_program(pair, "server")),
         changes.transplant("no setting makes a server's program slower than it is"),
     ]
 
@@ -39,5 +39,5 @@ CAUSE = Cause(
     needs=("app_limited",),
     detect=detect,
     interventions=interventions,
-    cured_by="another version of the server",
+    cured_by="the winner's server",
 )

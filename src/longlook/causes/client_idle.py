@@ -22,12 +22,8 @@ def detect(pair: Pair) -> Sign | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return the winner's client for the loser where they differ, else another version, and a faster one if limited."""
-    own, other = pair.loser.trial.client, pair.winner.trial.client
-    found = [changes.cure(Target.LOSER, remedies.other_version(pair.loser, "client"))]
-    if (own.stack, own.version) != (other.stack, other.version):
-        same = Change(f"{other.stack} {other.version} as client", {"client": f"{other.stack}@{other.version}"})
-        found.append(changes.cure(Target.LOSER, same))
+    """Return the winner's client for the loser, and one without a limit of its CPU."""
+    found = [changes.cure(Target.LOSER, remedies.winners_program(pair, "client"))]
     if pair.loser.trial.client_cpu_share is not None:
         found.append(changes.cure(Target.LOSER, Change("a client without a limit of its CPU", {"client_cpu": "off"})))
     return found
@@ -43,5 +39,5 @@ CAUSE = Cause(
     needs=(),
     detect=detect,
     interventions=interventions,
-    cured_by="the winner's client; another version of the client",
+    cured_by="the winner's client; more of a CPU for it",
 )

@@ -31,7 +31,7 @@ def detect(pair: Pair) -> Sign | None:
         return None
     if product and found.window_bytes is not None and found.window_bytes >= 2 * product:
         return None
-    first = Evidence(int(found.time_ns[0]) - side.start_ns, f"the sender meets a window of {found.window_bytes} bytes")
+    first = Evidence(int(found.time_ns[0]) - side.start_ns, f"a window of {found.window_bytes} bytes ends")
     shown = (first, *stretches_shown(side, stretches(side, *_CLASSES), "the credit for the connection is used up"))
     return Sign(more_ns, shown, dose=None if found.window_bytes is None else float(found.window_bytes))
 
@@ -58,7 +58,7 @@ def _offered(side: Side, window_bytes: int) -> Change | str:
 CAUSE = Cause(
     name="connection_credit",
     title="Small connection window",
-    sentence="its client's credit for the connection, about {dose} bytes, is used up before more of it arrives",
+    sentence="its client's credit for the connection is used up before more of it arrives",
     source="RFC 9000, 4.1; RFC 9293, 3.8.6; quiche#1400",
     role="client",
     classes=_CLASSES,

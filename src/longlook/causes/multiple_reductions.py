@@ -34,12 +34,12 @@ def detect(pair: Pair) -> Sign | None:
 def repeated_cuts(side: Side) -> Integers:
     """Return when the server's window was cut within a round trip of a cut before.
 
-    The threshold of slow start shows cuts where it is logged, as the kernel lets its window shrink packet by packet
-    (RFC 6937); else the window does.
+    The threshold of slow start shows cuts where it is logged, else the window does. The kernel's TCP is left out: its
+    window shrinks packet by packet (RFC 6937), and the threshold that it reports moves with the window between cuts.
     """
     sender = side.server
     steps = None if sender is None else sender.threshold if sender.threshold is not None else sender.window
-    if sender is None or steps is None:
+    if sender is None or steps is None or sender.source == "tcp":
         return np.zeros(0, np.int64)
     cut = _cuts(within(side, steps))
     rtt_ns = np.full(len(cut), side.round_trip_ns)

@@ -33,9 +33,9 @@ def _held(side: Side, time_ns: int) -> Surgery | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return another version of the loser's server, and the winner's first answer held back by as much."""
+    """Return the winner's server for the loser, and the winner's first answer held back by as much."""
     return [
-        changes.cure(Target.LOSER, remedies.other_version(pair.loser, "server")),
+        changes.cure(Target.LOSER, remedies.winners_program(pair, "server")),
         changes.transplant(
             remedies.inflicted(
                 finding, "its first answer held back as long as the loser's server thinks", "the winner has no answer"
@@ -54,5 +54,5 @@ CAUSE = Cause(
     needs=(),
     detect=detect,
     interventions=interventions,
-    cured_by="another version of the server; the winner's first answer held back",
+    cured_by="the winner's server; the winner's first answer held back",
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.credit import LARGER, credit_met
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
@@ -22,7 +22,13 @@ def detect(pair: Pair) -> Sign | None:
     product, found = bdp_bytes(side), credit_met(side, "stream")
     if more_ns <= 0 or (product and found.window_bytes is not None and found.window_bytes >= 2 * product):
         return None
-    shown = stretches_shown(side, stretches(side, *_CLASSES), "the credit for a stream is used up")
+    shown = (
+        *(
+            Evidence(int(time_ns) - side.start_ns, f"a window of {found.window_bytes} bytes ends")
+            for time_ns in found.time_ns[:1]
+        ),
+        *stretches_shown(side, stretches(side, *_CLASSES), "the credit for a stream is used up"),
+    )
     return Sign(more_ns, shown, dose=None if found.window_bytes is None else float(found.window_bytes))
 
 
@@ -46,7 +52,7 @@ def _offered(side: Side, window_bytes: int) -> Change | str:
 CAUSE = Cause(
     name="stream_credit",
     title="Small stream window",
-    sentence="its client's credit for a stream, about {dose} bytes, is used up before more of it arrives",
+    sentence="its client's credit for a stream is used up before more of it arrives",
     source="RFC 9000, 4.1; curl#20030",
     role="client",
     classes=_CLASSES,

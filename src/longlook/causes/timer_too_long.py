@@ -65,7 +65,7 @@ def probe_timeout_ns(sender: SenderFacts, times_ns: Integers) -> Integers:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return shorter timers for the loser, another version of its stack, and longer timers for the winner."""
+    """Return shorter timers for the loser, a known round trip time, and longer timers for the winner."""
     side, other = pair.loser, pair.winner
     shorter = remedies.tuned(
         side.trial,
@@ -95,7 +95,6 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     return [
         changes.cure(Target.LOSER, shorter),
         changes.cure(Target.LOSER, first),
-        changes.cure(Target.LOSER, remedies.other_version(side, "server")),
         changes.transplant(longer),
         *changes.doses(Target.LOSER, doses),
     ]
@@ -111,5 +110,5 @@ CAUSE = Cause(
     needs=("metrics",),
     detect=detect,
     interventions=interventions,
-    cured_by="shorter timers; the round trip time known from the start; another version",
+    cured_by="shorter timers; the round trip time known from the start",
 )

@@ -1,8 +1,10 @@
 """`longlook explain`: arguments to calls; no logic of its own."""
 
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,51 +12,108 @@ from longlook.cli.options import AsJsonLines, expand_options
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InputError, InterruptedByUserError
 
+if TYPE_CHECKING:
+    from longlook.cli.show.run import RunDisplay
+    from longlook.explain.answer import Answer
+    from longlook.pipeline.options import RunOptions
+
+
+@dataclass(frozen=True)
+class TrialOptions:
+    """How the counterfactual trials run."""
+
+    budget: Annotated[
+        int | None, typer.Option(min=0, metavar="TRIALS", help="At most so many counterfactual trials for each cell.")
+    ] = None
+    jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False
+
+    def options(self, engine: str) -> "RunOptions":
+        """Return the options of runs by an engine."""
+        from longlook.engines.choice import make_engine
+        from longlook.pipeline.options import RunOptions
+
+        jobs = self.jobs or len(usable_cpus())
+        command = ("longlook", *sys.argv[1:])
+        return RunOptions(make_engine(engine), jobs=jobs, use_cache=not self.no_cache, command=command)
+
+
+@dataclass(frozen=True)
+class CertifyOptions:
+    """Cases with planted causes in the place of a run."""
+
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Explain cases whose causes were planted, and count what is right.")
+    ] = False
+    case: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Of --certify: only this case; repeat for more.")
+    ] = None
+    out: Annotated[Path | None, typer.Option(help="Of --certify: its folder; default runs/explain-TIME.")] = None
+
 
 @expand_options
 def explain(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    run_folder: Annotated[Path | None, typer.Argument(metavar="RUN", help="A run folder.")] = None,
     cells: Annotated[
         list[str] | None, typer.Argument(metavar="CELL", help="Cells by id or levels; default: all with a loser.")
     ] = None,
     contrast: Annotated[str | None, typer.Option(help="The contrast's name; default: the study's first.")] = None,
-    budget: Annotated[
-        int | None, typer.Option(min=0, metavar="TRIALS", help="At most so many counterfactual trials for each cell.")
-    ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the answers as Markdown.")] = None,
+    *,
+    trials: TrialOptions,
+    planted: CertifyOptions,
     as_json: AsJsonLines = False,
 ) -> None:
     """Say why an arm lost: suspect causes from traces, change one thing at a time, and keep what closes the gap
     (docs/explain.md)."""
     if markdown is not None and (markdown.is_dir() or not markdown.absolute().parent.is_dir()):
         raise InputError(f"--markdown {markdown}: no such folder, or a folder itself", "name a file: --markdown FILE")
+    if planted.certify:
+        if run_folder is not None:
+            raise InputError(f"{run_folder}: --certify makes runs of its own", "leave the run folder out")
+        _certify(planted, trials, as_json=as_json)
+        return
+    if run_folder is None:
+        raise InputError("no run folder", "name one below runs/: longlook explain RUN")
     from longlook.cli.show.explain import show_answers
     from longlook.cli.show.run import RunDisplay
-    from longlook.core.run_folder import RunFolder
-    from longlook.engines.choice import make_engine
-    from longlook.network import trace_store
-    from longlook.pipeline.explain import ExplainRequest, explain_run
-    from longlook.pipeline.options import RunOptions
 
-    folder = RunFolder.open(run_folder)
-    trace_store.adopt(folder.traces)
-    options = RunOptions(
-        make_engine(folder.manifest["engine"]),
-        jobs=jobs or len(usable_cpus()),
-        use_cache=not no_cache,
-        command=("longlook", *sys.argv[1:]),
-    )
-    request = ExplainRequest(tuple(cells or ()), contrast, budget)
     display = RunDisplay(as_json=as_json)
-    try:
-        with display:
-            answers = explain_run(folder, request, options, display.observer())
-    except KeyboardInterrupt as error:
-        raise InterruptedByUserError("stopped", "repeat the command: finished trials are kept") from error
+    answers = _explain(run_folder, cells or (), contrast, trials, display)
     show_answers(answers, run_folder, as_json=as_json)
     if markdown is not None:
         from longlook.report.causes.text import answers_markdown
 
         markdown.write_text(answers_markdown(answers), encoding="utf-8")
+
+
+def _explain(
+    run_folder: Path, cells: "list[str] | tuple[()]", contrast: str | None, trials: TrialOptions, display: "RunDisplay"
+) -> "list[Answer]":
+    from longlook.core.run_folder import RunFolder
+    from longlook.network import trace_store
+    from longlook.pipeline.explain import ExplainRequest, explain_run
+
+    folder = RunFolder.open(run_folder)
+    trace_store.adopt(folder.traces)
+    request = ExplainRequest(tuple(cells), contrast, trials.budget)
+    try:
+        with display:
+            return explain_run(folder, request, trials.options(folder.manifest["engine"]), display.observer())
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", "repeat the command: finished trials are kept") from error
+
+
+def _certify(planted: CertifyOptions, trials: TrialOptions, *, as_json: bool) -> None:
+    from longlook.certification.planted import certify_explanations
+    from longlook.cli.show.explain import show_matrix
+    from longlook.cli.show.run import RunDisplay
+
+    out = planted.out or Path("runs") / f"explain-{time.strftime('%Y%m%d-%H%M%S')}"
+    display = RunDisplay(as_json=as_json)
+    try:
+        with display:
+            matrix = certify_explanations(out, planted.case or (), trials.options("virtual"), display.observer())
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", f"go on with the same --out {out}: its trials are kept") from error
+    show_matrix(matrix, as_json=as_json)

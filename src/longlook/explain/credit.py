@@ -18,7 +18,7 @@ _UNUSED = 0.8
 
 @dataclass(frozen=True)
 class Credit:
-    """A limit that a sender met: when, in ns, and the largest window that the receiver had open; None: no log says."""
+    """A limit that a sender met: when, in ns, and the window that the receiver had open; None: no log says."""
 
     time_ns: Integers
     window_bytes: int | None
@@ -27,8 +27,7 @@ class Credit:
 def credit_met(side: Side, *names: str) -> Credit:
     """Return how often the server met some limits of the client in the load, and with what window.
 
-    QUIC's limits are offsets: the window is the limit less what had been delivered a round trip before, but at least
-    the first limit, which is the window that the receiver began with. TCP's are windows.
+    QUIC's limits are offsets, of which the first is the window that the receiver began with. TCP's are windows.
     """
     for sender in (side.server, side.client):
         if sender is None:
@@ -61,9 +60,18 @@ def most_in_flight(side: Side) -> int | None:
 
 
 def _window(side: Side, times_ns: Integers, limits: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> int:
+    """Return the usual window: a limit less what the client had when it sent it, in the median.
+
+    A sender that met a limit goes on when the next one reaches it, so that the client sent that one half a round trip
+    before the first packet that follows.
+    """
     link = side.down
-    own = np.flatnonzero(link.ours & link.delivered)
+    sent = np.sort(link.arrival_ns[link.ours & link.carries_data])
+    resumed = np.searchsorted(sent, times_ns[:-1], side="right")
+    updated_ns = np.append(sent, np.iinfo(np.int64).max)[resumed] - side.up.delay_ns
+    own = np.flatnonzero(link.ours & link.delivered & ~link.handshake)
     own = own[np.argsort(link.departure_ns[own], kind="stable")]
     sums = np.concatenate([[0], np.cumsum(link.useful_bytes[own])])
-    delivered = sums[np.searchsorted(link.departure_ns[own], times_ns - side.round_trip_ns, side="right")]
-    return int(max(limits.min(), (limits - delivered).max()))
+    delivered = sums[np.searchsorted(link.departure_ns[own], updated_ns, side="right")]
+    windows = np.concatenate([limits[:1], limits[1:] - delivered])
+    return int(max(limits.min(), np.median(windows)))

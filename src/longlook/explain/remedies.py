@@ -6,7 +6,7 @@ from longlook.core import registry
 from longlook.core.model import Scalar, Trial
 from longlook.explain import changes
 from longlook.explain.cause import Change, Finding
-from longlook.explain.side import Side
+from longlook.explain.side import Pair, Side
 
 PACKET_BYTES = 1460
 """The payload of a packet of usual size, in which settings count windows."""
@@ -83,3 +83,11 @@ def other_controllers(side: Side) -> list[Change | str]:
     return [
         changes.knob(trial, "server", "congestion_control", name, f"{name} as congestion control") for name in names
     ]
+
+
+def winners_program(pair: Pair, role: str) -> Change | str:
+    """Return the change to the winner's program in a role, or why it would change nothing."""
+    own, other = (getattr(side.trial, role) for side in (pair.loser, pair.winner))
+    if (own.stack, own.version) == (other.stack, other.version):
+        return f"both arms have {own.stack} {own.version} as {role}, and no setting of it does this"
+    return Change(f"{other.stack} {other.version} as {role}", {role: f"{other.stack}@{other.version}"})

@@ -69,6 +69,22 @@ def test_a_stack_may_declare_its_own_cut_and_act_for_several() -> None:
     assert contradictions(trial, TIMELINE, sawtooth(0.7)) != []
 
 
+def test_a_trial_may_set_what_a_loss_leaves() -> None:
+    quic = trial_with("quinn", congestion_control="reno", window_after_loss=0.9)
+    assert contradictions(quic, TIMELINE, sawtooth(0.9)) == []
+    assert "leaves ×0.90" in contradictions(quic, TIMELINE, sawtooth(0.5))[0]
+    tcp = replace(TRIAL, protocol="h2", congestion_control="cubic", tcp={"window_after_loss": 0.9})
+    assert contradictions(tcp, TIMELINE, sawtooth(0.9)) == []
+    assert contradictions(replace(tcp, tcp={}), TIMELINE, sawtooth(0.9)) != []
+
+
+def test_bounds_of_the_window_explain_what_they_change() -> None:
+    held = trial_with("quinn", congestion_control="cubic", min_window=10_000)
+    assert contradictions(held, TIMELINE, sawtooth(0.99)) == []
+    capped = trial_with("quinn", initial_window=500, max_window=32)
+    assert contradictions(capped, TIMELINE, sawtooth(0.7, first=32)) == []
+
+
 def test_states_of_bbr_contradict_a_controller_that_has_none() -> None:
     found = contradictions(trial_with(congestion_control="cubic"), TIMELINE, sawtooth(0.7, state="bbr_drain"))
     assert found == ["its trace shows states of BBR, declared cubic"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from longlook.certification.planted import Matrix
 from longlook.cli.terminal import console
 from longlook.core import codec
 from longlook.explain.answer import Answer, Explained, Judged
@@ -32,6 +33,33 @@ def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None
             out.print(f"not tested, since the budget is spent: {cause}", markup=False)
     if any(answer.findings for answer in answers):
         out.print(f"page: {run / 'explain' / 'index.html'}", markup=False, soft_wrap=True)
+
+
+def show_matrix(matrix: Matrix, *, as_json: bool) -> None:
+    """Print what was said of each planted case, and the counts; or a JSON line for each case."""
+    if as_json:
+        for case in matrix.cases:
+            sys.stdout.write(json.dumps({"event": "case", **codec.encode(case)}, allow_nan=False) + "\n")
+        return
+    table = Table("case", "planted", "confirmed", "share", "not planted")
+    for case in matrix.cases:
+        share = Share(case.share_pct, case.ci_low_pct, case.ci_high_pct) if case.share_pct is not None else None
+        table.add_row(
+            case.case,
+            ", ".join(case.expected) or "nothing",
+            ", ".join(case.confirmed) or f"none ({case.status})",
+            "" if share is None else _span(share),
+            ", ".join(case.wrong),
+        )
+    out = console()
+    out.print(table)
+    decoys, blamed = matrix.decoys
+    out.print(
+        f"planted causes confirmed: {matrix.recalled} of {matrix.planted}; confirmed causes that were not planted: "
+        f"{matrix.wrong} of {matrix.confirmed}; decoys blamed: {blamed} of {decoys}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _table(answer: Answer) -> Table:

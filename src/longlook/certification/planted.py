@@ -1,0 +1,181 @@
+"""`longlook explain --certify`: cases with planted causes are run and explained blind, and what was said is counted.
+
+The arms are called `a` and `b`; which of them has the planted cause is decided by a hash of the case's name. Nothing
+that explains them knows the case.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from longlook.certification.planted_cases import CASES, DEFAULT_CELL, Planted
+from longlook.core import codec
+from longlook.core.errors import InputError
+from longlook.core.model import Study
+from longlook.core.problems import Problems
+from longlook.core.registry import nearest
+from longlook.core.run_folder import RunFolder, write_json
+from longlook.explain.answer import Answer, Explained
+from longlook.explain.attribution import Conclusion
+from longlook.pipeline.explain import ExplainRequest, explain_run
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.sample import sample_study
+from longlook.study.catalogue import installed
+from longlook.study.files import parse_study
+from longlook.study.seeded import uniform
+
+MATRIX = "planted.json"
+ROUNDS = 10
+
+_CONFIRMED = (Conclusion.CONFIRMED, Conclusion.CONFIRMED_BOTH_WAYS)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was said of a case. `share_pct` and its interval are of the first expected cause; all of it was planted."""
+
+    case: str
+    expected: tuple[str, ...]
+    status: str
+    gap_pct: float | None
+    suspected: tuple[str, ...]
+    confirmed: tuple[str, ...]
+    missed: tuple[str, ...]
+    wrong: tuple[str, ...]  # confirmed, and neither expected nor another name of it
+    share_pct: float | None = None
+    ci_low_pct: float | None = None
+    ci_high_pct: float | None = None
+    trials: int = 0
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All cases. A decoy is blamed if any cause of it was confirmed."""
+
+    cases: tuple[Found, ...]
+
+    @property
+    def planted(self) -> int:
+        """How many causes were planted."""
+        return sum(len(case.expected) for case in self.cases)
+
+    @property
+    def recalled(self) -> int:
+        """How many of them were confirmed."""
+        return self.planted - sum(len(case.missed) for case in self.cases)
+
+    @property
+    def confirmed(self) -> int:
+        """How many causes were confirmed."""
+        return sum(len(case.confirmed) for case in self.cases)
+
+    @property
+    def wrong(self) -> int:
+        """How many of those were not planted."""
+        return sum(len(case.wrong) for case in self.cases)
+
+    @property
+    def decoys(self) -> tuple[int, int]:
+        """How many decoys there are, and how many were blamed."""
+        own = [case for case in self.cases if not case.expected]
+        return len(own), sum(bool(case.confirmed) for case in own)
+
+
+def certify_explanations(out: Path, names: Sequence[str], options: RunOptions, observer: Observer) -> Matrix:
+    """Run and explain the cases that are named, all by default, in the folder `out`; return what was said of them.
+
+    Trials that `out` has are not run again. Raises InputError for an unknown name.
+    """
+    found: list[Found] = []
+    for case in _chosen(names):
+        observer.say(f"case: {case.name}")
+        study = study_of(case)
+        folder = out / "cases" / study.id
+        if not (folder / "samples.parquet").exists():
+            resumed = replace(options, resume=(folder / "manifest.json").exists())
+            sample_study(study, folder, resumed, observer)
+        answers = explain_run(RunFolder.open(folder), ExplainRequest(("all",)), options, observer)
+        found.append(judged(case, answers[0]))
+        write_json(out / MATRIX, codec.encode(tuple(found)))
+    return Matrix(tuple(found))
+
+
+def study_of(case: Planted) -> Study:
+    """Return the study of a case: two arms that differ in what is planted, in one cell."""
+    planted_is_a = uniform("planted", case.name) < 0.5
+    ill, well = ("a", "b") if planted_is_a else ("b", "a")
+    settings = {**DEFAULT_CELL, **case.cell}
+    arms = {well: _tables(case.base), ill: _tables({**case.base, **case.planted})}
+    document: dict[str, Any] = {
+        "schema": 1,
+        "title": "Two arms",
+        "question": "Why is one of them worse?",
+        "rounds": ROUNDS,
+        "timeout": "120s",
+        "metrics": ["page_load_time"],
+        "arms": {name: {"label": f"arm {name}", **arms[name]} for name in ("a", "b")},
+        "workload": _below(settings, "workload."),
+        "network": _below(settings, "network."),
+        "factors": [{"name": "rate", "sets": "network.rate", "levels": [settings["network.rate"]]}],
+        "contrasts": [{"name": "b vs a", "baseline": "a", "contender": "b", "metric": "page_load_time"}],
+    }
+    document["network"].pop("rate")
+    return parse_study(f"case-{codec.content_hash(case.name, 8)}", document, Problems("case"), installed())
+
+
+def judged(case: Planted, answer: Answer) -> Found:
+    """Return what an answer says of a case."""
+    confirmed = tuple(item.cause for item in answer.findings if item.conclusion in _CONFIRMED)
+    true = {*case.expected, *case.also}
+    share = _share_of(answer.findings, case.expected)
+    return Found(
+        case=case.name,
+        expected=case.expected,
+        status=str(answer.status),
+        gap_pct=answer.gap_pct,
+        suspected=tuple(item.cause for item in answer.findings),
+        confirmed=confirmed,
+        missed=tuple(name for name in case.expected if name not in confirmed),
+        wrong=tuple(name for name in confirmed if name not in true),
+        **share,
+        trials=answer.trials,
+    )
+
+
+def _share_of(findings: Sequence[Explained], expected: Sequence[str]) -> dict[str, Any]:
+    """Return the share of the gap that the cure of the one planted cause closes, with its interval."""
+    if len(expected) != 1:
+        return {}
+    best = next((item.best for item in findings if item.cause == expected[0]), None)
+    if best is None or best.share is None:
+        return {}
+    return {
+        "share_pct": best.share.share_pct,
+        "ci_low_pct": best.share.ci_low_pct,
+        "ci_high_pct": best.share.ci_high_pct,
+    }
+
+
+def _chosen(names: Sequence[str]) -> list[Planted]:
+    known = {case.name: case for case in CASES}
+    for name in names:
+        if name not in known:
+            raise InputError(f"--case {name}: no such case{nearest(name, list(known))}", f"cases: {'; '.join(known)}")
+    return [case for case in CASES if not names or case.name in names]
+
+
+def _below(settings: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {key.removeprefix(prefix): value for key, value in settings.items() if key.startswith(prefix)}
+
+
+def _tables(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return dotted keys as the tables of a study file."""
+    tables: dict[str, Any] = {}
+    for key, value in settings.items():
+        first, dot, rest = key.partition(".")
+        if dot:
+            tables.setdefault(first, {})[rest] = value
+        else:
+            tables[first] = value
+    return tables

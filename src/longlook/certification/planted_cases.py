@@ -1,0 +1,176 @@
+"""Cases whose cause is known because it was planted: what `longlook explain --certify` explains without being told.
+
+Both arms of a case are the same programs with the same settings, but for what is planted into one of them. A case
+expects causes by name; where several names say the same of it, each counts as found (`also`). A decoy changes something
+that should make no difference, or a difference that no arm owns.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from longlook.core.model import Scalar
+
+Settings = Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A case. `base` are settings of both arms, `planted` those of one over them, `cell` those of path and workload."""
+
+    name: str
+    expected: tuple[str, ...]  # each must be confirmed; none: a decoy
+    base: Settings
+    planted: Settings
+    also: tuple[str, ...] = ()  # may be confirmed as well: another true name of what was planted
+    cell: Settings = field(default_factory=dict)
+
+
+_QUIC: Settings = {
+    "protocol": "h3",
+    "connection": "cold",
+    "server": "quic-go@0.65.0+knobs",
+    "client": "quic-go@0.65.0+knobs",
+    "server_knobs.congestion_control": "cubic",
+}
+_TCP: Settings = {"protocol": "h2", "connection": "cold", "server": "quic-go", "client": "quic-go", "tcp": "stock"}
+_QUINN: Settings = {"protocol": "h3", "connection": "cold", "server": "quinn", "client": "quinn"}
+_LOSS: Settings = {"network.loss": "1%", "workload.object": "3MB"}
+_LONG: Settings = {"workload.object": "3MB"}
+_JITTER: Settings = {"network.jitter": "8ms", "network.jitter_reorders": True, "workload.object": "3MB"}
+
+CASES = (
+    Planted("quic initial window", ("initial_window",), _QUIC, {"server_knobs.initial_window": 3}),
+    Planted("tcp initial window", ("initial_window",), _TCP, {"tcp_initial_window": 2}),
+    Planted(
+        "quic largest window", ("window_capped",), _QUIC, {"server_knobs.max_window": 20}, cell=_LONG
+    ),
+    Planted(
+        "quinn largest window", ("window_capped",), _QUINN, {"server_knobs.max_window": 20}, cell=_LONG
+    ),
+    Planted(
+        "quic stream credit",
+        ("stream_credit",),
+        _QUIC,
+        {"client_knobs.initial_stream_window": 20_000, "client_knobs.max_stream_window": 20_000},
+    ),
+    Planted(
+        "quinn stream credit", ("stream_credit",), _QUINN, {"client_knobs.initial_stream_window": 20_000}
+    ),
+    Planted(
+        "quic connection credit",
+        ("connection_credit",),
+        _QUIC,
+        {"client_knobs.initial_connection_window": 20_000, "client_knobs.max_connection_window": 20_000},
+    ),
+    Planted("tcp receive window", ("connection_credit",), _TCP, {"tcp_receive_buffer": "24KiB"}),
+    Planted("tcp send buffer", ("send_buffer",), _TCP, {"tcp_send_buffer": "24KiB"}),
+    Planted("quinn send buffer", ("send_buffer",), _QUINN, {"server_knobs.send_buffer": 16_000}),
+    Planted(
+        "streams at once",
+        ("stream_ids",),
+        _QUIC,
+        {"server_knobs.max_incoming_streams": 2},
+        cell={"workload.objects": 40, "workload.object": "5KB"},
+    ),
+    Planted(
+        "handshake",
+        ("handshake_round_trips",),
+        {**_QUIC, "connection": "0rtt"},
+        {"connection": "resumed"},
+        also=("early_data_refused",),
+        cell={"workload.object": "20KB"},
+    ),
+    Planted(
+        "early data refused",
+        ("early_data_refused",),
+        {**_QUIC, "connection": "resumed"},
+        {"server_knobs.allow_0rtt": False},
+        cell={"workload.object": "20KB"},
+    ),
+    Planted(
+        "quic loss response",
+        ("window_after_loss",),
+        _QUIC,
+        {"server_knobs.window_after_loss": 0.2},
+        also=("random_loss_response", "queue_loss_response"),
+        cell=_LOSS,
+    ),
+    Planted(
+        "tcp loss response",
+        ("window_after_loss",),
+        _TCP,
+        {"tcp_window_after_loss": 0.2},
+        also=("random_loss_response", "queue_loss_response"),
+        cell=_LOSS,
+    ),
+    Planted(
+        "quic controller",
+        ("emulated_connections",),
+        {**_QUIC, "server_knobs.emulated_connections": 4},
+        {"server_knobs.emulated_connections": 1},
+        also=("random_loss_response", "queue_loss_response", "window_after_loss"),
+        cell=_LOSS,
+    ),
+    Planted(
+        "quic reordering threshold",
+        ("spurious_loss",),
+        {**_QUIC, "server_knobs.adaptive_reordering": False, "server_knobs.packet_threshold": 300,
+         "server_knobs.time_threshold": 4.0},
+        {"server_knobs.packet_threshold": 3},
+        also=("multiple_reductions", "duplicate_sending"),
+        cell=_JITTER,
+    ),
+    Planted(
+        "quinn reordering threshold",
+        ("spurious_loss",),
+        {**_QUINN, "server_knobs.packet_threshold": 300, "server_knobs.time_threshold": 4.0},
+        {"server_knobs.packet_threshold": 3},
+        also=("multiple_reductions", "duplicate_sending"),
+        cell=_JITTER,
+    ),
+    Planted(
+        "tcp hystart",
+        ("slow_start_early_exit",),
+        {**_TCP, "tcp_hystart": False},
+        {"tcp_hystart": True},
+        cell={"network.jitter": "12ms", "workload.object": "3MB"},
+    ),
+    Planted(
+        "quic threshold of slow start",
+        ("slow_start_early_exit",),
+        _QUIC,
+        {"server_knobs.initial_ssthresh": 8},
+        cell={"workload.object": "1MB"},
+    ),
+    Planted("quic probe timer", ("timer_too_long",), _QUIC, {"server_knobs.pto_factor": 8.0},
+            also=("tail_loss", "random_loss_response"), cell={"network.loss": "5%", "workload.object": "20KB"}),
+    Planted("tcp retransmission timer", ("timer_too_long",), {**_TCP, "tcp_tail_loss_probe": False},
+            {"tcp_rto_min": "3s"}, also=("tail_loss", "random_loss_response"),
+            cell={"network.loss": "5%", "workload.object": "20KB"}),
+    Planted("acknowledgements", ("ack_starvation",), _QUIC,
+            {"client_knobs.ack_threshold": 200, "client_knobs.max_ack_delay": 0.2}),
+    Planted("small packets", ("small_payload",), {**_TCP}, {"tcp_mss": "400B"}, cell=_LONG),
+    Planted("version of the client", ("client_version",), {**_QUIC, "client": "quic-go@0.65.0"},
+            {"client": "quic-go@0.65.0+knobs", "client_knobs.initial_stream_window": 20_000,
+             "client_knobs.max_stream_window": 20_000}, also=("stream_credit",)),
+    Planted("initial window and stream credit", ("initial_window", "stream_credit"), _QUIC,
+            {"server_knobs.initial_window": 3, "client_knobs.initial_stream_window": 30_000,
+             "client_knobs.max_stream_window": 30_000}),
+    Planted("handshake and largest window", ("handshake_round_trips", "window_capped"), {**_QUIC, "connection": "0rtt"},
+            {"connection": "resumed", "server_knobs.max_window": 20}),
+    Planted("decoy: ECN off", (), _QUIC, {"server_knobs.ecn": False}),
+    Planted("decoy: more streams at once", (), _QUIC, {"server_knobs.max_incoming_streams": 500}),
+    Planted("decoy: another receive buffer", (), _TCP, {"tcp_receive_buffer": "8MiB"}),
+    Planted("decoy: a window that is never reached", (), _QUIC, {"server_knobs.max_window": 9000}, cell=_LOSS),
+    Planted("decoy: DSACK off without reordering", (), _TCP, {"tcp_dsack": False}, cell=_LOSS),
+)  # fmt: skip
+
+DEFAULT_CELL: Settings = {
+    "network.rate": "20Mbit",
+    "network.rtt": "36ms",
+    "network.queue": "1bdp",
+    "workload.kind": "page",
+    "workload.objects": 1,
+    "workload.object": "200KB",
+}
+"""What a case has where its own `cell` has nothing else."""

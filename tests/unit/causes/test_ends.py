@@ -1,0 +1,136 @@
+"""Causes in what servers and clients do."""
+
+from dataclasses import replace
+
+import pytest
+
+from longlook.causes import (
+    application_limited,
+    client_idle,
+    endpoint_cpu,
+    idle_restart,
+    model_error,
+    multiple_reductions,
+    server_think,
+    slow_reader,
+    small_payload,
+    window_pinned,
+)
+from longlook.core.model import Endpoint
+from longlook.explain.cause import Cause, Intervention, Untestable
+from longlook.explain.ledger import LedgerClass
+from tests.data.scenes import PACKET_BYTES, TCP, Scene, ns
+from tests.data.sides import ENDPOINT, USEFUL, fetching, found_by, pair, side
+
+BUSY = (USEFUL, 100.0)
+WAITS = (LedgerClass.CONGESTION_WINDOW, 300.0)
+BY_CLASS = [
+    (server_think.CAUSE, LedgerClass.SERVER_THINK),
+    (application_limited.CAUSE, LedgerClass.APPLICATION),
+    (client_idle.CAUSE, LedgerClass.CLIENT_IDLE),
+    (endpoint_cpu.CAUSE, LedgerClass.CPU),
+]
+
+
+@pytest.mark.parametrize(("cause", "name"), BY_CLASS)
+def test_time_that_the_ledger_names_is_the_excess_over_the_winner(cause: Cause, name: LedgerClass) -> None:
+    tested = pair(side(None, BUSY, (name, 60.0)), side(None, BUSY, (name, 20.0)))
+    assert found_by(cause, tested).strength_ns == ns(40.0)
+    shared = side(None, BUSY, (name, 60.0))
+    assert cause.detect(pair(shared, shared)) is None
+
+
+def test_the_winners_program_is_the_cure_where_the_programs_differ() -> None:
+    waits = (BUSY, (LedgerClass.SERVER_THINK, 60.0))
+    other = replace(Scene().trial, server=Endpoint("quiche", "0.28.0"), client=ENDPOINT)
+    tested = pair(side(None, *waits), side(None, BUSY, trial=other))
+    cure, transplant = server_think.CAUSE.interventions(found_by(server_think.CAUSE, tested), tested)
+    assert isinstance(cure, Intervention) and isinstance(transplant, Intervention)
+    assert cure.change.settings == {"server": "quiche@0.28.0"}
+    assert transplant.change.surgery[0].down == f"hold 0 {ns(60.0)}ns"
+    same = pair(side(None, *waits))
+    assert isinstance(server_think.CAUSE.interventions(found_by(server_think.CAUSE, same), same)[0], Untestable)
+
+
+def read_late(by_ms: float) -> Scene:
+    scene = Scene()
+    scene.up(0.0)
+    arrived = [scene.down(20.0 + number) for number in range(5)]
+    scene.fetched(0.0, arrived[0], arrived[-1] + by_ms)
+    return scene
+
+
+def test_a_client_that_reads_late_is_seen() -> None:
+    tested = pair(side(read_late(30.0), BUSY, (LedgerClass.CLIENT_IDLE, 30.0)), side(read_late(0.0)))
+    assert found_by(slow_reader.CAUSE, tested).strength_ns == ns(30.0)
+    assert slow_reader.CAUSE.detect(pair(side(read_late(0.5)), side(read_late(0.0)))) is None
+    slow = replace(tested.loser.trial, client_cpu_share=0.05)
+    limited = pair(side(read_late(30.0), BUSY, (LedgerClass.CLIENT_IDLE, 30.0), trial=slow), side(read_late(0.0)))
+    made = slow_reader.CAUSE.interventions(found_by(slow_reader.CAUSE, limited), limited)
+    assert [item.change.settings["client_cpu"] for item in made if isinstance(item, Intervention)] == [
+        *("off", "5%", "25%", "50%", "100%")
+    ]
+
+
+def test_smaller_packets_than_the_winners_are_seen_and_made_as_large() -> None:
+    def sized(size: int) -> Scene:
+        scene = Scene()
+        scene.up(0.0)
+        arrived = [scene.down(20.0 + 2 * number, size) for number in range(5)]
+        scene.fetched(0.0, arrived[0], arrived[-1])
+        return scene
+
+    overhead = (LedgerClass.LINK_OVERHEAD, 10.0)
+    tested = pair(side(sized(1228), BUSY, overhead), side(sized(1428)))
+    made = small_payload.CAUSE.interventions(found_by(small_payload.CAUSE, tested), tested)
+    settings = [item.change.settings for item in made if isinstance(item, Intervention)]
+    assert settings[0]["server_knobs.initial_packet_size"] == 1400
+    assert settings[1]["server_knobs.initial_packet_size"] == 1200
+    assert small_payload.CAUSE.detect(pair(side(sized(1428), BUSY, overhead), side(sized(1428)))) is None
+
+
+def windows(*steps: tuple[float, int], flow: str | None = None) -> Scene:
+    scene = fetching(10) if flow is None else fetching(10, flow=flow)
+    for at_ms, window in steps:
+        scene.log(at_ms, "metrics", cwnd_bytes=window)
+    return scene
+
+
+def test_a_window_at_its_minimum_for_ten_round_trips_without_a_loss_is_pinned() -> None:
+    scene = windows((20.0, 30_000), (100.0, 2 * PACKET_BYTES))
+    for number in range(20):
+        scene.log(110.0 + 10 * number, "packet_acked", packet_number=number)
+    assert found_by(window_pinned.CAUSE, pair(side(scene, BUSY, WAITS))).strength_ns == ns(300.0)
+    scene.log(200.0, "packet_lost", packet_number=5)
+    assert window_pinned.CAUSE.detect(pair(side(scene, BUSY, WAITS))) is None
+
+
+def test_a_second_cut_within_a_round_trip_is_seen_of_quic_alone() -> None:
+    steps = ((20.0, 40_000), (50.0, 28_000), (55.0, 19_600))
+    found = found_by(multiple_reductions.CAUSE, pair(side(windows(*steps), BUSY, WAITS)))
+    assert found.dose == 1
+    apart = ((20.0, 40_000), (50.0, 28_000), (90.0, 19_600))
+    assert multiple_reductions.CAUSE.detect(pair(side(windows(*apart), BUSY, WAITS))) is None
+    assert multiple_reductions.CAUSE.detect(pair(side(windows(*steps, flow=TCP), BUSY, WAITS))) is None
+
+
+def test_a_window_that_is_smaller_after_a_pause_is_an_idle_restart_unless_something_was_lost() -> None:
+    scene = windows((20.0, 40_000), (200.0, 14_600))
+    scene.down(200.0)
+    found = found_by(idle_restart.CAUSE, pair(side(scene, BUSY, WAITS)))
+    assert found.dose == 1
+    scene.log(150.0, "pto", value=1.0)
+    assert idle_restart.CAUSE.detect(pair(side(scene, BUSY, WAITS))) is None
+
+
+def test_bbr_below_the_paths_rate_has_a_wrong_model() -> None:
+    def paced(rate_bps: int, state: str) -> Scene:
+        scene = fetching()
+        scene.log(20.0, "state", name="bbr_startup" if state.startswith("bbr") else "slow_start")
+        scene.log(40.0, "state", name=state)
+        scene.log(50.0, "metrics", pacing_bps=rate_bps, cwnd_bytes=50_000)
+        return scene
+
+    assert found_by(model_error.CAUSE, pair(side(paced(5_000_000, "bbr_probe_bandwidth"), BUSY, WAITS))).dose == 0.5
+    assert model_error.CAUSE.detect(pair(side(paced(9_800_000, "bbr_probe_bandwidth"), BUSY, WAITS))) is None
+    assert model_error.CAUSE.detect(pair(side(paced(5_000_000, "recovery"), BUSY, WAITS))) is None

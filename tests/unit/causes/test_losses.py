@@ -1,0 +1,172 @@
+"""Causes in losses and in the timers that find them."""
+
+from longlook.causes import (
+    handshake_loss,
+    persistent_congestion,
+    repeated_retransmission,
+    rto_backoff,
+    small_window_timeout,
+    tail_loss,
+    timer_too_long,
+)
+from longlook.explain.cause import Intervention, Kind, Surgery, Target, Untestable
+from longlook.explain.ledger import LedgerClass
+from tests.data.scenes import PACKET_BYTES, PAYLOAD_BYTES, TCP, Scene, ns
+from tests.data.sides import USEFUL, fetching, found_by, pair, side
+
+BUSY = (USEFUL, 100.0)
+
+
+def tail(lost: int = 2, after: int = 0) -> Scene:
+    scene = fetching(10)
+    for number in range(lost):
+        scene.drop(30.0 + number)
+    for number in range(after):
+        scene.down(32.0 + number)
+    scene.down(200.0)
+    return scene
+
+
+def test_losses_at_the_end_of_a_flight_are_seen_and_can_be_spared() -> None:
+    tested = pair(side(tail(), BUSY, (LedgerClass.TIMER, 100.0)))
+    found = found_by(tail_loss.CAUSE, tested)
+    assert found.strength_ns == ns(100.0)
+    assert found.signs[0].packets == (10, 11)
+    cure, transplant = tail_loss.CAUSE.interventions(found, tested)
+    assert isinstance(cure, Intervention) and isinstance(transplant, Intervention)
+    assert cure.target is Target.LOSER
+    assert cure.change.surgery == {0: Surgery(down="forgive 10, 11")}
+    assert transplant.change.surgery == {0: Surgery(down="drop 8, 9")}
+
+
+def test_losses_that_later_packets_show_are_no_tail() -> None:
+    scene = tail(after=3)
+    assert tail_loss.CAUSE.detect(pair(side(scene, BUSY, (LedgerClass.TIMER, 100.0)))) is None
+
+
+def test_a_winner_that_loses_its_tail_too_gets_no_more_losses() -> None:
+    winner = fetching(10)
+    winner.drop(40.0)
+    tested = pair(side(tail(), BUSY, (LedgerClass.TIMER, 100.0)), side(winner))
+    untestable = tail_loss.CAUSE.interventions(found_by(tail_loss.CAUSE, tested), tested)[1]
+    assert isinstance(untestable, Untestable)
+    assert untestable.kind is Kind.TRANSPLANT
+
+
+def opening(*, lost: bool) -> Scene:
+    scene = Scene()
+    if lost:
+        scene.drop(0.0, 1250, direction="up", quic="initial")
+    else:
+        scene.up(0.0, 1250, quic="initial")
+    scene.up(300.0 if lost else 1.0, 1250, quic="initial")
+    begin = 310.0 if lost else 10.0
+    secure = scene.down(begin, quic="initial")
+    scene.up(secure)
+    scene.fetched(0.0, begin + 40, begin + 60)
+    return scene
+
+
+def test_a_lost_packet_of_the_handshake_is_seen_and_dropped_in_the_winner() -> None:
+    waits = (LedgerClass.HANDSHAKE, 300.0, "loss of a packet")
+    tested = pair(
+        side(opening(lost=True), waits, (LedgerClass.HANDSHAKE, 21.0, "round trips"), BUSY),
+        side(opening(lost=False), (LedgerClass.HANDSHAKE, 21.0, "round trips"), BUSY),
+    )
+    found = found_by(handshake_loss.CAUSE, tested)
+    assert found.strength_ns == ns(300.0)
+    assert (found.signs[0].packets, found.signs[0].direction) == ((0,), "up")
+    cure, transplant = handshake_loss.CAUSE.interventions(found, tested)
+    assert isinstance(cure, Intervention) and isinstance(transplant, Intervention)
+    assert cure.change.surgery == {0: Surgery(up="forgive 0")}
+    assert transplant.change.surgery == {0: Surgery(up="drop 0")}
+
+
+def test_a_loss_behind_the_handshake_is_none_of_it() -> None:
+    waits = ((LedgerClass.HANDSHAKE, 21.0, "round trips"), BUSY)
+    assert handshake_loss.CAUSE.detect(pair(side(tail(), *waits))) is None
+
+
+def test_what_is_lost_again_is_seen_by_its_sequence_number_over_tcp() -> None:
+    scene = fetching(4, flow=TCP)
+    for at_ms in (30.0, 60.0, 120.0):
+        scene.drop(at_ms, transport_sequence=777)
+    waits = (LedgerClass.TIMER, 90.0)
+    found = found_by(repeated_retransmission.CAUSE, pair(side(scene, BUSY, waits)))
+    assert found.signs[0].packets == (5, 6)
+    assert found.strength_ns == ns(90.0)
+
+
+def test_over_quic_the_packet_behind_a_declared_loss_holds_the_repair() -> None:
+    scene = fetching(4)
+    scene.drop(30.0)
+    scene.log(60.0, "packet_lost", packet_number=4, size_bytes=PAYLOAD_BYTES)
+    scene.drop(60.1)
+    scene.down(61.0)
+    found = found_by(repeated_retransmission.CAUSE, pair(side(scene, BUSY, (LedgerClass.TIMER, 90.0))))
+    assert found.signs[0].packets == (5,)
+
+
+def test_one_loss_is_not_a_repeated_one() -> None:
+    scene = fetching(4, flow=TCP)
+    scene.drop(30.0, transport_sequence=777)
+    assert repeated_retransmission.CAUSE.detect(pair(side(scene, BUSY, (LedgerClass.TIMER, 90.0)))) is None
+
+
+def small(window_packets: int) -> Scene:
+    scene = fetching(3)
+    scene.log(0.0, "metrics", cwnd_bytes=window_packets * PACKET_BYTES, in_flight_bytes=0)
+    scene.drop(95.0)
+    scene.down(250.0)
+    return scene
+
+
+def test_a_loss_at_a_small_window_waits_for_a_timer() -> None:
+    waits = (BUSY, (LedgerClass.TIMER, 150.0))
+    found = found_by(small_window_timeout.CAUSE, pair(side(small(3), *waits)))
+    assert found.signs[0].packets == (3,)
+    assert small_window_timeout.CAUSE.detect(pair(side(small(20), *waits))) is None
+
+
+def timeouts(*times_ms: float) -> Scene:
+    scene = fetching(10)
+    scene.drop(95.0)
+    scene.log(90.0, "packet_acked", packet_number=9)
+    for number, at_ms in enumerate(times_ms):
+        scene.log(at_ms, "pto", value=float(number + 1))
+        scene.drop(at_ms)
+    return scene
+
+
+def test_timers_that_double_are_seen_from_the_second_one_on() -> None:
+    waits = (BUSY, (LedgerClass.TIMER, 100.0), (USEFUL, 1.0), (LedgerClass.TIMER, 200.0))
+    found = found_by(rto_backoff.CAUSE, pair(side(timeouts(200.0, 401.0), *waits)))
+    assert found.strength_ns == ns(200.0)
+    assert len(found.signs[0].packets) == 2  # the probes, which the wait is about
+    assert rto_backoff.CAUSE.detect(pair(side(timeouts(200.0), BUSY, (LedgerClass.TIMER, 100.0)))) is None
+
+
+def test_a_timer_is_too_long_only_against_the_senders_own_samples() -> None:
+    scene = fetching(10)
+    for number in range(8):
+        scene.log(40.0 + number, "metrics", latest_rtt_ns=ns(20.0), cwnd_bytes=50_000)
+    timer_ms = 20.0 + 25.0 + 7.0  # the probe timeout once the variance has fallen, and a little more
+    long, usual = side(scene, BUSY, (LedgerClass.TIMER, 4 * timer_ms)), side(scene, BUSY, (LedgerClass.TIMER, timer_ms))
+    found = found_by(timer_too_long.CAUSE, pair(long))
+    assert found.strength_ns == ns(4 * timer_ms)
+    assert timer_too_long.CAUSE.detect(pair(usual)) is None
+    assert timer_too_long.CAUSE.detect(pair(long, long)).strength_ns == 0  # type: ignore[union-attr]
+
+
+def test_a_window_that_falls_to_its_smallest_at_once_is_persistent_congestion() -> None:
+    scene = fetching(10)
+    scene.log(30.0, "metrics", cwnd_bytes=30 * PACKET_BYTES)
+    scene.drop(40.0)
+    scene.log(60.0, "metrics", cwnd_bytes=2 * PAYLOAD_BYTES)
+    scene.log(80.0, "metrics", cwnd_bytes=3 * PACKET_BYTES)
+    found = found_by(persistent_congestion.CAUSE, pair(side(scene, BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0))))
+    assert found.signs[0].packets == (10,)
+    scene = fetching(10)
+    for at_ms, packets in ((30.0, 30), (50.0, 15), (60.0, 7), (70.0, 4)):
+        scene.log(at_ms, "metrics", cwnd_bytes=packets * PACKET_BYTES)
+    assert persistent_congestion.CAUSE.detect(pair(side(scene, BUSY))) is None

@@ -1,0 +1,143 @@
+"""Causes in the path, and in how senders meet its queue."""
+
+from dataclasses import replace
+
+import pytest
+
+from longlook.causes import (
+    burstiness,
+    competition,
+    duplicate_sending,
+    head_of_line,
+    middlebox,
+    mtu_black_hole,
+    path_change,
+    phase_artefact,
+    self_queueing,
+)
+from longlook.core.model import Stage
+from longlook.explain.cause import Cause, Intervention, Target
+from longlook.explain.ledger import LedgerClass
+from tests.data.scenes import TCP, Scene, ns
+from tests.data.sides import USEFUL, dropped_for, fetching, found_by, pair, side
+
+BUSY = (USEFUL, 100.0)
+WAITS = (LedgerClass.TIMER, 300.0)
+
+
+@pytest.mark.parametrize(
+    ("cause", "reason", "setting"),
+    [
+        (mtu_black_hole.CAUSE, "mtu", "mtu"),
+        (mtu_black_hole.CAUSE, "size_filter", "drop_larger"),
+        (middlebox.CAUSE, "block", "block"),
+        (middlebox.CAUSE, "police", "udp_rate"),
+        (middlebox.CAUSE, "cutoff", "udp_cutoff"),
+    ],
+)
+def test_drops_by_a_rule_of_the_path_are_cured_without_the_rule(cause: Cause, reason: str, setting: str) -> None:
+    scene = fetching()
+    dropped_for(scene, 35.0, reason)
+    tested = pair(side(scene, BUSY, WAITS))
+    cure = cause.interventions(found_by(cause, tested), tested)[0]
+    assert isinstance(cure, Intervention)
+    assert cure.target is Target.BOTH
+    assert cure.change.settings[f"network.down.{setting}"] == "off"
+    scene.rows[-1]["name"] = "loss"
+    assert cause.detect(pair(side(scene, BUSY, WAITS))) is None
+
+
+def test_a_changed_port_counts_once_for_all_packets_that_have_it() -> None:
+    scene = fetching()
+    scene.up(40.0)
+    for at_ms in (50.0, 51.0, 52.0):
+        scene.up(at_ms, detail="client's port changed")
+    tested = pair(side(scene, BUSY, WAITS))
+    assert found_by(path_change.CAUSE, tested).dose == 1
+    assert path_change.CAUSE.detect(pair(side(None, BUSY, WAITS))) is None
+
+
+@pytest.mark.parametrize(
+    ("cause", "name"),
+    [(competition.CAUSE, LedgerClass.LINK_OTHERS), (duplicate_sending.CAUSE, LedgerClass.LINK_WASTE)],
+)
+def test_the_bottlenecks_time_for_others_and_for_nothing_is_the_excess(cause: Cause, name: LedgerClass) -> None:
+    tested = pair(side(None, BUSY, (name, 60.0)), side(None, BUSY, (name, 20.0)))
+    assert found_by(cause, tested).strength_ns == ns(40.0)
+    shared = side(None, BUSY, (name, 60.0))
+    assert cause.detect(pair(shared, shared)) is None
+
+
+def trains(length: int) -> Scene:
+    """A queue that drops the last packet of each train of packets that arrive at once."""
+    scene = Scene()
+    scene.up(0.0)
+    for begin in (20.0, 60.0):
+        arrived = [scene.down(begin + 0.01 * number) for number in range(length - 1)]
+        dropped_for(scene, begin + 0.01 * length, "queue")
+    scene.fetched(0.0, begin + 15.0, arrived[-1])
+    return scene
+
+
+def test_drops_at_the_end_of_long_trains_are_bursts() -> None:
+    tested = pair(side(trains(12), BUSY, WAITS))
+    found = found_by(burstiness.CAUSE, tested)
+    assert found.dose == 12
+    settings = [
+        item.change.settings for item in burstiness.CAUSE.interventions(found, tested) if isinstance(item, Intervention)
+    ]
+    assert {"network.down.queue": f"{10**9 + 12 * 1500}B"} in settings
+    assert burstiness.CAUSE.detect(pair(side(trains(4), BUSY, WAITS))) is None
+    assert burstiness.CAUSE.detect(pair(side(trains(12), BUSY, WAITS), side(trains(12)))) is None
+
+
+def test_a_phase_is_suspected_only_where_nothing_moves_it() -> None:
+    scene = trains(12)
+    tested = pair(side(scene, BUSY, WAITS))
+    found = found_by(phase_artefact.CAUSE, tested)
+    made = [item for item in phase_artefact.CAUSE.interventions(found, tested) if isinstance(item, Intervention)]
+    assert made[0].change.settings == {"network.access_delay": "packet"}
+    assert [item.change.settings["network.access_delay"] for item in made[1:]] == ["300000ns", "1200000ns", "4800000ns"]
+    link = tested.loser.trial.link
+    moved = replace(tested.loser.trial, link=replace(link, down=(Stage("access", {"max_ns": 1}), *link.down)))
+    assert phase_artefact.CAUSE.detect(pair(side(scene, BUSY, WAITS, trial=moved))) is None
+
+
+def two_objects(gap_ms: float) -> Scene:
+    """Two objects of TCP at once; the second packet is lost and comes again after a while."""
+    scene = Scene(flow=TCP)
+    scene.up(0.0)
+    scene.down(20.0, transport_sequence=1000)
+    scene.drop(21.0, transport_sequence=2198)
+    last = [scene.down(22.0 + number, transport_sequence=3396 + 1198 * number) for number in range(3)][-1]
+    closed = scene.down(22.0 + gap_ms, transport_sequence=2198)
+    scene.fetched(0.0, 40.0, max(closed, last), path="/one")
+    scene.fetched(0.0, 41.0, max(closed, last), path="/two")
+    return scene
+
+
+def test_data_behind_a_gap_of_tcp_waits_until_it_is_closed() -> None:
+    tested = pair(side(two_objects(100.0), BUSY, WAITS))
+    found = found_by(head_of_line.CAUSE, tested)
+    assert found.dose == pytest.approx(100.0)  # from the first packet behind the gap to the one that closes it
+    assert found.signs[0].packets == (1,)
+
+
+def test_a_single_object_has_no_other_to_wait_for() -> None:
+    scene = two_objects(100.0)
+    scene.rows = [each for each in scene.rows if each.get("name") != "/two"]
+    assert head_of_line.CAUSE.detect(pair(side(scene, BUSY, WAITS))) is None
+
+
+def queued(wait_ms: float) -> Scene:
+    scene = Scene()
+    scene.up(0.0)
+    arrived = scene.down(20.0, begin_ms=20.0 + wait_ms)
+    scene.fetched(0.0, arrived, arrived)
+    return scene
+
+
+def test_objects_that_begin_behind_the_own_queue_are_seen() -> None:
+    tested = pair(side(queued(50.0), BUSY, WAITS), side(queued(5.0)))
+    assert found_by(self_queueing.CAUSE, tested).strength_ns == ns(45.0)
+    assert self_queueing.CAUSE.detect(pair(side(queued(15.0), BUSY, WAITS), side(queued(5.0)))) is None

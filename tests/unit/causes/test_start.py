@@ -1,0 +1,123 @@
+"""Causes in the handshake and in slow start."""
+
+from dataclasses import replace
+
+import pytest
+
+from longlook.causes import (
+    amplification_limit,
+    early_data_refused,
+    retry_round_trip,
+    slow_start_early_exit,
+    slow_start_overshoot,
+)
+from longlook.core.model import ConnectionState, Endpoint
+from longlook.explain.cause import Intervention, Kind, Untestable
+from longlook.explain.ledger import LedgerClass
+from tests.data.scenes import PACKET_BYTES, Scene, ns
+from tests.data.sides import USEFUL, dropped_for, fetching, found_by, pair, side
+
+BUSY = (USEFUL, 100.0)
+WAITS = (LedgerClass.CONGESTION_WINDOW, 50.0)
+PRODUCT_BYTES = 25_000  # 10 Mbit/s times 20 ms
+
+
+def started(window: int, state: str = "congestion_avoidance") -> Scene:
+    scene = fetching(10)
+    scene.log(1.0, "state", name="init")
+    scene.log(20.0, "state", name="slow_start")
+    scene.log(20.0, "metrics", cwnd_bytes=window)
+    scene.log(50.0, "state", name=state)
+    return scene
+
+
+def test_slow_start_that_ends_below_the_product_without_a_loss_is_seen() -> None:
+    tested = pair(side(started(12_500), BUSY, WAITS))
+    found = found_by(slow_start_early_exit.CAUSE, tested)
+    assert (found.strength_ns, found.dose) == (ns(50.0), 12_500)
+    assert "0.50 of what the path holds" in found.signs[0].evidence[0].text
+
+
+def test_slow_start_that_fills_the_path_or_loses_is_not_early() -> None:
+    assert slow_start_early_exit.CAUSE.detect(pair(side(started(24_000), BUSY, WAITS))) is None
+    assert slow_start_early_exit.CAUSE.detect(pair(side(started(12_500, "recovery"), BUSY, WAITS))) is None
+    lost = started(12_500)
+    lost.drop(45.0)
+    assert slow_start_early_exit.CAUSE.detect(pair(side(lost, BUSY, WAITS))) is None
+    assert slow_start_early_exit.CAUSE.detect(pair(side(fetching(), BUSY, WAITS))) is None
+
+
+def test_the_end_of_slow_start_is_moved_by_hystart_and_by_its_threshold() -> None:
+    tested = pair(side(started(12_500), BUSY, WAITS))
+    made = slow_start_early_exit.CAUSE.interventions(found_by(slow_start_early_exit.CAUSE, tested), tested)
+    settings = [item.change.settings for item in made if isinstance(item, Intervention)]
+    assert settings[0]["server_knobs.hystart"] is False
+    doses = [item for item in made if isinstance(item, Intervention) and item.kind is Kind.DOSE]
+    assert [item.dose for item in doses] == [0.5, 1.0, 2.0]
+    assert [item.change.settings["server_knobs.initial_ssthresh"] for item in doses] == [8, 17, 34]
+
+
+def overflowing(drops: int) -> Scene:
+    scene = started(20 * PACKET_BYTES, "recovery")
+    for number in range(drops):
+        dropped_for(scene, 40.0 + number / 10, "queue")
+    return scene
+
+
+def test_slow_start_that_overflows_the_queue_is_seen() -> None:
+    found = found_by(slow_start_overshoot.CAUSE, pair(side(overflowing(5), BUSY, WAITS)))
+    assert found.dose == 5
+
+
+def test_an_overflow_that_the_winner_has_too_explains_nothing() -> None:
+    assert slow_start_overshoot.CAUSE.detect(pair(side(overflowing(1), BUSY, WAITS))) is None
+    tested = pair(side(overflowing(5), BUSY, WAITS), side(overflowing(6), BUSY))
+    assert slow_start_overshoot.CAUSE.detect(tested) is None
+
+
+@pytest.mark.parametrize("form", ["retry", "version_negotiation"])
+def test_a_retry_or_other_versions_in_the_losers_handshake_are_seen(form: str) -> None:
+    scene = fetching()
+    scene.down(10.0, quic=form)
+    tested = pair(side(scene, (LedgerClass.HANDSHAKE, 40.0), BUSY), side(None, (LedgerClass.HANDSHAKE, 20.0), BUSY))
+    assert found_by(retry_round_trip.CAUSE, tested).strength_ns == ns(20.0)
+    both = pair(side(scene, (LedgerClass.HANDSHAKE, 40.0), BUSY), side(scene, (LedgerClass.HANDSHAKE, 20.0), BUSY))
+    assert retry_round_trip.CAUSE.detect(both) is None
+
+
+def early(name: str) -> Scene:
+    scene = fetching()
+    scene.up(0.5, quic="0rtt")
+    scene.opened(0.0, 20.0, name)
+    return scene
+
+
+def test_early_data_that_does_not_count_is_refused() -> None:
+    waits = (LedgerClass.HANDSHAKE, 20.0)
+    assert found_by(early_data_refused.CAUSE, pair(side(early("resumed"), waits, BUSY))).dose == 1
+    assert early_data_refused.CAUSE.detect(pair(side(early("0rtt"), waits, BUSY))) is None
+    assert early_data_refused.CAUSE.detect(pair(side(None, waits, BUSY))) is None
+
+
+def test_a_server_at_the_amplification_limit_is_cured_by_a_session_that_needs_no_certificate() -> None:
+    waits = (LedgerClass.HANDSHAKE, 20.0, "amplification limit")
+    tested = pair(side(None, waits, BUSY))
+    found = found_by(amplification_limit.CAUSE, tested)
+    assert found.strength_ns == ns(20.0)
+    cure, transplant = amplification_limit.CAUSE.interventions(found, tested)
+    assert isinstance(cure, Intervention) and isinstance(transplant, Untestable)
+    assert cure.change.settings == {"connection": "resumed"}
+    resumed = replace(Scene().trial, connection=ConnectionState.RESUMED)
+    known = pair(side(None, waits, BUSY, trial=resumed))
+    assert all(isinstance(item, Untestable) for item in amplification_limit.CAUSE.interventions(found, known))
+
+
+def test_a_round_trip_of_a_retry_is_cured_where_the_server_has_the_knob() -> None:
+    scene = fetching()
+    scene.down(10.0, quic="retry")
+    older = replace(Scene().trial, server=Endpoint("quic-go", "0.26.0"))
+    tested = pair(side(scene, (LedgerClass.HANDSHAKE, 40.0), BUSY, trial=older))
+    cure, transplant = retry_round_trip.CAUSE.interventions(found_by(retry_round_trip.CAUSE, tested), tested)
+    assert isinstance(cure, Intervention)
+    assert cure.change.settings == {"server_knobs.retry": False}
+    assert isinstance(transplant, Untestable)  # the winner's version has no such knob
