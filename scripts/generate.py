@@ -59,6 +59,13 @@ def metrics(current: str) -> str:
     return updated(current)
 
 
+def causes(current: str) -> str:
+    """Return docs/causes.md with a section for each cause."""
+    from longlook.causes.__main__ import updated
+
+    return updated(current)
+
+
 def trust(current: str) -> str:
     """Return docs/trust.md with the tables of the certificate beside it."""
     from longlook.certification.certificate import load
@@ -74,6 +81,7 @@ DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "docs/timeline.md": kinds_of_rows,
     "docs/ledger.md": classes_of_time,
     "docs/metrics.md": metrics,
+    "docs/causes.md": causes,
     "docs/trust.md": trust,
 }
 QUICK = tuple(GeneratedFile(path, make) for path, make in DOCUMENTS.items())

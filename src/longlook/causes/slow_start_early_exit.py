@@ -7,7 +7,7 @@ from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign,
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Exit, drops, slow_start_exit
 from longlook.explain.side import Pair, Side
-from longlook.explain.signs import bdp_bytes
+from longlook.explain.signs import bdp_bytes, largest_window_bytes
 from longlook.timeline.states import State
 
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.PACING)
@@ -29,9 +29,10 @@ def detect(pair: Pair) -> Sign | None:
 def early_exit(side: Side) -> Exit | None:
     """Return the end of slow start where it came too early; None where it did not."""
     left, product = slow_start_exit(side), bdp_bytes(side)
-    avoidance = (State.CONGESTION_AVOIDANCE, State.CONGESTION_AVOIDANCE_MAXED)
-    if left is None or product is None or side.server is None or left.state not in avoidance:
+    if left is None or product is None or side.server is None or left.state != State.CONGESTION_AVOIDANCE:
         return None
+    if (largest_window_bytes(side.server) or 0) <= left.window_bytes:
+        return None  # it cannot grow: the window is capped
     lost = (side.down.arrival_ns[drops(side, side.down)] <= left.time_ns).any()
     declared = (side.server.lost.time_ns <= left.time_ns).any()
     return None if lost or declared or not 0 < left.window_bytes < _FULL * product else left

@@ -28,6 +28,7 @@ def started(window: int, state: str = "congestion_avoidance") -> Scene:
     scene.log(20.0, "state", name="slow_start")
     scene.log(20.0, "metrics", cwnd_bytes=window)
     scene.log(50.0, "state", name=state)
+    scene.log(90.0, "metrics", cwnd_bytes=window + PACKET_BYTES)
     return scene
 
 
@@ -55,6 +56,13 @@ def test_the_end_of_slow_start_is_moved_by_hystart_and_by_its_threshold() -> Non
     doses = [item for item in made if isinstance(item, Intervention) and item.kind is Kind.DOSE]
     assert [item.dose for item in doses] == [0.5, 1.0, 2.0]
     assert [item.change.settings["server_knobs.initial_ssthresh"] for item in doses] == [8, 17, 34]
+
+
+def test_a_window_that_never_grows_again_is_capped_not_left_too_early() -> None:
+    scene = started(12_500)
+    scene.log(95.0, "metrics", cwnd_bytes=12_500)
+    scene.logged = [each for each in scene.logged if each.get("cwnd_bytes") in (None, 12_500)]
+    assert slow_start_early_exit.CAUSE.detect(pair(side(scene, BUSY, WAITS))) is None
 
 
 def overflowing(drops: int) -> Scene:
