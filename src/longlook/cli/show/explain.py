@@ -12,6 +12,7 @@ from longlook.certification.planted import Matrix
 from longlook.cli.terminal import console
 from longlook.core import codec
 from longlook.explain.answer import Answer, Explained, Judged
+from longlook.explain.attribution import Share
 from longlook.report.causes.text import sentence, share_text
 
 
@@ -48,7 +49,7 @@ def show_matrix(matrix: Matrix, *, as_json: bool) -> None:
             case.case,
             ", ".join(case.expected) or "nothing",
             ", ".join(case.confirmed) or f"none ({case.status})",
-            "" if share is None else _span(share),
+            "" if share is None else share_text(share),
             ", ".join(case.wrong),
         )
     out = console()
