@@ -42,7 +42,7 @@ def estimate_and_truth_ns(side: Side) -> tuple[float, float] | None:
     return float(estimate.value.mean()), side.round_trip_ns + float(waits.mean())
 
 
-def _waits(link: LinkFacts, times_ns: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _waits(link: LinkFacts, times_ns: np.ndarray) -> np.ndarray:
     """Return how long the last packet that left a direction at some times had waited, its own service included."""
     own = np.flatnonzero(link.ours & link.delivered)
     if len(own) == 0:

@@ -34,7 +34,7 @@ def detect(pair: Pair) -> Sign | None:
     return Sign(bounded_ns(pair, total_ns, *_CLASSES), shown, dose=total_ns / 1e6)
 
 
-def late(side: Side) -> "tuple[np.ndarray, ObjectFacts]":  # type: ignore[type-arg]
+def late(side: Side) -> "tuple[np.ndarray, ObjectFacts]":
     """Return by how much later than its last packet came the client had each object on the critical path, in ns."""
     objects, link = ObjectFacts.of(side.timeline, side.trial), side.down
     own = np.sort(link.departure_ns[link.ours & link.delivered & link.carries_data])

@@ -40,7 +40,7 @@ def pinned(side: Side) -> Stretches | None:
     return Stretches(begins[small], ends[small])
 
 
-def _count(times_ns: np.ndarray, begins_ns: np.ndarray, ends_ns: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _count(times_ns: np.ndarray, begins_ns: np.ndarray, ends_ns: np.ndarray) -> np.ndarray:
     ordered = np.sort(times_ns)
     return np.searchsorted(ordered, ends_ns, side="left") - np.searchsorted(ordered, begins_ns, side="right")
 
