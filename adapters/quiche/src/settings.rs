@@ -35,6 +35,9 @@ pub fn config(protocol: &str, server: bool, mut knobs: Knobs) -> Result<quiche::
     if let Some(on) = knobs.flag("pacing")? {
         config.enable_pacing(on);
     }
+    if let Some(bits) = knobs.count("max_pacing_rate", 10_000..=10_000_000_000)? {
+        config.set_max_pacing_rate(bits / 8);
+    }
     if let Some(on) = knobs.flag("hystart")? {
         config.enable_hystart(on);
     }

@@ -31,6 +31,9 @@ pub fn config(protocol: &str, server: bool, mut knobs: Knobs) -> Result<(Config,
     if let Some(packets) = knobs.count("initial_window", 1..=10_000)? {
         config.set_initial_congestion_window(packets);
     }
+    if let Some(packets) = knobs.count("initial_ssthresh", 2..=10_000)? {
+        config.set_slow_start_thresh(packets);
+    }
     if let Some(on) = knobs.flag("pacing")? {
         config.enable_pacing(on);
     }

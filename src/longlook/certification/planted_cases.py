@@ -1,4 +1,4 @@
-"""Cases whose cause is known because it was planted: what `longlook explain --certify` explains without being told.
+"""Cases whose cause is known because it was planted: what `longlook explain --certify` explains without knowing it.
 
 Both arms of a case are the same programs with the same settings, but for what is planted into one of them. A case
 expects causes by name; where several names say the same of it, each counts as found (`also`). A decoy changes something

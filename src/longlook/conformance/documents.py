@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.conformance import Report, merge
+from longlook.conformance import Report, merge, tables
 from longlook.conformance.matrix import Matrix
 from longlook.conformance.saved import root, saved
-from longlook.core import codec
+from longlook.core import codec, registry
 from longlook.core.errors import InputError
 from longlook.core.run_folder import write_json
 from longlook.provision.catalogue import catalogue, selected
@@ -82,6 +82,7 @@ def _declared() -> merge.Declared:
 
 BLOCKS: Mapping[str, Callable[[str], merge.Merged]] = {
     "stacks": lambda old: merge.stacks(old, catalogue(), _declared()),
+    "tunable": lambda _old: merge.Merged(tables.markdown(tables.tunable_rows(registry.load("stacks").values()))),
     "checks": lambda old: merge.checks(old, _reports(), _declared()),
     "knobs": lambda old: merge.knobs(old, _newest(_reports()), _declared()),
     "proofs": lambda old: merge.proofs(old, _newest(_reports()), _declared()),

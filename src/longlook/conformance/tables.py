@@ -6,7 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from longlook.conformance import Report, Result, Status
 from longlook.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
+from longlook.core.stack import Stack
 from longlook.provision.catalogue import Entry
+from longlook.provision.go import PATCHED
+from longlook.study.tcp import OF_KNOB
 
 MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_APPLICABLE: "·"}
 BELOW = "below"
@@ -31,6 +34,33 @@ def stacks_rows(entries: Iterable[Entry]) -> list[list[str]]:
         )
         rows.append([name, ", ".join(newest.roles), ", ".join(newest.protocols), ", ".join(newest.connections), dated])
     return rows
+
+
+def tunable_rows(stacks: Iterable[Stack]) -> list[list[str]]:
+    """Return the table of what can be tuned: knobs in rows; QUIC stacks and the kernel's TCP in columns.
+
+    A cell says which roles have the knob, in the patched version of a stack where there is one, else in the newest; or
+    until which version some had it. That of TCP names the setting of a study that changes the same rule.
+    """
+    columns = [(stack, _tunable(stack)) for stack in stacks if "h3" in stack.protocols and stack.knobs]
+    rows = [["knob", *(f"{stack.name} {version}" for stack, version in columns), "kernel TCP"]]
+    for name in sorted({name for stack, _ in columns for name in stack.knobs}):
+        cells = [_cell_of(stack, version, name) for stack, version in columns]
+        if any(cells):
+            rows.append([f"`{name}`", *cells, f"`{OF_KNOB[name]}`" if name in OF_KNOB else ""])
+    return rows
+
+
+def _tunable(stack: Stack) -> str:
+    return next((name for name in stack.version_names if name.endswith(PATCHED)), stack.default_version)
+
+
+def _cell_of(stack: Stack, version: str, knob: str) -> str:
+    roles = [role for role in stack.roles if knob in stack.knobs_of(version, role)]
+    if not roles:
+        until = stack.knobs[knob].until if knob in stack.knobs else None
+        return "" if until is None else f"until {until}"
+    return MARKS[Status.PASSED] if roles == list(stack.roles) else ", ".join(roles)
 
 
 def checks_rows(reports: Sequence[Report]) -> list[list[str]]:

@@ -23,6 +23,9 @@ WINDOW_AFTER_LOSS = Knob(
     float, "ratio", None, "share of the congestion window that a loss leaves", minimum=0.1, maximum=0.99
 )
 PACING = Knob(bool, None, None, "packets are spread over the round trip")
+MAX_PACING_RATE = Knob(
+    int, "bit/s", None, "the highest rate at which packets are spread", minimum=10_000, maximum=10_000_000_000
+)
 HYSTART = Knob(bool, None, None, "slow start may end on a rising RTT")
 
 INITIAL_STREAM_WINDOW = Knob(int, "bytes", None, "stream window offered at first", minimum=1, maximum=_LARGEST_WINDOW)

@@ -2,8 +2,8 @@
 
 `inside.look_inside` returns the series, marks and bands of one trial, `inside.look_into_flows` those of each competing
 flow, `rounds.choose_round` the round of a cell that is shown, `states.time_in_states` the times in states over its
-rounds, and `infer.MachineInference` infers state machines. The report draws them; the pipeline and the command line
-call them.
+rounds, and `infer.MachineInference` infers state machines. `ledger.make_ledger` cuts the time of a load into classes,
+from the arrays of `facts`. The report draws them; the pipeline and the command line call them.
 
 Why an arm lost is found in steps, each pure; `longlook.pipeline.explain` runs the trials between them. `facts` are a
 trial's arrays and `ledger` the classes of its time, both in a `side` of a pair. `cause` has the types of causes,

@@ -12,8 +12,8 @@ from longlook.core.model import Arm, Contrast, Plan, Study, Trial
 from longlook.core.problems import SettingError
 from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
 from longlook.network.surgery import OFF as NO_SURGERY
-from longlook.network.surgery import with_surgery
 from longlook.study.catalogue import Catalogue
+from longlook.study.operations import with_operations
 from longlook.study.plan import make_plan
 
 
@@ -59,8 +59,7 @@ class CounterfactualPlan:
         made = {name: _changed(self._own[name], change) for name, change in changes.items()}
         try:
             planned = make_plan(replace(self._base, arms=tuple(made.values())), self._only, self._catalogue)
-            surgery = {made[name].name: change.surgery for name, change in changes.items()}
-            operated = [_operated(trial, surgery[trial.arm]) for trial in planned.trials]
+            operated = self._experiments(planned.trials, {made[name].name: name for name in made}, changes)
         except (InputError, SettingError) as error:
             return str(error)
         owners = {trial.id: trial.arm for trial in self._trials.values()}
@@ -77,6 +76,19 @@ class CounterfactualPlan:
         self._arms |= {arm.name: arm for arm in made.values()}
         self._pairs |= {arm.name: name for name, arm in made.items() if arm.name not in self._own}
         return {name: arm.name for name, arm in made.items()}
+
+    def _experiments(
+        self, trials: Sequence[Trial], replaced: Mapping[str, str], changes: Mapping[str, Change]
+    ) -> list[Trial]:
+        """Return the trials of changed arms; those that are an arm's already stay that arm's."""
+        originals = {(trial.arm, trial.round): trial for trial in self._trials.values()}
+        found = []
+        for trial in trials:
+            name = replaced[trial.arm]
+            surgery = changes[name].surgery
+            as_it_is = trial.id in self._trials and trial.round not in surgery
+            found.append(trial if as_it_is else _as_experiment(trial, surgery, originals[name, trial.round]))
+        return found
 
     @staticmethod
     def _shared(arm: str, trials: Sequence[Trial], owners: Mapping[str, str]) -> dict[int, str]:
@@ -150,10 +162,11 @@ def _changed(arm: Arm, change: Change) -> Arm:
     return Arm(name, f"{arm.label}, {change.label}", {**arm.settings, **change.settings})
 
 
-def _operated(trial: Trial, surgery: Mapping[int, Surgery]) -> Trial:
-    """Return the trial with the surgery of its round; its id is then that of both together."""
-    own = surgery.get(trial.round)
-    if own is None or not (own.up or own.down):
-        return trial
-    link = with_surgery(trial.link, own.up or NO_SURGERY, own.down or NO_SURGERY)
-    return replace(trial, link=link, id=codec.content_hash([trial.id, "surgery", own.up, own.down]))
+def _as_experiment(trial: Trial, surgery: Mapping[int, Surgery], original: Trial) -> Trial:
+    """Return the trial with the surgery of its round, and with the programs' randomness of the trial that it changes.
+
+    Its id is that of all of it: what differs from the original is the change alone.
+    """
+    own = surgery.get(trial.round, Surgery())
+    shared = replace(trial, id=codec.content_hash([trial.id, "randomness", original.id]), randomness_of=original.id)
+    return with_operations(shared, own.up or NO_SURGERY, own.down or NO_SURGERY)

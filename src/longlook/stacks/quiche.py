@@ -22,6 +22,7 @@ _KNOBS = {
         knobs.PACING, "stack: on; later versions pace bbr2 alone", until="0.22.0",
         help="packets leave at the times that quiche gives them",
     ),
+    "max_pacing_rate": with_default(knobs.MAX_PACING_RATE, "stack: none", until="0.22.0"),
     "hystart": with_default(knobs.HYSTART, "stack: on", help="HyStart++"),
     "initial_stream_window": with_default(knobs.INITIAL_STREAM_WINDOW, "quiche's programs: 1,000,000"),
     "initial_connection_window": with_default(knobs.INITIAL_CONNECTION_WINDOW, "quiche's programs: 10,000,000"),

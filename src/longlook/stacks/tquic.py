@@ -12,6 +12,9 @@ _KNOBS = {
         knobs.CONGESTION_CONTROL, "stack: bbr", choices=("cubic", "bbr", "bbr3", "copa")
     ),
     "initial_window": with_default(knobs.INITIAL_WINDOW, "stack: 10"),
+    "initial_ssthresh": with_default(
+        knobs.INITIAL_SSTHRESH, "stack: none", help="cubic: congestion window at which the first slow start ends"
+    ),
     "pacing": with_default(
         knobs.PACING, "stack: on", help="packets are spread over the round trip, ten at once"
     ),

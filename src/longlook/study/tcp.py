@@ -86,6 +86,23 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
 }
 """Key → check, which returns the canonical value."""
 
+OF_KNOB: Mapping[str, str] = {
+    "ack_threshold": "tcp_quickack",
+    "adaptive_reordering": "tcp_adaptive_reordering",
+    CONGESTION_CONTROL: CONGESTION_CONTROL,
+    "ecn": "tcp_ecn",
+    "hystart": "tcp_hystart",
+    "initial_ssthresh": "tcp_initial_ssthresh",
+    "initial_window": "tcp_initial_window",
+    "max_connection_window": "tcp_receive_buffer",
+    "max_udp_payload": "tcp_mss",
+    "pacing": "tcp_pacing",
+    "packet_threshold": "tcp_reordering",
+    "send_buffer": "tcp_send_buffer",
+    "window_after_loss": "tcp_window_after_loss",
+}
+"""Knob of QUIC stacks → the setting that changes the same rule of the kernel's TCP."""
+
 PRESETS: Mapping[str, Mapping[str, Scalar]] = {
     "stock": {
         CONGESTION_CONTROL: "cubic",

@@ -210,6 +210,13 @@ def test_a_send_buffer_bounds_a_round_trip() -> None:
     assert judged("send_buffer", {"default": free, "set": free}).status is Status.FAILED
 
 
+def test_the_highest_rate_of_pacing_bounds_half_a_second() -> None:
+    slow, free = (seen(packets(data(np.arange(0, 3, gap_s).tolist()))) for gap_s in (0.002, 0.0005))
+    assert judged("max_pacing_rate", {"slow": slow, "default": free}).status is Status.PASSED
+    assert judged("max_pacing_rate", {"slow": slow, "default": slow}).status is Status.FAILED
+    assert judged("max_pacing_rate", {"slow": free, "default": free}).status is Status.FAILED
+
+
 def test_a_later_probe_is_a_longer_timeout() -> None:
     short, long = (seen(packets(data([0.0, again_s]))) for again_s in (0.05, 0.8))
     assert judged("pto_factor", {"short": short, "long": long}).status is Status.PASSED

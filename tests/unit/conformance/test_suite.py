@@ -23,6 +23,7 @@ from longlook.core.job import Program
 from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.core.stack import Stack, Version
 from longlook.provision.catalogue import catalogue, selected
+from longlook.study import tcp
 from tests.data.conformance import FAILED, ask, knob, seen
 
 SEVERAL = "several connections over h2 (client)"
@@ -278,6 +279,20 @@ def test_only_marked_blocks_of_a_document_are_made_anew(tmp_path: Path, monkeypa
     page.write_text("nothing to make")
     with pytest.raises(InputError, match="no generated blocks"):
         documents.update(page)
+
+
+def test_the_document_shows_what_can_be_tuned_now() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "stacks.md").read_text()
+    block = text.partition("<!-- tunable: generated -->\n")[2].partition("\n<!-- tunable: end -->")[0]
+    assert block == tables.markdown(tables.tunable_rows(registry.load("stacks").values())), (
+        "run: longlook stacks docs docs/stacks.md"
+    )
+
+
+def test_what_tunes_tcp_is_a_setting_of_studies() -> None:
+    known = {name for stack in registry.load("stacks").values() for name in stack.knobs}
+    assert known >= tcp.OF_KNOB.keys()
+    assert set(tcp.OF_KNOB.values()) <= {*tcp.SETTINGS, tcp.CONGESTION_CONTROL}
 
 
 def test_catalogue_lists_versions_with_what_each_can_do(registered: Stack) -> None:

@@ -44,7 +44,8 @@ def test_a_change_of_a_knob_changes_that_endpoint_and_nothing_else(study: Study)
     assert isinstance(arms, dict)
     for before, after in zip(of_arm(plan, "quic"), of_arm(plan, arms["quic"]), strict=True):
         assert after.server.knobs == {**before.server.knobs, "window": 123456}
-        same = {item.name for item in fields(Trial)} - {"id", "arm", "server"}
+        assert after.randomness_of == before.id
+        same = {item.name for item in fields(Trial)} - {"id", "arm", "server", "randomness_of"}
         assert all(getattr(before, name) == getattr(after, name) for name in same)
 
 

@@ -2,8 +2,8 @@
 
 `estimate` estimates every contrast in every cell, `arm_levels` every arm by itself; `estimates_table`,
 `dependences_table` and `estimates_from_table` are the way to `estimates.parquet` and `dependences.parquet` and back.
-The module `drawn` has the settings that rounds draw in words, `by_round` the effect of each round,
-`rare_losses` the rounds in which a path lost packets at random.
+The module `drawn` has the settings that rounds draw in words, `by_round` the effect of each round, `rare_losses` the
+room for random losses that the rounds have missed.
 """
 
 from longlook.analysis.stats.estimates import estimate

@@ -10,7 +10,7 @@ from longlook.conformance import Check, Finding, verdict, wire
 from longlook.conformance.evidence import Packets, Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
-from longlook.core.model import Link, Stage
+from longlook.core.model import Link, Scalar, Stage
 
 _RTT_S = 0.1
 _RATE_MBPS = 30
@@ -40,7 +40,7 @@ _SHARES = (0.5, 0.9)
 _SECOND_S = 0.4
 _FEWER, _MORE = 10, 40
 _LEAST, _MOST = 2, 50
-_TURN = 5
+_TURN = 6
 _HEAVY = 0.2
 _SURPLUS = 8  # the handshake's acknowledgements have opened the window by its packets; probes of the MTU
 
@@ -155,7 +155,7 @@ def max_window(ask: Ask) -> Check:
 
 
 def initial_ssthresh(ask: Ask) -> Check:
-    """Bound the bytes of the fifth round trip, in which slow start would have made the window many times as large."""
+    """Bound the bytes of the sixth round trip, in which slow start would have made the window many times as large."""
     return _bounded(ask, lambda packets: wire.sent_in_turn(packets, _SECOND_S, _TURN), _MOST)
 
 
@@ -176,7 +176,7 @@ def _bounded(ask: Ask, measure: Callable[[Packets], int], window: int) -> Check:
         return verdict(near and packets["default"] > 2 * packets["bound"], text)
 
     values = {"bound": ask.value(window)}
-    quiet = ask.steady(_SECOND_S)
+    quiet = {**ask.steady(_SECOND_S), **_no_model(ask)}
     wants = {
         "bound": ask.want({**quiet, ask.name: values["bound"]}, link, workload, unlimited=True),
         "default": ask.want(quiet, link, workload, unlimited=True),
@@ -200,10 +200,16 @@ def min_window(ask: Ask) -> Check:
 
     workload = transfer(500_000)
     wants = {
-        name: ask.want({ask.name: value}, link, workload, unlimited=True, timeout_s=120.0)
+        name: ask.want({**_no_model(ask), ask.name: value}, link, workload, unlimited=True, timeout_s=120.0)
         for name, value in values.items()
     }
     return ask.check(wants, judge)
+
+
+def _no_model(ask: Ask) -> dict[str, Scalar]:
+    """Return the choice of Cubic where there is one: a model of the path has no threshold and does not mind losses."""
+    controller = ask.siblings.get("congestion_control")
+    return {"congestion_control": "cubic"} if controller is not None and "cubic" in controller.choices else {}
 
 
 def _left(packets: Packets, *, of_model: bool) -> float | None:

@@ -10,6 +10,7 @@ from longlook.conformance.proofs.ask import Ask, transfer
 _RTT_S = 0.1
 _QUEUE_BYTES = 600_000
 _PARTS_MORE = 1.5
+_SLOW_BPS, _HALF_S = 5_000_000, 0.5
 
 
 def pacing(ask: Ask) -> Check:
@@ -28,6 +29,25 @@ def pacing(ask: Ask) -> Check:
         )
 
     wants = {name: ask.want({ask.name: name == "on"}, link, workload) for name in ("on", "off")}
+    return ask.check(wants, judge)
+
+
+def max_pacing_rate(ask: Ask) -> Check:
+    """Demand that no half second carries more than the rate, and its bursts, on a path that is ten times as fast."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests: nothing to pace")
+    link, workload = path(_SLOW_BPS * 10 / 1e6, _RTT_S), transfer(2_000_000)
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        bits = {name: 8 * (wire.most_in(found.packets, _HALF_S) or 0) / _HALF_S for name, found in seen.items()}
+        text = (
+            f"at most {bits['slow'] / 1e6:.2f} Mbit/s with {_SLOW_BPS / 1e6:g}, {bits['default'] / 1e6:.2f} by default"
+        )
+        return verdict(0.5 * _SLOW_BPS < bits["slow"] <= 1.15 * _SLOW_BPS and bits["default"] > 2 * bits["slow"], text)
+
+    wants = {"slow": ask.want({ask.name: _SLOW_BPS}, link, workload), "default": ask.want({}, link, workload)}
     return ask.check(wants, judge)
 
 
@@ -57,4 +77,4 @@ def _offers_cubic(ask: Ask) -> bool:
     return sibling is not None and "cubic" in sibling.choices
 
 
-PROOFS = {"pacing": pacing, "hystart": hystart}
+PROOFS = {"pacing": pacing, "max_pacing_rate": max_pacing_rate, "hystart": hystart}

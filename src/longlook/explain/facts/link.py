@@ -33,6 +33,8 @@ _QUIC_BYTES = 19
 """What a QUIC packet with a short header holds beside frames and its connection id, at least: a byte of header, 2 of
 packet number and 16 of authentication tag (RFC 9000, 17.3.1; RFC 9001, 5.3)."""
 
+_SMALLEST_MTU_BYTES = 1200
+"""The UDP payload that every path of QUIC takes (RFC 9000, 14)."""
 ACKNOWLEDGEMENT_BYTES = 56
 """A QUIC packet with a short header and less UDP payload than this is taken to hold an acknowledgement alone.
 
@@ -130,7 +132,7 @@ def _facts(timeline: Timeline, trial: Trial, direction: str) -> LinkFacts:
     wait_ns = wait_ns.astype(np.int64)
     start_ns, end_ns = _service(rows, stages, arrival_ns[order], wait_ns, departure_ns, size)
     delayed = any(stage.kind == "access" for stage in stages) & (start_ns < NEVER)
-    overhead = _overhead(rows, size, payload)
+    overhead = _overhead(rows, size, payload, flow, fate == DELIVERED)
     return LinkFacts(
         direction=direction,
         sequence=sequence[order],
@@ -184,13 +186,27 @@ def _useful(rows: pa.Table, data: Integers, is_tcp: Booleans, copy: Booleans, de
     return useful
 
 
-def _overhead(rows: pa.Table, size: Integers, payload: Integers) -> Integers:
+def _overhead(rows: pa.Table, size: Integers, payload: Integers, flow: Integers, delivered: Booleans) -> Integers:
     """Return the bytes of each packet that are no data of streams, as far as its headers tell."""
     form = rows["quic"]
     short, long = are(form, "short", "0rtt"), are(form, "initial", "handshake", "retry", "version_negotiation")
     headers = size - payload + np.where(short, _QUIC_BYTES + _connection_id_bytes(rows), 0)
-    only_acknowledges = short & (payload < ACKNOWLEDGEMENT_BYTES)
-    return np.where(long | only_acknowledges | (payload == 0), size, np.minimum(headers, size))
+    whole = long | (short & (payload < ACKNOWLEDGEMENT_BYTES)) | (payload == 0)
+    for code in np.unique(flow[short]).tolist():
+        own = np.flatnonzero(short & (flow == code) & ~whole)
+        whole[own] = _probes(payload[own], delivered[own])
+    return np.where(whole, size, np.minimum(headers, size))
+
+
+def _probes(payload: Integers, delivered: Booleans) -> Booleans:
+    """Return which packets search for the path's MTU (RFC 9000, 14.4): padding, larger than any that was delivered.
+
+    The packet behind it is smaller, as data goes by the old size until the probe is acknowledged.
+    """
+    arrived = np.maximum.accumulate(np.where(delivered, payload, 0))
+    before = np.maximum(np.concatenate([[0], arrived[:-1]]), _SMALLEST_MTU_BYTES)
+    following = np.append(payload[1:], NEVER)
+    return np.asarray((payload > before) & (following < payload), np.bool_)
 
 
 def _connection_id_bytes(rows: pa.Table) -> Integers:

@@ -77,10 +77,10 @@ def _facts(timeline: Timeline, opening: OpeningFacts | None, up: LinkFacts, down
     sent = _next(np.sort(up.arrival_ns[up.ours & up.carries_data]), able)
     arrived = _next_departure(up, able)
     first_packet, last_packet = _packet_before(down, first), _packet_before(down, done)
-    answered = np.maximum(down.arrival_ns[first_packet], arrived)
+    answered = np.maximum(np.append(down.arrival_ns, NEVER)[first_packet], arrived)
     next_answer = _next(down.arrival_ns[down.ours & down.carries_data & down.delivered], arrived)
     answered = np.where((first_packet < 0) | (first >= done), np.minimum(next_answer, done), answered)
-    served = np.where((last_packet < 0) | (sizes[order] == 0), done, down.service_end_ns[last_packet])
+    served = np.where((last_packet < 0) | (sizes[order] == 0), done, np.append(down.service_end_ns, NEVER)[last_packet])
     return ObjectFacts(
         path=tuple(paths[place] for place in order.tolist()),
         asked_ns=asked,

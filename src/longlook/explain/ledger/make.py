@@ -54,10 +54,15 @@ def _edges(load: Load, service: Service) -> Integers:
     return np.unique(np.concatenate([[load.start_ns], inside, [load.end_ns]]))
 
 
+_OBJECT_COLUMNS = (
+    *("asked_ns", "request_sent_ns", "request_arrived_ns", "answered_ns", "served_ns", "done_ns"),
+    *("size_bytes", "critical"),
+)
+
+
 def _objects(objects: ObjectFacts) -> tuple[dict[str, object], ...]:
-    columns = ("asked_ns", "request_sent_ns", "request_arrived_ns", "answered_ns", "served_ns", "done_ns", "critical")
-    values = [getattr(objects, name).tolist() for name in columns]
+    values = [getattr(objects, name).tolist() for name in _OBJECT_COLUMNS]
     return tuple(
-        {"path": path, **dict(zip(columns, row, strict=True))}
+        {"path": path, **dict(zip(_OBJECT_COLUMNS, row, strict=True))}
         for path, row in zip(objects.path, zip(*values, strict=True), strict=True)
     )

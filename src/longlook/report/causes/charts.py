@@ -169,12 +169,14 @@ def waterfall_figure(answer: Answer, title: str, about: Sequence[str]) -> Any:
 def share_chart(rows: Sequence[ShareRow], width: int | str) -> Any:
     """Return shares of the gap as points with intervals; at 0 % nothing closes, at 100 % all of it."""
     names = abbreviated([row.label for row in rows], LABEL_CHARACTERS)
+    lows = [row.share.share_pct if row.share.ci_low_pct is None else row.share.ci_low_pct for row in rows]
+    highs = [row.share.share_pct if row.share.ci_high_pct is None else row.share.ci_high_pct for row in rows]
     values = [
         {
             "row": number,
             "share": row.share.share_pct,
-            "low": row.share.share_pct if row.share.ci_low_pct is None else row.share.ci_low_pct,
-            "high": row.share.share_pct if row.share.ci_high_pct is None else row.share.ci_high_pct,
+            "low": lows[number],
+            "high": highs[number],
             "shown": f"{wording.points(row.share.share_pct)} %",
             "interval": wording.interval_pct(row.share.ci_low_pct, row.share.ci_high_pct),
             "change": row.label,
@@ -183,8 +185,8 @@ def share_chart(rows: Sequence[ShareRow], width: int | str) -> Any:
         }
         for number, row in enumerate(rows)
     ]
-    low = max(min(0.0, *(row["low"] for row in values)), LOWEST_PCT)
-    high = min(max(100.0, *(row["high"] for row in values)), HIGHEST_PCT)
+    low = max(min(0.0, *lows), LOWEST_PCT)
+    high = min(max(100.0, *highs), HIGHEST_PCT)
     marks = alt.Chart(alt.Data(values=[{"at": 0}, {"at": 100}]))
     base = alt.Chart(alt.Data(values=values)).encode(y=_rows_axis([printable(names[row.label]) for row in rows]))
     colour = alt.Color("colour:N", scale=None)

@@ -138,7 +138,7 @@ def _class_rows(answer: Answer) -> list[tuple[str, str, str, str, str, str]]:
             _time(ledger_ms[answer.winner].get(name, 0.0)),
             _time(ledger_ms[answer.loser].get(name, 0.0)),
             signed_time(change) if change else "0",
-            CLASSES[LedgerClass(name)],
+            CLASSES[LedgerClass(name)].partition("; detail")[0],  # means have no details
         )
         for name, change in differences(answer).items()
     ]
