@@ -8,37 +8,22 @@ from longlook.explain.moments import SENDER_WAITS
 from longlook.explain.side import Pair
 from longlook.explain.signs import QUEUE_REASONS, dropped_for, drops_shown
 
-_PACKET_BITS = 1500 * 8
-_SHARES = (0.25, 1.0, 4.0)
-
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where a drop-tail queue drops packets of the loser and no access delay keeps it out of phase."""
+    """Return a sign where a drop-tail queue drops more packets of the loser and no access delay keeps it out of phase."""
     side = pair.loser
     lost = dropped_for(side, side.down, *QUEUE_REASONS)
-    if not lost.any() or remedies.has_stage(side, "access") or not remedies.has_stage(side, "rate"):
+    others = dropped_for(pair.winner, pair.winner.down, *QUEUE_REASONS)
+    if lost.sum() <= others.sum() or remedies.has_stage(side, "access") or not remedies.has_stage(side, "rate"):
         return None
     shown = drops_shown(side, side.down, lost, "a packet finds the queue full, by less than one packet's time")
     return Sign(pair.excess_ns(*SENDER_WAITS), shown, dose=float(lost.sum()))
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return senders that wait up to a packet's time at random, for both arms; other times as doses."""
+    """Return senders that wait up to a packet's time at random, for both arms."""
     delayed = remedies.both_ways({"access_delay": "packet"}, "a random delay of up to a packet's time at the senders")
-    rate_bps = pair.loser.down.rate_bps
-    if rate_bps is None:
-        return [changes.cure(Target.BOTH, delayed)]
-    packet_ns = _PACKET_BITS * 1e9 / rate_bps
-    doses = [
-        (
-            share,
-            remedies.both_ways(
-                {"access_delay": f"{round(share * packet_ns)}ns"}, f"a random delay of up to {share:g} packets' times"
-            ),
-        )
-        for share in _SHARES
-    ]
-    return [changes.cure(Target.BOTH, delayed), *changes.doses(Target.BOTH, doses)]
+    return [changes.cure(Target.BOTH, delayed)]
 
 
 CAUSE = Cause(

@@ -7,20 +7,32 @@ import numpy as np
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Surgery, Target, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import during, stretches, stretches_shown
+from longlook.explain.moments import Stretches, during, stretches, stretches_shown
 from longlook.explain.side import Pair, Side
 
 _CLASSES = (LedgerClass.SERVER_THINK,)
+_AT_ONCE_NS = 1_000_000
 
 
 def detect(pair: Pair) -> Sign | None:
     """Return a sign where the loser's server is longer at work before the first bytes of its answers."""
-    more_ns, side = pair.excess_ns(*_CLASSES), pair.loser
+    side, found = pair.loser, thinking(pair.loser)
+    more_ns = min(found.total_ns - thinking(pair.winner).total_ns, pair.excess_ns(*_CLASSES))
     if more_ns <= 0:
         return None
-    found = stretches(side, *_CLASSES)
     shown = stretches_shown(side, found, "a request has arrived, and nothing of its answer has left")
     return Sign(more_ns, shown, dose=found.total_ns / 1e6, transplant=_held(pair.winner, more_ns))
+
+
+def thinking(side: Side) -> Stretches:
+    """Return the times before answers that did not end with a packet from the client, which the server waited for then.
+
+    A limit of streams or of credit also keeps an answer from its first byte.
+    """
+    found, link = stretches(side, *_CLASSES), side.up
+    reached = np.sort(link.departure_ns[link.ours & link.delivered])
+    last = np.append(reached, -1)[np.searchsorted(reached, found.end_ns, side="right") - 1]
+    return found.where((last <= found.begin_ns) | (found.end_ns - last > _AT_ONCE_NS))
 
 
 def _held(side: Side, time_ns: int) -> Surgery | None:

@@ -134,3 +134,13 @@ def test_bbr_below_the_paths_rate_has_a_wrong_model() -> None:
     assert found_by(model_error.CAUSE, pair(side(paced(5_000_000, "bbr_probe_bandwidth"), BUSY, WAITS))).dose == 0.5
     assert model_error.CAUSE.detect(pair(side(paced(9_800_000, "bbr_probe_bandwidth"), BUSY, WAITS))) is None
     assert model_error.CAUSE.detect(pair(side(paced(5_000_000, "recovery"), BUSY, WAITS))) is None
+
+
+def test_an_answer_that_waits_for_the_client_is_no_slow_server() -> None:
+    waits = (BUSY, (LedgerClass.SERVER_THINK, 60.0))
+    scene = fetching()
+    scene.up(149.5)  # reaches the server 0.5 ms before the answer begins: a request, or credit
+    assert server_think.CAUSE.detect(pair(side(scene, *waits))) is None
+    scene = fetching()
+    scene.up(120.0)
+    assert found_by(server_think.CAUSE, pair(side(scene, *waits))).strength_ns == ns(60.0)

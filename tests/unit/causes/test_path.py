@@ -97,8 +97,8 @@ def test_a_phase_is_suspected_only_where_nothing_moves_it() -> None:
     found = found_by(phase_artefact.CAUSE, tested)
     made = [item for item in phase_artefact.CAUSE.interventions(found, tested) if isinstance(item, Intervention)]
     assert made[0].change.settings == {"network.access_delay": "packet"}
-    assert [item.change.settings["network.access_delay"] for item in made[1:]] == ["300000ns", "1200000ns", "4800000ns"]
     link = tested.loser.trial.link
+    assert phase_artefact.CAUSE.detect(pair(side(scene, BUSY, WAITS), side(trains(4)))) is None
     moved = replace(tested.loser.trial, link=replace(link, down=(Stage("access", {"max_ns": 1}), *link.down)))
     assert phase_artefact.CAUSE.detect(pair(side(scene, BUSY, WAITS, trial=moved))) is None
 
