@@ -97,6 +97,35 @@ def test_a_full_window_is_not_a_lack_of_credit() -> None:
     assert LedgerClass.STREAM_CREDIT not in ledger_of(scene).totals()
 
 
+@pytest.mark.parametrize(
+    ("stream_bytes", "connection_bytes", "expected"),
+    [
+        (4_000, 9_000, LedgerClass.STREAM_CREDIT),
+        (9_000, 4_000, LedgerClass.CONNECTION_CREDIT),
+        (500_000, 900_000, LedgerClass.APPLICATION),
+    ],
+)
+def test_without_events_credit_is_what_a_sender_with_room_waits_for_if_it_could_have_used_it_up(
+    stream_bytes: int, connection_bytes: int, expected: LedgerClass
+) -> None:
+    scene = gap(Scene(), end_ms=90.0)
+    roomy(scene)
+    offered = f'{{"initial_max_data":{connection_bytes},"initial_max_stream_data_bidi_local":{stream_bytes}}}'
+    scene.log(0.0, "parameters", vantage="client", name="local", detail=offered)
+    scene.up(80.0)
+    assert ledger_of(scene).totals()[expected] == ns(79.0)
+
+
+def test_the_kernels_receive_window_holds_from_its_mark_on_and_without_one_it_is_the_send_buffer() -> None:
+    for marked, expected in ((True, LedgerClass.CONNECTION_CREDIT), (False, LedgerClass.SEND_BUFFER)):
+        scene = gap(Scene(flow=TCP))
+        roomy(scene)
+        if marked:
+            scene.log(1.0, "blocked", name="receive_window", detail="state", value=1.0)
+        scene.up(80.0)
+        assert ledger_of(scene).totals()[expected] == ns(79.0)
+
+
 def test_data_that_arrived_and_was_not_acknowledged_is_waited_for() -> None:
     scene = gap(Scene())
     roomy(scene, in_flight=12_000)
@@ -215,12 +244,15 @@ def test_an_object_that_nothing_waited_for_is_not_critical() -> None:
 
 def test_a_request_without_a_stream_waits_for_one() -> None:
     scene = Scene()
-    scene.log(0.0, "blocked", vantage="client", name="streams_bidi", value=100.0)
+    scene.up(0.0)
+    scene.log(0.1, "blocked", vantage="client", name="streams_bidi", value=1.0)
+    first = scene.down(10.0)
+    scene.fetched(0.0, first, first, "/first")
     scene.up(50.0)
-    done = scene.down(60.0)
-    scene.fetched(0.0, done, done)
+    second = scene.down(60.0)
+    scene.fetched(0.0, second, second, "/second")
     totals = totals_ms(scene)
-    assert totals["stream_ids"] == pytest.approx(50.0)
+    assert totals["stream_ids"] == pytest.approx(50.0 - 1.0)  # but for the first packet at the bottleneck
     assert totals["request"] == pytest.approx(10.0)
 
 
@@ -230,7 +262,7 @@ def test_a_link_at_rate_zero_is_down_even_within_a_packet() -> None:
     scene.down(10.0, begin_ms=40.0)
     scene.rows[-1]["value"] = 0.0  # it began at once
     last = scene.down(20.0, begin_ms=41.0)
-    scene.fetched(0.0, last, last)
+    scene.fetched(0.0, last - 1, last)
     totals = totals_ms(scene)
     assert totals["link_down"] == pytest.approx(30.0)
     assert totals["link_useful"] == pytest.approx(2 * USEFUL_MS)
