@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from longlook.core.model import Trial
+from longlook.core.model import Contrast, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
-from longlook.explain.cause import Intervention, Untestable, causes
+from longlook.explain.cause import Intervention, Kind, Untestable, causes
+from longlook.explain.counterfactual import CounterfactualPlan, add_tests
 from longlook.explain.detect import suspect
 from longlook.explain.ledger import make_ledger
 from longlook.explain.side import Pair, Side
+from longlook.study.files import find_study
 from longlook.timeline.events import Events
 from longlook.timeline.timeline import Timeline
 from tests.support.command_line import longlook
@@ -56,7 +58,11 @@ def test_no_cause_is_suspected_more_than_the_planted_one(sides: dict[str, Side],
     assert strengths[cause] == max(strengths.values()), strengths
     finding = next(found for found in findings if found.cause == cause)
     made = causes()[cause].interventions(finding, pair)
-    assert isinstance(made[0], Intervention)
+    contrast = Contrast("planted", base, arm, "page_load_time")
+    plan = CounterfactualPlan(find_study(str(STUDY)), contrast, arm, ())
+    experiments, refused = add_tests(plan, [(finding, made)])
+    kinds = {experiment.intervention.kind for experiment in experiments}
+    assert {Kind.CURE, Kind.TRANSPLANT} <= kinds, refused
 
 
 def test_any_two_real_trials_can_be_compared(sides: dict[str, Side]) -> None:

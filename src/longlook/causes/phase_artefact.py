@@ -10,7 +10,7 @@ from longlook.explain.signs import QUEUE_REASONS, dropped_for, drops_shown
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where a drop-tail queue drops more packets of the loser, without an access delay on the path."""
+    """Return a sign where a drop-tail queue drops more of the loser's packets and no access delay moves their phase."""
     side = pair.loser
     lost = dropped_for(side, side.down, *QUEUE_REASONS)
     others = dropped_for(pair.winner, pair.winner.down, *QUEUE_REASONS)

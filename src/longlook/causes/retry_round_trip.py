@@ -39,6 +39,8 @@ def _seen(side: Side, form: str) -> Integers:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return no Retry for the loser, and one for the winner."""
+    if len(_seen(pair.loser, "retry")) == 0:
+        return [changes.cure(Target.LOSER, "which version of QUIC comes first is no knob of a stack")]
     return [
         changes.cure(Target.LOSER, _retrying(pair.loser, False)),
         changes.transplant(_retrying(pair.winner, True)),

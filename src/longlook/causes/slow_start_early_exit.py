@@ -42,11 +42,8 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     """Return slow start without HyStart for the loser, a path without jitter, and ends of slow start as doses."""
     side = pair.loser
     product = bdp_bytes(side) or 0.0
-    label = "slow start that a rising round trip time does not end"
     found = [
-        changes.cure(
-            Target.LOSER, remedies.tuned(side.trial, "server", {"hystart": False}, {"tcp_hystart": False}, label)
-        ),
+        changes.cure(Target.LOSER, remedies.with_hystart(side, on=False)),
         changes.transplant(remedies.slow_start_until(pair.winner, finding.dose or 0.0)),
     ]
     if remedies.has_stage(side, "jitter"):

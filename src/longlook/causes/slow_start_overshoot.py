@@ -55,25 +55,15 @@ def overshoot(side: Side) -> Booleans | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return HyStart or an end of slow start at the path's product for the loser, longer queues for both arms."""
     side = pair.loser
-    hystart = remedies.tuned(
-        side.trial,
-        "server",
-        {"hystart": True},
-        {"tcp_hystart": True},
-        "slow start that a rising round trip time may end",
-    )
     longer = [(float(bdp), changes.path({"queue": f"{bdp}bdp"}, f"a queue of {bdp} BDP")) for bdp in _QUEUES_BDP]
-    found = [changes.cure(Target.LOSER, hystart)]
+    found = [changes.cure(Target.LOSER, remedies.with_hystart(side, on=True))]
     product = bdp_bytes(side)
     if product is not None:
         found.append(changes.cure(Target.LOSER, remedies.slow_start_until(side, product)))
-    without = remedies.tuned(
-        pair.winner.trial, "server", {"hystart": False}, {"tcp_hystart": False}, "slow start that only a loss ends"
-    )
     return [
         *found,
         changes.cure(Target.BOTH, longer[-1][1]),
-        changes.transplant(without),
+        changes.transplant(remedies.with_hystart(pair.winner, on=False)),
         *changes.doses(Target.BOTH, longer),
     ]
 

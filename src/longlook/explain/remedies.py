@@ -56,6 +56,14 @@ def slow_start_until(side: Side, window_bytes: float) -> Change | str:
     )
 
 
+def with_hystart(side: Side, *, on: bool) -> Change | str:
+    """Return the change that lets a rising round trip time end slow start, or not, or why it would change nothing."""
+    if not changes.over_quic(side.trial) and bool(side.trial.tcp.get("hystart", True)) is on:
+        return f"HyStart of Linux's Cubic is {'on' if on else 'off'} already"
+    label = f"slow start that a rising round trip time {'may end' if on else 'does not end'}"
+    return tuned(side.trial, "server", {"hystart": on}, {"tcp_hystart": on}, label)
+
+
 def other_version(side: Side, role: str) -> Change | str:
     """Return the change to the newest version of an end's stack, or to the one before where it has the newest."""
     end = side.trial.server if role == "server" else side.trial.client
