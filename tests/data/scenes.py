@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from longlook.core.model import Link, Stage, Trial
+from longlook.explain.ledger import Ledger, make_ledger
 from longlook.timeline.normalise.tables import table_of_rows
 from longlook.timeline.timeline import Timeline
 from tests.data.events import events_of, row
@@ -142,3 +143,15 @@ def window_limited(packets: int, window: int, rate_bps: int = 10_000_000) -> Sce
     scene.log(0.0, "state", name="slow_start")
     scene.fetched(0.0, arrived[0], arrived[-1], size=packets * 1200)
     return scene
+
+
+def ledger_of(scene: Scene, *, live: bool = False) -> Ledger:
+    """The ledger of a scene that has one."""
+    found = make_ledger(scene.timeline(), scene.trial, live=live)
+    assert found is not None
+    return found
+
+
+def totals_ms(scene: Scene, *, live: bool = False) -> dict[str, float]:
+    """The time of a scene in each class, in ms."""
+    return {str(name): total / 1e6 for name, total in ledger_of(scene, live=live).totals().items()}

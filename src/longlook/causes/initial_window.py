@@ -8,7 +8,8 @@ from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import first_window_bytes
 
-_PACKET_BYTES = 1460
+_PACKET_BYTES, _PACKETS = 1460, 10  # of a log without windows (RFC 6928)
+_FIRST_PACKETS = 8
 _SMALLER = 0.9
 """Windows that differ by less are the same number of packets of other sizes."""
 
@@ -35,8 +36,11 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 
 
 def packets(side: Side) -> int:
-    """Return a sender's first window in packets of a usual size."""
-    return max(1, round((first_window_bytes(side.server) or 10 * _PACKET_BYTES) / _PACKET_BYTES))
+    """Return a sender's first window in packets of the size that it sends first."""
+    link = side.down
+    sizes = link.payload_bytes[link.ours & link.carries_data & ~link.handshake][:_FIRST_PACKETS]
+    size_bytes = int(sizes.max()) if len(sizes) else _PACKET_BYTES
+    return max(1, round((first_window_bytes(side.server) or _PACKETS * _PACKET_BYTES) / size_bytes))
 
 
 def _window(side: Side, count: int) -> Change | str:

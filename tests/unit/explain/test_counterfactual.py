@@ -11,6 +11,7 @@ from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE, read, study_file
 
+ONE_CELL = ("rate=10Mbit", "size=small")
 FINDING = Finding("a_cause", "quic", "server", {0: Sign(5)}, 1)
 
 
@@ -20,7 +21,7 @@ def study(tmp_path: Path) -> Study:
 
 
 def planned(study: Study, loser: str = "quic") -> CounterfactualPlan:
-    return CounterfactualPlan(study, study.contrasts[0], loser, (), CATALOGUE)
+    return CounterfactualPlan(study, study.contrasts[0], loser, ONE_CELL, CATALOGUE)
 
 
 def of_arm(plan: CounterfactualPlan, arm: str) -> list[Trial]:
@@ -32,7 +33,7 @@ def test_the_arms_of_the_cell_are_the_trials_of_the_run(study: Study) -> None:
     contrast = study.contrasts[0]
     own = {
         trial.id
-        for trial in make_plan(study, (), CATALOGUE).trials
+        for trial in make_plan(study, ONE_CELL, CATALOGUE).trials
         if trial.arm in (contrast.baseline, contrast.contender)
     }
     assert {trial.id for trial in plan.plan.trials} == own
@@ -124,6 +125,6 @@ def test_a_change_that_makes_an_arm_the_other_one_takes_its_trials(tmp_path: Pat
     more = '[arms.wide]\nprotocol = "h3"\nconnection = "cold"\nserver_knobs.window = 123456\n'
     contrast = '[[contrasts]]\nname = "wide"\nbaseline = "wide"\ncontender = "quic"\nmetric = "page_load_time"\n'
     study = read(study_file(tmp_path, more=f"\n{more}\n{contrast}"))
-    plan = CounterfactualPlan(study, study.contrasts[1], "quic", (), CATALOGUE)
+    plan = CounterfactualPlan(study, study.contrasts[1], "quic", ONE_CELL, CATALOGUE)
     assert plan.add({"quic": Change("the other's window", {"server_knobs.window": 123456})}) == {"quic": "wide"}
     assert {trial.arm for trial in plan.plan.trials} == {"quic", "wide"}

@@ -9,7 +9,7 @@ import (
 
 const patchedSuffix = "+knobs"
 
-// The patch reads these from the environment when a connection is made.
+// The patch reads these from the environment, once, when the first connection is made.
 var patchedKnobs = map[string]knob{
 	"ack_threshold":        {quicOnly, countInEnvironment("QUIC_GO_ACK_THRESHOLD", 1, 1_000)},
 	"adaptive_reordering":  {quicOnly, boolInEnvironment("QUIC_GO_ADAPTIVE_REORDERING")},

@@ -8,11 +8,11 @@ from typing import Any
 
 from rich.table import Table
 
-from longlook.certification.planted import Found, Matrix
+from longlook.certification.planted import Matrix
 from longlook.cli.terminal import console
 from longlook.core import codec
 from longlook.explain.answer import Answer, Explained, Judged
-from longlook.report import wording
+from longlook.explain.attribution import Share
 from longlook.report.causes.text import sentence, share_text
 
 
@@ -44,11 +44,12 @@ def show_matrix(matrix: Matrix, *, as_json: bool) -> None:
         return
     table = Table("case", "planted", "confirmed", "share", "not planted")
     for case in matrix.cases:
+        share = Share(case.share_pct, case.ci_low_pct, case.ci_high_pct) if case.share_pct is not None else None
         table.add_row(
             case.case,
             ", ".join(case.expected) or "nothing",
             ", ".join(case.confirmed) or f"none ({case.status})",
-            _share_of(case),
+            "" if share is None else share_text(share),
             ", ".join(case.wrong),
         )
     out = console()
@@ -60,13 +61,6 @@ def show_matrix(matrix: Matrix, *, as_json: bool) -> None:
         markup=False,
         soft_wrap=True,
     )
-
-
-def _share_of(case: Found) -> str:
-    if case.share_pct is None:
-        return ""
-    span = wording.interval_pct(case.ci_low_pct, case.ci_high_pct)
-    return f"{case.share_pct:.0f} % ({span})"
 
 
 def _table(answer: Answer) -> Table:

@@ -4,6 +4,8 @@ Causes also import `objects` (requests and answers) and `columns` (arrays of tab
 
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, Steps
 from longlook.explain.facts.link import DELIVERED, DROPPED, QUEUED, LinkFacts
+from longlook.explain.facts.objects import ObjectFacts
+from longlook.explain.facts.opening import OpeningFacts
 from longlook.explain.facts.sender import UNNUMBERED, Marks, SenderFacts
 
 __all__ = [
@@ -16,6 +18,8 @@ __all__ = [
     "Integers",
     "LinkFacts",
     "Marks",
+    "ObjectFacts",
+    "OpeningFacts",
     "SenderFacts",
     "Steps",
 ]

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from longlook.core.model import Trial
+from longlook.core.model import Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.opening import OpeningFacts
+from longlook.explain.facts.sender import SenderFacts
 from longlook.timeline.competition import Competition
 from longlook.timeline.timeline import Kind, Timeline
 
@@ -29,6 +30,7 @@ class ObjectFacts:
     served_ns: Integers  # the packet with the last byte had passed the bottleneck
     done_ns: Integers  # the last byte arrived at the client, or the object failed
     size_bytes: Integers
+    out_of_streams: Booleans  # its request waited until the client could open a stream, by the client's log
     critical: Booleans  # on the chain of objects, each asked for when the one before had arrived, that ends the load
 
     @property
@@ -48,7 +50,10 @@ class ObjectFacts:
         """Return the objects of a trial's timeline that ended, computed once per timeline."""
         if "object facts" not in timeline.derived:
             up, down = (LinkFacts.of(timeline, trial, direction) for direction in ("up", "down"))
-            timeline.derived["object facts"] = _facts(timeline, OpeningFacts.of(timeline, trial), up, down)
+            blocked = [each.blocked for each in SenderFacts.all_of(timeline, Vantage.CLIENT)]
+            limited = [marks.time_ns[marks.named("streams_bidi", "streams_uni")] for marks in blocked]
+            limited_ns = np.sort(np.concatenate([np.zeros(0, np.int64), *limited]))
+            timeline.derived["object facts"] = _facts(timeline, OpeningFacts.of(timeline, trial), up, down, limited_ns)
         known: ObjectFacts = timeline.derived["object facts"]
         return known
 
@@ -56,7 +61,9 @@ class ObjectFacts:
 _STAMPS = (Kind.REQUEST_SENT, Kind.FIRST_BYTE, Kind.OBJECT_DONE, Kind.OBJECT_FAILED)
 
 
-def _facts(timeline: Timeline, opening: OpeningFacts | None, up: LinkFacts, down: LinkFacts) -> ObjectFacts:
+def _facts(
+    timeline: Timeline, opening: OpeningFacts | None, up: LinkFacts, down: LinkFacts, limited_ns: Integers
+) -> ObjectFacts:
     rows = timeline.select(_STAMPS, "client")
     rows = rows.filter(pa.array(down.is_ours(rows["flow"])))
     objects, paths = _objects(rows)
@@ -79,7 +86,12 @@ def _facts(timeline: Timeline, opening: OpeningFacts | None, up: LinkFacts, down
     first_packet, last_packet = _packet_before(down, first), _packet_before(down, done)
     answered = np.maximum(np.append(down.arrival_ns, NEVER)[first_packet], arrived)
     next_answer = _next(down.arrival_ns[down.ours & down.carries_data & down.delivered], arrived)
-    answered = np.where((first_packet < 0) | (first >= done), np.minimum(next_answer, done), answered)
+    answered = np.where((first_packet < 0) | (first > done), np.minimum(next_answer, done), answered)
+    late = np.append(limited_ns, NEVER)[np.searchsorted(limited_ns, able, side="left")] < answered
+    request = _packet_before(up, answered)  # a client out of streams sends it when it gets one: as late as can be
+    late &= (request >= 0) & (np.append(up.arrival_ns, NEVER)[request] >= able)
+    sent = np.where(late, np.append(up.arrival_ns, NEVER)[request], sent)
+    arrived = np.where(late, np.append(up.departure_ns, NEVER)[request], arrived)
     served = np.where((last_packet < 0) | (sizes[order] == 0), done, np.append(down.service_end_ns, NEVER)[last_packet])
     return ObjectFacts(
         path=tuple(paths[place] for place in order.tolist()),
@@ -90,6 +102,7 @@ def _facts(timeline: Timeline, opening: OpeningFacts | None, up: LinkFacts, down
         served_ns=np.clip(served, np.minimum(answered, done), done),
         done_ns=done,
         size_bytes=sizes[order],
+        out_of_streams=late,
         critical=_critical(asked, done),
     )
 
@@ -122,11 +135,11 @@ def _next_departure(up: LinkFacts, after_ns: Integers) -> Integers:
     return np.append(up.departure_ns[chosen], NEVER)[np.searchsorted(arrivals, after_ns, side="left")]
 
 
-def _packet_before(down: LinkFacts, before_ns: Integers) -> Integers:
+def _packet_before(facts: LinkFacts, before_ns: Integers) -> Integers:
     """Return the place of the last packet with data that had left the link at each moment, -1 where there is none."""
-    chosen = np.flatnonzero(down.ours & down.carries_data & down.delivered)
-    chosen = chosen[np.argsort(down.departure_ns[chosen], kind="stable")]
-    place = np.searchsorted(down.departure_ns[chosen], before_ns, side="right") - 1
+    chosen = np.flatnonzero(facts.ours & facts.carries_data & facts.delivered)
+    chosen = chosen[np.argsort(facts.departure_ns[chosen], kind="stable")]
+    place = np.searchsorted(facts.departure_ns[chosen], before_ns, side="right") - 1
     return np.where(place >= 0, np.append(chosen, -1)[place], -1)
 
 

@@ -3,12 +3,14 @@
 A figure is None where the sender's log never has it; missing is never zero.
 """
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from longlook.core.model import Vantage
+from longlook.core.model import Json, Vantage
 from longlook.explain.facts.columns import Booleans, Integers, Steps, are, codes, integers
 from longlook.timeline.events import EventKind
 from longlook.timeline.timeline import Timeline
@@ -55,6 +57,7 @@ class SenderFacts:
     states: tuple[str, ...]
     state_logged: Steps | None  # 1 where the stack or the kernel logged the state, 0 where a rule found it
     app_limited: Steps | None  # 1 or 0; not of the kernel, whose flag is about its last sample
+    parameters: Mapping[str, Mapping[str, Json]]  # by name (local, remote, recovery): the last of each
     sent: Marks
     received: Marks
     acked: Marks
@@ -127,6 +130,7 @@ def _one(rows: pa.Table, vantage: Vantage, flow: str) -> SenderFacts:
         states=names,
         state_logged=Steps(integers(states["time_ns"]), (~are(states["source"], "derived")).astype(np.int64)),
         app_limited=_limited(limited),
+        parameters=_parameters(chosen(EventKind.PARAMETERS)),
         sent=_marks(chosen(EventKind.PACKET_SENT)),
         received=_marks(chosen(EventKind.PACKET_RECEIVED)),
         acked=_marks(chosen(EventKind.PACKET_ACKED)),
@@ -150,6 +154,19 @@ def _limited(rows: pa.Table) -> Steps | None:
         return None
     on = rows["value"].combine_chunks().fill_null(0.0).to_numpy(zero_copy_only=False) == 1
     return Steps(integers(rows["time_ns"]), on.astype(np.int64))
+
+
+def _parameters(rows: pa.Table) -> dict[str, dict[str, Json]]:
+    texts = zip(rows["name"].cast(pa.string()).to_pylist(), rows["detail"].cast(pa.string()).to_pylist(), strict=True)
+    read = {name: _read(detail) for name, detail in texts if name is not None}
+    return {name: found for name, found in read.items() if isinstance(found, dict)}
+
+
+def _read(text: str | None) -> Json:
+    try:
+        return json.loads(text or "")
+    except ValueError:
+        return {}
 
 
 def _marks(rows: pa.Table) -> Marks:

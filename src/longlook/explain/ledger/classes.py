@@ -24,8 +24,8 @@ class LedgerClass(StrEnum):
     PACING = "pacing"
     CPU = "cpu"
     SERVER_THINK = "server_think"
-    PROPAGATION = "propagation"
     STREAM_IDS = "stream_ids"
+    PROPAGATION = "propagation"
     REQUEST = "request"
     CLIENT_IDLE = "client_idle"
     UNEXPLAINED = "unexplained"
@@ -49,8 +49,8 @@ CLASSES: Mapping[LedgerClass, str] = {
     LedgerClass.PACING: "the window has room, and the sender spreads its packets over time",
     LedgerClass.CPU: "live trials: what the sender waited for has arrived, and its computer is at work",
     LedgerClass.SERVER_THINK: "a request has arrived and its answer's first byte has not left",
-    LedgerClass.PROPAGATION: "all that was asked for has passed the bottleneck and is on its way to the client",
     LedgerClass.STREAM_IDS: "the client may not open a stream for its next request yet",
+    LedgerClass.PROPAGATION: "all that was asked for has passed the bottleneck and is on its way to the client",
     LedgerClass.REQUEST: "a request is on its way to the server, and nothing else of this load",
     LedgerClass.CLIENT_IDLE: "everything asked for has arrived, and the client has not asked for the next or ended",
     LedgerClass.UNEXPLAINED: "no rule holds",

@@ -9,12 +9,11 @@ from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.classes import LedgerClass
 from longlook.explain.ledger.load import Load
+from longlook.explain.ledger.moments import Moments
 from longlook.timeline.states import State
 
 _STAMP_NS = 1_000_000
 """The coarsest stamps of logs (ngtcp2)."""
-_KERNEL_PERIOD_NS = 10_000_000
-"""How often the kernel's counters are read (docs/capture.md)."""
 _DEFERRED_SEGMENTS = 3
 """So many segments of its window does the kernel leave free, to send more at once later; docs/states-rules.md has the
 same number."""
@@ -26,8 +25,15 @@ _DEFAULT_RTT_NS = 100_000_000
 Named = dict[str | None, Booleans]
 """Where something holds, by the text that a ledger's detail has for it."""
 
+_CREDITS = {
+    "initial_max_stream_data_bidi_local": LedgerClass.STREAM_CREDIT,
+    "initial_max_data": LedgerClass.CONNECTION_CREDIT,
+}
+"""The transport parameters of a client that limit what a server may send (RFC 9000, 18.2)."""
+CREDIT_BY_RULE = "rule: with room in the window it waits for the client"
+"""The detail of `stream_credit`, `connection_credit` and `send_buffer` where no event says so."""
 PACED_BY_RULE = "rule: the window has room"
-"""The detail of `pacing` where the sender logs no rate."""
+"""The detail of `pacing` where the sender logs no rate, and of `application` where its log does not say it."""
 
 BLOCKED_CLASSES = {
     "stream": LedgerClass.STREAM_CREDIT,
@@ -48,31 +54,36 @@ class Limits:
     all_sent: Booleans  # what comes after is no more than what was dropped before
     dropped: Booleans  # a packet with data was dropped in the last two round trips before the silence
     fired: Booleans  # a timer that was logged sent the next packet
+    roomy: Booleans  # the window is logged and has room
     blocked: dict[LedgerClass, Booleans] = field(default_factory=dict)
+    credit: dict[LedgerClass, Booleans] = field(default_factory=dict)  # by a rule, where no event says so
     timers: Named = field(default_factory=dict)  # by the timer's name
     states: Named = field(default_factory=dict)  # by what made the window small; one holds always
     paced: Named = field(default_factory=dict)  # by rule, None: the stack logs its pacing rate
 
     @classmethod
-    def of(cls, load: Load, seen_ns: Integers, next_ns: Integers, previous_ns: Integers, flow: Integers) -> "Limits":
-        """Return the limits at moments `seen_ns`, after packets at `previous_ns`, before those at `next_ns`."""
+    def of(cls, load: Load, moments: Moments) -> "Limits":
+        """Return the limits at some moments of a load."""
+        seen_ns, previous_ns, flow = moments.seen_ns, moments.previous_ns, moments.next_flow
         count = len(seen_ns)
         none = np.zeros(count, np.bool_)
-        found = cls(none.copy(), ~none, none.copy(), none.copy(), none.copy(), none.copy())
+        found = cls(none.copy(), ~none, none.copy(), none.copy(), none.copy(), none.copy(), none.copy())
         rtt_ns = np.full(count, _DEFAULT_RTT_NS)
         for sender in load.senders:
             code = load.data.flows.index(sender.flow) if sender.flow in load.data.flows else -2
             mine = np.flatnonzero(flow == code)
             if len(mine) == 0 or sender.window is None:
                 continue
-            one = _Sender(load, sender, seen_ns[mine], next_ns[mine], previous_ns[mine])
+            one = _Sender(load, sender, moments.at(mine))
             rtt_ns[mine] = one.rtt_ns
             found.unlogged[mine] = ~one.known
             found.full[mine] = one.full
             found.application[mine] = one.application
             found.fired[mine] = one.fired
-            for name, where in one.blocked().items():
-                found.blocked.setdefault(name, none.copy())[mine] = where
+            found.roomy[mine] = one.known & ~one.full
+            for limits, by_class in ((found.blocked, one.blocked()), (found.credit, one.credit())):
+                for name, where in by_class.items():
+                    limits.setdefault(name, none.copy())[mine] = where
             for target, values in (
                 (found.timers, one.timers()),
                 (found.states, one.states()),
@@ -129,11 +140,10 @@ def _ends_of_answers(load: Load, times_ns: Integers) -> Integers:
 class _Sender:
     """One sender's limits at those moments whose next packet is its own."""
 
-    def __init__(
-        self, load: Load, sender: SenderFacts, seen_ns: Integers, next_ns: Integers, previous_ns: Integers
-    ) -> None:
-        self._load, self._sender = load, sender
-        self._seen_ns, self._next_ns, self._previous_ns = seen_ns, next_ns, previous_ns
+    def __init__(self, load: Load, sender: SenderFacts, moments: Moments) -> None:
+        self._load, self._sender, self._moments = load, sender, moments
+        seen_ns = self._seen_ns = moments.seen_ns
+        self._next_ns, self._previous_ns = moments.next_ns, moments.previous_ns
         self._tcp = sender.source == "tcp"
         rtt = sender.smoothed_rtt
         self.rtt_ns = np.full(len(seen_ns), _DEFAULT_RTT_NS) if rtt is None else rtt.at(seen_ns, _DEFAULT_RTT_NS)
@@ -197,18 +207,43 @@ class _Sender:
         return np.asarray(found & (self._next_ns - self._previous_ns > self._pause_ns), np.bool_)
 
     def blocked(self) -> dict[LedgerClass, Booleans]:
-        """Return where the sender ran into a limit of the receiver or its buffer after its last packet."""
+        """Return where the sender ran into a limit of the receiver or its buffer after its last packet with data.
+
+        The kernel logs when such a time began and not when it ended: there it lasts while each packet waits for one
+        from the client with room in the window.
+        """
         marks = self._sender.blocked
         found: dict[LedgerClass, Booleans] = {}
-        back_ns = self.rtt_ns + _KERNEL_PERIOD_NS if self._tcp else np.full(len(self._seen_ns), _STAMP_NS)
         for name, ledger_class in BLOCKED_CLASSES.items():
             times = np.sort(np.concatenate([marks.time_ns[marks.named(name)], self._reported(name)]))
-            if len(times):
-                place = np.searchsorted(times, self._seen_ns, side="right") - 1
-                last = np.append(times, -1)[place]
-                where = (place >= 0) & (last >= self._previous_ns - back_ns)
-                found[ledger_class] = found.get(ledger_class, np.zeros_like(where)) | where
+            last = np.append(times, -1)[np.searchsorted(times, self._seen_ns, side="right") - 1]
+            held = self._moments.triggered if self._tcp else last >= self._previous_ns - _STAMP_NS
+            found[ledger_class] = found.get(ledger_class, np.zeros_like(held)) | ((last >= 0) & held)
         return found
+
+    def credit(self) -> dict[LedgerClass, Booleans]:
+        """Return where, with room in the window, the next packet waited longer than a pacer for one from the client.
+
+        An acknowledgement was not needed then, so it was credit: of the kernel's TCP, room in its buffer, as it logs
+        the receiver's window. Of QUIC it is the smaller of the client's credits, if a round trip held a quarter of it.
+        """
+        waited = self._next_ns - self._previous_ns > self._pause_ns
+        held = self.known & ~self.full & self._moments.triggered & waited
+        if self._tcp:
+            return {LedgerClass.SEND_BUFFER: held}
+        peers = [one.parameters.get("local", {}) for one in self._load.client if one.flow == self._sender.flow]
+        peers.append(self._sender.parameters.get("remote", {}))
+        offered = {
+            ledger_class: min((each[key] for each in peers if isinstance(each.get(key), int)), default=NEVER)
+            for key, ledger_class in _CREDITS.items()
+        }
+        ledger_class = min(offered, key=lambda each: offered[each])
+        data = self._load.data
+        own = np.flatnonzero(data.of_flow(self._sender.flow) & data.carries_data)
+        sums = np.concatenate([[0], np.cumsum((data.size_bytes - data.overhead_bytes)[own])])
+        recent = [np.searchsorted(data.arrival_ns[own], moment, side="right") for moment in
+                  (self._previous_ns, self._previous_ns - self.rtt_ns)]  # fmt: skip
+        return {ledger_class: held & (4 * (sums[recent[0]] - sums[recent[1]]) >= offered[ledger_class])}
 
     def _reported(self, name: str) -> Integers:
         """Return when the sender sent those frames that the client's log received and its own does not name."""
@@ -230,9 +265,9 @@ class _Sender:
         expired = sender.timers.time_ns[sender.timers.named("expired")]
         found: Named = {}
         for text, times in (("probe or retransmission timeout", sender.timeouts.time_ns), ("loss timer", expired)):
-            place = np.searchsorted(np.sort(times), self._next_ns - 2 * _STAMP_NS, side="left")
+            place = np.searchsorted(np.sort(times), self._moments.next_any_ns - 2 * _STAMP_NS, side="left")
             fired = np.append(np.sort(times), NEVER)[place]
-            where = (fired <= self._next_ns + _STAMP_NS) & (fired >= self._previous_ns)
+            where = (fired <= self._moments.next_any_ns + _STAMP_NS) & (fired >= self._previous_ns)
             if where.any():
                 found[text] = where
         return found
@@ -257,7 +292,8 @@ class _Sender:
 
     def paced(self) -> Named:
         """Return where the window had room and the next packet came no later than a pacer lets it come."""
-        if self._tcp and not any(name.startswith("bbr_") for name in self._sender.states):
+        bbr = any(name.startswith("bbr_") for name in self._sender.states)
+        if self._tcp and not bbr and not self._load.paced_kernel:
             return {}  # the kernel logs a rate for every controller, and only BBR and the queue fq keep to it
         soon = self._next_ns - self._previous_ns <= self._pause_ns
         return {None if self._sender.pacing is not None else PACED_BY_RULE: self.known & ~self.full & soon}

@@ -25,6 +25,7 @@ class Load:
     senders: tuple[SenderFacts, ...]  # of the end that sends the data
     client: tuple[SenderFacts, ...]
     live: bool
+    paced_kernel: bool  # the trial's TCP is paced by its queueing discipline
 
     @classmethod
     def of(cls, timeline: Timeline, trial: Trial, *, live: bool) -> "Load | None":
@@ -45,6 +46,7 @@ class Load:
             senders=SenderFacts.all_of(timeline, Vantage.SERVER),
             client=SenderFacts.all_of(timeline, Vantage.CLIENT),
             live=live,
+            paced_kernel=bool(trial.tcp.get("pacing", False)),
         )
 
     def active(self, times_ns: Integers) -> Booleans:

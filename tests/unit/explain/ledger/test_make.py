@@ -1,27 +1,9 @@
-"""Ledgers of loads written by hand, with the answers worked out; and what holds for every ledger."""
+"""Ledgers of loads written by hand, with the answers worked out: senders that wait, requests, clients."""
 
-from dataclasses import replace
-
-import numpy as np
-import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from longlook.core.model import Stage
-from longlook.explain.ledger import LINK_CLASSES, Ledger, LedgerClass, make_ledger
-from longlook.timeline.timeline import Timeline
-from tests.data.scenes import OVERHEAD_MS, TCP, USEFUL_MS, Scene, ns, window_limited
-
-
-def ledger_of(scene: Scene, *, live: bool = False) -> Ledger:
-    found = make_ledger(scene.timeline(), scene.trial, live=live)
-    assert found is not None
-    return found
-
-
-def totals_ms(scene: Scene, *, live: bool = False) -> dict[str, float]:
-    return {str(name): total / 1e6 for name, total in ledger_of(scene, live=live).totals().items()}
+from longlook.explain.ledger import LedgerClass
+from tests.data.scenes import OVERHEAD_MS, TCP, USEFUL_MS, Scene, ledger_of, ns, totals_ms, window_limited
 
 
 def test_a_window_of_one_packet_waits_a_round_trip_for_each() -> None:
@@ -95,6 +77,35 @@ def test_a_full_window_is_not_a_lack_of_credit() -> None:
     scene.log(10.2, "blocked", name="stream", detail="frame_sent", value=1.0)
     scene.up(80.0)
     assert LedgerClass.STREAM_CREDIT not in ledger_of(scene).totals()
+
+
+@pytest.mark.parametrize(
+    ("stream_bytes", "connection_bytes", "expected"),
+    [
+        (4_000, 9_000, LedgerClass.STREAM_CREDIT),
+        (9_000, 4_000, LedgerClass.CONNECTION_CREDIT),
+        (500_000, 900_000, LedgerClass.APPLICATION),
+    ],
+)
+def test_without_events_credit_is_what_a_sender_with_room_waits_for_if_it_could_have_used_it_up(
+    stream_bytes: int, connection_bytes: int, expected: LedgerClass
+) -> None:
+    scene = gap(Scene(), end_ms=90.0)
+    roomy(scene)
+    offered = f'{{"initial_max_data":{connection_bytes},"initial_max_stream_data_bidi_local":{stream_bytes}}}'
+    scene.log(0.0, "parameters", vantage="client", name="local", detail=offered)
+    scene.up(80.0)
+    assert ledger_of(scene).totals()[expected] == ns(79.0)
+
+
+def test_the_kernels_receive_window_holds_from_its_mark_on_and_without_one_it_is_the_send_buffer() -> None:
+    for marked, expected in ((True, LedgerClass.CONNECTION_CREDIT), (False, LedgerClass.SEND_BUFFER)):
+        scene = gap(Scene(flow=TCP))
+        roomy(scene)
+        if marked:
+            scene.log(1.0, "blocked", name="receive_window", detail="state", value=1.0)
+        scene.up(80.0)
+        assert ledger_of(scene).totals()[expected] == ns(79.0)
 
 
 def test_data_that_arrived_and_was_not_acknowledged_is_waited_for() -> None:
@@ -215,182 +226,13 @@ def test_an_object_that_nothing_waited_for_is_not_critical() -> None:
 
 def test_a_request_without_a_stream_waits_for_one() -> None:
     scene = Scene()
-    scene.log(0.0, "blocked", vantage="client", name="streams_bidi", value=100.0)
-    scene.up(50.0)
-    done = scene.down(60.0)
-    scene.fetched(0.0, done, done)
-    totals = totals_ms(scene)
-    assert totals["stream_ids"] == pytest.approx(50.0)
-    assert totals["request"] == pytest.approx(10.0)
-
-
-def test_a_link_at_rate_zero_is_down_even_within_a_packet() -> None:
-    scene = Scene({"steps": [[0, 10_000_000], [10_500_000, 0], [40_500_000, 10_000_000]]})
     scene.up(0.0)
-    scene.down(10.0, begin_ms=40.0)
-    scene.rows[-1]["value"] = 0.0  # it began at once
-    last = scene.down(20.0, begin_ms=41.0)
-    scene.fetched(0.0, last, last)
-    totals = totals_ms(scene)
-    assert totals["link_down"] == pytest.approx(30.0)
-    assert totals["link_useful"] == pytest.approx(2 * USEFUL_MS)
-
-
-def test_packets_that_wait_behind_those_of_others_wait_for_others() -> None:
-    other = "udp 10.8.0.3:40000 10.8.0.4:443"
-    scene = Scene()
-    scene.opened(0.0, 0.0)
-    scene.up(0.0)
-    scene.down(10.0, flow=other)
-    scene.down(10.0)
-    scene.down(12.0, flow=other)
-    scene.down(13.0)
-    common = {"cross": False, "began_ns": 0, "ended_ns": ns(14.0), "ended_by_itself": False, "client_address": ""}
-    flows = [{"name": name, "group": name, "server_address": address, **common} for name, address in
-             (("quic", "10.8.0.2"), ("tcp", "10.8.0.4"))]  # fmt: skip
-    scene.metadata["competition"] = {"flows": flows, "window_ns": [0, ns(14.0)], "capacity": None, "rtt_ns": None}
-    totals = totals_ms(scene)
-    assert totals["link_others"] == pytest.approx(1.0)
-    assert totals["link_useful"] == pytest.approx(2 * USEFUL_MS)
-
-
-def test_what_tcp_delivers_twice_is_waste() -> None:
-    scene = Scene(flow=TCP)
-    scene.up(0.0)
-    for at_ms in (10.0, 11.0):
-        done = scene.down(at_ms, transport_sequence=1)
-    scene.fetched(0.0, done - 1, done)
-    totals = totals_ms(scene)
-    assert totals["link_waste"] == pytest.approx(1198 / 1250)
-    assert totals["link_useful"] == pytest.approx(1198 / 1250)
-
-
-def test_what_quic_repeats_for_nothing_is_waste() -> None:
-    scene = Scene()
-    scene.up(0.0)
-    for at_ms in (10.0, 11.0, 12.0):
-        done = scene.down(at_ms)
-    scene.log(11.5, "packet_spurious", name="link", packet_number=0, size_bytes=1203, value=0.01)
-    scene.fetched(0.0, 21.0, done)
-    assert totals_ms(scene)["link_waste"] == pytest.approx(USEFUL_MS)
-
-
-def test_a_copy_that_the_link_made_is_waste() -> None:
-    scene = Scene()
-    scene.up(0.0)
-    scene.down(10.0)
-    done = scene.down(10.0, detail="copy 1", sequence=0)
-    scene.fetched(0.0, done - 1, done)
-    assert totals_ms(scene)["link_waste"] == pytest.approx(USEFUL_MS)
-
-
-def test_an_access_delay_is_the_senders_processor() -> None:
-    scene = Scene(more_stages=(Stage("access", {"max_ns": ns(1.2)}),))
-    scene.up(0.0)
-    done = scene.down(10.0, begin_ms=10.7)
-    scene.rows[-1]["value"] = 0.0
-    scene.fetched(0.0, done, done)
-    ledger = ledger_of(scene)
-    assert ledger.details(LedgerClass.CPU) == {"access delay": ns(0.7)}
-
-
-def test_in_real_time_the_time_after_an_acknowledgement_is_the_computers() -> None:
-    scene = Scene()
-    scene.up(0.0)
+    scene.log(0.1, "blocked", vantage="client", name="streams_bidi", value=1.0)
     first = scene.down(10.0)
-    back = scene.acknowledge(first)
-    done = scene.down(back + 0.5)
-    scene.fetched(0.0, first, done)
-    assert totals_ms(scene, live=True)["cpu"] == pytest.approx(0.5)
-    assert "cpu" not in totals_ms(scene)
-
-
-def test_a_server_without_room_for_its_certificate_waits_for_the_client() -> None:
-    scene = Scene()
-    arrived = scene.up(0.0, 1228, quic="initial")
-    for _ in range(3):
-        told = scene.down(arrived, 1228, quic="initial")
-    reply = scene.up(told, 1228, quic="initial")
-    secure = scene.down(reply, 1228, quic="handshake")
-    scene.opened(0.0, secure)
-    done = scene.down(scene.up(secure))
-    scene.fetched(0.0, done, done)
-    details = ledger_of(scene).details(LedgerClass.HANDSHAKE)
-    assert details["amplification limit"] == ns(reply - arrived)
-
-
-def test_a_lost_handshake_packet_is_named() -> None:
-    scene = Scene()
-    scene.drop(0.0, 1228, "up", quic="initial")
-    secure = scene.down(scene.up(500.0, 1228, quic="initial"), 1228, quic="initial")
-    scene.opened(0.0, secure)
-    done = scene.down(scene.up(secure))
-    scene.fetched(0.0, done, done)
-    assert ledger_of(scene).details(LedgerClass.HANDSHAKE)["loss of a packet"] == ns(500.0)
-
-
-def test_early_data_has_no_handshake() -> None:
-    scene = Scene()
-    scene.opened(0.0, 30.0, "0rtt")
-    done = scene.down(scene.up(0.0))
-    scene.fetched(0.0, done, done)
-    assert "handshake" not in totals_ms(scene)
-
-
-def test_a_trial_without_a_load_or_packets_has_no_ledger() -> None:
-    assert make_ledger(Scene().timeline(), Scene().trial) is None
-    scene = Scene()
-    scene.fetched(0.0, 1.0, 2.0)
-    assert make_ledger(scene.timeline(), scene.trial) is None
-
-
-SCENES = st.builds(window_limited, st.integers(2, 30), st.integers(1, 15), st.integers(1, 50).map(lambda n: n * 10**6))
-
-
-@settings(deadline=None, max_examples=30)
-@given(SCENES, st.booleans())
-def test_intervals_are_adjacent_and_add_up_to_the_load_exactly(scene: Scene, traced: bool) -> None:
-    if not traced:
-        scene.logged.clear()
-    ledger = ledger_of(scene)
-    starts, ends = ledger.table["start_ns"].to_numpy(), ledger.table["end_ns"].to_numpy()
-    window = scene.timeline().load_window_ns()
-    assert window is not None
-    assert (starts[0], ends[-1]) == ledger.span_ns == window
-    assert np.array_equal(starts[1:], ends[:-1])
-    assert (ends > starts).all()
-    assert sum(ledger.totals().values()) == window[1] - window[0]
-    assert sum(ledger.details(LedgerClass.LINK_USEFUL).values()) == ledger.totals()[LedgerClass.LINK_USEFUL]
-
-
-@settings(deadline=None, max_examples=20)
-@given(SCENES, st.randoms(use_true_random=False))
-def test_the_order_of_rows_does_not_matter(scene: Scene, random: object) -> None:
-    timeline = scene.timeline()
-    order = list(range(timeline.table.num_rows))
-    random.shuffle(order)  # type: ignore[attr-defined]
-    shuffled = Timeline(timeline.table.take(pa.array(order)), timeline.events)
-    assert make_ledger(shuffled, scene.trial) == make_ledger(timeline, scene.trial)
-
-
-@settings(deadline=None, max_examples=20)
-@given(st.integers(45, 60), st.integers(1, 10), st.integers(1, 10))
-def test_of_a_link_that_is_always_busy_another_rate_moves_the_classes_of_the_link_alone(
-    packets: int, one: int, other: int
-) -> None:
-    totals = [ledger_of(window_limited(packets, packets, rate * 10**6)).totals() for rate in (one, other)]
-    rest = [
-        {name: total for name, total in each.items() if name not in LINK_CLASSES and name != LedgerClass.HANDSHAKE}
-        for each in totals
-    ]
-    assert rest[0] == rest[1]
-    served = [sum(each[name] for name in LINK_CLASSES & each.keys()) for each in totals]
-    assert served[0] * one == pytest.approx(served[1] * other)
-
-
-def test_the_scene_has_no_other_clock_than_its_rows() -> None:
-    scene = window_limited(5, 2)
-    later = replace(scene, rows=[row | {key: row[key] + ns(7.0) for key in ("time_ns",)} | (
-        {key: row[key] + ns(7.0) for key in ("arrival_ns", "due_ns")} if "arrival_ns" in row else {}
-    ) for row in scene.rows], logged=[row | {"time_ns": row["time_ns"] + ns(7.0)} for row in scene.logged])  # fmt: skip
-    assert ledger_of(later).totals() == ledger_of(scene).totals()
+    scene.fetched(0.0, first, first, "/first")
+    scene.up(50.0)
+    second = scene.down(60.0)
+    scene.fetched(0.0, second, second, "/second")
+    totals = totals_ms(scene)
+    assert totals["stream_ids"] == pytest.approx(50.0 - 1.0)  # but for the first packet at the bottleneck
+    assert totals["request"] == pytest.approx(10.0)

@@ -10,8 +10,7 @@ import pytest
 from longlook.core.errors import InputError
 from longlook.explain.ledger import CLASSES, LEDGER_SCHEMA, LINK_CLASSES, Ledger, LedgerClass
 from longlook.explain.ledger.table import ledger_table
-from tests.data.scenes import window_limited
-from tests.unit.explain.ledger.test_make import ledger_of
+from tests.data.scenes import ledger_of, window_limited
 
 DOCS = Path(__file__).parents[4] / "docs"
 
