@@ -6,15 +6,21 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.moments import SENDER_WAITS
 from longlook.explain.side import Pair
-from longlook.explain.signs import QUEUE_REASONS, dropped_for, drops_shown
+from longlook.explain.signs import QUEUE_REASONS, RANDOM_REASONS, dropped_for, drops_shown
+
+_MOVING = ("access", "jitter")
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where a drop-tail queue drops more of the loser's packets and no access delay moves their phase."""
+    """Return a sign where a drop-tail queue drops more of the loser's packets and nothing moves their phase.
+
+    An access delay, jitter and losses move it within a trial, and settings that rounds draw move it between them.
+    """
     side = pair.loser
     lost = dropped_for(side, side.down, *QUEUE_REASONS)
     others = dropped_for(pair.winner, pair.winner.down, *QUEUE_REASONS)
-    if lost.sum() <= others.sum() or remedies.has_stage(side, "access") or not remedies.has_stage(side, "rate"):
+    moved = remedies.has_stage(side, *_MOVING, *RANDOM_REASONS) or side.trial.drawn
+    if lost.sum() <= others.sum() or moved or not remedies.has_stage(side, "rate"):
         return None
     shown = drops_shown(side, side.down, lost, "a packet finds the queue full, by less than one packet's time")
     return Sign(pair.excess_ns(*SENDER_WAITS), shown, dose=float(lost.sum()))

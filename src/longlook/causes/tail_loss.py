@@ -13,6 +13,8 @@ from longlook.explain.side import Pair, Side
 from longlook.explain.signs import drops_shown
 
 _CLASSES = (LedgerClass.TIMER, LedgerClass.LOSS_DETECTION)
+_MOST_PACKETS = 16
+"""Where more are lost in a row, a path was down or a queue overflowed, and not the tail is the cause."""
 
 
 def detect(pair: Pair) -> Sign | None:
@@ -40,8 +42,8 @@ def tail_drops(side: Side) -> tuple[Booleans, Stretches]:
         until = int(np.searchsorted(link.arrival_ns[passed], begin_ns, side="right"))
         since = passed[until - PACKET_THRESHOLD] if until >= PACKET_THRESHOLD else -1
         own = lost[(lost > since) & (link.arrival_ns[lost] <= begin_ns)]
-        found[own] = True
-        behind[number] = len(own) > 0
+        behind[number] = 0 < len(own) <= _MOST_PACKETS
+        found[own] |= behind[number]
     return found, waits.where(behind)
 
 

@@ -44,6 +44,12 @@ def test_losses_that_later_packets_show_are_no_tail() -> None:
     assert tail_loss.CAUSE.detect(pair(side(scene, BUSY, (LedgerClass.TIMER, 100.0)))) is None
 
 
+def test_a_flight_that_is_lost_as_a_whole_has_no_tail() -> None:
+    waits = (BUSY, (LedgerClass.TIMER, 100.0))
+    assert tail_loss.CAUSE.detect(pair(side(tail(16), *waits))) is not None
+    assert tail_loss.CAUSE.detect(pair(side(tail(17), *waits))) is None
+
+
 def test_a_winner_that_loses_its_tail_too_gets_no_more_losses() -> None:
     winner = fetching(10)
     winner.drop(40.0)

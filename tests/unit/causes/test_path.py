@@ -99,6 +99,8 @@ def test_a_phase_is_suspected_only_where_nothing_moves_it() -> None:
     assert made[0].change.settings == {"network.access_delay": "packet"}
     link = tested.loser.trial.link
     assert phase_artefact.CAUSE.detect(pair(side(scene, BUSY, WAITS), side(trains(4)))) is None
+    drawn = replace(tested.loser.trial, drawn={"network.rtt_ms": "37"})
+    assert phase_artefact.CAUSE.detect(pair(side(scene, BUSY, WAITS, trial=drawn))) is None
     moved = replace(tested.loser.trial, link=replace(link, down=(Stage("access", {"max_ns": 1}), *link.down)))
     assert phase_artefact.CAUSE.detect(pair(side(scene, BUSY, WAITS, trial=moved))) is None
 
