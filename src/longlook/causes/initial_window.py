@@ -27,7 +27,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     """Return the winner's first window for the loser, the loser's for the winner, and values between and beyond."""
     own, other = (packets(side) for side in (pair.loser, pair.winner))
     found = [
-        changes.cure(Target.LOSER, _window(pair.loser, other)),
+        changes.cure(Target.LOSER, _window(pair.loser, other), float(other)),
         changes.transplant(_window(pair.winner, own)),
     ]
     steps = sorted({max(own + 1, (own + other) // 2), 2 * other})

@@ -31,7 +31,7 @@ def detect(pair: Pair) -> Sign | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return longer queues for both arms: the longest as cure, all as doses."""
     longer = [(float(bdp), changes.path({"queue": f"{bdp}bdp"}, f"a queue of {bdp} BDP")) for bdp in _QUEUES_BDP]
-    return [changes.cure(Target.BOTH, longer[-1][1]), *changes.doses(Target.BOTH, longer[:-1])]
+    return [changes.cure(Target.BOTH, longer[-1][1], longer[-1][0]), *changes.doses(Target.BOTH, longer[:-1])]
 
 
 CAUSE = Cause(

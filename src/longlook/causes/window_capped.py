@@ -38,7 +38,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     cap = int(finding.dose or 0)
     doses = [(float(factor), _cap(pair.loser, cap * factor)) for factor in (2, 4)]
     return [
-        changes.cure(Target.LOSER, _cap(pair.loser, cap * 8)),
+        changes.cure(Target.LOSER, _cap(pair.loser, cap * 8), 8.0),
         changes.transplant(_cap(pair.winner, cap)),
         *changes.doses(Target.LOSER, doses),
     ]

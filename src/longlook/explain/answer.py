@@ -83,7 +83,10 @@ def strongest(judged: Sequence[Judged]) -> Judged | None:
 
 @dataclass(frozen=True)
 class Together:
-    """All confirmed cures at once, which says what remains without an explanation."""
+    """All that was confirmed, made at once, which says what remains without an explanation.
+
+    Of each cause it is the strongest cure, or the transplant where there is no cure.
+    """
 
     changes: tuple[str, ...]
     share: Share | None

@@ -55,7 +55,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Intervention:
-    """One change made for one purpose. `dose` orders the interventions of kind DOSE; others have none."""
+    """One change made for one purpose. `dose` orders interventions of kind DOSE, and the cure that is one of them."""
 
     kind: Kind
     target: Target

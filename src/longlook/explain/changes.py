@@ -42,9 +42,9 @@ def over_quic(trial: Trial) -> bool:
     return trial.protocol in QUIC_PROTOCOLS
 
 
-def cure(target: Target, change: Change | str) -> Intervention | Untestable:
-    """Return a change as a cure; a reason instead of a change makes it untestable."""
-    return made(Kind.CURE, target, change)
+def cure(target: Target, change: Change | str, dose: float | None = None) -> Intervention | Untestable:
+    """Return a change as a cure; a reason instead of a change makes it untestable. `dose` is its place among doses."""
+    return made(Kind.CURE, target, change, dose)
 
 
 def transplant(change: Change | str) -> Intervention | Untestable:

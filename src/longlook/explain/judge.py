@@ -67,7 +67,7 @@ def judge(
         doses = [
             Dose(test.intervention.dose or 0.0, test.intervention.change.label, result.closed_pct)
             for test, result in read
-            if test.finding.cause == finding.cause and test.intervention.kind is Kind.DOSE and result is not None
+            if test.finding.cause == finding.cause and test.intervention.dose is not None and result is not None
         ]
         found.append(
             _explained(
@@ -83,7 +83,7 @@ def judge(
 
 
 def together(gap: Gap, labels: Sequence[str], arms: Mapping[str, str], analysis: Analysis) -> Together | None:
-    """Return what all confirmed cures close at once; None where their trials did not go well."""
+    """Return what all confirmed changes close at once; None where their trials did not go well."""
     loser, winner = arms.get(gap.loser, gap.loser), arms.get(gap.winner, gap.winner)
     rounds = gap.rounds(loser, winner)
     if len(rounds) < 2:

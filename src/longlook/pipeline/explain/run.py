@@ -8,7 +8,7 @@ from longlook.analysis.measure import Measured
 from longlook.core.model import Outcome, Study
 from longlook.core.results import Estimate
 from longlook.core.run_folder import RunFolder
-from longlook.explain.answer import Answer, Explained, Status, Together
+from longlook.explain.answer import Answer, Explained, Status, Together, strongest
 from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Finding, Intervention, Kind, Target, Untestable, causes
 from longlook.explain.checked import equal_conditions
@@ -204,7 +204,10 @@ class _Session:
         return planned.completed(_values(measured, self._gap.contrast.metric))
 
     def together(self, tests: Sequence[Experiment], explained: Sequence[Explained], space: Gap) -> Together | None:
-        """Run all confirmed cures at once, if there are several, and return what they close together."""
+        """Run all that was confirmed at once, if it is several changes, and return what they close together.
+
+        A cause that has no cure takes part by its transplant: then both arms are changed.
+        """
         best = [test for item in explained if (test := _confirming(item, tests)) is not None]
         labels = [test.intervention.change.label for test in best]
         if len(best) < 2:
@@ -212,25 +215,20 @@ class _Session:
         alone = CounterfactualPlan(self.study, self._gap.contrast, self._gap.loser, self._only)
         arms = all_at_once(alone, best)
         if isinstance(arms, str):
-            self._observer.say(f"the confirmed cures cannot be made together: {arms}")
+            self._observer.say(f"the confirmed changes cannot be made together: {arms}")
             return None
         values = self.run(alone)
         return together(replace(space, values={**space.values, **values}), labels, arms, self.study.analysis)
 
 
 def _confirming(item: Explained, tests: Sequence[Experiment]) -> Experiment | None:
-    """Return the test of the cure that confirmed a finding and closes most; None where none did."""
-    confirmed = [cure for cure in item.cures if cure.conclusion is Conclusion.CONFIRMED]
-    if not confirmed:
-        return None
-    label = max(confirmed, key=lambda cure: cure.closed_pct or 0.0).change
-    return next(
-        test
-        for test in tests
-        if test.finding.cause == item.cause
-        and test.intervention.kind is Kind.CURE
-        and test.intervention.change.label == label
-    )
+    """Return the cure that confirmed a finding and closes most, else such a transplant; None where none did."""
+    for kind, judged in ((Kind.CURE, item.cures), (Kind.TRANSPLANT, item.transplants)):
+        best = strongest(judged)
+        if best is not None and best.conclusion is Conclusion.CONFIRMED:
+            own = [test for test in tests if test.finding.cause == item.cause and test.intervention.kind is kind]
+            return next(test for test in own if test.intervention.change.label == best.change)
+    return None
 
 
 def _values(measured: Sequence[Measured], metric: str) -> Values:

@@ -95,7 +95,7 @@ def dose_text(item: Explained) -> str:
 
 
 def closed_share(answer: Answer) -> float | None:
-    """Return the share of the gap in % that all confirmed cures close; of one by one the largest."""
+    """Return the share of the gap in % that all confirmed changes close; of one by one the largest."""
     if answer.together is not None and answer.together.share is not None:
         return answer.together.share.share_pct
     bests = [item.best for item in answer.findings if item.is_confirmed]
@@ -103,7 +103,7 @@ def closed_share(answer: Answer) -> float | None:
 
 
 def remainder(answer: Answer) -> Share | None:
-    """Return what all confirmed cures together leave of the gap; below 0 where they turn it round."""
+    """Return what all confirmed changes together leave of the gap; below 0 where they turn it round."""
     share = answer.together.share if answer.together is not None else None
     if share is None:
         return None
@@ -155,8 +155,8 @@ def _markdown(answer: Answer) -> Iterator[str]:
     if answer.together is not None and answer.together.share is not None and len(answer.together.changes) > 1:
         changes = ", ".join(answer.together.changes)
         yield (
-            f"All confirmed cures together ({escaped(changes)}) close {share_text(answer.together.share)} of the gap. "
-            "Shares of single changes need not add up to it.\n"
+            f"All confirmed changes together ({escaped(changes)}) close {share_text(answer.together.share)} of "
+            "the gap. Shares of single changes need not add up to it.\n"
         )
     unseen = not_seen(answer)
     if unseen:
