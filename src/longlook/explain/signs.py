@@ -74,11 +74,6 @@ def windows_kept(side: Side) -> list[float]:
     entered = sender.state.time_ns[sender.state.value == code]
     first_ns, last_ns = side.ledger.span_ns
     entered = entered[(entered > first_ns) & (entered < last_ns)]
-    window = sender.window
-    before = window.at(entered - 1, 0)
-    kept = []
-    for began_ns, full in zip(entered.tolist(), before.tolist(), strict=True):
-        soon = (window.time_ns >= began_ns) & (window.time_ns <= began_ns + max(side.round_trip_ns, 1))
-        if full > 0 and soon.any():
-            kept.append(int(window.value[soon].min()) / full)
-    return kept
+    before = sender.window.at(entered - 1, 0)
+    later = sender.window.at(entered + max(side.round_trip_ns, 1), 0)
+    return [left / full for full, left in zip(before.tolist(), later.tolist(), strict=True) if full > 0]
