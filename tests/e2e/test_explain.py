@@ -128,7 +128,7 @@ def test_again_it_says_the_same_from_what_is_there(run: Path, lines: list[dict[s
 def test_a_cell_without_a_gap_has_nothing_to_explain(run: Path) -> None:
     (answer,) = [line for line in explained(run, "1KB") if line["event"] == "answer"]
     assert answer["status"] in ("no gap", "undecided")
-    assert "nothing" in answer["sentence"]
+    assert "othing to explain" in answer["sentence"]
 
 
 def test_without_a_budget_findings_are_suspected_and_none_is_called_a_cause(run: Path) -> None:
