@@ -33,14 +33,18 @@ def detect(pair: Pair) -> Sign | None:
 
 
 def collapses(side: Side) -> Integers:
-    """Return when the server's window fell in one step from several times its smallest size to that size."""
+    """Return when the server's window fell at once from several times its smallest size to that, after a timeout."""
     sender, packet = side.server, datagram_bytes(side)
     if sender is None or sender.window is None or packet == 0:
         return np.zeros(0, np.int64)
     window = within(side, sender.window)
     smallest = _SMALLEST_PACKETS * (packet + 100)  # a window counts headers that a datagram's payload leaves out
     fell = (window.value[1:] <= smallest) & (window.value[:-1] >= _FROM_TIMES * smallest)
-    return np.asarray(window.time_ns[1:][fell], np.int64)
+    times = window.time_ns[1:][fell]
+    # Without a timeout before it, it is an ordinary cut of a window that was small already.
+    first = np.searchsorted(sender.timeouts.time_ns, times - _BACK_ROUND_TRIPS * max(side.round_trip_ns, 1))
+    after_timeouts = np.searchsorted(sender.timeouts.time_ns, times, side="right") > first
+    return np.asarray(times[after_timeouts], np.int64)
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:

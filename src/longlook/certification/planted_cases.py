@@ -81,13 +81,6 @@ CASES = (
         cell={"workload.object": "20KB"},
     ),
     Planted(
-        "early data refused",
-        ("early_data_refused",),
-        {**_QUIC, "connection": "resumed"},
-        {"server_knobs.allow_0rtt": False},
-        cell={"workload.object": "20KB"},
-    ),
-    Planted(
         "quic loss response",
         ("window_after_loss",),
         _QUIC,

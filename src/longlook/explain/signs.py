@@ -63,7 +63,8 @@ def bdp_bytes(side: Side) -> float | None:
 
 
 def windows_kept(side: Side) -> list[float]:
-    """Return for each recovery of the load the share of the congestion window that is left a round trip later.
+    """Return for each recovery of the load the share of the congestion window that is left one and a half round trips
+    later, when a sender that takes its cut back has done so (quiche does a round trip after it).
 
     Empty where the server's log has no window or no states.
     """
@@ -75,5 +76,5 @@ def windows_kept(side: Side) -> list[float]:
     first_ns, last_ns = side.ledger.span_ns
     entered = entered[(entered > first_ns) & (entered < last_ns)]
     before = sender.window.at(entered - 1, 0)
-    later = sender.window.at(entered + max(side.round_trip_ns, 1), 0)
+    later = sender.window.at(entered + max(3 * side.round_trip_ns // 2, 1), 0)
     return [left / full for full, left in zip(before.tolist(), later.tolist(), strict=True) if full > 0]

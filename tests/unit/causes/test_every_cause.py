@@ -118,7 +118,7 @@ def check(item: Intervention | Untestable, tested: Pair) -> None:
         return
     assert item.change.label
     assert item.change.settings or item.change.surgery
-    assert (item.dose is not None) == (item.kind is Kind.DOSE)
+    assert item.dose is not None or item.kind is not Kind.DOSE
     trials = {
         Target.LOSER: [tested.loser.trial],
         Target.WINNER: [tested.winner.trial],

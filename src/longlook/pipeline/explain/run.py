@@ -1,5 +1,6 @@
 """`longlook explain`: cells of a run folder → answers, each from traces and from trials in which one thing changed."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -123,7 +124,7 @@ def _begun(folder: RunFolder, gap: CellGap, options: RunOptions) -> Answer:
         metric=metric.name,
         status=status,
         reason=reason,
-        command=" ".join(options.command),
+        command=shlex.join(options.command),
         loser=gap.loser,
         winner=gap.winner,
         loser_label=labels[gap.loser],
