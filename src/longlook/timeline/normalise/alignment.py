@@ -69,19 +69,42 @@ def _agree(first: Side, second: Side, members: slice, shift: int, lags: Lags) ->
 
 
 def _resume(first: Side, second: Side, at: int, other: int, lags: Lags) -> tuple[int, int]:
-    """Return how many packets to leave out on each side so that the next agree; by time alone if no shift helps."""
-    for total in range(1, 2 * _FURTHEST):
-        fitting = {}
-        for skip in range(max(0, total - _FURTHEST), min(total, _FURTHEST) + 1):
-            begin, other_begin = at + skip, other + total - skip
-            if begin < len(first) and other_begin < len(second):
-                count = min(_AGREEING, len(first) - begin, len(second) - other_begin)
-                costs = _costs(first, second, slice(begin, begin + count), other_begin - begin, lags)
-                fitting[int(costs.sum())] = skip, total - skip
-        if fitting and min(fitting) < _IMPOSSIBLE:
-            return fitting[min(fitting)]
+    """Return how many packets to leave out on each side so that the next agree; by time alone if no shift helps.
+
+    The fewest in all are left out, and of several ways the one whose lags are least; of equals the one that leaves out
+    most of `first`.
+    """
+    costs = _run_costs(first, second, at, other, lags)
+    skips, other_skips = np.nonzero(costs < _IMPOSSIBLE)
+    totals = skips + other_skips
+    possible = (totals > 0) & (totals < 2 * _FURTHEST)
+    if possible.any():
+        skips, other_skips, totals = skips[possible], other_skips[possible], totals[possible]
+        best = np.lexsort((-skips, costs[skips, other_skips], totals))[0]
+        return int(skips[best]), int(other_skips[best])
     following = first.time_ns[min(at + 1, len(first) - 1)] + lags.least_ns
     return 1, int(np.searchsorted(second.time_ns[other:], following))
+
+
+def _run_costs(first: Side, second: Side, at: int, other: int, lags: Lags) -> Integers:
+    """Return the cost of the next pairs after each two skips, shape (skips of first, skips of second).
+
+    It is the sum over _AGREEING pairs, or over those that are left, and _IMPOSSIBLE or more where one does not agree.
+    """
+    rows, columns = (min(_FURTHEST + _AGREEING, len(side) - begin) for side, begin in ((first, at), (second, other)))
+    lag_ns = second.time_ns[None, other : other + columns] - first.time_ns[at : at + rows, None]
+    sizes = first.size_bytes[at : at + rows, None], second.size_bytes[None, other : other + columns]
+    agree = (sizes[0] == sizes[1]) | (sizes[0] == NULL) | (sizes[1] == NULL)
+    agree &= (lag_ns >= lags.least_ns) & (lag_ns <= lags.most_ns)
+    single = np.where(agree, np.minimum(np.abs(lag_ns), _IMPOSSIBLE - 1), _IMPOSSIBLE)
+    padded = np.zeros((rows + _AGREEING, columns + _AGREEING), np.int64)
+    padded[:rows, :columns] = single
+    kept = min(rows, _FURTHEST + 1), min(columns, _FURTHEST + 1)
+    runs: Integers = sum(
+        (padded[step : step + kept[0], step : step + kept[1]] for step in range(_AGREEING)),
+        start=np.zeros(kept, np.int64),
+    )
+    return runs
 
 
 def _settle(

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from longlook.timeline.normalise import alignment
 from longlook.timeline.normalise.alignment import Lags, Side, align
 from longlook.timeline.normalise.rows import NULL
 
@@ -79,3 +80,35 @@ def test_a_million_packets_take_no_time() -> None:
     pairs = align(Side(times, np.full(len(times), 1252)), Side(times[~lost] + 700, np.full((~lost).sum(), 1252)), LAGS)
     assert time.process_time() - began < 10
     assert np.count_nonzero(pairs != NULL) == (~lost).sum()
+
+
+def one_by_one(first: Side, second: Side, lags: Lags) -> tuple[int, int] | None:
+    """The rule of how many packets are left out on each side, tried one by one."""
+    for total in range(1, 2 * alignment._FURTHEST):
+        found = {}
+        for skip in range(max(0, total - alignment._FURTHEST), min(total, alignment._FURTHEST) + 1):
+            pairs = list(zip(range(skip, len(first)), range(total - skip, len(second)), strict=False))
+            if pairs:
+                lag_ns = [int(second.time_ns[b] - first.time_ns[a]) for a, b in pairs[: alignment._AGREEING]]
+                same = [first.size_bytes[a] == second.size_bytes[b] for a, b in pairs[: alignment._AGREEING]]
+                if all(same) and all(lags.least_ns <= lag <= lags.most_ns for lag in lag_ns):
+                    found[sum(map(abs, lag_ns))] = skip, total - skip
+        if found:
+            return found[min(found)]
+    return None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 70), st.integers(1, 70), st.integers(1, 4), st.integers(0, 2**32))
+def test_the_next_run_begins_where_trying_one_by_one_finds_it(one: int, two: int, kinds: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    first, second = (
+        Side(np.sort(random.integers(0, 40_000_000, count)), random.integers(100, 100 + kinds, count))
+        for count in (one, two)
+    )
+    expected = one_by_one(first, second, LAGS)
+    found = alignment._resume(first, second, 0, 0, LAGS)
+    if expected is not None:
+        assert found == expected
+    else:
+        assert found[0] == 1
