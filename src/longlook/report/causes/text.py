@@ -77,7 +77,7 @@ def proof(answer: Answer, item: Explained) -> str:
 
 def made_in(made: Judged) -> str:
     """Return a change in words, with the arms in which it was made where these are both."""
-    return f"{made.change} for both" if made.target == "both" else made.change
+    return f"{made.change} for both arms" if made.target == "both" else made.change
 
 
 def share_text(share: Share | None) -> str:
