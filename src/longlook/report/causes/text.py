@@ -39,7 +39,7 @@ def sentence(answer: Answer) -> str:
     if not answer.findings:
         return f"{_loss(answer)}. No cause is suspected: {answer.reason or 'no detector saw one'}."
     tried = ", ".join(f"{wording.inner(item.title)} ({item.conclusion})" for item in answer.findings)
-    return f"{_loss(answer)}. No cause is confirmed; suspected: {tried}."
+    return f"{_loss(answer)}. None of the suspected causes is confirmed: {tried}."
 
 
 def heading(answer: Answer) -> str:

@@ -43,7 +43,7 @@ def test_causes_beyond_three_are_counted() -> None:
 def test_nothing_unconfirmed_is_a_because(conclusion: Conclusion) -> None:
     text = sentence(answer(findings=(explained(conclusion=conclusion),), together=None))
     assert "because" not in text
-    assert text.endswith(f" No cause is confirmed; suspected: response to random loss ({conclusion}).")
+    assert text.endswith(f" None of the suspected causes is confirmed: response to random loss ({conclusion}).")
     beside = sentence(answer(findings=(explained(conclusion=conclusion), INITIAL_WINDOW), together=None))
     assert "random loss" not in beside
 
