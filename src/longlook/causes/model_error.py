@@ -22,7 +22,7 @@ def detect(pair: Pair) -> Sign | None:
     share = paced_share(pair.loser)
     if share is None or share >= _BELOW:
         return None
-    shown = Evidence(0, f"behind its start-up it sends at {share:.2f} of the path's rate, in the median")
+    shown = Evidence(0, f"after its start-up it sends at {share:.2f} of the path's rate, in the median")
     return Sign(pair.excess_ns(*_CLASSES), (shown,), dose=share)
 
 

@@ -18,7 +18,7 @@ _WINDOWS = (4, 10, 20)
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser waits for a timer behind drops at which its window held fewer than four packets."""
+    """Return a sign where the loser waits for a timer after drops at which its window held fewer than four packets."""
     side = pair.loser
     lost, waits = few_in_flight(side)
     if not lost.any():

@@ -18,7 +18,7 @@ _MOST_PACKETS = 16
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser waits behind drops that too few packets followed to show them."""
+    """Return a sign where the loser waits after drops that too few packets followed to reveal them."""
     lost, waits = tail_drops(pair.loser)
     if not lost.any():
         return None
