@@ -4,6 +4,7 @@
 *suspected* until `attribution` has read the trials in which its change was made.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +16,9 @@ from longlook.explain.ledger.classes import LedgerClass
 
 if TYPE_CHECKING:
     from longlook.explain.side import Pair
+
+
+_DOSE = re.compile(r"\{(dose|size)(:[^}]*)?\}")
 
 
 class Target(StrEnum):
@@ -139,9 +143,11 @@ class Cause:
     interventions: Callable[[Finding, "Pair"], Sequence[Intervention | Untestable]]
     cured_by: str = ""  # the cure in words, for the list of causes
 
-    def because(self, dose: float | None) -> str:
-        """Return the sentence with a dose; a sentence that holds one needs it."""
-        return self.sentence if dose is None else self.sentence.format(dose=dose, size=units.print_bytes(round(dose)))
+    def said_of(self, finding: Finding) -> str:
+        """Return the sentence with the dose of a finding, or with "…" where it has none."""
+        if finding.dose is None:
+            return _DOSE.sub("…", self.sentence)
+        return self.sentence.format(dose=finding.dose, size=units.print_bytes(round(finding.dose)))
 
 
 def causes() -> Mapping[str, Cause]:

@@ -132,7 +132,7 @@ def _explained(
     return Explained(
         cause=finding.cause,
         title=cause.title,
-        sentence=cause.because(finding.dose),
+        sentence=cause.said_of(finding),
         source=cause.source,
         arm=finding.arm,
         role=finding.role,
