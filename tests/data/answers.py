@@ -49,7 +49,7 @@ def explained(**given: Any) -> Explained:
     finding = Explained(
         cause="random_loss_response",
         title="Response to random loss",
-        sentence="it shrinks its window, or waits for a timer, at each of about 59 random losses",
+        sentence="at random losses (about 59 a load) it shrinks its window or waits for a timer",
         source="Kakhki et al., IMC 2017, 5.2; RFC 9002, 7.3.2",
         arm="quic",
         role="server",
@@ -65,7 +65,7 @@ def explained(**given: Any) -> Explained:
 INITIAL_WINDOW = explained(
     cause="initial_window",
     title="Smaller initial window",
-    sentence="its first window is smaller (14600 bytes), so that it takes more round trips to fill the path",
+    sentence="its first window is smaller (14.6 KB), so that it takes more round trips to fill the path",
     source="Kakhki et al., IMC 2017, 4.1; RFC 6928",
     conclusion=Conclusion.CONFIRMED_BOTH_WAYS,
     strength_ms=310.0,
@@ -83,7 +83,7 @@ INITIAL_WINDOW = explained(
 REFUTED = explained(
     cause="window_capped",
     title="Capped congestion window",
-    sentence="its congestion window stops at 2000000 bytes, which the path could hold more than",
+    sentence="its congestion window stops growing at 2.0 MB, less than the path can hold",
     conclusion=Conclusion.REFUTED,
     strength_ms=51.0,
     seen_in=2,

@@ -136,7 +136,7 @@ def test_without_a_budget_findings_are_suspected_and_none_is_called_a_cause(run:
     findings = [line for line in found if line["event"] == "finding"]
     assert findings
     assert {line["verdict"] for line in findings} == {"untestable"}
-    assert "No cause is confirmed" in found[-1]["sentence"]
+    assert "None of the suspected causes is confirmed" in found[-1]["sentence"]
 
 
 def test_unknown_cells_and_contrasts_are_named(run: Path) -> None:

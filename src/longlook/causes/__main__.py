@@ -21,10 +21,10 @@ def describe(cause: Cause) -> str:
     needs = ", ".join(f"`{kind}`" for kind in cause.needs) or "the link's log alone"
     lines = [
         f"### `{cause.name}`",
-        f"{cause.title}, by the {cause.role}: because {_VALUE.sub('…', cause.sentence)}.",
+        f"{cause.title} ({cause.role}): the load takes longer, because {_VALUE.sub('…', cause.sentence)}.",
         f"It is suspected where {_first(cause.detect.__doc__, _SIGN)}.",
         f"To test it: {_first(cause.interventions.__doc__, _CHANGES)}.",
-        f"It can shrink {classes}; it reads {needs}.",
+        f"Without it {classes} can be shorter; its detector needs {needs}.",
         f"Source: {cause.source}.",
     ]
     return "\n".join(lines) + "\n"

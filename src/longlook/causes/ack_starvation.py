@@ -79,7 +79,7 @@ def _acknowledged(side: Side, packets: int) -> Change | str:
 CAUSE = Cause(
     name="ack_starvation",
     title="Few or late acknowledgements",
-    sentence="its acknowledgements are late, lost or too few, one for {dose:.1f} packets with data",
+    sentence="its acknowledgements (one for {dose:.1f} packets with data) are late, lost or too few",
     source="RFC 3449; Custura, Secchi and Fairhurst, 2020; quiche#2136",
     role="client",
     classes=_CLASSES,

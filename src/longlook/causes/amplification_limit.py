@@ -40,7 +40,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="amplification_limit",
     title="Amplification limit",
-    sentence="its server waits {dose:.0f} ms because it may send only three times what it received",
+    sentence="its server may send only three times what it received, and waits {dose:.0f} ms for the client",
     source="RFC 9000, 8.1; Nawrocki et al., CoNEXT 2022; base-drafts#3784",
     role="server",
     classes=_CLASSES,

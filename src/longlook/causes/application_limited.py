@@ -32,7 +32,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="application_limited",
     title="Nothing to send",
-    sentence="its program gives the transport nothing to send for {dose:.0f} ms",
+    sentence="its server's program gives the transport nothing to send for {dose:.0f} ms",
     source="Zhang et al., T-RAT, SIGCOMM 2002; RFC 9002, 7.8",
     role="server",
     classes=_CLASSES,

@@ -32,7 +32,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="client_idle",
     title="Idle client",
-    sentence="its client has nothing on its way for {dose:.0f} ms between objects",
+    sentence="its client has nothing asked for and nothing on its way for {dose:.0f} ms between objects",
     source="Wang et al., WProf, NSDI 2013",
     role="client",
     classes=_CLASSES,

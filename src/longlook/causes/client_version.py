@@ -36,7 +36,7 @@ def _version_of(side: Side) -> Change:
 CAUSE = Cause(
     name="client_version",
     title="Version of the client",
-    sentence="its client is another version",
+    sentence="its client is of another version",
     source="which side a change between releases is on",
     role="client",
     classes=(),

@@ -30,7 +30,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="competition",
     title="Others at the bottleneck",
-    sentence="others have the bottleneck for {dose:.0f} ms while its packets wait",
+    sentence="the bottleneck serves other traffic for {dose:.0f} ms while its packets wait",
     source="Ware et al., HotNets 2019; RFC 8290",
     role="path",
     classes=_CLASSES,

@@ -56,7 +56,7 @@ def _controlled(side: Side, name: str) -> Change | str:
 CAUSE = Cause(
     name="congestion_controller",
     title="Another congestion controller",
-    sentence="its congestion controller is another one",
+    sentence="it has another congestion controller",
     source="Yu and Benson, WWW 2021; Mishra et al., 2022",
     role="server",
     classes=_CLASSES,

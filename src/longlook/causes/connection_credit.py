@@ -20,7 +20,8 @@ _LEAST_BUFFER, _MOST_BUFFER = 4096, 1 << 30
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server waits longer for credit of the connection, below two products.
+    """Return a sign where the loser's server waits longer for credit of the connection, whose window is
+    below two bandwidth-delay products.
 
     With more than that the window suffices, and its updates are late (`late_credit`).
     """

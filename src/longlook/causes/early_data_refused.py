@@ -42,7 +42,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="early_data_refused",
     title="Early data refused",
-    sentence="its server refuses the early data, {dose:.0f} packets, which are sent again after the handshake",
+    sentence="its early data (packets: {dose:.0f}) is refused by the server and sent again after the handshake",
     source="RFC 9001, 4.6.2",
     role="server",
     classes=_CLASSES,

@@ -40,7 +40,7 @@ def _emulating(side: Side, count: int) -> Change | str:
 CAUSE = Cause(
     name="emulated_connections",
     title="Fewer emulated connections",
-    sentence="its congestion controller acts for fewer connections",
+    sentence="its congestion controller acts for fewer connections than the other arm's",
     source="Kakhki et al., IMC 2017, 5.1",
     role="server",
     classes=_CLASSES,

@@ -46,7 +46,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="endpoint_cpu",
     title="Computing at an end",
-    sentence="its sender is at work for {dose:.0f} ms after what it waited for has come",
+    sentence="its sender is still at work for {dose:.0f} ms after what it waited for has arrived",
     source="Jaeger et al., QUIC on the Highway, IFIP Networking 2023",
     role="server",
     classes=_CLASSES,

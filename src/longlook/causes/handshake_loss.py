@@ -71,7 +71,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="handshake_loss",
     title="Loss in the handshake",
-    sentence="a packet of its handshake is lost, which a first timer of about {dose:.0f} ms has to find",
+    sentence="a packet of its handshake is lost, and about {dose:.0f} ms pass until a timer sends it again",
     source="RFC 6298, 2.1; RFC 9002, 6.2.2",
     role="path",
     classes=_CLASSES,

@@ -61,7 +61,7 @@ def _restarting(side: Side, on: bool) -> Change | str:
 CAUSE = Cause(
     name="idle_restart",
     title="Smaller window after a pause",
-    sentence="its window falls back after about {dose:.0f} pauses, although nothing was lost",
+    sentence="its window falls back after pauses (about {dose:.0f} a load), although nothing was lost",
     source="RFC 2861; RFC 7661; RFC 9002, 7.8",
     role="server",
     classes=_CLASSES,

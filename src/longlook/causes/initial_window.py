@@ -53,7 +53,7 @@ def _window(side: Side, count: int) -> Change | str:
 CAUSE = Cause(
     name="initial_window",
     title="Smaller initial window",
-    sentence="its first window is smaller ({dose:.0f} bytes), so that it takes more round trips to fill the path",
+    sentence="its first window is smaller ({size}), so that it takes more round trips to fill the path",
     source="Kakhki et al., IMC 2017, 4.1; RFC 6928",
     role="server",
     classes=(LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT),

@@ -14,7 +14,9 @@ _CLASSES = (LedgerClass.STREAM_CREDIT, LedgerClass.CONNECTION_CREDIT)
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server waits for credit though the window is two products of the path or more."""
+    """Return a sign where the loser's server waits for credit though the window is two bandwidth-delay
+    products or more.
+    """
     more_ns, side = pair.excess_ns(*_CLASSES), pair.loser
     product = bdp_bytes(side)
     known = [
@@ -51,7 +53,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="late_credit",
     title="Late updates of credit",
-    sentence="its client opens its window, which would suffice with {dose:.0f} bytes, too late",
+    sentence="its client's window of {size} would suffice, but is opened again too late",
     source="base-drafts#3793; RFC 9000, 4.2",
     role="client",
     classes=_CLASSES,

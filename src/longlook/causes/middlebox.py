@@ -33,7 +33,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="middlebox",
     title="Rules of a middlebox",
-    sentence="a middlebox drops about {dose:.0f} of its packets",
+    sentence="some of its packets (about {dose:.0f} a load) are dropped by a middlebox's rule",
     source="Flach et al., SIGCOMM 2016 (traffic policing); Kühlewind and Trammell, RFC 8517",
     role="path",
     classes=_CLASSES,

@@ -22,7 +22,7 @@ def detect(pair: Pair) -> Sign | None:
     share = paced_share(pair.loser)
     if share is None or share >= _BELOW:
         return None
-    shown = Evidence(0, f"behind its start-up it sends at {share:.2f} of the path's rate, in the median")
+    shown = Evidence(0, f"after its start-up it sends at {share:.2f} of the path's rate, in the median")
     return Sign(pair.excess_ns(*_CLASSES), (shown,), dose=share)
 
 
@@ -42,7 +42,7 @@ def paced_share(side: Side) -> float | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return other controllers for the loser, BBR for the winner, and a path whose round trip time does not vary."""
+    """Return another controller for the loser, BBR for the winner, and a path whose round trip time does not vary."""
     found = [changes.cure(Target.LOSER, change) for change in remedies.other_controllers(pair.loser)[:1]]
     label = "bbr as congestion control"
     bbr = remedies.tuned(
@@ -57,7 +57,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="model_error",
     title="BBR's model of the path",
-    sentence="BBR sends at {dose:.2f} of the path's rate, because its model of the path is wrong",
+    sentence="its BBR sends at only {dose:.2f} of the path's rate, which its model takes for all of it",
     source="Cardwell et al., 2016; Ware et al., IMC 2019; draft-ietf-ccwg-bbr",
     role="server",
     classes=_CLASSES,

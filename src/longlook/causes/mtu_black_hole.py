@@ -42,7 +42,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="mtu_black_hole",
     title="Packets too large for the path",
-    sentence="the path drops about {dose:.0f} of its packets for their size",
+    sentence="some of its packets (about {dose:.0f} a load) are dropped by the path for their size",
     source="RFC 8899; RFC 2923; RFC 9000, 14",
     role="path",
     classes=_CLASSES,

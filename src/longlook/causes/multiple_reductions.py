@@ -65,7 +65,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="multiple_reductions",
     title="Several cuts within a round trip",
-    sentence="it cuts its window again within a round trip, about {dose:.0f} times",
+    sentence="second cuts of its window (about {dose:.0f} a load) follow within a round trip of the first",
     source="RFC 9002, 7.3.2; RFC 5681; RFC 6582",
     role="server",
     classes=_CLASSES,

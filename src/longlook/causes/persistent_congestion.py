@@ -48,7 +48,7 @@ def collapses(side: Side) -> Integers:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return the losses before forgiven, and a larger smallest window for the loser as doses."""
+    """Return the losses before it forgiven, and larger smallest windows for the loser as doses."""
     doses = [
         (
             float(count),
@@ -65,7 +65,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="persistent_congestion",
     title="Persistent congestion",
-    sentence="it starts again with its smallest window about {dose:.0f} times, as after persistent congestion",
+    sentence="timeouts (about {dose:.0f} a load) throw its window back to the smallest, as in persistent congestion",
     source="RFC 9002, 7.6; RFC 5681, 3.1",
     role="path",
     classes=_CLASSES,

@@ -35,7 +35,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="phase_artefact",
     title="Phase effect",
-    sentence="its packets meet the queue in a phase in which it is full, which the senders repeat exactly",
+    sentence="its packets arrive just when the queue is full, in a rhythm that senders without noise never leave",
     source="Floyd and Jacobson, 1991, Traffic phase effects in packet-switched gateways",
     role="path",
     classes=SENDER_WAITS,

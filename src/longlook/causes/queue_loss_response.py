@@ -37,7 +37,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="queue_loss_response",
     title="Response to a full queue",
-    sentence="it overflows the queue, which drops about {dose:.0f} of its packets, and its window shrinks",
+    sentence="it overflows the queue, which drops its packets (about {dose:.0f} a load), and it shrinks its window",
     source="Siekkinen et al., Computer Networks 2008 (congestion); RFC 9002, 7.3.2",
     role="server",
     classes=_CLASSES,

@@ -22,21 +22,19 @@ def detect(pair: Pair) -> Sign | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return the path without random loss for both arms, with less loss as doses, and the winner's controller."""
-    without = changes.path({"loss": "0%"}, "no random loss")
-    found: list[Intervention | Untestable] = [changes.cure(Target.BOTH, without)]
-    return found
+    """Return a path without random loss for both arms."""
+    return [changes.cure(Target.BOTH, changes.path({"loss": "0%"}, "no random loss"))]
 
 
 CAUSE = Cause(
     name="random_loss_response",
     title="Response to random loss",
-    sentence="it shrinks its window, or waits for a timer, at each of about {dose:.0f} random losses",
+    sentence="at random losses (about {dose:.0f} a load) it shrinks its window or waits for a timer",
     source="Kakhki et al., IMC 2017, 5.2; RFC 9002, 7.3.2",
     role="server",
     classes=_CLASSES,
     needs=(),
     detect=detect,
     interventions=interventions,
-    cured_by="no random loss on the path; the other arm's congestion controller",
+    cured_by="no random loss on the path",
 )

@@ -62,7 +62,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="repeated_retransmission",
     title="Retransmissions lost",
-    sentence="about {dose:.0f} packets with data that was lost before are lost again",
+    sentence="packets (about {dose:.0f} a load) that send lost data again are lost as well",
     source="Rewaskar, Kaur and Smith, 2006; Zhou et al., TAPO, CoNEXT 2015 (double retransmission)",
     role="path",
     classes=_CLASSES,

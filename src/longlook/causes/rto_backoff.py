@@ -70,7 +70,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="rto_backoff",
     title="Timers double",
-    sentence="its timers double one after the other, up to {dose:.0f} ms of silence",
+    sentence="its timer doubles at each timeout in a row, up to {dose:.0f} ms of silence",
     source="RFC 6298, 5.5; RFC 9002, 6.2.1; RFC 5682",
     role="path",
     classes=_CLASSES,

@@ -74,7 +74,7 @@ def _delayed(side: Side, delay_s: float) -> Change | str:
 CAUSE = Cause(
     name="rtt_overestimated",
     title="Round trip time overestimated",
-    sentence="it takes the round trip time for {dose:.1f} times what it is on the wire",
+    sentence="its estimate of the round trip time is {dose:.1f} times what it is on the wire",
     source="Yu and Benson, WWW 2021; RFC 9002, 5.3",
     role="server",
     classes=_CLASSES,

@@ -69,7 +69,7 @@ def _buffered(side: Side, size_bytes: int) -> Change | str:
 CAUSE = Cause(
     name="send_buffer",
     title="Small send buffer",
-    sentence="its sender may have no more than its send buffer holds on the way",
+    sentence="its send buffer is full, and holds less than the path could carry",
     source="nginx#1712; Linux, tcp_chrono (SNDBUF_LIMITED)",
     role="server",
     classes=_CLASSES,

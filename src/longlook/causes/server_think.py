@@ -59,7 +59,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="server_think",
     title="Slow server",
-    sentence="its server has requests for {dose:.0f} ms before it answers",
+    sentence="its server takes {dose:.0f} ms from requests to the first bytes of its answers",
     source="Siekkinen et al., Computer Networks 2008",
     role="server",
     classes=_CLASSES,

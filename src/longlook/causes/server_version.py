@@ -36,7 +36,7 @@ def _version_of(side: Side) -> Change:
 CAUSE = Cause(
     name="server_version",
     title="Version of the server",
-    sentence="its server is another version",
+    sentence="its server is of another version",
     source="which side a change between releases is on",
     role="server",
     classes=(),

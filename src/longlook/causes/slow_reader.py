@@ -18,7 +18,7 @@ _SHARES = ("25%", "50%", "100%")
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's client finishes objects more than a millisecond behind their last packet."""
+    """Return a sign where the loser's client finishes objects more than a millisecond after their last packet."""
     late_ns, objects = late(pair.loser)
     if len(late_ns) == 0 or late_ns.max() < _LATE_NS or late_ns.sum() <= late(pair.winner)[0].sum():
         return None
@@ -46,7 +46,7 @@ def late(side: Side) -> "tuple[np.ndarray, ObjectFacts]":
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return more of a CPU for the loser's client, and the loser's share for the winner's."""
+    """Return all of a CPU for the loser's client, shares of it as doses, and the loser's share for the winner's."""
     share = pair.loser.trial.client_cpu_share
     if share is None:
         return [changes.cure(Target.LOSER, "the client has all of a CPU already, and no setting makes it read sooner")]

@@ -16,7 +16,9 @@ _STEADY = {"jitter": "0ms"}
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's slow start ends below 0.8 of the path's product with no drop before."""
+    """Return a sign where the loser's slow start ends below 0.8 of the bandwidth-delay product with no drop
+    before.
+    """
     side = pair.loser
     left, product = early_exit(side), bdp_bytes(side)
     if left is None or product is None:
@@ -39,7 +41,9 @@ def early_exit(side: Side) -> Exit | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return slow start without HyStart for the loser, a path without jitter, and ends of slow start as doses."""
+    """Return slow start without HyStart for the loser, a path without jitter, and ends of slow start as doses; for the
+    winner an end as early as the loser's.
+    """
     side = pair.loser
     product = bdp_bytes(side) or 0.0
     found = [
@@ -55,12 +59,12 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="slow_start_early_exit",
     title="Slow start ends too early",
-    sentence="it leaves slow start at {dose:.0f} bytes without a loss, long before it fills the path",
+    sentence="it leaves slow start at {size} without a loss, long before it fills the path",
     source="Ha and Rhee, Computer Networks 2011 (HyStart); RFC 9406, 4.3; Balasubramanian et al., 2020",
     role="server",
     classes=_CLASSES,
     needs=("metrics", "state"),
     detect=detect,
     interventions=interventions,
-    cured_by="HyStart off; no jitter; the end of slow start at half, one and two products of the path",
+    cured_by="HyStart off; no jitter; the end of slow start at half, one and two bandwidth-delay products",
 )

@@ -53,7 +53,9 @@ def overshoot(side: Side) -> Booleans | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return HyStart or an end of slow start at the path's product for the loser, longer queues for both arms."""
+    """Return HyStart or an end of slow start at the bandwidth-delay product for the loser, longer queues for both arms,
+    and no HyStart for the winner.
+    """
     side = pair.loser
     longer = [(float(bdp), changes.path({"queue": f"{bdp}bdp"}, f"a queue of {bdp} BDP")) for bdp in _QUEUES_BDP]
     found = [changes.cure(Target.LOSER, remedies.with_hystart(side, on=True))]
@@ -78,5 +80,5 @@ CAUSE = Cause(
     needs=("metrics", "state"),
     detect=detect,
     interventions=interventions,
-    cured_by="HyStart; an end of slow start at the path's product; a longer queue",
+    cured_by="HyStart; an end of slow start at the bandwidth-delay product; a longer queue",
 )

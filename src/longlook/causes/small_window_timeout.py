@@ -18,7 +18,7 @@ _WINDOWS = (4, 10, 20)
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser waits for a timer behind drops at which its window held fewer than four packets."""
+    """Return a sign where the loser waits for a timer after drops at which its window held fewer than four packets."""
     side = pair.loser
     lost, waits = few_in_flight(side)
     if not lost.any():
@@ -64,7 +64,7 @@ def _least(side: Side, count: int) -> Change | str:
 CAUSE = Cause(
     name="small_window_timeout",
     title="Timeout at a small window",
-    sentence="about {dose:.0f} losses come while fewer than four packets are in flight, and a timer has to find them",
+    sentence="losses at windows below four packets (about {dose:.0f} a load) have to be found by a timer",
     source="Zhou et al., TAPO, CoNEXT 2015 (small window); RFC 5827",
     role="server",
     classes=_CLASSES,

@@ -54,7 +54,7 @@ def _threshold(side: Side, count: int) -> Change | str:
 CAUSE = Cause(
     name="spurious_loss",
     title="Spurious losses",
-    sentence="it takes about {dose:.0f} late packets for lost ones, sends them again and shrinks its window",
+    sentence="it takes late packets for lost ones (about {dose:.0f} a load), sends them again and shrinks its window",
     source="Kakhki et al., IMC 2017, 5.2 and fig. 10; quinn#2711; quic-go#5734",
     role="server",
     classes=_CLASSES,

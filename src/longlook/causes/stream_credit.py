@@ -14,7 +14,8 @@ _CLASSES = (LedgerClass.STREAM_CREDIT,)
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server waits longer for credit of a stream, which is below two products.
+    """Return a sign where the loser's server waits longer for credit of a stream, whose window is below two
+    bandwidth-delay products.
 
     With more than that the window suffices, and its updates are late (`late_credit`).
     """

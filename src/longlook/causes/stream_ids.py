@@ -63,7 +63,7 @@ def _allowed(side: Side, count: int) -> Change | str:
 CAUSE = Cause(
     name="stream_ids",
     title="Few streams allowed",
-    sentence="its server allows no more than {dose:.0f} requests at first",
+    sentence="too few of its requests ({dose:.0f} at first) may be under way at once",
     source="Kakhki et al., IMC 2017, 4.1 (MSPC); RFC 9000, 4.6",
     role="server",
     classes=_CLASSES,

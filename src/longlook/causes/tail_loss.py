@@ -18,7 +18,7 @@ _MOST_PACKETS = 16
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser waits behind drops that too few packets followed to show them."""
+    """Return a sign where the loser waits after drops that too few packets followed to reveal them."""
     lost, waits = tail_drops(pair.loser)
     if not lost.any():
         return None
@@ -71,7 +71,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="tail_loss",
     title="Loss at the end of a flight",
-    sentence="about {dose:.0f} of the last packets of its flights are lost, which nothing shows before a timer fires",
+    sentence="the last packets of its flights (about {dose:.0f} a load) are lost, which only a timer shows",
     source="Flach et al., SIGCOMM 2013; RFC 8985, 7 (tail loss probe); RFC 9002, 6.2",
     role="path",
     classes=_CLASSES,

@@ -18,7 +18,7 @@ _MS = 1_000_000
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where first timers of the loser last three times what RFC 9002 gives from its samples, or more."""
+    """Return a sign where timers of the loser last three times what RFC 9002 gives from its samples, or more."""
     side = pair.loser
     found = too_long(side)
     if found is None or len(found) == 0:
@@ -103,7 +103,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="timer_too_long",
     title="Timer longer than the path asks for",
-    sentence="a timer of {dose:.0f} ms is three times as long as its samples of the round trip time give, or more",
+    sentence="it waits {dose:.0f} ms for a timer, at least three times what its samples of the round trip time give",
     source="RFC 9002, 6.2.1; RFC 6298; Yu and Benson, WWW 2021",
     role="server",
     classes=_CLASSES,

@@ -13,8 +13,8 @@ _ROUND_TRIPS = 10
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's window stays at its largest value, below the path's product, for ten round trips
-    without a loss, and the loser waits for its window for longer than the winner.
+    """Return a sign where the loser's window stays at its largest value, below the bandwidth-delay product, for ten
+    round trips without a loss, and the loser waits longer for it.
     """
     side = pair.loser
     product, largest = bdp_bytes(side), largest_window_bytes(side.server)
@@ -55,7 +55,7 @@ def _cap(side: Side, cap_bytes: int) -> Change | str:
 CAUSE = Cause(
     name="window_capped",
     title="Capped congestion window",
-    sentence="its congestion window stops at {dose:.0f} bytes, which the path could hold more than",
+    sentence="its congestion window stops growing at {size}, less than the path can hold",
     source="Kakhki et al., IMC 2017, 5.1 (MACW)",
     role="server",
     classes=(LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT),

@@ -46,7 +46,7 @@ def _count(times_ns: np.ndarray, begins_ns: np.ndarray, ends_ns: np.ndarray) -> 
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return other controllers, another version and larger smallest windows for the loser."""
+    """Return a larger smallest window, another controller and another version for the loser."""
     side = pair.loser
     doses = [
         (float(count), changes.knob(side.trial, "server", "min_window", count, f"a window of {count} packets at least"))

@@ -55,7 +55,10 @@ class CertifyOptions:
 def explain(
     run_folder: Annotated[Path | None, typer.Argument(metavar="RUN", help="A run folder.")] = None,
     cells: Annotated[
-        list[str] | None, typer.Argument(metavar="CELL", help="Cells by id or levels; default: all with a loser.")
+        list[str] | None,
+        typer.Argument(
+            metavar="CELL", help="Cells by id or by levels, as 10Mbit,1MB; default: all in which an arm lost."
+        ),
     ] = None,
     contrast: Annotated[str | None, typer.Option(help="The contrast's name; default: the study's first.")] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the answers as Markdown.")] = None,

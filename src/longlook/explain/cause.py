@@ -4,17 +4,21 @@
 *suspected* until `attribution` has read the trials in which its change was made.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from longlook.core import registry
+from longlook.core import registry, units
 from longlook.core.model import Scalar
 from longlook.explain.ledger.classes import LedgerClass
 
 if TYPE_CHECKING:
     from longlook.explain.side import Pair
+
+
+_DOSE = re.compile(r"\{(dose|size)(:[^}]*)?\}")
 
 
 class Target(StrEnum):
@@ -85,7 +89,7 @@ class Sign:
     """What a detector found in one round of the losing arm.
 
     `strength_ns` is how much of the load the cause could have cost at most, `dose` the value that matters (a window in
-    bytes, a threshold in packets, a timer in ns), `packets` the link's numbers of packets that surgery could spare.
+    bytes, a threshold in packets, a timer in ms), `packets` the link's numbers of packets that surgery could spare.
     `transplant` is surgery that would do to the winner, in the same round, what the cause did to the loser.
     """
 
@@ -123,9 +127,9 @@ class Finding:
 class Cause:
     """A cause that a detector can suspect and an intervention can confirm.
 
-    `sentence` completes "The load takes longer, because …" and may name `{arm}` and `{dose}`. `detect` is pure and sees
-    one round; it must not look at the names of arms, so that it cannot be tuned to a stack. `interventions` gets the
-    finding and the first pair of trials, and returns what can be changed and what cannot.
+    `sentence` completes "The load takes longer, because …" and may hold the dose: `{dose:.0f}`, or `{size}` if it is in
+    bytes. `detect` is pure and sees one round; it must not look at the names of arms, so that it cannot be tuned to
+    one. `interventions` gets the finding and the first pair of trials, and returns what can be changed and what cannot.
     """
 
     name: str
@@ -138,6 +142,12 @@ class Cause:
     detect: Callable[["Pair"], Sign | None]
     interventions: Callable[[Finding, "Pair"], Sequence[Intervention | Untestable]]
     cured_by: str = ""  # the cure in words, for the list of causes
+
+    def said_of(self, finding: Finding) -> str:
+        """Return the sentence with the dose of a finding, or with "…" where it has none."""
+        if finding.dose is None:
+            return _DOSE.sub("…", self.sentence)
+        return self.sentence.format(dose=finding.dose, size=units.print_bytes(round(finding.dose)))
 
 
 def causes() -> Mapping[str, Cause]:

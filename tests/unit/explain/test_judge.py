@@ -1,5 +1,7 @@
 """From the values of counterfactual trials to verdicts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -100,3 +102,10 @@ def test_all_together_is_judged_by_its_own_trials() -> None:
     assert found is not None and found.share is not None
     assert found.share.share_pct == pytest.approx(50, abs=3)
     assert together(gap, ["both"], {"slow": "slow~failed"}, Analysis()) is None
+
+
+def test_a_sentence_holds_its_dose_as_a_number_or_as_bytes() -> None:
+    small = replace(CAUSE, sentence="its window is {size}, {dose:.0f} bytes")
+    finding = replace(FINDING, signs={0: Sign(1, dose=14_480.0)})
+    assert small.said_of(finding) == "its window is 14.5 KB, 14480 bytes"
+    assert small.said_of(replace(FINDING, signs={0: Sign(1)})) == "its window is …, … bytes"

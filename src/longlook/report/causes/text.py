@@ -39,7 +39,7 @@ def sentence(answer: Answer) -> str:
     if not answer.findings:
         return f"{_loss(answer)}. No cause is suspected: {answer.reason or 'no detector saw one'}."
     tried = ", ".join(f"{wording.inner(item.title)} ({item.conclusion})" for item in answer.findings)
-    return f"{_loss(answer)}. No cause is confirmed; suspected: {tried}."
+    return f"{_loss(answer)}. None of the suspected causes is confirmed: {tried}."
 
 
 def heading(answer: Answer) -> str:
@@ -77,7 +77,7 @@ def proof(answer: Answer, item: Explained) -> str:
 
 def made_in(made: Judged) -> str:
     """Return a change in words, with the arms in which it was made where these are both."""
-    return f"{made.change} for both" if made.target == "both" else made.change
+    return f"{made.change} for both arms" if made.target == "both" else made.change
 
 
 def share_text(share: Share | None) -> str:

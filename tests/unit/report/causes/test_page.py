@@ -173,6 +173,6 @@ def test_a_report_says_why_and_links_to_the_proof(tmp_path: Path) -> None:
     page = write_report(tmp_path / "report", explained_run).read_text(encoding="utf-8")
     assert 'href="../explain/index.html#a1"' in page
     assert 'href="#why"' in page
-    assert "because it shrinks its window" in text_of(page)
+    assert "because at random losses" in text_of(page)
     assert "<script>alert" not in page
     assert 'id="why"' not in write_report(tmp_path / "report", content).read_text(encoding="utf-8")

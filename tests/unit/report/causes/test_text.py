@@ -18,16 +18,16 @@ def plain(text: str) -> str:
 def test_the_sentence_says_who_lost_how_much_why_and_how_it_was_proven() -> None:
     assert plain(sentence(answer(findings=(explained(),), together=None))) == (
         "QUIC (quic-go 0.65.0, Cubic) loses to TCP (Linux, Cubic) in page load time by 1.18 s (2.56 s instead of "
-        "1.38 s, +86 %; medians of 10 rounds; rate 10Mbit, loss 1%), because it shrinks its window, or waits for a "
-        "timer, at each of about 59 random losses (confirmed: with no random loss for both the gap closes by 71 %, "
-        "interval 67 to 75 %)."
+        "1.38 s, +86 %; medians of 10 rounds; rate 10Mbit, loss 1%), because at random losses (about 59 a load) "
+        "it shrinks its window or waits for a timer (confirmed: with no random loss for both arms the gap closes by "
+        "71 %, interval 67 to 75 %)."
     )
 
 
 def test_several_causes_are_joined_and_what_remains_is_said() -> None:
     text = plain(sentence(answer()))
     assert text.count("because") == 2
-    assert "; and because its first window is smaller (14600 bytes)" in text
+    assert "; and because its first window is smaller (14.6 KB)" in text
     assert "TCP (Linux, Cubic) with an initial window of 10 packets loses 19 % of its lead, interval 15 to 23 %" in text
     assert "the gap follows the dose)" in text
     assert text.endswith(" Not explained: 9.0 % of the gap, interval 4.0 to 14 %.")
@@ -43,7 +43,7 @@ def test_causes_beyond_three_are_counted() -> None:
 def test_nothing_unconfirmed_is_a_because(conclusion: Conclusion) -> None:
     text = sentence(answer(findings=(explained(conclusion=conclusion),), together=None))
     assert "because" not in text
-    assert text.endswith(f" No cause is confirmed; suspected: response to random loss ({conclusion}).")
+    assert text.endswith(f" None of the suspected causes is confirmed: response to random loss ({conclusion}).")
     beside = sentence(answer(findings=(explained(conclusion=conclusion), INITIAL_WINDOW), together=None))
     assert "random loss" not in beside
 
@@ -63,7 +63,7 @@ def test_a_transplant_alone_confirms_what_no_cure_could() -> None:
 
 def test_a_small_share_is_a_part_of_why() -> None:
     found = explained(cures=(judged("a little", 12.0),))
-    assert ", in part because it shrinks" in sentence(answer(findings=(found,), together=None))
+    assert ", in part because at random losses" in sentence(answer(findings=(found,), together=None))
     together = Together(("a", "b"), Share(80.0, 70.0, 90.0), 40.0)
     assert "in part" not in sentence(answer(findings=(found, INITIAL_WINDOW), together=together))
 
