@@ -4,6 +4,7 @@
 *suspected* until `attribution` has read the trials in which its change was made.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +16,9 @@ from longlook.explain.ledger.classes import LedgerClass
 
 if TYPE_CHECKING:
     from longlook.explain.side import Pair
+
+
+_DOSE = re.compile(r"\{dose(:[^}]*)?\}")
 
 
 class Target(StrEnum):
@@ -123,9 +127,9 @@ class Finding:
 class Cause:
     """A cause that a detector can suspect and an intervention can confirm.
 
-    `sentence` completes "The load takes longer, because …" and may name `{arm}` and `{dose}`. `detect` is pure and sees
-    one round; it must not look at the names of arms, so that it cannot be tuned to a stack. `interventions` gets the
-    finding and the first pair of trials, and returns what can be changed and what cannot.
+    `sentence` completes "The load takes longer, because …" and may name `{dose}` and `{rounds}`. `detect` is pure and
+    sees one round; it must not look at the names of arms, so that it cannot be tuned to a stack. `interventions` gets
+    the finding and the first pair of trials, and returns what can be changed and what cannot.
     """
 
     name: str
@@ -138,6 +142,11 @@ class Cause:
     detect: Callable[["Pair"], Sign | None]
     interventions: Callable[[Finding, "Pair"], Sequence[Intervention | Untestable]]
     cured_by: str = ""  # the cure in words, for the list of causes
+
+    def said_of(self, finding: Finding) -> str:
+        """Return the sentence with the dose of a finding, or with "…" where it has none."""
+        sentence = self.sentence if finding.dose is not None else _DOSE.sub("…", self.sentence)
+        return sentence.format(dose=finding.dose, rounds=finding.rounds)
 
 
 def causes() -> Mapping[str, Cause]:

@@ -132,7 +132,7 @@ def _explained(
     return Explained(
         cause=finding.cause,
         title=cause.title,
-        sentence=cause.sentence.format(dose=finding.dose if finding.dose is not None else "", rounds=finding.rounds),
+        sentence=cause.said_of(finding),
         source=cause.source,
         arm=finding.arm,
         role=finding.role,

@@ -104,7 +104,7 @@ def test_every_sign_has_evidence_and_a_sentence_and_every_change_is_a_setting(ca
         assert sign.evidence
         assert all(item.text and isinstance(item.time_ns, int) for item in sign.evidence)
         finding = Finding(cause.name, "a", cause.role, {0: sign}, 1)
-        said = cause.sentence.format(dose=finding.dose if finding.dose is not None else "", rounds=1)
+        said = cause.said_of(finding)
         assert "{" not in said and "nan" not in said and not said.endswith(".")
         made = cause.interventions(finding, tested)
         assert made

@@ -14,7 +14,7 @@ from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Finding, Intervention, Kind, Target, Untestable, causes
 from longlook.explain.checked import equal_conditions
 from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
-from longlook.explain.detect import suspect
+from longlook.explain.detect import proposed, suspect
 from longlook.explain.judge import Gap, Values, judge, together
 from longlook.metrics import find_metric
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
@@ -71,15 +71,19 @@ def _explain(
         return replace(answer, status=Status.FAILED, reason=reason)
     answer = replace(answer, ledger_ms=mean_ledgers(pairs, gap), checked=tuple(equal_conditions(pairs)))
     known = causes()
-    findings = suspect(pairs, known)
+    suspected = suspect(pairs, known)
+    findings = suspected.findings
+    for cause, reason in suspected.broken.items():
+        observer.say(f"cause {cause} is not asked: {reason}")
+    answer = replace(answer, broken=suspected.broken)
     if not findings:
         return replace(answer, reason="no detector saw a cause")
     first = next(iter(pairs.values()))
-    wanted = [(finding, known[finding.cause].interventions(finding, first)) for finding in findings]
-    suspected, left_out = _within_budget(wanted, gap, request.budget)
+    wanted = [(finding, proposed(known[finding.cause], finding, first)) for finding in findings]
+    affordable, left_out = _within_budget(wanted, gap, request.budget)
     session = _Session(study, gap, only, out, options, observer)
     plan = CounterfactualPlan(session.study, gap.contrast, gap.loser, only)
-    tests, untestable = add_tests(plan, suspected)
+    tests, untestable = add_tests(plan, affordable)
     analysis = study.analysis
     space = Gap(gap.loser, gap.winner, find_metric(gap.contrast.metric).better, session.run(plan))
     explained = judge(space, findings, tests, untestable, known, analysis)
@@ -154,10 +158,10 @@ def _folder_name(gap: CellGap) -> str:
     return f"{gap.estimate.cell_id}~{slug(gap.contrast.name, set())}"
 
 
-Suspected = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
+Wanted = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
 
 
-def _within_budget(suspected: Suspected, gap: CellGap, budget: int | None) -> tuple[Suspected, list[str]]:
+def _within_budget(suspected: Wanted, gap: CellGap, budget: int | None) -> tuple[Wanted, list[str]]:
     """Return what the budget allows, the strongest findings first, and the causes for which nothing was left."""
     if budget is None:
         return suspected, []
