@@ -142,20 +142,23 @@ def compare(
         with display:
             folder = out or _folder("compare")
             result, judged = run_comparison(spec, folder, _run_options(engine), display.observer())
-            answers = (
-                explain_worse(judged.verdict, folder, why.budget, _run_options(engine), display.observer())
-                if why.explain
-                else []
-            )
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
     display.conclude(result)
     if files.junit is not None:
         files.junit.write_text(output.junit_xml(judged), encoding="utf-8")
     if files.markdown is not None:
-        files.markdown.write_text(output.markdown(judged) + answers_markdown(answers), encoding="utf-8")
+        files.markdown.write_text(output.markdown(judged), encoding="utf-8")
     show_comparison(judged, as_json=as_json)
-    if answers:
+    if why.explain:  # when the answer is out, so that nothing that goes wrong here can lose it
+        try:
+            with RunDisplay(as_json=as_json) as display:
+                answers = explain_worse(judged.verdict, folder, why.budget, _run_options(engine), display.observer())
+        except KeyboardInterrupt as error:
+            raise InterruptedByUserError("stopped", f"go on with longlook explain {folder}") from error
+        if files.markdown is not None:
+            text = f"{output.markdown(judged)}\n{answers_markdown(answers)}"
+            files.markdown.write_text(text, encoding="utf-8")
         show_answers(answers, folder, as_json=as_json)
     if not judged.verdict.passed:
         raise typer.Exit(UNDECIDED_EXIT if judged.verdict.answer is Answer.UNDECIDED else 1)

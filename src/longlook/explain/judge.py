@@ -20,7 +20,7 @@ Values = Mapping[str, Mapping[int, float]]
 """Arm → round → value of the metric, of trials that went well."""
 
 LEAST_SHARE_OF_ROUNDS = 0.9
-"""A change whose trials go well in fewer of the rounds concludes nothing: those that fail are seldom like the others."""
+"""A change whose trials go well in fewer of the rounds concludes nothing: those that fail are seldom like others."""
 
 _CONFIRMED = (Conclusion.CONFIRMED, Conclusion.CONFIRMED_BOTH_WAYS)
 

@@ -80,7 +80,7 @@ def _find(cells: Mapping[str, Mapping[str, str]], name: str) -> str:
         return matching[0]
     what = "fits several cells" if matching else "is not a cell of this run"
     known = ", ".join(matching or list(cells))
-    raise InputError(f"--inside {name} {what}", f"name one of {known}, or all")
+    raise InputError(f"cell {name} {what}", f"name one of {known}, or all")
 
 
 def _names(labels: Mapping[str, str], parts: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.analysis.measure import Measured
-from longlook.core.model import Outcome, Study
+from longlook.core.model import Outcome, Plan, Study
 from longlook.core.results import Estimate
 from longlook.core.run_folder import RunFolder
 from longlook.explain.answer import Answer, Explained, Status, Together, strongest
@@ -41,18 +41,21 @@ class ExplainRequest:
 def explain_run(folder: RunFolder, request: ExplainRequest, options: RunOptions, observer: Observer) -> list[Answer]:
     """Explain cells of a run and write what was found below the run folder; return the answers in the plan's order.
 
-    Raises InputError where the run, a cell or the contrast cannot be explained, MachineError where this machine cannot
-    go on. Trials that finished stay, and in virtual time the next call takes them from the cache.
+    Raises InputError where the run, a cell or the contrast cannot be explained, where earlier answers are damaged, or
+    where another command has the run; MachineError where this machine cannot go on. Trials that finished stay, and in
+    virtual time the next call takes them from the cache.
     """
-    answers = []
-    try:
-        for gap in gaps(folder, request.cells, request.contrast):
-            observer.say(f"explain {gap.estimate.cell_id}: {gap.contrast.name}")
-            answers.append(_explain(folder, gap, request, options, observer))
-            write_answers(folder.path / FOLDER, answers[-1])
-    finally:
-        if answers:
-            write_explanation(folder.path / FOLDER, read_answers(folder.path / FOLDER))
+    answers: list[Answer] = []
+    with folder:
+        read_answers(folder.path / FOLDER)  # before any trial runs: where they are damaged, none could be added
+        try:
+            for gap in gaps(folder, request.cells, request.contrast):
+                observer.say(f"explain {gap.estimate.cell_id}: {gap.contrast.name}")
+                answers.append(_explain(folder, gap, request, options, observer))
+                write_answers(folder.path / FOLDER, answers[-1])
+        finally:
+            if answers:
+                write_explanation(folder.path / FOLDER, read_answers(folder.path / FOLDER))
     return answers
 
 
@@ -81,7 +84,7 @@ def _explain(
     first = next(iter(pairs.values()))
     wanted = [(finding, proposed(known[finding.cause], finding, first)) for finding in findings]
     affordable, left_out = _within_budget(wanted, gap, request.budget)
-    session = _Session(study, gap, only, out, options, observer)
+    session = _Session(study, gap, only, out, request.budget, options, observer)
     plan = CounterfactualPlan(session.study, gap.contrast, gap.loser, only)
     tests, untestable = add_tests(plan, affordable)
     analysis = study.analysis
@@ -94,7 +97,7 @@ def _explain(
         reason="",
         findings=tuple(explained),
         together=combined,
-        trials=sum(trial.arm not in (gap.loser, gap.winner) for trial in of_rounds(plan.plan, gap.rounds).trials),
+        trials=len(session.counterfactual),
         left_out=tuple(left_out),
     )
 
@@ -186,7 +189,7 @@ def _within_budget(suspected: Wanted, gap: CellGap, budget: int | None) -> tuple
 
 
 class _Session:
-    """The counterfactual trials of one cell."""
+    """The counterfactual trials of one cell; `counterfactual` has the ids of all that it took so far."""
 
     def __init__(
         self,
@@ -194,19 +197,26 @@ class _Session:
         gap: CellGap,
         only: tuple[str, ...],
         out: Path,
+        budget: int | None,
         options: RunOptions,
         observer: Observer,
     ) -> None:
         self.study = replace(study, metrics=(gap.contrast.metric,))
-        self._gap, self._only, self._out = gap, only, out
+        self.counterfactual: frozenset[str] = frozenset()
+        self._gap, self._only, self._out, self._budget = gap, only, out, budget
         self._options, self._observer = options, observer
 
     def run(self, planned: CounterfactualPlan) -> Values:
         """Run the trials of a plan that have not run; return the values of every arm."""
         plan = of_rounds(planned.plan, self._gap.rounds)
+        self.counterfactual = self._with(plan)
         out = self._out / f"trials-{plan.hash}"
         _, measured = measure_plan(planned.study, plan, out, self._options, self._observer)
         return planned.completed(_values(measured, self._gap.contrast.metric))
+
+    def _with(self, plan: Plan) -> frozenset[str]:
+        own = (self._gap.loser, self._gap.winner)
+        return self.counterfactual | {trial.id for trial in plan.trials if trial.arm not in own}
 
     def together(self, tests: Sequence[Experiment], explained: Sequence[Explained], space: Gap) -> Together | None:
         """Run all that was confirmed at once, if it is several changes, and return what they close together.
@@ -221,6 +231,9 @@ class _Session:
         arms = all_at_once(alone, best)
         if isinstance(arms, str):
             self._observer.say(f"the confirmed changes cannot be made together: {arms}")
+            return None
+        if self._budget is not None and len(self._with(of_rounds(alone.plan, self._gap.rounds))) > self._budget:
+            self._observer.say(f"the budget of {self._budget} trials leaves none for the confirmed changes together")
             return None
         values = self.run(alone)
         return together(replace(space, values={**space.values, **values}), labels, arms, self.study.analysis)
