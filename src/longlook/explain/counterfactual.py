@@ -15,6 +15,7 @@ from longlook.network.surgery import OFF as NO_SURGERY
 from longlook.study.catalogue import Catalogue
 from longlook.study.operations import with_operations
 from longlook.study.plan import make_plan
+from longlook.study.virtual_time import VIRTUAL, check_live, check_virtual
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,21 @@ class CounterfactualPlan:
     """A study and plan that grow by one change after another; the arms of the cell stand in them as they were."""
 
     def __init__(
-        self, study: Study, contrast: Contrast, loser: str, only: Sequence[str], catalogue: Catalogue | None = None
+        self,
+        study: Study,
+        contrast: Contrast,
+        loser: str,
+        only: Sequence[str],
+        catalogue: Catalogue | None = None,
+        engine: str = VIRTUAL,
     ) -> None:
         """Begin with both arms of the contrast in the cell that `only` (FACTOR=LEVEL) names, in all rounds of `study`.
 
-        `loser` is one of the two.
+        `loser` is one of the two, `engine` the name of what runs the trials that name none.
         """
         self.loser = loser
         self.winner = contrast.baseline if loser == contrast.contender else contrast.contender
-        self._only, self._catalogue, self._contrast = only, catalogue, contrast
+        self._only, self._catalogue, self._contrast, self._engine = only, catalogue, contrast, engine
         self._own = {arm.name: arm for arm in study.arms if arm.name in (self.loser, self.winner)}
         self._base = replace(study, arms=tuple(self._own.values()), contrasts=(contrast,), claims=(), stopping=None)
         self._trials = {trial.id: trial for trial in make_plan(self._base, only, catalogue).trials}
@@ -54,11 +61,14 @@ class CounterfactualPlan:
     def add(self, changes: Mapping[str, Change]) -> dict[str, str] | str:
         """Plan a change of each arm that is named; return the arms that have it by those that they replace.
 
-        A text is the reason why there is none: settings that cannot be, or that the arm has already.
+        A text is the reason why there is none: settings that cannot be, that the engine cannot make, or that the arm
+        has already.
         """
         made = {name: _changed(self._own[name], change) for name, change in changes.items()}
         try:
             planned = make_plan(replace(self._base, arms=tuple(made.values())), self._only, self._catalogue)
+            check_virtual(self._base, planned, self._engine)
+            check_live(self._base, planned, self._engine)
             operated = self._experiments(planned.trials, {made[name].name: name for name in made}, changes)
         except (InputError, SettingError) as error:
             return str(error)

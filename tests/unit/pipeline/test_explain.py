@@ -6,14 +6,19 @@ import pandas as pd
 import pytest
 
 from longlook.core.errors import InputError
+from longlook.core.model import Scalar
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.explain.answer import Status
+from longlook.explain.attribution import Conclusion
+from longlook.explain.cause import Cause, Change, Intervention, Kind, Sign, Target
+from longlook.explain.ledger import LedgerClass
 from longlook.pipeline.answers import ANSWERS, FOLDER, read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
 from longlook.study.files import find_study
+from tests.data.sides import USEFUL, pair, side
 
 TINY = str(Path(__file__).parents[2] / "data" / "tiny.toml")
 
@@ -43,6 +48,56 @@ def test_a_run_whose_loads_left_no_trace_says_so(run: RunFolder) -> None:
     assert {answer.reason for answer in read_answers(run.path / FOLDER)} == {
         "no round has a load of both arms that went well while it was traced"
     }
+
+
+PAIR = pair(side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0)))
+
+
+def made_up(name: str, setting: str, value: Scalar) -> Cause:
+    cure = Intervention(Kind.CURE, Target.LOSER, Change(f"another {name}", {setting: value}))
+    return Cause(
+        name, name, "it is so", "nobody", "server", (), (), lambda _pair: Sign(10**7), lambda _finding, _pair: (cure,)
+    )
+
+
+def suspect_all(monkeypatch: pytest.MonkeyPatch, *known: Cause) -> None:
+    traced = dict.fromkeys(range(10), PAIR)
+    monkeypatch.setattr("longlook.pipeline.explain.run.traced_pairs", lambda *_: traced)
+    monkeypatch.setattr("longlook.pipeline.explain.run.causes", lambda: {cause.name: cause for cause in known})
+
+
+@pytest.mark.parametrize(
+    ("budget", "trials", "tested", "has_together"),
+    [(None, 30, 2, True), (30, 30, 2, True), (29, 20, 2, False), (19, 10, 1, True), (9, 0, 0, False), (0, 0, 0, False)],
+)
+def test_no_more_trials_run_than_the_budget_allows(
+    run: RunFolder,
+    monkeypatch: pytest.MonkeyPatch,
+    budget: int | None,
+    trials: int,
+    tested: int,
+    has_together: bool,
+) -> None:
+    suspect_all(monkeypatch, made_up("a", "tcp_initial_window", 20), made_up("b", "tcp_mss", "1000B"))
+    cell = run.plan.trials[0].cell_id
+    engine = Slower()  # a changed arm has another name, and is as fast as the other one
+    (answer,) = explain_run(run, ExplainRequest((cell,), budget=budget), RunOptions(engine), Observer())
+    ran = [trial for path in (run.path / FOLDER).rglob("trials/*/trial.json") for trial in [path.read_text()]]
+    assert answer.trials == trials
+    assert len({text for text in ran if '"tcp~' in text}) == trials
+    assert [item.conclusion for item in answer.findings].count(Conclusion.CONFIRMED) == tested
+    assert len(answer.left_out) == 2 - tested
+    assert (answer.together is not None) is has_together
+
+
+def test_a_change_that_the_engine_refuses_cannot_be_tested_and_the_others_are(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suspect_all(monkeypatch, made_up("a", "tcp_mss", "1000B"), made_up("b", "tcp_initial_ssthresh", 90))
+    cell = run.plan.trials[0].cell_id
+    (answer,) = explain_run(run, ExplainRequest((cell,)), RunOptions(Slower()), Observer())
+    assert [item.conclusion for item in answer.findings] == [Conclusion.CONFIRMED, Conclusion.UNTESTABLE]
+    assert "which in real time would change Cubic" in answer.findings[1].untestable[0]
 
 
 def test_damaged_answers_are_refused_before_a_trial_runs(run: RunFolder) -> None:

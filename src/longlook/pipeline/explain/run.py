@@ -85,7 +85,7 @@ def _explain(
     wanted = [(finding, proposed(known[finding.cause], finding, first)) for finding in findings]
     affordable, left_out = _within_budget(wanted, gap, request.budget)
     session = _Session(study, gap, only, out, request.budget, options, observer)
-    plan = CounterfactualPlan(session.study, gap.contrast, gap.loser, only)
+    plan = session.begun()
     tests, untestable = add_tests(plan, affordable)
     analysis = study.analysis
     space = Gap(gap.loser, gap.winner, find_metric(gap.contrast.metric).better, session.run(plan))
@@ -206,6 +206,11 @@ class _Session:
         self._gap, self._only, self._out, self._budget = gap, only, out, budget
         self._options, self._observer = options, observer
 
+    def begun(self) -> CounterfactualPlan:
+        """Return a plan without a change."""
+        engine = self._options.engine.name
+        return CounterfactualPlan(self.study, self._gap.contrast, self._gap.loser, self._only, engine=engine)
+
     def run(self, planned: CounterfactualPlan) -> Values:
         """Run the trials of a plan that have not run; return the values of every arm."""
         plan = of_rounds(planned.plan, self._gap.rounds)
@@ -227,7 +232,7 @@ class _Session:
         labels = [test.intervention.change.label for test in best]
         if len(best) < 2:
             return together(space, labels, best[0].arms, self.study.analysis) if best else None
-        alone = CounterfactualPlan(self.study, self._gap.contrast, self._gap.loser, self._only)
+        alone = self.begun()
         arms = all_at_once(alone, best)
         if isinstance(arms, str):
             self._observer.say(f"the confirmed changes cannot be made together: {arms}")
