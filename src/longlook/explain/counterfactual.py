@@ -13,8 +13,10 @@ from longlook.core.problems import SettingError
 from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
 from longlook.network.surgery import OFF as NO_SURGERY
 from longlook.study.catalogue import Catalogue
+from longlook.study.flow_groups import flow_setting, is_flow_setting
 from longlook.study.operations import with_operations
 from longlook.study.plan import make_plan
+from longlook.study.settings import endpoint_setting, network_setting
 from longlook.study.virtual_time import VIRTUAL, check_live, check_virtual
 
 
@@ -66,6 +68,8 @@ class CounterfactualPlan:
         """
         made = {name: _changed(self._own[name], change) for name, change in changes.items()}
         try:
+            for change in changes.values():
+                _check_settings(change)
             planned = make_plan(replace(self._base, arms=tuple(made.values())), self._only, self._catalogue)
             check_virtual(self._base, planned, self._engine)
             check_live(self._base, planned, self._engine)
@@ -164,6 +168,17 @@ def all_at_once(plan: CounterfactualPlan, tests: Sequence[Experiment]) -> dict[s
             surgery = {number: what for change in reversed(own) for number, what in change.surgery.items()}
             changes[arm] = Change(" and ".join(change.label for change in own), settings, surgery)
     return plan.add(changes)
+
+
+def _check_settings(change: Change) -> None:
+    """Raise SettingError where a study file could not make a setting: unknown ones would change nothing unnoticed."""
+    for key, value in change.settings.items():
+        if is_flow_setting(key):
+            flow_setting(key, value)
+        elif key.startswith("network."):
+            network_setting(key, value)
+        else:
+            endpoint_setting(key, value)
 
 
 def _changed(arm: Arm, change: Change) -> Arm:

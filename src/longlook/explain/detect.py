@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from longlook.core import codec
-from longlook.explain.cause import Cause, Finding, Intervention, Kind, Sign, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Kind, Sign, Target, Untestable
 from longlook.explain.side import Pair
 
 LEAST_SHARE_OF_GAP = 0.05
@@ -82,6 +82,8 @@ def _check_intervention(item: Any) -> None:
     _expect(item, Intervention | Untestable, "an intervention")
     if isinstance(item, Untestable):
         return
+    _expect(item.kind, Kind, "a kind of intervention")
+    _expect(item.target, Target, "a target")
     _check_dose(item.dose)
     _expect(item.change.label, str, "a label")
     for value in item.change.settings.values():

@@ -62,6 +62,8 @@ def of(items: Any) -> Any:
         pytest.param(raises, id="raises"),
         pytest.param(of(None), id="none"),
         pytest.param(of(["a text"]), id="a text"),
+        pytest.param(of([replace(CURE, kind="cure")]), id="no kind"),  # type: ignore[arg-type]
+        pytest.param(of([replace(CURE, target="nobody")]), id="no target"),  # type: ignore[arg-type]
         pytest.param(of([replace(CURE, dose=float("inf"))]), id="endless dose"),
         pytest.param(of([replace(CURE, change=Change("x", {"tcp_rto_min": float("nan")}))]), id="no number"),
         pytest.param(of([replace(CURE, change=Change("x", {"tcp_rto_min": None}))]), id="no value"),  # type: ignore[dict-item]
