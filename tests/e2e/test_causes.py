@@ -53,7 +53,7 @@ def test_no_cause_is_suspected_more_than_the_planted_one(sides: dict[str, Side],
     base, cause = PLANTED[arm]
     pair = Pair(sides[arm], sides[base])
     assert pair.loser.load_ns > pair.winner.load_ns
-    findings = suspect({0: pair}, causes())
+    findings = suspect({0: pair}, causes()).findings
     strengths = {found.cause: found.strength_ns for found in findings}
     assert strengths[cause] == max(strengths.values()), strengths
     finding = next(found for found in findings if found.cause == cause)
@@ -72,11 +72,11 @@ def test_any_two_real_trials_can_be_compared(sides: dict[str, Side]) -> None:
             for cause in causes().values():
                 sign = cause.detect(pair)
                 assert sign is None or isinstance(sign.strength_ns, int)
-            for finding in suspect({0: pair}, causes()):
+            for finding in suspect({0: pair}, causes()).findings:
                 made = causes()[finding.cause].interventions(finding, pair)
                 assert all(isinstance(item, Intervention | Untestable) for item in made)
 
 
 def test_an_arm_has_no_cause_against_itself(sides: dict[str, Side]) -> None:
     for own in sides.values():
-        assert suspect({0: Pair(own, own)}, causes()) == []
+        assert suspect({0: Pair(own, own)}, causes()).findings == ()

@@ -12,7 +12,9 @@ from longlook.cli.options import Around, AsJsonLines, EngineOptions, expand_opti
 from longlook.core.errors import InputError, InterruptedByUserError
 
 if TYPE_CHECKING:
+    from longlook.compare.gate import Verdict
     from longlook.compare.spec import ComparisonSpec
+    from longlook.explain.answer import Answer
     from longlook.pipeline.options import RunOptions
 
 
@@ -131,9 +133,7 @@ def compare(
     from longlook.cli.show.compare import show_comparison
     from longlook.cli.show.explain import show_answers
     from longlook.cli.show.run import RunDisplay
-    from longlook.compare import output
-    from longlook.compare.explain import explain_worse
-    from longlook.compare.gate import Answer
+    from longlook.compare import gate, output
     from longlook.compare.run import run_comparison
     from longlook.report.causes.text import answers_markdown
 
@@ -142,23 +142,22 @@ def compare(
         with display:
             folder = out or _folder("compare")
             result, judged = run_comparison(spec, folder, _run_options(engine), display.observer())
-            answers = (
-                explain_worse(judged.verdict, folder, why.budget, _run_options(engine), display.observer())
-                if why.explain
-                else []
-            )
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
     display.conclude(result)
     if files.junit is not None:
         files.junit.write_text(output.junit_xml(judged), encoding="utf-8")
     if files.markdown is not None:
-        files.markdown.write_text(output.markdown(judged) + answers_markdown(answers), encoding="utf-8")
+        files.markdown.write_text(output.markdown(judged), encoding="utf-8")
     show_comparison(judged, as_json=as_json)
-    if answers:
+    if why.explain:  # when the answer is out, so that nothing that goes wrong here can lose it
+        answers = _explain(judged.verdict, folder, why, engine, as_json=as_json)
+        if files.markdown is not None:
+            text = f"{output.markdown(judged)}\n{answers_markdown(answers)}"
+            files.markdown.write_text(text, encoding="utf-8")
         show_answers(answers, folder, as_json=as_json)
     if not judged.verdict.passed:
-        raise typer.Exit(UNDECIDED_EXIT if judged.verdict.answer is Answer.UNDECIDED else 1)
+        raise typer.Exit(UNDECIDED_EXIT if judged.verdict.answer is gate.Answer.UNDECIDED else 1)
 
 
 @expand_options
@@ -176,23 +175,32 @@ def bisect(
     from longlook.cli.show.compare import BisectionDisplay
     from longlook.cli.show.explain import show_answers
     from longlook.cli.show.run import RunDisplay
-    from longlook.compare.explain import explain_worse
     from longlook.compare.run import run_bisection
 
     steps = BisectionDisplay(as_json=as_json)
-    answers = []
     try:
         with RunDisplay(as_json=as_json) as display:
             folder = out or _folder("bisect")
             found, step = run_bisection(spec, folder, _run_options(engine), display.observer(), steps.show)
-            worse = folder / found.first_bad
-            if why.explain and step.verdict is not None:
-                answers = explain_worse(step.verdict, worse, why.budget, _run_options(engine), display.observer())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
     steps.conclude(found, step, spec.contender.stack)
-    if answers:
-        show_answers(answers, worse, as_json=as_json)
+    if why.explain and step.verdict is not None:
+        worse = folder / found.first_bad
+        show_answers(_explain(step.verdict, worse, why, engine, as_json=as_json), worse, as_json=as_json)
+
+
+def _explain(
+    verdict: "Verdict", folder: Path, why: WhyOptions, engine: EngineOptions, *, as_json: bool
+) -> "list[Answer]":
+    from longlook.cli.show.run import RunDisplay
+    from longlook.compare.explain import explain_worse
+
+    try:
+        with RunDisplay(as_json=as_json) as display:
+            return explain_worse(verdict, folder, why.budget, _run_options(engine), display.observer())
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", f"go on with longlook explain {folder}") from error
 
 
 def _run_options(engine: EngineOptions) -> "RunOptions":

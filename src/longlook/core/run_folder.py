@@ -89,7 +89,10 @@ class RunFolder:
 
     def __enter__(self) -> "RunFolder":
         """Take the folder for writing and clear what an interrupted trial left in it."""
-        self._lock = (self.path / ".lock").open("w")
+        try:
+            self._lock = (self.path / ".lock").open("w")
+        except OSError as error:
+            raise MachineError(f"cannot write to {self.path}: {error.strerror}", "copy the folder elsewhere") from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -1,7 +1,7 @@
 """The answer to "why did this arm lose?": findings with their verdicts. Plain data; `report.causes.text` says it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from longlook.explain.attribution import Conclusion, Share
@@ -122,3 +122,4 @@ class Answer:
     ledger_ms: Mapping[str, Mapping[str, float]] | None = None  # arm → class → mean ms
     checked: tuple[str, ...] = ()  # what could have confounded the arms, and is equal
     left_out: tuple[str, ...] = ()  # findings that the budget left untested
+    broken: Mapping[str, str] = field(default_factory=dict)  # causes that could not be asked, and why

@@ -1,6 +1,7 @@
 """From counterfactual trials to verdicts: how much of a gap does a change close? Pure.
 
-The gap of a round is ln(loser/winner) of a metric that is better when lower, and its negative otherwise. A change
+The gap of a round is ln(loser/winner) of a metric that is better when lower, and its negative otherwise; where a value
+is not positive it is their difference by the mean magnitude (`analysis.stats.procedures.advantages`). A change
 closes d = gap − gap with the change, round by round on the same random numbers. What is tested is d, what is shown is
 the share mean(d)/mean(gap), whose interval is Fieller's (J. R. Stat. Soc. B 16, 1954) for paired numerator and
 denominator.
@@ -61,12 +62,12 @@ class Closed:
         return Conclusion.INCONCLUSIVE
 
 
-def closed(gap: Floats, gap_changed: Floats, analysis: Analysis) -> Closed:
-    """Return what a change closes of the gap; both have shape (rounds,), in the same order of rounds.
+def closed(gap: Floats, gap_changed: Floats, analysis: Analysis, *, is_log: bool = True) -> Closed:
+    """Return what a change closes of the gap; both have shape (rounds,), in the same order of rounds, on one scale.
 
     The margin is the study's margin of equivalence: a change that closes less does not matter, whatever its p.
     """
-    margin = procedures.margin(analysis.equivalence_margin_pct, is_log=True)
+    margin = procedures.margin(analysis.equivalence_margin_pct, is_log)
     difference = gap - gap_changed
     beyond = procedures.paired(difference - margin, margin, analysis.confidence)
     around_zero = procedures.paired(difference, margin, analysis.confidence)
@@ -76,7 +77,7 @@ def closed(gap: Floats, gap_changed: Floats, analysis: Analysis) -> Closed:
     return Closed(
         rounds=len(gap),
         share=share(difference, gap, analysis.confidence),
-        closed_pct=100 * -math.expm1(-around_zero.mean),
+        closed_pct=100 * (-math.expm1(-around_zero.mean) if is_log else around_zero.mean),
         p=p,
         p_none=around_zero.p_equivalence,
     )

@@ -13,8 +13,11 @@ from longlook.core.problems import SettingError
 from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
 from longlook.network.surgery import OFF as NO_SURGERY
 from longlook.study.catalogue import Catalogue
+from longlook.study.flow_groups import flow_setting, is_flow_setting
 from longlook.study.operations import with_operations
 from longlook.study.plan import make_plan
+from longlook.study.settings import endpoint_setting, network_setting
+from longlook.study.virtual_time import VIRTUAL, check_live, check_virtual
 
 
 @dataclass(frozen=True)
@@ -35,15 +38,21 @@ class CounterfactualPlan:
     """A study and plan that grow by one change after another; the arms of the cell stand in them as they were."""
 
     def __init__(
-        self, study: Study, contrast: Contrast, loser: str, only: Sequence[str], catalogue: Catalogue | None = None
+        self,
+        study: Study,
+        contrast: Contrast,
+        loser: str,
+        only: Sequence[str],
+        catalogue: Catalogue | None = None,
+        engine: str = VIRTUAL,
     ) -> None:
         """Begin with both arms of the contrast in the cell that `only` (FACTOR=LEVEL) names, in all rounds of `study`.
 
-        `loser` is one of the two.
+        `loser` is one of the two, `engine` the name of what runs the trials that name none.
         """
         self.loser = loser
         self.winner = contrast.baseline if loser == contrast.contender else contrast.contender
-        self._only, self._catalogue, self._contrast = only, catalogue, contrast
+        self._only, self._catalogue, self._contrast, self._engine = only, catalogue, contrast, engine
         self._own = {arm.name: arm for arm in study.arms if arm.name in (self.loser, self.winner)}
         self._base = replace(study, arms=tuple(self._own.values()), contrasts=(contrast,), claims=(), stopping=None)
         self._trials = {trial.id: trial for trial in make_plan(self._base, only, catalogue).trials}
@@ -54,11 +63,16 @@ class CounterfactualPlan:
     def add(self, changes: Mapping[str, Change]) -> dict[str, str] | str:
         """Plan a change of each arm that is named; return the arms that have it by those that they replace.
 
-        A text is the reason why there is none: settings that cannot be, or that the arm has already.
+        A text is the reason why there is none: settings that cannot be, that the engine cannot make, or that the arm
+        has already.
         """
         made = {name: _changed(self._own[name], change) for name, change in changes.items()}
         try:
+            for change in changes.values():
+                _check_settings(change)
             planned = make_plan(replace(self._base, arms=tuple(made.values())), self._only, self._catalogue)
+            check_virtual(self._base, planned, self._engine)
+            check_live(self._base, planned, self._engine)
             operated = self._experiments(planned.trials, {made[name].name: name for name in made}, changes)
         except (InputError, SettingError) as error:
             return str(error)
@@ -154,6 +168,17 @@ def all_at_once(plan: CounterfactualPlan, tests: Sequence[Experiment]) -> dict[s
             surgery = {number: what for change in reversed(own) for number, what in change.surgery.items()}
             changes[arm] = Change(" and ".join(change.label for change in own), settings, surgery)
     return plan.add(changes)
+
+
+def _check_settings(change: Change) -> None:
+    """Raise SettingError where a study file could not make a setting: unknown ones would change nothing unnoticed."""
+    for key, value in change.settings.items():
+        if is_flow_setting(key):
+            flow_setting(key, value)
+        elif key.startswith("network."):
+            network_setting(key, value)
+        else:
+            endpoint_setting(key, value)
 
 
 def _changed(arm: Arm, change: Change) -> Arm:

@@ -1,32 +1,101 @@
-"""All detectors over all rounds: what is suspected, the strongest first. Pure."""
+"""All detectors over all rounds: what is suspected, the strongest first. Pure.
 
-from collections.abc import Mapping
+A cause may be a plug-in of the user: whatever goes wrong in one costs that cause alone, and is said.
+"""
 
-from longlook.explain.cause import Cause, Finding, Sign
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from longlook.core import codec
+from longlook.explain.cause import Cause, Finding, Intervention, Kind, Sign, Target, Untestable
 from longlook.explain.side import Pair
 
 LEAST_SHARE_OF_GAP = 0.05
 """A cause that could save less of the gap than this, on average over rounds, is not worth a trial."""
 
 
-def suspect(pairs: Mapping[int, Pair], causes: Mapping[str, Cause]) -> list[Finding]:
-    """Return a finding for each cause that any round shows and that could matter, in order of strength, then name.
+@dataclass(frozen=True)
+class Suspected:
+    """The findings in order of strength, then name. `broken` has the causes that could not be asked, and why."""
+
+    findings: tuple[Finding, ...]
+    broken: Mapping[str, str]
+
+
+def suspect(pairs: Mapping[int, Pair], causes: Mapping[str, Cause]) -> Suspected:
+    """Return a finding for each cause that any round shows and that could matter.
 
     `pairs` are by round. A cause matters if its mean strength is at least LEAST_SHARE_OF_GAP of the mean difference of
-    the two loads' times.
+    the two loads' times. A cause whose detector or sentence raises an error is broken; the others are asked all the
+    same.
     """
     gap_ns = sum(pair.loser.load_ns - pair.winner.load_ns for pair in pairs.values()) / max(len(pairs), 1)
-    found = []
-    for cause in causes.values():
-        signs = {number: sign for number, pair in pairs.items() if (sign := _sign(cause, pair)) is not None}
-        if signs:
-            arm = next(iter(pairs.values())).loser.trial.arm
-            finding = Finding(cause.name, arm, cause.role, signs, len(pairs))
-            if finding.strength_ns >= LEAST_SHARE_OF_GAP * abs(gap_ns):
-                found.append(finding)
-    return sorted(found, key=lambda finding: (-finding.strength_ns, finding.cause))
+    found, broken = [], {}
+    for name, cause in causes.items():
+        try:
+            finding = _finding(cause, pairs)
+        except Exception as error:  # of a plug-in, which may raise anything
+            broken[name] = f"its detector failed with {type(error).__name__}: {error}"
+            continue
+        if finding is not None and finding.strength_ns >= LEAST_SHARE_OF_GAP * abs(gap_ns):
+            found.append(finding)
+    return Suspected(tuple(sorted(found, key=lambda finding: (-finding.strength_ns, finding.cause))), broken)
+
+
+def proposed(cause: Cause, finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return what a cause would change; what it cannot say, because its code raises an error, cannot be tested."""
+    try:
+        items = tuple(cause.interventions(finding, pair))
+        for item in items:
+            _check_intervention(item)
+    except Exception as error:  # of a plug-in, which may raise anything
+        return (Untestable(Kind.CURE, f"its interventions failed with {type(error).__name__}: {error}"),)
+    return items
+
+
+def _finding(cause: Cause, pairs: Mapping[int, Pair]) -> Finding | None:
+    signs = {number: sign for number, pair in pairs.items() if (sign := _sign(cause, pair)) is not None}
+    if not signs:
+        return None
+    arm = next(iter(pairs.values())).loser.trial.arm
+    finding = Finding(cause.name, arm, cause.role, signs, len(pairs))
+    cause.said_of(finding)
+    return finding
 
 
 def _sign(cause: Cause, pair: Pair) -> Sign | None:
     sign = cause.detect(pair)
-    return sign if sign is not None and sign.strength_ns > 0 else None
+    if sign is None:
+        return None
+    _expect(sign, Sign, "a sign")
+    _expect(sign.strength_ns, int | np.integer, "strength_ns")
+    _check_dose(sign.dose)
+    return sign if sign.strength_ns > 0 else None
+
+
+def _check_intervention(item: Any) -> None:
+    """Raise TypeError or ValueError where an intervention is none, or cannot be written to a file."""
+    _expect(item, Intervention | Untestable, "an intervention")
+    if isinstance(item, Untestable):
+        return
+    _expect(item.kind, Kind, "a kind of intervention")
+    _expect(item.target, Target, "a target")
+    _check_dose(item.dose)
+    _expect(item.change.label, str, "a label")
+    for value in item.change.settings.values():
+        _expect(value, str | int | float, "a setting")
+    codec.canonical([item.change.settings, item.change.surgery])
+
+
+def _check_dose(dose: Any) -> None:
+    if dose is not None and not math.isfinite(dose):
+        raise ValueError(f"the dose is {dose}")
+
+
+def _expect(value: Any, kind: Any, what: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is not {what}")

@@ -12,12 +12,15 @@ import numpy as np
 from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together
-from longlook.explain.attribution import Closed, Conclusion, Floats, closed, monotone
+from longlook.explain.attribution import Closed, Conclusion, closed, monotone
 from longlook.explain.cause import Cause, Finding, Kind, Untestable
 from longlook.explain.counterfactual import Experiment
 
 Values = Mapping[str, Mapping[int, float]]
 """Arm → round → value of the metric, of trials that went well."""
+
+LEAST_SHARE_OF_ROUNDS = 0.9
+"""A change whose trials go well in fewer of the rounds concludes nothing: those that fail are seldom like others."""
 
 _CONFIRMED = (Conclusion.CONFIRMED, Conclusion.CONFIRMED_BOTH_WAYS)
 
@@ -36,11 +39,28 @@ class Gap:
         arms = (self.loser, self.winner, loser, winner)
         return sorted(set.intersection(*(set(self.values.get(arm, {})) for arm in arms)))
 
-    def at(self, loser: str, winner: str, rounds: Sequence[int]) -> Floats:
-        """Return the gap of two arms in these rounds, shape (rounds,): above 0 where the first is worse."""
-        first = np.array([self.values[loser][number] for number in rounds], np.float64)
-        second = np.array([self.values[winner][number] for number in rounds], np.float64)
-        return procedures.advantages(first, second, self.better)[0]
+    def closed(self, arms: Mapping[str, str], analysis: Analysis) -> Closed | None:
+        """Return what arms in the place of those of the cell close of its gap; None below two rounds with values.
+
+        Both gaps are on one scale, whichever arms have values that are not positive.
+        """
+        loser, winner = arms.get(self.loser, self.loser), arms.get(self.winner, self.winner)
+        rounds = self.rounds(loser, winner)
+        if len(rounds) < 2:
+            return None
+        first, second = (
+            np.array([self.values[arm][number] for arm in both for number in rounds], np.float64)
+            for both in ((self.loser, loser), (self.winner, winner))
+        )
+        gaps, is_log = procedures.advantages(first, second, self.better)
+        return closed(gaps[: len(rounds)], gaps[len(rounds) :], analysis, is_log=is_log)
+
+    def missing(self, result: Closed) -> str:
+        """Return the reason why a change concludes nothing that makes too many trials fail, empty where it does not."""
+        planned = len(self.rounds(self.loser, self.winner))
+        if result.rounds >= LEAST_SHARE_OF_ROUNDS * planned:
+            return ""
+        return f"the changed trials went well in {result.rounds} of {planned} rounds only"
 
 
 def judge(
@@ -52,7 +72,7 @@ def judge(
     analysis: Analysis,
 ) -> list[Explained]:
     """Return every finding with its verdict, the largest confirmed share first."""
-    read = [(test, _closed(gap, test, analysis)) for test in tests]
+    read = [(test, gap.closed(test.arms, analysis)) for test in tests]
     judged: dict[tuple[str, Kind], list[Judged]] = {}
     for kind in (Kind.CURE, Kind.TRANSPLANT):
         own = [(test, result) for test, result in read if test.intervention.kind is kind]
@@ -60,7 +80,7 @@ def judge(
         p = [result.p for _, result in own if result is not None and result.p is not None]
         adjusted = dict(zip(known, procedures.adjust(p, analysis.correction), strict=True))
         for index, (test, result) in enumerate(own):
-            item = _judged(test, result, adjusted.get(index), analysis)
+            item = _judged(gap, test, result, adjusted.get(index), analysis)
             judged.setdefault((test.finding.cause, kind), []).append(item)
     found = []
     for finding in findings:
@@ -84,30 +104,19 @@ def judge(
 
 def together(gap: Gap, labels: Sequence[str], arms: Mapping[str, str], analysis: Analysis) -> Together | None:
     """Return what all confirmed changes close at once; None where their trials did not go well."""
-    loser, winner = arms.get(gap.loser, gap.loser), arms.get(gap.winner, gap.winner)
-    rounds = gap.rounds(loser, winner)
-    if len(rounds) < 2:
-        return None
-    result = closed(gap.at(gap.loser, gap.winner, rounds), gap.at(loser, winner, rounds), analysis)
-    return Together(tuple(labels), result.share, result.closed_pct)
+    result = gap.closed(arms, analysis)
+    return None if result is None else Together(tuple(labels), result.share, result.closed_pct)
 
 
-def _closed(gap: Gap, test: Experiment, analysis: Analysis) -> Closed | None:
-    loser, winner = test.arms.get(gap.loser, gap.loser), test.arms.get(gap.winner, gap.winner)
-    rounds = gap.rounds(loser, winner)
-    if len(rounds) < 2:
-        return None
-    return closed(gap.at(gap.loser, gap.winner, rounds), gap.at(loser, winner, rounds), analysis)
-
-
-def _judged(test: Experiment, result: Closed | None, p_adjusted: float | None, analysis: Analysis) -> Judged:
+def _judged(gap: Gap, test: Experiment, result: Closed | None, p_adjusted: float | None, analysis: Analysis) -> Judged:
     change = test.intervention.change
     settings = {key: str(value) for key, value in change.settings.items()}
     if result is None:
         failed = "fewer than two rounds in which the changed trials went well"
         target = str(test.intervention.target)
         return Judged(change.label, target, Conclusion.INCONCLUSIVE, 0, None, None, None, settings, failed)
-    conclusion = result.concludes(p_adjusted, analysis.alpha)
+    missing = gap.missing(result)
+    conclusion = Conclusion.INCONCLUSIVE if missing else result.concludes(p_adjusted, analysis.alpha)
     return Judged(
         change.label,
         str(test.intervention.target),
@@ -117,6 +126,7 @@ def _judged(test: Experiment, result: Closed | None, p_adjusted: float | None, a
         result.closed_pct,
         p_adjusted,
         settings,
+        missing,
     )
 
 

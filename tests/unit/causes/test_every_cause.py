@@ -11,7 +11,7 @@ from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.network import settings as network
 from longlook.study import tcp
-from longlook.study.settings import KNOB_PREFIXES
+from longlook.study.settings import KNOB_PREFIXES, endpoint_setting, network_setting
 from longlook.timeline.events import EventKind
 from longlook.timeline.timeline import Kind as RowKind
 from tests.data.scenes import PACKET_BYTES, TCP, Scene, ns
@@ -138,6 +138,7 @@ def check_setting(key: str, value: object, trial: Trial) -> None:
         network.SETTINGS[key](value)
     elif not key.startswith(tuple(KNOB_PREFIXES)):
         assert key in OF_ARMS
+        (network_setting if key in network.SETTINGS else endpoint_setting)(key, value)
 
 
 @pytest.mark.parametrize("cause", BY_NAME)

@@ -77,6 +77,16 @@ def test_what_cannot_be_is_untestable_with_the_reason(study: Study) -> None:
     assert "so already" in reasons[2]
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("network.nonsense", "1"), ("workload.object", "1KB"), ("", "x"), ("tcp", "1KB"), ("congestion_control", "nope")],
+)
+def test_a_setting_that_no_study_file_could_make_is_refused_by_name(study: Study, key: str, value: str) -> None:
+    reason = planned(study, "tcp").add({"tcp": Change("x", {key: value})})
+    assert isinstance(reason, str)
+    assert reason.startswith(f"{key}: ")
+
+
 def test_causes_that_change_the_same_share_their_trials(study: Study) -> None:
     plan = planned(study)
     change = Change("a window", {"server_knobs.window": 123456})

@@ -86,6 +86,25 @@ def test_trials_that_failed_conclude_nothing() -> None:
     assert item.cures[0].failed
 
 
+def test_a_change_that_makes_trials_fail_is_not_confirmed_by_those_that_are_left() -> None:
+    for left, conclusion in ((9, Conclusion.CONFIRMED), (8, Conclusion.INCONCLUSIVE)):
+        some = {number: value for number, value in TESTED["slow~half"].items() if number < left}
+        gap = Gap("slow", "fast", Better.LOWER, {**TESTED, "slow~half": some})
+        (item,) = judge(gap, [FINDING], [HALF], {}, {"a": CAUSE}, Analysis())
+        assert (item.conclusion, item.cures[0].rounds) == (conclusion, left)
+        assert bool(item.cures[0].failed) is (left < 9)
+    assert item.cures[0].failed == "the changed trials went well in 8 of 10 rounds only"
+
+
+def test_a_change_that_brings_a_metric_to_zero_is_measured_on_the_scale_of_the_gap() -> None:
+    values_of = {"slow": values(200.0, 0), "fast": values(100.0, 1), "slow~none": dict.fromkeys(range(ROUNDS), 0.0)}
+    for arm, share_pct in (("slow~none", 200), ("slow~as fast", 100)):
+        gap = Gap("slow", "fast", Better.LOWER, {**values_of, "slow~as fast": values(100.0, 1), "other": {0: 0.0}})
+        found = together(gap, ["x"], {"slow": arm}, Analysis())
+        assert found is not None and found.share is not None
+        assert found.share.share_pct == pytest.approx(share_pct, abs=3)
+
+
 def test_doses_are_in_order_and_their_response_is_told() -> None:
     doses = [
         a_test(Kind.DOSE, Target.LOSER, {"slow": arm}, dose)

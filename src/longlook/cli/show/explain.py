@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from longlook.certification.planted import Matrix
 from longlook.cli.terminal import console
@@ -32,6 +33,8 @@ def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None
             out.print(_table(answer))
         for cause in answer.left_out:
             out.print(f"not tested, since the budget is spent: {cause}", markup=False)
+        for cause, reason in answer.broken.items():
+            out.print(f"cause {cause} not asked: {reason}", markup=False, soft_wrap=True)
     if any(answer.findings for answer in answers):
         out.print(f"page: {run / 'explain' / 'index.html'}", markup=False, soft_wrap=True)
 
@@ -68,13 +71,14 @@ def _table(answer: Answer) -> Table:
     for item in answer.findings:
         for number, (what, share) in enumerate(_changes(item) or [("; ".join(item.untestable), "")]):
             first = number == 0
-            table.add_row(
+            row = (
                 item.title if first else "",
                 str(item.conclusion) if first else "",
                 what,
                 share,
                 f"{item.seen_in}/{answer.rounds}" if first else "",
             )
+            table.add_row(*map(Text, row))  # reasons and labels have square brackets of their own
     return table
 
 

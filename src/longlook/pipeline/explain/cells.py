@@ -53,7 +53,11 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
     path = folder.path / _SAMPLES
     if not path.exists():
         raise InputError(f"{folder.path} has no {_SAMPLES}", f"longlook report {folder.path} makes it")
-    samples = pd.read_parquet(path)
+    try:
+        samples = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        hint = f"longlook report {folder.path} makes it again"
+        raise InputError(f"{path} cannot be read: {error}", hint) from error
     estimates = {item.cell_id: item for item in estimate(samples, study) if item.contrast == chosen.name}
     rounds = {data.cell_id: tuple(data.rounds) for data in cells_of(samples, study, chosen)}
     found = [

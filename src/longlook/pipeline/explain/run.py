@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.analysis.measure import Measured
-from longlook.core.model import Outcome, Study
+from longlook.core.model import Outcome, Plan, Study
 from longlook.core.results import Estimate
 from longlook.core.run_folder import RunFolder
 from longlook.explain.answer import Answer, Explained, Status, Together, strongest
@@ -14,7 +14,7 @@ from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Finding, Intervention, Kind, Target, Untestable, causes
 from longlook.explain.checked import equal_conditions
 from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
-from longlook.explain.detect import suspect
+from longlook.explain.detect import proposed, suspect
 from longlook.explain.judge import Gap, Values, judge, together
 from longlook.metrics import find_metric
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
@@ -41,18 +41,21 @@ class ExplainRequest:
 def explain_run(folder: RunFolder, request: ExplainRequest, options: RunOptions, observer: Observer) -> list[Answer]:
     """Explain cells of a run and write what was found below the run folder; return the answers in the plan's order.
 
-    Raises InputError where the run, a cell or the contrast cannot be explained, MachineError where this machine cannot
-    go on. Trials that finished stay, and in virtual time the next call takes them from the cache.
+    Raises InputError where the run, a cell or the contrast cannot be explained, where earlier answers are damaged, or
+    where another command has the run; MachineError where this machine cannot go on. Trials that finished stay, and in
+    virtual time the next call takes them from the cache.
     """
-    answers = []
-    try:
-        for gap in gaps(folder, request.cells, request.contrast):
-            observer.say(f"explain {gap.estimate.cell_id}: {gap.contrast.name}")
-            answers.append(_explain(folder, gap, request, options, observer))
-            write_answers(folder.path / FOLDER, answers[-1])
-    finally:
-        if answers:
-            write_explanation(folder.path / FOLDER, read_answers(folder.path / FOLDER))
+    answers: list[Answer] = []
+    with folder:
+        read_answers(folder.path / FOLDER)  # before any trial runs: where they are damaged, none could be added
+        try:
+            for gap in gaps(folder, request.cells, request.contrast):
+                observer.say(f"explain {gap.estimate.cell_id}: {gap.contrast.name}")
+                answers.append(_explain(folder, gap, request, options, observer))
+                write_answers(folder.path / FOLDER, answers[-1])
+        finally:
+            if answers:
+                write_explanation(folder.path / FOLDER, read_answers(folder.path / FOLDER))
     return answers
 
 
@@ -71,15 +74,19 @@ def _explain(
         return replace(answer, status=Status.FAILED, reason=reason)
     answer = replace(answer, ledger_ms=mean_ledgers(pairs, gap), checked=tuple(equal_conditions(pairs)))
     known = causes()
-    findings = suspect(pairs, known)
+    suspected = suspect(pairs, known)
+    findings = suspected.findings
+    for cause, reason in suspected.broken.items():
+        observer.say(f"cause {cause} is not asked: {reason}")
+    answer = replace(answer, broken=suspected.broken)
     if not findings:
         return replace(answer, reason="no detector saw a cause")
     first = next(iter(pairs.values()))
-    wanted = [(finding, known[finding.cause].interventions(finding, first)) for finding in findings]
-    suspected, left_out = _within_budget(wanted, gap, request.budget)
-    session = _Session(study, gap, only, out, options, observer)
-    plan = CounterfactualPlan(session.study, gap.contrast, gap.loser, only)
-    tests, untestable = add_tests(plan, suspected)
+    wanted = [(finding, proposed(known[finding.cause], finding, first)) for finding in findings]
+    affordable, left_out = _within_budget(wanted, gap, request.budget)
+    session = _Session(study, gap, only, out, request.budget, options, observer)
+    plan = session.begun()
+    tests, untestable = add_tests(plan, affordable)
     analysis = study.analysis
     space = Gap(gap.loser, gap.winner, find_metric(gap.contrast.metric).better, session.run(plan))
     explained = judge(space, findings, tests, untestable, known, analysis)
@@ -90,7 +97,7 @@ def _explain(
         reason="",
         findings=tuple(explained),
         together=combined,
-        trials=sum(trial.arm not in (gap.loser, gap.winner) for trial in of_rounds(plan.plan, gap.rounds).trials),
+        trials=len(session.counterfactual),
         left_out=tuple(left_out),
     )
 
@@ -154,10 +161,10 @@ def _folder_name(gap: CellGap) -> str:
     return f"{gap.estimate.cell_id}~{slug(gap.contrast.name, set())}"
 
 
-Suspected = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
+Wanted = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
 
 
-def _within_budget(suspected: Suspected, gap: CellGap, budget: int | None) -> tuple[Suspected, list[str]]:
+def _within_budget(suspected: Wanted, gap: CellGap, budget: int | None) -> tuple[Wanted, list[str]]:
     """Return what the budget allows, the strongest findings first, and the causes for which nothing was left."""
     if budget is None:
         return suspected, []
@@ -182,7 +189,7 @@ def _within_budget(suspected: Suspected, gap: CellGap, budget: int | None) -> tu
 
 
 class _Session:
-    """The counterfactual trials of one cell."""
+    """The counterfactual trials of one cell; `counterfactual` has the ids of all that it took so far."""
 
     def __init__(
         self,
@@ -190,19 +197,31 @@ class _Session:
         gap: CellGap,
         only: tuple[str, ...],
         out: Path,
+        budget: int | None,
         options: RunOptions,
         observer: Observer,
     ) -> None:
         self.study = replace(study, metrics=(gap.contrast.metric,))
-        self._gap, self._only, self._out = gap, only, out
+        self.counterfactual: frozenset[str] = frozenset()
+        self._gap, self._only, self._out, self._budget = gap, only, out, budget
         self._options, self._observer = options, observer
+
+    def begun(self) -> CounterfactualPlan:
+        """Return a plan without a change."""
+        engine = self._options.engine.name
+        return CounterfactualPlan(self.study, self._gap.contrast, self._gap.loser, self._only, engine=engine)
 
     def run(self, planned: CounterfactualPlan) -> Values:
         """Run the trials of a plan that have not run; return the values of every arm."""
         plan = of_rounds(planned.plan, self._gap.rounds)
+        self.counterfactual = self._with(plan)
         out = self._out / f"trials-{plan.hash}"
         _, measured = measure_plan(planned.study, plan, out, self._options, self._observer)
         return planned.completed(_values(measured, self._gap.contrast.metric))
+
+    def _with(self, plan: Plan) -> frozenset[str]:
+        own = (self._gap.loser, self._gap.winner)
+        return self.counterfactual | {trial.id for trial in plan.trials if trial.arm not in own}
 
     def together(self, tests: Sequence[Experiment], explained: Sequence[Explained], space: Gap) -> Together | None:
         """Run all that was confirmed at once, if it is several changes, and return what they close together.
@@ -213,10 +232,13 @@ class _Session:
         labels = [test.intervention.change.label for test in best]
         if len(best) < 2:
             return together(space, labels, best[0].arms, self.study.analysis) if best else None
-        alone = CounterfactualPlan(self.study, self._gap.contrast, self._gap.loser, self._only)
+        alone = self.begun()
         arms = all_at_once(alone, best)
         if isinstance(arms, str):
             self._observer.say(f"the confirmed changes cannot be made together: {arms}")
+            return None
+        if self._budget is not None and len(self._with(of_rounds(alone.plan, self._gap.rounds))) > self._budget:
+            self._observer.say(f"the budget of {self._budget} trials leaves none for the confirmed changes together")
             return None
         values = self.run(alone)
         return together(replace(space, values={**space.values, **values}), labels, arms, self.study.analysis)

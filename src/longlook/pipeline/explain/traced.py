@@ -13,6 +13,7 @@ from longlook.pipeline.explain.cells import CellGap
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import measure_plan
 from longlook.study.plan import make_plan
+from longlook.study.virtual_time import VIRTUAL
 from longlook.timeline.events import Events
 from longlook.timeline.timeline import Timeline
 
@@ -46,7 +47,7 @@ def traced_pairs(
     plan = of_rounds(make_plan(traced, only), gap.rounds)
     folder, measured = measure_plan(traced, plan, out / f"traced-{plan.hash}", options, observer)
     good = {entry.trial.id for entry in measured if entry.run.outcome is Outcome.OK}
-    return dict(_pairs(folder, plan.trials, good, gap))
+    return dict(_pairs(folder, plan.trials, good, gap, options.engine.name))
 
 
 def of_rounds(plan: Plan, rounds: Sequence[int]) -> Plan:
@@ -56,24 +57,26 @@ def of_rounds(plan: Plan, rounds: Sequence[int]) -> Plan:
     return replace(plan, trials=trials, hash=codec.content_hash([trial.id for trial in trials]))
 
 
-def _pairs(folder: RunFolder, trials: Sequence[Trial], good: set[str], gap: CellGap) -> Iterator[tuple[int, Pair]]:
+def _pairs(
+    folder: RunFolder, trials: Sequence[Trial], good: set[str], gap: CellGap, engine: str
+) -> Iterator[tuple[int, Pair]]:
     by_round: dict[int, dict[str, Trial]] = {}
     for trial in trials:
         if trial.id in good:
             by_round.setdefault(trial.round, {})[trial.arm] = trial
     for number, arms in sorted(by_round.items()):
         if gap.loser in arms and gap.winner in arms:
-            sides = [_side(folder, arms[arm]) for arm in (gap.loser, gap.winner)]
+            sides = [_side(folder, arms[arm], engine) for arm in (gap.loser, gap.winner)]
             if sides[0] is not None and sides[1] is not None:
                 yield number, Pair(sides[0], sides[1])
 
 
-def _side(folder: RunFolder, trial: Trial) -> Side | None:
+def _side(folder: RunFolder, trial: Trial, engine: str) -> Side | None:
     path = folder.trials / trial.id
     timeline = Timeline.read(path / TIMELINE)
     if (path / EVENTS).exists():
         timeline = timeline.with_events(Events.read(path / EVENTS))
-    ledger = make_ledger(timeline, trial)
+    ledger = make_ledger(timeline, trial, live=(trial.engine or engine) != VIRTUAL)
     if ledger is None:
         return None
     ledger.write(path / LEDGER)

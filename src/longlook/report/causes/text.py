@@ -125,6 +125,7 @@ def not_seen(answer: Answer) -> list[str]:
         for cause in answer.left_out
         if cause not in said
     ]
+    found += [f"{cause.replace('_', ' ')}: not asked, since {reason}" for cause, reason in answer.broken.items()]
     if answer.status in (Status.EXPLAINED, Status.UNEXPLAINED) and answer.ledger_ms is None:
         found.append("where the time went: no round has a ledger of both arms")
     for arm, classes in (answer.ledger_ms or {}).items():
