@@ -11,6 +11,7 @@ from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.run_folder import write_json
 from longlook.explain.answer import Answer, Explained, Judged
+from longlook.explain.ledger import LedgerClass
 
 FOLDER = "explain"
 """The folder of a run folder that holds its explanations."""
@@ -56,9 +57,12 @@ def read_answers(folder: Path) -> list[Answer]:
     if not path.exists():
         return []
     try:
-        return [codec.decode(Answer, item) for item in json.loads(path.read_text(encoding="utf-8"))]
+        answers = [codec.decode(Answer, item) for item in json.loads(path.read_text(encoding="utf-8"))]
+        for name in (name for answer in answers for classes in (answer.ledger_ms or {}).values() for name in classes):
+            LedgerClass(name)  # ValueError for a class of another Longlook, which no page could draw
     except (ValueError, TypeError) as error:
         raise InputError(f"{path} is damaged: {error}", "remove it: longlook explain writes it again") from error
+    return answers
 
 
 def _about(answer: Answer) -> tuple[str, str]:

@@ -53,6 +53,12 @@ def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
         read_answers(tmp_path)
 
 
+def test_a_class_of_time_that_is_not_known_is_named_before_a_page_needs_it(tmp_path: Path) -> None:
+    write_answers(tmp_path, replace(answer(), ledger_ms={"quic": {"thinking": 3.0}, "tcp": {}}))
+    with pytest.raises(InputError, match=r"answers\.json is damaged: 'thinking'"):
+        read_answers(tmp_path)
+
+
 def test_a_report_has_the_sentences_of_the_run(tmp_path: Path) -> None:
     result = run_study(find_study(TINY, rounds=3), tmp_path / "run", RunOptions(FakeEngine()), Observer())
     assert 'id="why"' not in result.report.read_text(encoding="utf-8")
