@@ -14,7 +14,7 @@ from tests.data.sides import USEFUL, pair, side
 SLOWER = pair(side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0)))
 CURE = Intervention(Kind.CURE, Target.LOSER, Change("another timer", {"tcp_rto_min": "10ms"}))
 GOOD = Cause(
-    "good", "Good", "about {dose:.0f} of {rounds}", "nobody", "server", (), (),
+    "good", "Good", "about {dose:.0f}", "nobody", "server", (), (),
     lambda _pair: Sign(10**7, dose=3.0), lambda _finding, _pair: (CURE,),
 )  # fmt: skip
 
@@ -81,8 +81,8 @@ def test_interventions_come_as_the_cause_gives_them() -> None:
 
 def test_a_sentence_without_a_dose_has_a_gap_in_its_place() -> None:
     finding = a_finding(SLOWER)
-    assert GOOD.said_of(finding) == "about 3 of 1"
-    assert GOOD.said_of(replace(finding, signs={0: Sign(10**7)})) == "about … of 1"
+    assert GOOD.said_of(finding) == "about 3"
+    assert GOOD.said_of(replace(finding, signs={0: Sign(10**7)})) == "about …"
 
 
 def a_finding(tested: Pair) -> Finding:
