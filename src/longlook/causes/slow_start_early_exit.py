@@ -41,18 +41,19 @@ def early_exit(side: Side) -> Exit | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return slow start without HyStart for the loser, a path without jitter, and ends of slow start as doses; for the
-    winner an end as early as the loser's.
+    """Return slow start without HyStart, or until twice the path's product, for the loser, a path without jitter, and
+    earlier ends of slow start as doses; for the winner an end as early as the loser's.
     """
     side = pair.loser
     product = bdp_bytes(side) or 0.0
     found = [
         changes.cure(Target.LOSER, remedies.with_hystart(side, on=False)),
+        changes.cure(Target.LOSER, remedies.slow_start_until(side, 2 * product), 2.0),
         changes.transplant(remedies.slow_start_until(pair.winner, finding.dose or 0.0)),
     ]
     if remedies.has_stage(side, "jitter"):
         found.append(changes.cure(Target.BOTH, changes.path(_STEADY, "no jitter")))
-    doses = [(share, remedies.slow_start_until(side, share * product)) for share in (0.5, 1.0, 2.0)]
+    doses = [(share, remedies.slow_start_until(side, share * product)) for share in (0.5, 1.0)]
     return [*found, *changes.doses(Target.LOSER, doses)]
 
 
@@ -66,5 +67,5 @@ CAUSE = Cause(
     needs=("metrics", "state"),
     detect=detect,
     interventions=interventions,
-    cured_by="HyStart off; no jitter; the end of slow start at half, one and two bandwidth-delay products",
+    cured_by="HyStart off; slow start until two bandwidth-delay products; no jitter",
 )

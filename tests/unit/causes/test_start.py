@@ -53,9 +53,9 @@ def test_the_end_of_slow_start_is_moved_by_hystart_and_by_its_threshold() -> Non
     made = slow_start_early_exit.CAUSE.interventions(found_by(slow_start_early_exit.CAUSE, tested), tested)
     settings = [item.change.settings for item in made if isinstance(item, Intervention)]
     assert settings[0]["server_knobs.hystart"] is False
-    doses = [item for item in made if isinstance(item, Intervention) and item.kind is Kind.DOSE]
-    assert [item.dose for item in doses] == [0.5, 1.0, 2.0]
-    assert [item.change.settings["server_knobs.initial_ssthresh"] for item in doses] == [8, 17, 34]
+    doses = [item for item in made if isinstance(item, Intervention) and item.dose is not None]
+    assert [(item.kind, item.dose) for item in doses] == [(Kind.CURE, 2.0), (Kind.DOSE, 0.5), (Kind.DOSE, 1.0)]
+    assert [item.change.settings["server_knobs.initial_ssthresh"] for item in doses] == [34, 8, 17]
 
 
 def test_a_window_that_never_grows_again_is_capped_not_left_too_early() -> None:
