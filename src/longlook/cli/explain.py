@@ -71,9 +71,11 @@ def explain(
     (docs/explain.md)."""
     if markdown is not None and (markdown.is_dir() or not markdown.absolute().parent.is_dir()):
         raise InputError(f"--markdown {markdown}: no such folder, or a folder itself", "name a file: --markdown FILE")
+    if not planted.certify and (planted.case or planted.out is not None):
+        raise InputError("--case and --out are for --certify", "add --certify, or leave them out")
     if planted.certify:
-        if run_folder is not None:
-            raise InputError(f"{run_folder}: --certify makes runs of its own", "leave the run folder out")
+        if run_folder is not None or contrast is not None or markdown is not None:
+            raise InputError("--certify makes runs of its own", "leave RUN, --contrast and --markdown out")
         _certify(planted, trials, as_json=as_json)
         return
     if run_folder is None:
