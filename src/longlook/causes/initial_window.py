@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from longlook.explain import changes
+from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Kind, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import first_window_bytes
 
-_PACKET_BYTES, _PACKETS = 1460, 10  # of a log without windows (RFC 6928)
+_PACKETS = 10  # of a log without windows (RFC 6928)
 _FIRST_PACKETS = 8
 _SMALLER = 0.9
 """Windows that differ by less are the same number of packets of other sizes."""
@@ -39,15 +39,13 @@ def packets(side: Side) -> int:
     """Return a sender's first window in packets of the size that it sends first."""
     link = side.down
     sizes = link.payload_bytes[link.ours & link.carries_data & ~link.handshake][:_FIRST_PACKETS]
-    size_bytes = int(sizes.max()) if len(sizes) else _PACKET_BYTES
-    return max(1, round((first_window_bytes(side.server) or _PACKETS * _PACKET_BYTES) / size_bytes))
+    size_bytes = int(sizes.max()) if len(sizes) else remedies.PACKET_BYTES
+    return max(1, round((first_window_bytes(side.server) or _PACKETS * remedies.PACKET_BYTES) / size_bytes))
 
 
 def _window(side: Side, count: int) -> Change | str:
     label = f"an initial window of {count} packets"
-    if changes.over_quic(side.trial):
-        return changes.knob(side.trial, "server", "initial_window", count, label)
-    return changes.kernel_tcp(side.trial, {"tcp_initial_window": count}, label)
+    return remedies.tuned(side.trial, "server", {"initial_window": count}, {"tcp_initial_window": count}, label)
 
 
 CAUSE = Cause(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from longlook.explain import changes
+from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
@@ -46,9 +46,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 
 def _threshold(side: Side, count: int) -> Change | str:
     label = f"a loss declared after {count} later packets"
-    if changes.over_quic(side.trial):
-        return changes.knob(side.trial, "server", "packet_threshold", count, label)
-    return changes.kernel_tcp(side.trial, {"tcp_reordering": count}, label)
+    return remedies.tuned(side.trial, "server", {"packet_threshold": count}, {"tcp_reordering": count}, label)
 
 
 CAUSE = Cause(

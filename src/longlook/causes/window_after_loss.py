@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from statistics import median
 
-from longlook.explain import changes
+from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
@@ -37,9 +37,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 def _kept(side: Side, share: float) -> Change | str:
     share = round(min(max(share, _RANGE[0]), _RANGE[1]), 2)
     label = f"{share:g} of the window left after a loss"
-    if changes.over_quic(side.trial):
-        return changes.knob(side.trial, "server", "window_after_loss", share, label)
-    return changes.kernel_tcp(side.trial, {"tcp_window_after_loss": share}, label)
+    return remedies.tuned(side.trial, "server", {"window_after_loss": share}, {"tcp_window_after_loss": share}, label)
 
 
 CAUSE = Cause(

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from longlook.explain import changes
+from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import bdp_bytes, largest_window_bytes, within
 
-_PACKET_BYTES = 1460
 _ROUND_TRIPS = 10
 
 
@@ -45,11 +44,9 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 
 
 def _cap(side: Side, cap_bytes: int) -> Change | str:
-    count = max(1, round(cap_bytes / _PACKET_BYTES))
+    count = max(1, round(cap_bytes / remedies.PACKET_BYTES))
     label = f"a largest window of {count} packets"
-    if changes.over_quic(side.trial):
-        return changes.knob(side.trial, "server", "max_window", count, label)
-    return changes.kernel_tcp(side.trial, {"tcp_max_window": count}, label)
+    return remedies.tuned(side.trial, "server", {"max_window": count}, {"tcp_max_window": count}, label)
 
 
 CAUSE = Cause(

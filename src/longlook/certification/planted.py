@@ -17,7 +17,6 @@ from longlook.core.problems import Problems
 from longlook.core.registry import nearest
 from longlook.core.run_folder import RunFolder, write_json
 from longlook.explain.answer import Answer, Explained
-from longlook.explain.attribution import Conclusion
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
@@ -27,8 +26,6 @@ from longlook.study.seeded import uniform
 
 MATRIX = "planted.json"
 ROUNDS = 10
-
-_CONFIRMED = (Conclusion.CONFIRMED, Conclusion.CONFIRMED_BOTH_WAYS)
 
 
 @dataclass(frozen=True)
@@ -126,7 +123,7 @@ def study_of(case: Planted) -> Study:
 
 def judged(case: Planted, answer: Answer) -> Found:
     """Return what an answer says of a case."""
-    confirmed = tuple(item.cause for item in answer.findings if item.conclusion in _CONFIRMED)
+    confirmed = tuple(item.cause for item in answer.findings if item.is_confirmed)
     true = {*case.expected, *case.also}
     share = _share_of(answer.findings, case.expected)
     return Found(

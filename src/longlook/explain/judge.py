@@ -22,8 +22,6 @@ Values = Mapping[str, Mapping[int, float]]
 LEAST_SHARE_OF_ROUNDS = 0.9
 """A change whose trials go well in fewer of the rounds concludes nothing: those that fail are seldom like others."""
 
-_CONFIRMED = (Conclusion.CONFIRMED, Conclusion.CONFIRMED_BOTH_WAYS)
-
 
 @dataclass(frozen=True)
 class Gap:
@@ -178,4 +176,4 @@ def _best(judged: Sequence[Judged]) -> Conclusion | None:
 def _order(item: Explained) -> tuple[bool, float, str]:
     best = item.best
     size = best.closed_pct if best is not None and best.closed_pct is not None else 0.0
-    return item.conclusion not in _CONFIRMED, -size, item.cause
+    return not item.is_confirmed, -size, item.cause

@@ -22,14 +22,7 @@ def sample_study(study: Study, out: Path, options: RunOptions, observer: Observe
 
     Raises what `run.run_study` raises, which writes everything else of the run too.
     """
-    plan = make_plan(study, options.only)
-    check(study, plan, out, options)
-    provisions = provide(plan, options.engine, observer.say)
-    with open_run(study, plan, out, provisions, options) as folder:
-        execute(plan, folder, provisions, options, observer)
-        measured = measure(folder, observer)
-        write_digest(folder, measured)
-        return write_samples(folder, measured)
+    return _sampled(study, make_plan(study, options.only), out, options, observer)[2]
 
 
 def measure_plan(
@@ -39,12 +32,18 @@ def measure_plan(
 
     Raises what `run.run_study` raises. Trials that did not go well are among the measured.
     """
-    options = replace(options, resume=(out / "manifest.json").exists())
+    resumed = replace(options, resume=(out / "manifest.json").exists())
+    folder, measured, _ = _sampled(study, plan, out, resumed, observer)
+    return folder, measured
+
+
+def _sampled(
+    study: Study, plan: Plan, out: Path, options: RunOptions, observer: Observer
+) -> tuple[RunFolder, list[Measured], pd.DataFrame]:
     check(study, plan, out, options)
     provisions = provide(plan, options.engine, observer.say)
     with open_run(study, plan, out, provisions, options) as folder:
         execute(plan, folder, provisions, options, observer)
         measured = measure(folder, observer)
         write_digest(folder, measured)
-        write_samples(folder, measured)
-        return folder, measured
+        return folder, measured, write_samples(folder, measured)

@@ -1,12 +1,13 @@
 """Proofs of how a connection begins: with early data, with a Retry, and with which initial RTT."""
 
+import math
 from collections.abc import Mapping
 
 from longlook.conformance import Check, Finding, verdict, wire
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask
-from longlook.core.model import ConnectionState, Stage
+from longlook.core.model import ConnectionState, Scalar, Stage
 
 _RTT_S = 0.1
 _SHORT_S, _LONG_S = 0.03, 0.6
@@ -59,26 +60,20 @@ def _handshake_s(seen: Seen) -> float | None:
 
 def initial_rtt(ask: Ask) -> Check:
     """Measure the time until the first retransmission where nothing comes back: it grows with the initial RTT."""
-    link = path(20, 0.04, down=(Stage("block", {"protocol": "udp"}),))
     values = {"short": ask.value(_SHORT_S), "long": ask.value(_LONG_S)}
-
-    def judge(seen: Mapping[str, Seen]) -> Finding:
-        again = {name: wire.second_sending_s(found.packets, ask.role) for name, found in seen.items()}
-        short, long = again["short"], again["long"]
-        if short is None:
-            return verdict(False, "nothing was sent again")
-        later = "never" if long is None else f"{long:.3f} s"
-        text = f"sends again after {short:.3f} s with {values['short']} s, {later} with {values['long']} s"
-        low, high = (share * float(values["short"]) for share in _TIMEOUTS)
-        return verdict(low <= short <= high and (long is None or long > 2 * short), text)
-
-    return ask.check({name: ask.want({ask.name: value}, link, timeout_s=4.0) for name, value in values.items()}, judge)
+    low, high = (share * float(values["short"]) for share in _TIMEOUTS)
+    return _sent_again(ask, values, " s", low, high)
 
 
 def pto_factor(ask: Ask) -> Check:
     """Measure the time until the first retransmission where nothing comes back: it grows with the factor."""
+    return _sent_again(ask, {"short": ask.value(_EARLIER), "long": ask.value(_LATER)}, "", 0.0, math.inf)
+
+
+def _sent_again(ask: Ask, values: Mapping[str, Scalar], unit: str, low_s: float, high_s: float) -> Check:
+    """Check that the first retransmission comes within bounds with the short value, and more than twice as late with
+    the long one."""
     link = path(20, 0.04, down=(Stage("block", {"protocol": "udp"}),))
-    values = {"short": ask.value(_EARLIER), "long": ask.value(_LATER)}
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
         again = {name: wire.second_sending_s(found.packets, ask.role) for name, found in seen.items()}
@@ -86,8 +81,8 @@ def pto_factor(ask: Ask) -> Check:
         if short is None:
             return verdict(False, "nothing was sent again")
         later = "never" if long is None else f"{long:.3f} s"
-        text = f"sends again after {short:.3f} s with {values['short']}, {later} with {values['long']}"
-        return verdict(long is None or long > 2 * short, text)
+        text = f"sends again after {short:.3f} s with {values['short']}{unit}, {later} with {values['long']}{unit}"
+        return verdict(low_s <= short <= high_s and (long is None or long > 2 * short), text)
 
     return ask.check({name: ask.want({ask.name: value}, link, timeout_s=4.0) for name, value in values.items()}, judge)
 

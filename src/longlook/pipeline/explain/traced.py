@@ -1,4 +1,4 @@
-"""The rounds of a cell with traces of both ends: those of the run where it has them, else run again for this."""
+"""The rounds of a cell with traces of both ends, run again for this; what the run has traced comes from the cache."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
