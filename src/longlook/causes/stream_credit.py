@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
-from longlook.explain.credit import LARGER, credit_met
+from longlook.explain import remedies
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Untestable
+from longlook.explain.credit import credit_met, raised
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -35,14 +35,7 @@ def detect(pair: Pair) -> Sign | None:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return windows up to eight times as large for the loser's client, and the loser's window for the winner's."""
-    if finding.dose is None:
-        return [changes.cure(Target.LOSER, "no log says how large the window was")]
-    larger = [(float(factor), _offered(pair.loser, factor * int(finding.dose))) for factor in LARGER]
-    return [
-        changes.cure(Target.LOSER, larger[-1][1]),
-        changes.transplant(_offered(pair.winner, int(finding.dose))),
-        *changes.doses(Target.LOSER, larger),
-    ]
+    return raised(finding, pair, _offered)
 
 
 def _offered(side: Side, window_bytes: int) -> Change | str:

@@ -1,12 +1,15 @@
 """The credit that a receiver gives its sender, as far as the sender ran into it. Pure."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from longlook.explain import changes
+from longlook.explain.cause import Change, Finding, Intervention, Target, Untestable
 from longlook.explain.facts import Integers
 from longlook.explain.moments import during
-from longlook.explain.side import Side
+from longlook.explain.side import Pair, Side
 
 LARGER = (2, 4, 8)
 """By which factors credits are raised: the last one cures, the others are doses."""
@@ -75,3 +78,20 @@ def _window(side: Side, times_ns: Integers, limits: "np.ndarray[tuple[int], np.d
     delivered = sums[np.searchsorted(link.departure_ns[own], updated_ns, side="right")]
     windows = np.concatenate([limits[:1], limits[1:] - delivered])
     return int(max(limits.min(), np.median(windows)))
+
+
+def raised(
+    finding: Finding, pair: Pair, offered: Callable[[Side, int], Change | str]
+) -> list[Intervention | Untestable]:
+    """Return larger windows for the loser's client, the largest as cure, and the loser's window for the winner's.
+
+    `offered` gives the change by which a side's client offers a window in bytes, or why there is none.
+    """
+    if finding.dose is None:
+        return [changes.cure(Target.LOSER, "no log says how large the window was")]
+    larger = [(float(factor), offered(pair.loser, factor * int(finding.dose))) for factor in LARGER]
+    return [
+        changes.cure(Target.LOSER, larger[-1][1]),
+        changes.transplant(offered(pair.winner, int(finding.dose))),
+        *changes.doses(Target.LOSER, larger),
+    ]
