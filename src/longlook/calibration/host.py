@@ -27,9 +27,9 @@ from longlook.calibration.netem import NetemBed
 from longlook.calibration.probe import FLOOD_PRIORITY, Arrivals, Packet, Receiver, send_by_schedule, send_regularly
 from longlook.core import codec
 from longlook.core.errors import LonglookError
+from longlook.lab import link_options
 from longlook.lab.linux.isolation import mount_own, run_isolated
 from longlook.lab.linux.netlink import NetlinkError
-from longlook.lab.testbed import link_options_on_host
 from longlook.lab.topology import PACKET, TUN
 from longlook.timeline.normalise.link_log import read_link_log
 
@@ -78,7 +78,7 @@ def _measure(folder: Path) -> int:
 @contextmanager
 def _bed(stages: list[dict[str, Any]], path: str = PACKET, seed: int = 1) -> Iterator[tuple[LinkBed, Path]]:
     config = {"version": 2, "seed": seed, "linger_ns": 50_000_000, "up": stages, "down": []}
-    with tempfile.TemporaryDirectory() as place, LinkBed(Path(place), config, path, link_options_on_host()) as bed:
+    with tempfile.TemporaryDirectory() as place, LinkBed(Path(place), config, path, link_options.on_host()) as bed:
         yield bed, Path(place)
 
 

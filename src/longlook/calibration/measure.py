@@ -13,7 +13,7 @@ from longlook.calibration.link_probe import LinkBed, Sink, Source
 from longlook.calibration.netem import NetemBed
 from longlook.core import codec
 from longlook.core.errors import LonglookError
-from longlook.lab.testbed import LINK_OPTIONS_IN_GUEST
+from longlook.lab import link_options
 from longlook.lab.timing import Timing
 
 COLUMNS = ("case", "emulator", "sequence", "sent_ns", "received_ns", "times")
@@ -56,7 +56,7 @@ def _through_ours(case: Case, seed: int, folder: Path) -> _Passage:
         "up": [codec.encode(stage) for stage in case.stages],
         "down": [],
     }
-    with LinkBed(folder, config, arguments=LINK_OPTIONS_IN_GUEST) as bed:
+    with LinkBed(folder, config, arguments=link_options.in_guest()) as bed:
         passage = _send(case, bed)
         (summary,) = bed.stop()
         up = summary["up"]

@@ -7,10 +7,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from longlook.core.cpus import usable_cpus
 from longlook.core.flows import phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Scalar, Trial
+from longlook.lab import link_options
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
 from longlook.lab.environment import Environment
@@ -30,25 +30,8 @@ from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
 
-LINK_OPTIONS_IN_GUEST = ("--ring-frames", "256", "--no-memory-lock")
-"""Nothing stops the router there while packets wait, so large rings locked in memory would only cost time to make."""
-
 FLOWS, FLOWS_FILE = "flows", "flows.json"
 """For several flows: the folder with a folder for each, and the file with the times when each began and ended."""
-
-_SPIN_US = 100
-_CPUS_TO_SPARE = 4
-_SPIN_PERCENT, _SPIN_PERCENT_ON_FEW = 80, 50
-
-
-def link_options_on_host() -> tuple[str, ...]:
-    """Return the options that make the router spin before a packet is due.
-
-    On few CPUs it may spin for less of the time, because client and server need them too.
-    """
-    spare = len(usable_cpus()) >= _CPUS_TO_SPARE
-    percent = _SPIN_PERCENT if spare else _SPIN_PERCENT_ON_FEW
-    return ("--spin-us", str(_SPIN_US), "--spin-percent", str(percent))
 
 
 @dataclass(frozen=True)
@@ -84,7 +67,7 @@ class Testbed:
         # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end = replace(SERVER, router_device=f"rs{serial}")
         self._own_kernel = facilities.timing.virtual
-        self._link_options = LINK_OPTIONS_IN_GUEST if facilities.timing.virtual else link_options_on_host()
+        self._link_options = link_options.in_guest(job) if facilities.timing.virtual else link_options.on_host()
         self._serial = serial
         self._quota: CpuQuota | None = None
         self._throttled_before: dict[str, float] = {}
