@@ -18,7 +18,7 @@ from longlook.core.flows import view_of
 from longlook.core.model import Trial, Vantage
 from longlook.timeline.competition import server_of
 from longlook.timeline.events import EventKind, Events, among
-from longlook.timeline.timeline import Timeline
+from longlook.timeline.timeline import Kind, Timeline
 
 COLUMNS = ("time_ns", "vantage", "source", "kind", "priming", "flow", "name", "cwnd_bytes", "srtt_ns", "size_bytes")
 """The columns of a file of events that `contradictions` reads."""
@@ -31,6 +31,10 @@ FEWEST_LOSSES = 5
 TOLERANCE = 0.1
 SMALLEST_WINDOW_PACKETS = 8
 """The smallest window that is judged: stacks have a minimum window, which a loss does not reduce further."""
+DROPPED_WITHIN_ROUND_TRIPS = 3
+"""The longest time between a drop and the recovery from it: acknowledgements tell of it a round trip later."""
+SHORTEST_RECOVERY_ROUND_TRIPS = 0.5
+"""A recovery lasts until what was sent before it is acknowledged, a round trip; a shorter one was called off."""
 _COMMON_MSS_BYTES = 1200
 _GROWN = 2.2  # a log may begin after the first round trip, in which slow start doubles the window
 
@@ -46,29 +50,49 @@ def contradictions(trial: Trial, timeline: Timeline, events: Events) -> list[str
         if vantage == Vantage.SERVER and (view := _declared(trial, timeline, flow)) is not None:
             name, own = view
             prefix = f"flow {name}: " if name else ""
-            found += [prefix + text for text in _of_sender(own, events, flow)]
+            found += [prefix + text for text in _of_sender(own, events, flow, _drops_ns(timeline))]
     return found
 
 
 def window_after_losses(
-    metrics: pa.Table, recoveries_ns: Integers, packet_bytes: int, smallest_packets: float = SMALLEST_WINDOW_PACKETS
+    metrics: pa.Table,
+    recoveries_ns: Integers,
+    lasted_ns: Integers,
+    drops_ns: Integers,
+    packet_bytes: int,
+    smallest_packets: float = SMALLEST_WINDOW_PACKETS,
 ) -> npt.NDArray[np.float64]:
     """Return the share of the window that each recovery but the first left within a round trip and a half.
 
-    `metrics` are rows of a sender's metrics with cwnd_bytes. Recoveries of windows below `smallest_packets` are left
-    out.
+    `metrics` are rows of a sender's metrics with cwnd_bytes; `drops_ns`, in order, are the times at which the link
+    dropped a packet. A recovery counts only where a drop came shortly before it and where it was not called off: else
+    packets had overtaken each other, and the sender took its cut back. Recoveries of windows below `smallest_packets`
+    are left out.
     """
     times_ns, windows = metrics["time_ns"].to_numpy(), metrics["cwnd_bytes"].to_numpy()
     rtt_ns = metrics["srtt_ns"].fill_null(0).to_numpy()
     before = np.searchsorted(times_ns, recoveries_ns[1:], side="left") - 1
     found = []
-    for start_ns, index in zip(recoveries_ns[1:].tolist(), before.tolist(), strict=True):
+    for start_ns, recovery_ns, index in zip(
+        recoveries_ns[1:].tolist(), lasted_ns[1:].tolist(), before.tolist(), strict=True
+    ):
         if index < 0 or windows[index] < smallest_packets * packet_bytes or rtt_ns[index] <= 0:
+            continue
+        if recovery_ns < SHORTEST_RECOVERY_ROUND_TRIPS * rtt_ns[index]:
+            continue
+        last_drop = int(np.searchsorted(drops_ns, start_ns, side="right")) - 1
+        if last_drop < 0 or drops_ns[last_drop] < start_ns - DROPPED_WITHIN_ROUND_TRIPS * rtt_ns[index]:
             continue
         behind = windows[index + 1 : np.searchsorted(times_ns, start_ns + 1.5 * rtt_ns[index], side="right")]
         if len(behind):
             found.append(float(behind.min() / windows[index]))
     return np.array(found, np.float64)
+
+
+def _drops_ns(timeline: Timeline) -> Integers:
+    """Return when the link dropped packets on their way to the clients, in order."""
+    rows = timeline.select([Kind.PACKET_DROPPED], Vantage.LINK)
+    return np.sort(rows.filter(among(rows["direction"], ["down"]))["arrival_ns"].to_numpy())
 
 
 def _declared(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial] | None:
@@ -81,7 +105,7 @@ def _declared(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial] 
     )
 
 
-def _of_sender(trial: Trial, events: Events, flow: str) -> Iterator[str]:
+def _of_sender(trial: Trial, events: Events, flow: str, drops_ns: Integers) -> Iterator[str]:
     knobs = trial.server.knobs
     controller = trial.congestion_control or knobs.get("congestion_control")
     rows = events.select([EventKind.METRICS, EventKind.STATE, EventKind.PACKET_SENT], Vantage.SERVER, flow)
@@ -89,7 +113,7 @@ def _of_sender(trial: Trial, events: Events, flow: str) -> Iterator[str]:
     metrics = rows.filter(among(rows["kind"], [EventKind.METRICS]))
     metrics = metrics.filter(metrics["cwnd_bytes"].is_valid())
     if controller is not None:
-        yield from _wrong_controller(str(controller), trial, states, metrics, _packet_bytes(rows))
+        yield from _wrong_controller(str(controller), trial, states, metrics, drops_ns, _packet_bytes(rows))
     wanted = knobs.get("initial_window")
     if wanted is not None and metrics.num_rows:
         wanted = min(int(wanted), int(knobs.get("max_window", wanted)))
@@ -99,7 +123,7 @@ def _of_sender(trial: Trial, events: Events, flow: str) -> Iterator[str]:
 
 
 def _wrong_controller(
-    controller: str, trial: Trial, states: pa.Table, metrics: pa.Table, packet_bytes: int
+    controller: str, trial: Trial, states: pa.Table, metrics: pa.Table, drops_ns: Integers, packet_bytes: int
 ) -> Iterator[str]:
     names = set(states["name"].cast(pa.string()).to_pylist())
     models = any(name and name.startswith("bbr_") for name in names)
@@ -111,11 +135,16 @@ def _wrong_controller(
         yield f"its trace shows states of BBR, declared {controller}"
         return
     expected = _expected(controller, trial)
-    recoveries_ns = states.filter(among(states["name"], ["recovery"]))["time_ns"].to_numpy()
+    begins_ns = states["time_ns"].to_numpy()
+    lasted_ns = np.diff(begins_ns, append=np.iinfo(np.int64).max)
+    recovering = np.asarray(among(states["name"], ["recovery"]))
+    recoveries_ns = begins_ns[recovering]
     if expected is None or not metrics.num_rows:
         return
     smallest = int(trial.server.knobs.get("min_window", 1)) / expected  # below it a loss cannot leave that share
-    shares = window_after_losses(metrics, recoveries_ns, packet_bytes, max(smallest, SMALLEST_WINDOW_PACKETS))
+    shares = window_after_losses(
+        metrics, recoveries_ns, lasted_ns[recovering], drops_ns, packet_bytes, max(smallest, SMALLEST_WINDOW_PACKETS)
+    )
     if len(shares) >= FEWEST_LOSSES and abs(float(np.median(shares)) - expected) > TOLERANCE:
         yield (
             f"{len(shares)} losses left ×{np.median(shares):.2f} of its window, declared {controller}, "

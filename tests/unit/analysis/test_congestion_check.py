@@ -1,8 +1,10 @@
 """What traces show of a controller against what was declared, on made-up windows."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from longlook.analysis.congestion_check import contradictions
@@ -15,10 +17,31 @@ from tests.data.trials import TRIAL
 MS = 1_000_000
 FLOW = "udp 10.8.0.1:40000 10.8.0.2:443"
 PACKET = 1250
-TIMELINE = Timeline(SCHEMA.empty_table())
+LOSSES = 8
 
 
-def sawtooth(share: float, losses: int = 8, *, flow: str = FLOW, state: str = "recovery", first: int = 32) -> Events:
+def dropping(times_ns: Sequence[int]) -> Timeline:
+    """A timeline whose link drops a packet to the client at each of those times."""
+    column = {name: pa.nulls(len(times_ns), field.type) for name, field in zip(SCHEMA.names, SCHEMA, strict=True)}
+    same = {"vantage": "link", "kind": "packet_dropped", "direction": "down", "priming": False}
+    for name, value in same.items():
+        column[name] = pa.array([value] * len(times_ns), SCHEMA.field(name).type)
+    column["time_ns"] = column["arrival_ns"] = pa.array(times_ns, pa.int64())
+    return Timeline(pa.table(column, schema=SCHEMA))
+
+
+TIMELINE = dropping([(number + 1) * 1000 * MS - 60 * MS for number in range(LOSSES)])
+
+
+def sawtooth(
+    share: float,
+    losses: int = LOSSES,
+    *,
+    flow: str = FLOW,
+    state: str = "recovery",
+    first: int = 32,
+    lasting_ms: int = 50,
+) -> Events:
     """A window of 100 packets that each loss leaves a share of; the first, which ends slow start, halves it."""
     metrics = {"flow": flow, "srtt_ns": 40 * MS}
     rows: list[dict[str, Any]] = [row(0, "packet_sent", flow=flow, size_bytes=PACKET)]
@@ -29,7 +52,7 @@ def sawtooth(share: float, losses: int = 8, *, flow: str = FLOW, state: str = "r
         rows.append(row(begin - MS, "metrics", cwnd_bytes=100 * PACKET, **metrics))
         rows.append(row(begin, "state", flow=flow, name=state))
         rows.append(row(begin + 5 * MS, "metrics", cwnd_bytes=round(left * 100 * PACKET), **metrics))
-        rows.append(row(begin + 50 * MS, "state", flow=flow, name="congestion_avoidance"))
+        rows.append(row(begin + lasting_ms * MS, "state", flow=flow, name="congestion_avoidance"))
     return events_of(*rows)
 
 
@@ -53,6 +76,19 @@ def test_what_does_as_declared_is_not_contradicted(knobs: dict[str, Any], share:
 def test_another_cut_than_declared_is_reported_with_numbers() -> None:
     found = contradictions(trial_with(congestion_control="reno"), TIMELINE, sawtooth(0.7))
     assert found == ["7 losses left ×0.70 of its window, declared reno, which leaves ×0.50"]
+
+
+def test_recoveries_without_a_drop_tell_nothing() -> None:
+    trial = trial_with(congestion_control="reno")
+    assert contradictions(trial, dropping([]), sawtooth(0.7)) == []
+    late = dropping([(number + 1) * 1000 * MS + 1 for number in range(LOSSES)])
+    assert contradictions(trial, late, sawtooth(0.7)) == []
+
+
+def test_a_recovery_that_is_called_off_tells_nothing() -> None:
+    trial = trial_with(congestion_control="cubic")
+    assert contradictions(trial, TIMELINE, sawtooth(0.99)) != []
+    assert contradictions(trial, TIMELINE, sawtooth(0.99, lasting_ms=10)) == []
 
 
 def test_few_losses_tell_nothing() -> None:
