@@ -90,6 +90,7 @@ class Sign:
 
     `strength_ns` is how much of the load the cause could have cost at most, `dose` the value that matters (a window in
     bytes, a threshold in packets, a timer in ms), `packets` the link's numbers of packets that surgery could spare.
+    `cure` is surgery that would undo the cause in this round, where sparing packets does not.
     `transplant` is surgery that would do to the winner, in the same round, what the cause did to the loser.
     """
 
@@ -98,6 +99,7 @@ class Sign:
     dose: float | None = None
     packets: tuple[int, ...] = ()
     direction: str = "down"  # of `packets`
+    cure: Surgery | None = None
     transplant: Surgery | None = None
 
 

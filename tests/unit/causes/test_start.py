@@ -7,12 +7,13 @@ import pytest
 from longlook.causes import (
     amplification_limit,
     early_data_refused,
+    overtaken_keys,
     retry_round_trip,
     slow_start_early_exit,
     slow_start_overshoot,
 )
 from longlook.core.model import ConnectionState, Endpoint
-from longlook.explain.cause import Intervention, Kind, Untestable
+from longlook.explain.cause import Intervention, Kind, Surgery, Untestable
 from longlook.explain.ledger import LedgerClass
 from tests.data.scenes import PACKET_BYTES, Scene, ns
 from tests.data.sides import USEFUL, dropped_for, fetching, found_by, pair, side
@@ -129,3 +130,34 @@ def test_a_round_trip_of_a_retry_is_cured_where_the_server_has_the_knob() -> Non
     assert isinstance(cure, Intervention)
     assert cure.change.settings == {"server_knobs.retry": False}
     assert isinstance(transplant, Untestable)  # the winner's version has no such knob
+
+
+def overtaking(data_leaves_ms: float) -> Scene:
+    """A server whose first packet with data is sent with the handshake, whose last packet leaves after 35 ms."""
+    scene = fetching(3)
+    scene.down(5.0, quic="handshake", time_ns=ns(35.0))
+    scene.down(5.0, time_ns=ns(data_leaves_ms))
+    scene.log(5.0, "packet_sent", packet_number=0, size_bytes=PACKET_BYTES)
+    scene.log(6.0, "packet_sent", packet_number=1, size_bytes=PACKET_BYTES)
+    return scene
+
+
+def test_a_packet_that_overtakes_the_handshake_and_is_declared_lost_is_held_back_behind_it() -> None:
+    scene = overtaking(30.0)
+    scene.log(90.0, "packet_spurious", packet_number=0, size_bytes=PACKET_BYTES)
+    tested = pair(side(scene, WAITS, BUSY))
+    found = found_by(overtaken_keys.CAUSE, tested)
+    assert (found.strength_ns, found.dose) == (ns(50.0), 1)
+    (cure,) = overtaken_keys.CAUSE.interventions(found, tested)
+    assert isinstance(cure, Intervention)
+    assert cure.change.surgery == {0: Surgery(down="hold 4 6000000ns")}
+
+
+def test_packets_behind_the_handshake_or_not_declared_lost_have_their_keys() -> None:
+    assert overtaken_keys.CAUSE.detect(pair(side(overtaking(30.0), WAITS, BUSY))) is None
+    behind = overtaking(36.0)
+    behind.log(90.0, "packet_spurious", packet_number=0, size_bytes=PACKET_BYTES)
+    assert overtaken_keys.CAUSE.detect(pair(side(behind, WAITS, BUSY))) is None
+    other = overtaking(30.0)
+    other.log(90.0, "packet_spurious", packet_number=1, size_bytes=PACKET_BYTES)
+    assert overtaken_keys.CAUSE.detect(pair(side(other, WAITS, BUSY))) is None

@@ -1,0 +1,84 @@
+"""Packets overtake the handshake, and the receiver, which cannot decrypt them yet, discards them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from longlook.explain import changes
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Surgery, Target, Untestable
+from longlook.explain.facts import NEVER, Booleans
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Pair, Side
+from longlook.explain.signs import drops_shown
+
+_CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.TIMER, LedgerClass.HANDSHAKE)
+_BEHIND_NS = 1_000_000
+_SENT_WITHIN_NS = 2_000_000
+"""A log may have a packet a little earlier than the link: its program sends several at once."""
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's server declared packets lost that reached the client before their keys did."""
+    early, late_ns = _overtaking(pair.loser)
+    early &= _declared_lost(pair.loser)
+    if not early.any():
+        return None
+    link = pair.loser.down
+    holds = [
+        f"hold {sequence} {until - left + _BEHIND_NS}ns"
+        for sequence, left, until in zip(
+            link.sequence[early].tolist(), link.departure_ns[early].tolist(), late_ns[early].tolist(), strict=True
+        )
+    ]
+    return Sign(
+        pair.excess_ns(*_CLASSES),
+        drops_shown(
+            pair.loser, link, early, "a packet overtakes the handshake that has its keys, and is declared lost"
+        ),
+        dose=float(early.sum()),
+        cure=Surgery(down="; ".join(holds)),
+    )
+
+
+def _overtaking(side: Side) -> tuple[Booleans, np.ndarray]:
+    """Return which packets left the link before a packet of the handshake that was sent earlier, and when that left."""
+    link = side.down
+    handshake = np.flatnonzero(link.ours & link.handshake & link.delivered)
+    late_ns = np.full(len(link.sequence), -1, np.int64)
+    for place in handshake.tolist():
+        behind = link.arrival_ns >= link.arrival_ns[place]
+        late_ns[behind] = np.maximum(late_ns[behind], link.departure_ns[place])
+    found: Booleans = link.ours & ~link.handshake & link.delivered & (link.departure_ns < late_ns)
+    return found & (link.departure_ns != NEVER), late_ns
+
+
+def _declared_lost(side: Side) -> Booleans:
+    """Return which packets of the link the server declared lost although they arrived, by when they were sent."""
+    sender, link = side.server, side.down
+    found = np.zeros(len(link.sequence), np.bool_)
+    if sender is None:
+        return found
+    sent_ns = sender.sent.time_ns[np.isin(sender.sent.packet_number, sender.spurious.packet_number)]
+    for time_ns in sent_ns.tolist():
+        found |= (link.arrival_ns >= time_ns) & (link.arrival_ns < time_ns + _SENT_WITHIN_NS)
+    return found
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return these packets held back until the handshake is through, the rest of the path as it was."""
+    surgery = {number: sign.cure for number, sign in finding.signs.items() if sign.cure is not None}
+    return [changes.cure(Target.LOSER, Change("these packets held back behind the handshake", surgery=surgery))]
+
+
+CAUSE = Cause(
+    name="overtaken_keys",
+    title="Packets ahead of their keys",
+    sentence="packets overtake the handshake (about {dose:.0f} a load), and the client discards what it cannot decrypt",
+    source="RFC 9001, 5.7; RFC 9000, 12.2: a receiver may keep such packets, or discard them",
+    role="client",
+    classes=_CLASSES,
+    needs=("packet_spurious",),
+    detect=detect,
+    interventions=interventions,
+    cured_by="these packets held back behind the handshake",
+)
