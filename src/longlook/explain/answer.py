@@ -131,14 +131,15 @@ class Screening:
 
 @dataclass(frozen=True)
 class FewestLosses:
-    """The fewest packets of a round's load whose forgiveness closes as much of its gap as is asked for, in words.
+    """The fewest packets of a round's load whose forgiveness closes as much of its gap as is asked for.
 
     Without `is_minimal` the trials were spent before it was known that none of them can be left out.
     """
 
     round: int
     dropped: int  # packets that the link dropped of the load
-    packets: tuple[str, ...]
+    fewest: int
+    packets: tuple[str, ...]  # the first of these fewest in words, and how many more there are
     closed_share_pct: float  # of the round's gap
     trials: int
     is_minimal: bool

@@ -78,7 +78,8 @@ def _value(trial: Trial, role: str, name: str) -> Scalar | None:
 def _knob_factor(
     pair: Pair, role: str, name: str, own: Scalar | None, value: Scalar, *, is_winners: bool
 ) -> Iterator[Factor]:
-    changed = changes.knob(pair.loser.trial, role, name, value, f"{name} {_shown(value)} of the {role}")
+    unit = _unit(pair.loser.trial, role, name)
+    changed = changes.knob(pair.loser.trial, role, name, value, f"{name} {_shown(value)}{unit} of the {role}")
     if isinstance(changed, str):
         return
     target = Target.LOSER
@@ -87,10 +88,16 @@ def _knob_factor(
         target = Target.BOTH if same == changed else Target.LOSER
     transplant = None
     if own is not None and own != _value(pair.winner.trial, role, name) and _knob(pair.winner.trial, role, name):
-        given = changes.knob(pair.winner.trial, role, name, own, f"{name} {_shown(own)} of the {role}")
+        given = changes.knob(pair.winner.trial, role, name, own, f"{name} {_shown(own)}{unit} of the {role}")
         transplant = given if isinstance(given, Change) else None
-    state = f"{name} of its {role} is {'at its default' if own is None else _shown(own)}"
+    state = f"{name} of its {role} is {'at its default' if own is None else f'{_shown(own)}{unit}'}"
     yield Factor(f"{role}_knobs.{name}", role, target, changed, state, transplant)
+
+
+def _unit(trial: Trial, role: str, name: str) -> str:
+    """Return the unit of a knob behind a space; empty where it has none, or is a ratio."""
+    knob = _knob(trial, role, name)
+    return "" if knob is None or knob.unit in (None, "ratio") else f" {knob.unit}"
 
 
 def _of_tcp(pair: Pair) -> Iterator[Factor]:

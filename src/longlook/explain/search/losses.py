@@ -17,13 +17,17 @@ from longlook.explain.signs import RANDOM_REASONS
 
 CAUSE = "losses"
 LEAST_SHARE = 0.2
-"""A round whose gap all losses forgiven close by less does not hang on losses."""
+"""A round whose gap all losses forgiven close by less does not hang on losses; nor does one with a gap of less than
+this share of the mean gap."""
 
 ENOUGH = 0.8
 """The share of what all losses forgiven close that the fewest must close."""
 
 MOST_TESTS = 24
 """The trials that a round may take beyond the one in which all its losses are forgiven."""
+
+LEAST_TESTS = 4
+"""With fewer trials for a round not even a quarter of its losses could be singled out."""
 
 SHOWN = 10
 """As many packets as a reader looks at; the others are counted."""
@@ -102,13 +106,15 @@ def hanging(all_forgiven: Mapping[int, tuple[float, float]]) -> dict[int, float]
 
     `all_forgiven` has each round's gap, and what closes of it where all losses are forgiven.
     """
-    gap, closed = (sum(both[part] for both in all_forgiven.values()) for part in (0, 1))
+    if not all_forgiven:
+        return {}
+    gap, closed = (sum(both[part] for both in all_forgiven.values()) / len(all_forgiven) for part in (0, 1))
     if gap <= 0 or closed < LEAST_SHARE * gap:
         return {}
     return {
         number: ENOUGH * part
         for number, (whole, part) in all_forgiven.items()
-        if whole > 0 and part >= LEAST_SHARE * whole
+        if whole >= LEAST_SHARE * gap and part >= LEAST_SHARE * whole
     }
 
 

@@ -10,7 +10,8 @@ from longlook.explain.search.losses import Lost
 from longlook.explain.search.minimal import Fewest, Tries, fewest
 from longlook.explain.search.suspects import Suspect
 from longlook.explain.side import Pair
-from longlook.pipeline.explain.session import Session, counted
+from longlook.pipeline.explain.session import Session
+from longlook.report.machines.wording import counted
 from longlook.study.virtual_time import VIRTUAL
 
 
@@ -28,9 +29,9 @@ class _Round:
     closed_by: dict[tuple[int, ...], float] = field(default_factory=dict)
 
     @classmethod
-    def begun(cls, lost: Sequence[Lost], gap: float, enough: float, closed: float) -> "_Round":
+    def begun(cls, lost: Sequence[Lost], gap: float, enough: float, closed: float, most_tests: int) -> "_Round":
         every = tuple(range(len(lost)))
-        made = cls(lost, gap, enough, closed, fewest(len(lost), losses.MOST_TESTS), Fewest(every, 0, False))
+        made = cls(lost, gap, enough, closed, fewest(len(lost), most_tests), Fewest(every, 0, False))
         made.closed_by[every] = closed
         made._go_on(None)
         return made
@@ -44,7 +45,8 @@ class _Round:
         """Return what is left of the losses of this round, whose number is given."""
         share_pct = 100 * self.closed_by[self.found.items] / self.gap
         text = losses.shown([self.lost[at] for at in self.found.items])
-        return FewestLosses(number, len(self.lost), text, share_pct, self.found.tests + 1, self.found.is_minimal)
+        left = len(self.found.items)
+        return FewestLosses(number, len(self.lost), left, text, share_pct, self.found.tests + 1, self.found.is_minimal)
 
     def _go_on(self, answers: list[bool] | None) -> None:
         try:
@@ -74,10 +76,14 @@ def search_losses(session: Session, pairs: Mapping[int, Pair]) -> tuple[LossSear
     every = plan.add({plan.loser: losses.forgiving("all its losses forgiven", lost)})
     if isinstance(every, str):
         return LossSearch(f"its losses cannot be forgiven: {every}"), None
-    most = (1 + losses.MOST_TESTS) * len(lost)
-    if session.left is not None and session.left < most:
+    most_tests = losses.MOST_TESTS
+    if session.left is not None:
+        most_tests = min(most_tests, session.left // len(lost) - 1)
+    if most_tests < losses.LEAST_TESTS:
+        least = (1 + losses.LEAST_TESTS) * len(lost)
         reason = (
-            f"single losses of {counted(len(lost), 'round')} take up to {most} trials, the budget leaves {session.left}"
+            f"single losses of {counted(len(lost), 'round')} take {least} trials or more, and the budget leaves "
+            f"{session.left}"
         )
         return LossSearch(reason), None
     session.place.observer.say(f"forgiving the losses of {counted(len(lost), 'round')}")
@@ -88,7 +94,7 @@ def search_losses(session: Session, pairs: Mapping[int, Pair]) -> tuple[LossSear
         reason = f"all losses forgiven close {100 * closed / gap if gap else 0.0:.0f} % of the gap"
         return LossSearch(reason, len(session.counterfactual) - before), None
     rounds = {
-        number: _Round.begun(lost[number], closing[number][0], enough[number], closing[number][1])
+        number: _Round.begun(lost[number], closing[number][0], enough[number], closing[number][1], most_tests)
         for number in enough
         if number in lost
     }

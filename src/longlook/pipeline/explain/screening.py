@@ -9,7 +9,8 @@ from longlook.explain.search.effects import LEAST_ROUNDS
 from longlook.explain.search.factors import Factor, factors
 from longlook.explain.search.suspects import Suspect
 from longlook.explain.side import Pair
-from longlook.pipeline.explain.session import Judgement, Session, counted
+from longlook.pipeline.explain.session import Judgement, Session
+from longlook.report.machines.wording import counted
 
 
 def screen_settings(

@@ -173,8 +173,3 @@ def _values(measured: Sequence[Measured], metric: str) -> Values:
         if entry.run.outcome is Outcome.OK and value is not None:
             found.setdefault(entry.trial.arm, {})[entry.trial.round] = value
     return found
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number with what it counts: `1 round`, `2 rounds`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
