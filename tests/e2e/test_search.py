@@ -3,19 +3,22 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from longlook.cli.show.explain import show_answers
 from longlook.core.run_folder import RunFolder
 from longlook.engines.choice import make_engine
-from longlook.explain.answer import FoundBy, LossSearch
+from longlook.explain.answer import Answer, FoundBy, LossSearch, Status
 from longlook.explain.search.suspects import Suspect
+from longlook.pipeline.answers import read_answers
+from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.explain.cells import gaps
 from longlook.pipeline.explain.losses import search_losses
 from longlook.pipeline.explain.session import Judgement, Place, Session
 from longlook.pipeline.explain.traced import traced_pairs
 from longlook.pipeline.options import Observer, RunOptions
+from longlook.report.causes.text import sentence
 from tests.support.command_line import longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -85,42 +88,49 @@ def ran(folder: Path, case: dict[str, str]) -> Path:
     return folder / "run"
 
 
-def explained(run: Path, *arguments: str) -> list[dict[str, Any]]:
-    answer = longlook("explain", str(run), *arguments, "--json")
-    assert answer.returncode == 0, answer.stderr + answer.stdout
-    return [json.loads(line) for line in answer.stdout.splitlines()]
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run whose loser has a cap that its stack does not log."""
+    """A run whose loser has a small largest window."""
     return ran(tmp_path_factory.mktemp("capped"), CAPPED)
 
 
+@pytest.fixture(autouse=True)
+def _no_detector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no detector speak, whatever they will know one day."""
+    monkeypatch.setattr("longlook.pipeline.explain.run.causes", dict)
+
+
+def explained(run: Path, budget: int | None) -> Answer:
+    options = RunOptions(make_engine("virtual"), jobs=1, command=("longlook", "explain", "run"))
+    (answer,) = explain_run(RunFolder.open(run), ExplainRequest(budget=budget), options, Observer())
+    return answer
+
+
 def test_a_budget_too_small_for_a_design_says_what_one_takes(run: Path) -> None:
-    (answer,) = [line for line in explained(run, "--budget", "20") if line["event"] == "answer"]
-    reason = answer["screening"]["reason"]
-    assert reason.startswith("a screening of ")
-    assert reason.endswith(" combinations in 3 rounds), and the budget leaves 20")
-    assert answer["trials"] <= 20
-    assert answer["findings"] == [] or "because" not in answer["sentence"]
+    answer = explained(run, 20)
+    assert answer.screening is not None
+    assert answer.screening.reason.startswith("a screening of 17 settings takes ")
+    assert answer.screening.reason.endswith(" trials (20 combinations in 3 rounds), and the budget leaves 20")
+    assert (answer.status, answer.trials) == (Status.UNEXPLAINED, 0)
+    assert "No cause is suspected" in sentence(answer)
 
 
-def test_a_setting_that_no_log_shows_is_suspected_by_screening_and_confirmed_alone(run: Path) -> None:
-    lines = explained(run)
+def test_a_setting_is_suspected_by_screening_and_confirmed_alone(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explained(run, None)
+    show_answers([answer], run, as_json=True)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     found = {line["cause"]: line for line in lines if line["event"] == "finding"}["server_knobs.max_window"]
     assert found["found_by"] == "screening"
     assert found["verdict"] == "confirmed both ways"
     assert found["share_pct"] == pytest.approx(100, abs=5)
-    answer = lines[-1]
-    assert "max_window of its server is 10 packets" in answer["sentence"]
-    screening = answer["screening"]
-    assert screening["effects"][0]["setting"] == "server_knobs.max_window"
-    assert [effect["is_suspected"] for effect in screening["effects"]].count(True) <= 5
-    assert any("window_after_loss" in text for text in screening["left_out"])  # quinn has it with Reno alone
-    assert answer["losses"]["reason"] == "the link drops no packet of the loser's loads"
-    page = (run / "explain" / "index.html").read_text()
-    assert "Searched beyond what traces show" in page
+    assert "max_window of its server is 10 packets" in sentence(answer)
+    assert answer.screening is not None and answer.losses is not None
+    assert answer.screening.effects[0].setting == "server_knobs.max_window"
+    assert 1 <= sum(effect.is_suspected for effect in answer.screening.effects) <= 5
+    assert any("window_after_loss" in text for text in answer.screening.left_out)  # quinn has it with Reno alone
+    assert answer.losses.reason == "the link drops no packet of the loser's loads"
+    assert "Searched beyond what traces show" in (run / "explain" / "index.html").read_text()
+    assert read_answers(run / "explain") == [answer]
 
 
 def searched(run: Path, budget: int | None) -> tuple[LossSearch, Suspect | None, Session]:

@@ -10,18 +10,17 @@ from longlook.core.stack import Knob
 from longlook.explain.cause import Target
 from longlook.explain.search.factors import Factor, factors, joined
 from longlook.explain.search.levels import admitted, within
-from longlook.explain.side import Pair
-from tests.data import sides
+from longlook.explain.side import Pair, Side
 from tests.data.sides import pair, side
 
 
-def arm(stack: str = "quinn", version: str = "0.11.12", **changes: Any) -> sides.Side:
+def arm(stack: str = "quinn", version: str = "0.11.12", **changes: Any) -> Side:
     trial = side().trial
     end = Endpoint(stack, version, changes.pop("server_knobs", {}))
     return side(trial=replace(trial, server=end, client=replace(end, knobs={}), protocol="h3", **changes))
 
 
-def over_tcp(**tcp: Any) -> sides.Side:
+def over_tcp(**tcp: Any) -> Side:
     return side(trial=replace(side().trial, protocol="h2", congestion_control="cubic", tcp=tcp))
 
 
