@@ -181,7 +181,7 @@ SEARCHED = answer(
         explained(
             cause="losses",
             title="Few losses",
-            sentence="of about 59 packets that it loses, 2 cost it the time",
+            sentence="2 of the packets that it loses (about 59 a load) cost it the time",
             role="path",
             seen_in=2,
             found_by=FoundBy.LOSSES,

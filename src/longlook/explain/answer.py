@@ -185,4 +185,4 @@ class Answer:
     left_out: tuple[str, ...] = ()  # findings that the budget left untested
     broken: Mapping[str, str] = field(default_factory=dict)  # causes that could not be asked, and why
     screening: Screening | None = None  # None: what detectors suspected explains the gap
-    losses: LossSearch | None = None  # None: likewise
+    losses: LossSearch | None = None  # None: that, or what the screening found explains the gap

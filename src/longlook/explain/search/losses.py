@@ -39,8 +39,13 @@ class Lost:
 
     direction: str  # up or down
     number: int  # the link's, in the direction
-    text: str
+    what: str  # number, what it carried, and why it was dropped, in words
     time_ns: int  # since the load began
+
+    @property
+    def text(self) -> str:
+        """Return what the packet was, and when it was lost."""
+        return f"{self.what} at {self.time_ns / 1e6:.1f} ms"
 
 
 def lost_packets(side: Side) -> list[Lost]:
@@ -55,15 +60,15 @@ def _dropped(side: Side, link: LinkFacts) -> list[Lost]:
         Lost(
             link.direction,
             int(link.sequence[place]),
-            _said(side, link, place),
+            _said(link, place),
             int(link.arrival_ns[place]) - side.start_ns,
         )
         for place in places
     ]
 
 
-def _said(side: Side, link: LinkFacts, place: int) -> str:
-    """Return what a dropped packet was: its number, direction, time, what it carried, and why it was dropped."""
+def _said(link: LinkFacts, place: int) -> str:
+    """Return what a dropped packet was: its number, direction, what it carried, and why it was dropped."""
     if link.handshake[place]:
         carried = "of the handshake"
     elif link.early[place]:
@@ -75,8 +80,7 @@ def _said(side: Side, link: LinkFacts, place: int) -> str:
     to = "client" if link.direction == "down" else "server"
     reason = link.reasons[link.reason[place]]
     why = "at random" if reason in RANDOM_REASONS else f"by the {reason}"
-    after_ms = (int(link.arrival_ns[place]) - side.start_ns) / 1e6
-    return f"packet {int(link.sequence[place])} to the {to}, {carried}, dropped {why} at {after_ms:.1f} ms"
+    return f"packet {int(link.sequence[place])} to the {to}, {carried}, dropped {why}"
 
 
 def forgiving(label: str, chosen: Mapping[int, Sequence[Lost]]) -> Change:
@@ -134,13 +138,13 @@ def suspect(
     for number, packets in chosen.items():
         load_ns = pairs[number].loser.load_ns - pairs[number].winner.load_ns
         saved_ns = max(0, int(load_ns * found[number].closed_share_pct / 100))
-        evidence = tuple(Evidence(packet.time_ns, f"{packet.text} (round {number + 1})") for packet in packets[:SHOWN])
+        evidence = tuple(Evidence(packet.time_ns, f"{packet.what} (round {number + 1})") for packet in packets[:SHOWN])
         signs[number] = Sign(saved_ns, evidence, dose=float(len(packets)))
     dropped = sorted(one.dropped for one in found.values())[(len(found) - 1) // 2]
     cause = searched_cause(
         CAUSE,
         "Few losses",
-        f"of about {dropped} packets that it loses, {{dose:.0f}} cost it the time",
+        f"{{dose:.0f}} of the packets that it loses (about {dropped} a load) cost it the time",
         "delta debugging; Zeller and Hildebrandt, IEEE TSE 2002",
         "path",
     )

@@ -84,7 +84,9 @@ def _explain(
         answer = replace(answer, screening=searched.screening, losses=searched.losses)
     answer = replace(answer, trials=len(session.counterfactual))
     if not judgement.findings:
-        return replace(answer, reason="no detector saw a cause, and no change of a setting or of losses showed one")
+        screened = answer.screening is not None and not answer.screening.reason
+        beyond = "no setting that was varied moves the gap" if screened else "settings were not screened"
+        return replace(answer, reason=f"no detector saw a cause, and {beyond}")
     return replace(
         answer,
         status=Status.EXPLAINED,

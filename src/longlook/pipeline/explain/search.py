@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from longlook.explain.answer import LossSearch, Screening
+from longlook.explain.search.need import is_needed
 from longlook.explain.search.suspects import Suspect
 from longlook.explain.side import Pair
 from longlook.pipeline.explain.losses import search_losses
@@ -20,14 +21,16 @@ class Searched:
 
     judgement: Judgement
     screening: Screening
-    losses: LossSearch
+    losses: LossSearch | None  # None: what the screening found explains the gap
 
 
 def search(session: Session, pairs: Mapping[int, Pair], judgement: Judgement) -> Searched:
-    """Screen settings, then look for the losses that the gap hangs on, and test what either suspects."""
+    """Screen settings and test what they suspect; where that leaves much of the gap, do so with its losses."""
     screening, settings = screen_settings(session, pairs, judgement)
     if settings:
         judgement = _tested(session, settings)
+    if not is_needed(judgement.findings, judgement.together):
+        return Searched(judgement, screening, None)
     losses, lost = search_losses(session, pairs)
     if lost is not None:
         judgement = _tested(session, [lost])
