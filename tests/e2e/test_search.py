@@ -10,6 +10,7 @@ from longlook.cli.show.explain import show_answers
 from longlook.core.run_folder import RunFolder
 from longlook.engines.choice import make_engine
 from longlook.explain.answer import Answer, FoundBy, LossSearch, Status
+from longlook.explain.search import levels
 from longlook.explain.search.suspects import Suspect
 from longlook.pipeline.answers import read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
@@ -100,6 +101,13 @@ def _no_detector(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("longlook.pipeline.explain.run.causes", dict)
 
 
+@pytest.fixture(autouse=True)
+def _few_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Screen few settings, which takes a small design."""
+    names = ("max_window", "send_buffer", "window_after_loss", "initial_stream_window")
+    monkeypatch.setattr(levels, "KNOBS", {name: levels.KNOBS[name] for name in names})
+
+
 def explained(run: Path, budget: int | None) -> Answer:
     options = RunOptions(make_engine("virtual"), jobs=1, command=("longlook", "explain", "run"))
     (answer,) = explain_run(RunFolder.open(run), ExplainRequest(budget=budget), options, Observer())
@@ -109,8 +117,8 @@ def explained(run: Path, budget: int | None) -> Answer:
 def test_a_budget_too_small_for_a_design_says_what_one_takes(run: Path) -> None:
     answer = explained(run, 20)
     assert answer.screening is not None
-    assert answer.screening.reason.startswith("a screening of 17 settings takes ")
-    assert answer.screening.reason.endswith(" trials (20 combinations in 3 rounds), and the budget leaves 20")
+    assert answer.screening.reason.startswith("a screening of 5 settings takes ")
+    assert answer.screening.reason.endswith(" trials (8 combinations in 3 rounds), and the budget leaves 20")
     assert (answer.status, answer.trials) == (Status.UNEXPLAINED, 0)
     assert "No cause is suspected" in sentence(answer)
 
