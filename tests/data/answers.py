@@ -4,7 +4,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from longlook.explain.answer import Answer, Dose, Explained, Judged, Status, Together
+from longlook.explain.answer import (
+    Answer,
+    Dose,
+    Effect,
+    Explained,
+    FewestLosses,
+    FoundBy,
+    Judged,
+    LossSearch,
+    Screening,
+    Status,
+    Together,
+)
 from longlook.explain.attribution import Conclusion, Share
 
 LEDGER_MS: Mapping[str, Mapping[str, float]] = {
@@ -156,4 +168,53 @@ UNEXPLAINED = replace(unlucky(Status.UNEXPLAINED, "no detector saw a cause"), le
 HIGHER_IS_BETTER = answer(
     metric="throughput", unit="Mbit/s", loser_median=4.2, winner_median=7.3, gap_pct=-42.5, cell_id="throughput"
 )
-ALL = (answer(), NO_GAP, UNDECIDED, FAILED, UNEXPLAINED, HIGHER_IS_BETTER)
+SEARCHED = answer(
+    cell_id="searched",
+    findings=(
+        explained(
+            cause="server_knobs.max_window",
+            title="Setting max_window of the server",
+            sentence="max_window of its server is 20 packets",
+            seen_in=3,
+            found_by=FoundBy.SCREENING,
+        ),
+        explained(
+            cause="losses",
+            title="Few losses",
+            sentence="2 of the packets that it loses (about 59 a load) cost it the time",
+            role="path",
+            seen_in=2,
+            found_by=FoundBy.LOSSES,
+        ),
+    ),
+    screening=Screening(
+        "",
+        20,
+        3,
+        114,
+        (
+            Effect("server_knobs.max_window", "max_window 10000 packets of the server", "both", 69.1, 0.00001, True),
+            Effect("network.queue", "a queue of 8 BDP", "both", -1.2, 1.0, False),
+        ),
+        ("server_knobs.window_after_loss: trials with window_after_loss 0.85 of the server fail",),
+    ),
+    losses=LossSearch(
+        "",
+        60,
+        (
+            FewestLosses(
+                0, 59, 2, ("packet 9 to the client, dropped", "packet 12 to the client, dropped"), 82.3, 9, True
+            ),
+            FewestLosses(4, 61, 12, ("packet 30 to the client, dropped", "and 11 more"), 95.0, 25, False),
+        ),
+    ),
+)
+NOT_SEARCHED = replace(
+    UNEXPLAINED,
+    cell_id="not searched",
+    screening=Screening(
+        "a screening of 16 settings takes 114 trials (20 combinations in 3 rounds), and the budget leaves 20"
+    ),
+    losses=LossSearch("the link drops no packet of the loser's loads"),
+)
+ALL = (answer(), NO_GAP, UNDECIDED, FAILED, UNEXPLAINED, HIGHER_IS_BETTER, SEARCHED, NOT_SEARCHED)

@@ -11,10 +11,18 @@ class Status(StrEnum):
     """How far an explanation came."""
 
     EXPLAINED = "explained"  # there is a gap, and findings were tested
-    UNEXPLAINED = "unexplained"  # there is a gap, and no detector saw anything
+    UNEXPLAINED = "unexplained"  # there is a gap, and neither a detector nor the search behind them found anything
     NO_GAP = "no gap"  # nothing to explain: the arms are equivalent
     UNDECIDED = "undecided"  # no verdict says that an arm lost
     FAILED = "failed"  # an arm has no trial that went well
+
+
+class FoundBy(StrEnum):
+    """What made a finding a suspect."""
+
+    DETECTOR = "detector"
+    SCREENING = "screening"
+    LOSSES = "delta debugging"
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,7 @@ class Explained:
     doses: tuple[Dose, ...] = ()
     monotone: bool = False
     untestable: tuple[str, ...] = ()
+    found_by: FoundBy = FoundBy.DETECTOR
 
     @property
     def is_confirmed(self) -> bool:
@@ -94,6 +103,58 @@ class Together:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """One setting of a screening: what its change closes of the gap on average over the settings of all others."""
+
+    setting: str  # its key in a study file
+    change: str
+    target: str  # loser, winner or both
+    closed_pct: float
+    p_adjusted: float | None
+    is_suspected: bool
+
+
+@dataclass(frozen=True)
+class Screening:
+    """A screening of settings: `runs` combinations of them in each of `rounds`, which took `trials` in all.
+
+    `reason` says why there are no effects; `left_out` has the settings that could not be varied, with the reason.
+    """
+
+    reason: str
+    runs: int = 0
+    rounds: int = 0
+    trials: int = 0
+    effects: tuple[Effect, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FewestLosses:
+    """The fewest packets of a round's load whose forgiveness closes as much of its gap as is asked for.
+
+    Without `is_minimal` the trials were spent before it was known that none of them can be left out.
+    """
+
+    round: int
+    dropped: int  # packets that the link dropped of the load
+    fewest: int
+    packets: tuple[str, ...]  # the first of these fewest in words, and how many more there are
+    closed_share_pct: float  # of the round's gap
+    trials: int
+    is_minimal: bool
+
+
+@dataclass(frozen=True)
+class LossSearch:
+    """The rounds whose gap hangs on losses; `reason` says why there are none."""
+
+    reason: str
+    trials: int = 0
+    rounds: tuple[FewestLosses, ...] = ()
+
+
+@dataclass(frozen=True)
 class Answer:
     """Why one arm of a contrast lost in a cell. Times in ms; `ledger_ms` has the mean of each class by arm."""
 
@@ -123,3 +184,5 @@ class Answer:
     checked: tuple[str, ...] = ()  # what could have confounded the arms, and is equal
     left_out: tuple[str, ...] = ()  # findings that the budget left untested
     broken: Mapping[str, str] = field(default_factory=dict)  # causes that could not be asked, and why
+    screening: Screening | None = None  # None: what detectors suspected explains the gap
+    losses: LossSearch | None = None  # None: that, or what the screening found explains the gap

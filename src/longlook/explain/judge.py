@@ -12,7 +12,7 @@ import numpy as np
 from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together
-from longlook.explain.attribution import Closed, Conclusion, closed, monotone
+from longlook.explain.attribution import Closed, Conclusion, Floats, closed, monotone
 from longlook.explain.cause import Cause, Finding, Kind, Untestable
 from longlook.explain.counterfactual import Experiment
 
@@ -38,20 +38,23 @@ class Gap:
         return sorted(set.intersection(*(set(self.values.get(arm, {})) for arm in arms)))
 
     def closed(self, arms: Mapping[str, str], analysis: Analysis) -> Closed | None:
-        """Return what arms in the place of those of the cell close of its gap; None below two rounds with values.
+        """Return what arms in the place of those of the cell close of its gap; None below two rounds with values."""
+        rounds, before, after, is_log = self.both(arms)
+        return closed(before, after, analysis, is_log=is_log) if len(rounds) >= 2 else None
+
+    def both(self, arms: Mapping[str, str]) -> tuple[list[int], Floats, Floats, bool]:
+        """Return rounds, their gaps, the gaps with arms in the place of those of the cell, and if they are log ratios.
 
         Both gaps are on one scale, whichever arms have values that are not positive.
         """
         loser, winner = arms.get(self.loser, self.loser), arms.get(self.winner, self.winner)
         rounds = self.rounds(loser, winner)
-        if len(rounds) < 2:
-            return None
         first, second = (
             np.array([self.values[arm][number] for arm in both for number in rounds], np.float64)
             for both in ((self.loser, loser), (self.winner, winner))
         )
         gaps, is_log = procedures.advantages(first, second, self.better)
-        return closed(gaps[: len(rounds)], gaps[len(rounds) :], analysis, is_log=is_log)
+        return rounds, gaps[: len(rounds)], gaps[len(rounds) :], is_log
 
     def missing(self, result: Closed) -> str:
         """Return the reason why a change concludes nothing that makes too many trials fail, empty where it does not."""

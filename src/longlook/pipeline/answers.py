@@ -25,6 +25,7 @@ _DTYPES = {
     "cause": "str",
     "arm": "str",
     "role": "str",
+    "found_by": "str",  # detector, screening or delta debugging
     "verdict": "str",
     "strength_ms": "float64",
     "seen_in": "int64",
@@ -83,6 +84,7 @@ def _rows(answer: Answer, item: Explained) -> Iterator[dict[str, Any]]:
         "cause": item.cause,
         "arm": item.arm,
         "role": item.role,
+        "found_by": str(item.found_by),
         "verdict": str(item.conclusion),
         "strength_ms": item.strength_ms,
         "seen_in": item.seen_in,

@@ -1,5 +1,6 @@
 """A run folder is explained, or refused before anything runs, with made-up results in place of a laboratory."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -66,6 +67,11 @@ def suspect_all(monkeypatch: pytest.MonkeyPatch, *known: Cause) -> None:
     monkeypatch.setattr("longlook.pipeline.explain.run.causes", lambda: {cause.name: cause for cause in known})
 
 
+def search_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what detectors suspect be all that is tried, whatever it leaves of the gap."""
+    monkeypatch.setattr("longlook.pipeline.explain.run.is_needed", lambda *_: False)
+
+
 @pytest.mark.parametrize(
     ("budget", "trials", "tested", "has_together"),
     [(None, 30, 2, True), (30, 30, 2, True), (29, 20, 2, False), (19, 10, 1, True), (9, 0, 0, False), (0, 0, 0, False)],
@@ -79,6 +85,7 @@ def test_no_more_trials_run_than_the_budget_allows(
     has_together: bool,
 ) -> None:
     suspect_all(monkeypatch, made_up("a", "tcp_initial_window", 20), made_up("b", "tcp_mss", "1000B"))
+    search_nothing(monkeypatch)
     cell = run.plan.trials[0].cell_id
     engine = Slower()  # a changed arm has another name, and is as fast as the other one
     (answer,) = explain_run(run, ExplainRequest((cell,), budget=budget), RunOptions(engine), Observer())
@@ -94,10 +101,27 @@ def test_a_change_that_the_engine_refuses_cannot_be_tested_and_the_others_are(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suspect_all(monkeypatch, made_up("a", "tcp_mss", "1000B"), made_up("b", "tcp_initial_ssthresh", 90))
+    search_nothing(monkeypatch)
     cell = run.plan.trials[0].cell_id
     (answer,) = explain_run(run, ExplainRequest((cell,)), RunOptions(Slower()), Observer())
     assert [item.conclusion for item in answer.findings] == [Conclusion.CONFIRMED, Conclusion.UNTESTABLE]
     assert "which in real time would change Cubic" in answer.findings[1].untestable[0]
+
+
+def test_where_no_detector_speaks_a_search_says_what_it_takes_more_than_the_budget(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suspect_all(monkeypatch)
+    cell = run.plan.trials[0].cell_id
+    (answer,) = explain_run(run, ExplainRequest((cell,), budget=5), RunOptions(Slower()), Observer())
+    assert answer.screening is not None and answer.losses is not None
+    assert re.fullmatch(
+        r"a screening of \d+ settings takes \d+ trials \(\d+ combinations in 3 rounds\), and the budget leaves 5",
+        answer.screening.reason,
+    )
+    assert answer.losses.reason.endswith("virtual time")
+    assert (answer.status, answer.trials) == (Status.UNEXPLAINED, 0)
+    assert answer.reason == "no detector saw a cause, and settings were not screened"
 
 
 def test_damaged_answers_are_refused_before_a_trial_runs(run: RunFolder) -> None:

@@ -14,6 +14,7 @@ from longlook.cli.terminal import console
 from longlook.core import codec
 from longlook.explain.answer import Answer, Explained, Judged
 from longlook.explain.attribution import Share
+from longlook.report.causes.searched import loss_lines, losses_sentence, screening_sentence, seen
 from longlook.report.causes.text import sentence, share_text
 
 
@@ -31,6 +32,9 @@ def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None
         out.print(f"\n{answer.cell_id}: {sentence(answer)}", markup=False, soft_wrap=True)
         if answer.findings:
             out.print(_table(answer))
+        for text in (screening_sentence(answer), losses_sentence(answer), *loss_lines(answer)):
+            if text:
+                out.print(text, markup=False, soft_wrap=True)
         for cause in answer.left_out:
             out.print(f"not tested, since the budget is spent: {cause}", markup=False)
         for cause, reason in answer.broken.items():
@@ -76,7 +80,7 @@ def _table(answer: Answer) -> Table:
                 str(item.conclusion) if first else "",
                 what,
                 share,
-                f"{item.seen_in}/{answer.rounds}" if first else "",
+                seen(answer, item) if first else "",
             )
             table.add_row(*map(Text, row))  # reasons and labels have square brackets of their own
     return table
@@ -102,6 +106,7 @@ def _lines(answer: Answer) -> Iterator[dict[str, Any]]:
             "cause": item.cause,
             "arm": item.arm,
             "role": item.role,
+            "found_by": str(item.found_by),
             "verdict": str(item.conclusion),
             "share_pct": None if share is None else share.share_pct,
             "ci_low_pct": None if share is None else share.ci_low_pct,

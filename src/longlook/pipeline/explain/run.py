@@ -1,27 +1,22 @@
 """`longlook explain`: cells of a run folder → answers, each from traces and from trials in which one thing changed."""
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from longlook.analysis.measure import Measured
-from longlook.core.model import Outcome, Plan, Study
 from longlook.core.results import Estimate
 from longlook.core.run_folder import RunFolder
-from longlook.explain.answer import Answer, Explained, Status, Together, strongest
-from longlook.explain.attribution import Conclusion
-from longlook.explain.cause import Finding, Intervention, Kind, Target, Untestable, causes
+from longlook.explain.answer import Answer, Status
+from longlook.explain.cause import causes
 from longlook.explain.checked import equal_conditions
-from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
 from longlook.explain.detect import proposed, suspect
-from longlook.explain.judge import Gap, Values, judge, together
+from longlook.explain.search.need import is_needed
 from longlook.metrics import find_metric
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
 from longlook.pipeline.explain.cells import CellGap, gaps
-from longlook.pipeline.explain.traced import mean_ledgers, of_rounds, traced_pairs
+from longlook.pipeline.explain.search import search
+from longlook.pipeline.explain.session import Place, Session
+from longlook.pipeline.explain.traced import mean_ledgers, traced_pairs
 from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.sample import measure_plan
 from longlook.report.causes.page import write_explanation
 from longlook.report.section import slug
 
@@ -79,26 +74,26 @@ def _explain(
     for cause, reason in suspected.broken.items():
         observer.say(f"cause {cause} is not asked: {reason}")
     answer = replace(answer, broken=suspected.broken)
-    if not findings:
-        return replace(answer, reason="no detector saw a cause")
     first = next(iter(pairs.values()))
     wanted = [(finding, proposed(known[finding.cause], finding, first)) for finding in findings]
-    affordable, left_out = _within_budget(wanted, gap, request.budget)
-    session = _Session(study, gap, only, out, request.budget, options, observer)
-    plan = session.begun()
-    tests, untestable = add_tests(plan, affordable)
-    analysis = study.analysis
-    space = Gap(gap.loser, gap.winner, find_metric(gap.contrast.metric).better, session.run(plan))
-    explained = judge(space, findings, tests, untestable, known, analysis)
-    combined = session.together(tests, explained, space)
+    session = Session(study, Place(gap, only, out, request.budget, options, observer))
+    judgement = session.judged(wanted, known)
+    if is_needed(judgement.findings, judgement.together):
+        searched = search(session, pairs, judgement)
+        judgement = searched.judgement
+        answer = replace(answer, screening=searched.screening, losses=searched.losses)
+    answer = replace(answer, trials=len(session.counterfactual))
+    if not judgement.findings:
+        screened = answer.screening is not None and not answer.screening.reason
+        beyond = "no setting that was varied moves the gap" if screened else "settings were not screened"
+        return replace(answer, reason=f"no detector saw a cause, and {beyond}")
     return replace(
         answer,
         status=Status.EXPLAINED,
         reason="",
-        findings=tuple(explained),
-        together=combined,
-        trials=len(session.counterfactual),
-        left_out=tuple(left_out),
+        findings=judgement.findings,
+        together=judgement.together,
+        left_out=judgement.left_out,
     )
 
 
@@ -159,105 +154,3 @@ def _relative(loser: float | None, winner: float | None) -> float | None:
 
 def _folder_name(gap: CellGap) -> str:
     return f"{gap.estimate.cell_id}~{slug(gap.contrast.name, set())}"
-
-
-Wanted = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
-
-
-def _within_budget(suspected: Wanted, gap: CellGap, budget: int | None) -> tuple[Wanted, list[str]]:
-    """Return what the budget allows, the strongest findings first, and the causes for which nothing was left."""
-    if budget is None:
-        return suspected, []
-    left, kept, out = budget, [], []
-    for finding, items in suspected:
-        affordable: list[Intervention | Untestable] = []
-        for item in items:
-            if isinstance(item, Untestable):
-                affordable.append(item)
-                continue
-            cost = len(gap.rounds) * (2 if item.target is Target.BOTH else 1)
-            if cost <= left:
-                affordable.append(item)
-                left -= cost
-        if not any(isinstance(item, Intervention) for item in affordable) and any(
-            isinstance(item, Intervention) for item in items
-        ):
-            out.append(finding.cause)
-            affordable.append(Untestable(Kind.CURE, f"the budget of {budget} trials is spent"))
-        kept.append((finding, affordable))
-    return kept, out
-
-
-class _Session:
-    """The counterfactual trials of one cell; `counterfactual` has the ids of all that it took so far."""
-
-    def __init__(
-        self,
-        study: Study,
-        gap: CellGap,
-        only: tuple[str, ...],
-        out: Path,
-        budget: int | None,
-        options: RunOptions,
-        observer: Observer,
-    ) -> None:
-        self.study = replace(study, metrics=(gap.contrast.metric,))
-        self.counterfactual: frozenset[str] = frozenset()
-        self._gap, self._only, self._out, self._budget = gap, only, out, budget
-        self._options, self._observer = options, observer
-
-    def begun(self) -> CounterfactualPlan:
-        """Return a plan without a change."""
-        engine = self._options.engine.name
-        return CounterfactualPlan(self.study, self._gap.contrast, self._gap.loser, self._only, engine=engine)
-
-    def run(self, planned: CounterfactualPlan) -> Values:
-        """Run the trials of a plan that have not run; return the values of every arm."""
-        plan = of_rounds(planned.plan, self._gap.rounds)
-        self.counterfactual = self._with(plan)
-        out = self._out / f"trials-{plan.hash}"
-        _, measured = measure_plan(planned.study, plan, out, self._options, self._observer)
-        return planned.completed(_values(measured, self._gap.contrast.metric))
-
-    def _with(self, plan: Plan) -> frozenset[str]:
-        own = (self._gap.loser, self._gap.winner)
-        return self.counterfactual | {trial.id for trial in plan.trials if trial.arm not in own}
-
-    def together(self, tests: Sequence[Experiment], explained: Sequence[Explained], space: Gap) -> Together | None:
-        """Run all that was confirmed at once, if it is several changes, and return what they close together.
-
-        A cause that has no cure takes part by its transplant: then both arms are changed.
-        """
-        best = [test for item in explained if (test := _confirming(item, tests)) is not None]
-        labels = [test.intervention.change.label for test in best]
-        if len(best) < 2:
-            return together(space, labels, best[0].arms, self.study.analysis) if best else None
-        alone = self.begun()
-        arms = all_at_once(alone, best)
-        if isinstance(arms, str):
-            self._observer.say(f"the confirmed changes cannot be made together: {arms}")
-            return None
-        if self._budget is not None and len(self._with(of_rounds(alone.plan, self._gap.rounds))) > self._budget:
-            self._observer.say(f"the budget of {self._budget} trials leaves none for the confirmed changes together")
-            return None
-        values = self.run(alone)
-        return together(replace(space, values={**space.values, **values}), labels, arms, self.study.analysis)
-
-
-def _confirming(item: Explained, tests: Sequence[Experiment]) -> Experiment | None:
-    """Return the cure that confirmed a finding and closes most, else such a transplant; None where none did."""
-    for kind, judged in ((Kind.CURE, item.cures), (Kind.TRANSPLANT, item.transplants)):
-        best = strongest(judged)
-        if best is not None and best.conclusion is Conclusion.CONFIRMED:
-            own = [test for test in tests if test.finding.cause == item.cause and test.intervention.kind is kind]
-            return next(test for test in own if test.intervention.change.label == best.change)
-    return None
-
-
-def _values(measured: Sequence[Measured], metric: str) -> Values:
-    found: dict[str, dict[int, float]] = {}
-    for entry in measured:
-        value = entry.values.get(metric)
-        if entry.run.outcome is Outcome.OK and value is not None:
-            found.setdefault(entry.trial.arm, {})[entry.trial.round] = value
-    return found

@@ -8,7 +8,7 @@ from longlook.explain.answer import Answer, Explained, Judged
 from longlook.explain.attribution import Conclusion
 from longlook.explain.ledger import CLASSES, LedgerClass
 from longlook.report import wording
-from longlook.report.causes import text
+from longlook.report.causes import searched, text
 from longlook.report.causes.charts import (
     ShareRow,
     dose_chart,
@@ -55,6 +55,10 @@ class AnswerSection(Section):
             "has_steps": bool(self.answer.ledger_ms and steps(self.answer)),
             "findings": [_finding(self.answer, item, number) for number, item in enumerate(self.answer.findings)],
             "singles": _single_rows(self.answer),
+            "screening": searched.screening_sentence(self.answer),
+            "effects": searched.effect_rows(self.answer),
+            "losses": searched.losses_sentence(self.answer),
+            "loss_lines": searched.loss_lines(self.answer),
             "not_seen": text.not_seen(self.answer),
             "symbols": SYMBOLS,
         }
@@ -155,6 +159,7 @@ def _finding(answer: Answer, item: Explained, number: int) -> dict[str, Any]:
         "number": number,
         "sentence": text.capital(item.sentence) if item.is_confirmed else f"Suspected: {item.sentence}",
         "whose": f"{text.capital(item.role)} of {arm}",
+        "seen": searched.seen(answer, item),
         "symbol": SYMBOLS[item.conclusion],
         "share": text.share_text(item.best.share) if item.is_confirmed and item.best is not None else "",
         "strength": wording.quantity(item.strength_ms / 1e3, "s"),

@@ -10,6 +10,8 @@ from longlook.explain.answer import Answer, Explained, Judged, Status, strongest
 from longlook.explain.attribution import Conclusion, Share
 from longlook.metrics import find_metric
 from longlook.report import wording
+from longlook.report.causes.searched import not_varied, searched_markdown, seen
+from longlook.report.machines.wording import counted
 from longlook.report.text import escaped, markdown_rows
 from longlook.report.wording import DASH, MINUS, NBSP
 
@@ -90,7 +92,7 @@ def share_text(share: Share | None) -> str:
 def dose_text(item: Explained) -> str:
     """Return whether the gap follows the dose of a finding."""
     if len(item.doses) < LEAST_DOSES:
-        return f"{_count(len(item.doses), 'value')}, too few to say whether the gap follows the dose"
+        return f"{counted(len(item.doses), 'value')}, too few to say whether the gap follows the dose"
     return "the gap follows the dose" if item.monotone else "the gap does not follow the dose throughout"
 
 
@@ -125,6 +127,7 @@ def not_seen(answer: Answer) -> list[str]:
         for cause in answer.left_out
         if cause not in said
     ]
+    found += not_varied(answer)
     found += [f"{cause.replace('_', ' ')}: not asked, since {reason}" for cause, reason in answer.broken.items()]
     if answer.status in (Status.EXPLAINED, Status.UNEXPLAINED) and answer.ledger_ms is None:
         found.append("where the time went: no round has a ledger of both arms")
@@ -159,13 +162,14 @@ def _markdown(answer: Answer) -> Iterator[str]:
             f"All confirmed changes together ({escaped(changes)}) close {share_text(answer.together.share)} of "
             "the gap. Shares of single changes need not add up to it.\n"
         )
+    yield from searched_markdown(answer)
     unseen = not_seen(answer)
     if unseen:
         yield "Not tested or not observed:\n"
         yield "".join(f"- {escaped(text)}.\n" for text in unseen)
     if answer.checked:
         yield f"Checked: {escaped('; '.join(answer.checked))}.\n"
-    took = f" ({_count(answer.trials, 'counterfactual trial')})" if answer.trials else ""
+    took = f" ({counted(answer.trials, 'counterfactual trial')})" if answer.trials else ""
     yield f"Repeat it{took}:\n"
     yield f"    {' '.join(answer.command.split())}\n"
 
@@ -173,10 +177,10 @@ def _markdown(answer: Answer) -> Iterator[str]:
 def _rows(answer: Answer) -> Iterator[tuple[str, ...]]:
     for item in answer.findings:
         names = (item.title, str(item.conclusion))
-        seen = f"{item.seen_in} of {answer.rounds}"
+        found = seen(answer, item)
         tested = [*item.cures, *item.transplants]
         if not tested:
-            yield (*names, DASH, DASH, DASH, DASH, DASH, seen)
+            yield (*names, DASH, DASH, DASH, DASH, DASH, found)
         for number, made in enumerate(tested):
             first = number == 0
             yield (
@@ -186,7 +190,7 @@ def _rows(answer: Answer) -> Iterator[tuple[str, ...]]:
                 share_text(made.share),
                 made.failed or str(made.conclusion),
                 wording.p_value(made.p_adjusted),
-                seen if first else "",
+                found if first else "",
             )
 
 
@@ -199,7 +203,7 @@ def target_name(answer: Answer, made: Judged) -> str:
 def _loss(answer: Answer) -> str:
     """Return who lost to whom, in what and by how much, with the conditions and the number of rounds."""
     metric = find_metric(answer.metric)
-    rounds = f"{_count(answer.rounds, 'round')}"
+    rounds = f"{counted(answer.rounds, 'round')}"
     where = f"; {wording.listed_cell(answer.cell)}" if answer.cell else ""
     who = f"{answer.loser_label} loses to {answer.winner_label} in {metric_name(answer)}"
     loser, winner = answer.loser_median, answer.winner_median
@@ -248,7 +252,7 @@ def _number(share: Share, value: float) -> str:
 
 def _more(confirmed: Sequence[Explained]) -> str:
     rest = len(confirmed) - SHOWN_CAUSES
-    return f"; and {_count(rest, 'more confirmed cause')}" if rest > 0 else ""
+    return f"; and {counted(rest, 'more confirmed cause')}" if rest > 0 else ""
 
 
 def _rest(answer: Answer) -> str:
@@ -259,7 +263,3 @@ def _rest(answer: Answer) -> str:
     if left.share_pct <= 0:
         return " Together these changes close the whole gap." if several else ""
     return f" Not explained: {_points(left)} of the gap{_interval(left)}."
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

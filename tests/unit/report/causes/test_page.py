@@ -117,7 +117,7 @@ def test_each_answer_draws_what_it_has(page: str) -> None:
 
 def test_the_waterfall_of_each_ledger_is_a_figure(folder: Path, tmp_path: Path) -> None:
     names = {path.name for path in (folder / "figures").iterdir()}
-    cells = ("10mbit-1", "50mbit-unexplained", "throughput")
+    cells = ("10mbit-1", "50mbit-unexplained", "not-searched", "searched", "throughput")
     assert names == {f"waterfall-{cell}.{ending}" for cell in cells for ending in ("svg", "png", "pdf")}
     fewer = write_explanation(tmp_path, [answer()]).parent / "figures"
     write_explanation(tmp_path, [replace(answer(), cell_id="other")])
@@ -176,3 +176,13 @@ def test_a_report_says_why_and_links_to_the_proof(tmp_path: Path) -> None:
     assert "because at random losses" in text_of(page)
     assert "<script>alert" not in page
     assert 'id="why"' not in write_report(tmp_path / "report", content).read_text(encoding="utf-8")
+
+
+def test_what_was_searched_has_a_part_of_its_own(page: str) -> None:
+    text = text_of(page).replace("\u00a0", " ")
+    assert text.count("Searched beyond what traces show") == 2
+    assert "2 settings varied in 20 combinations, each in 3 rounds (114 trials)" in text
+    assert "max_window 10000 packets of the server both arms +69 %" in text
+    assert "round 1: 2 packets of 59 that are lost, forgiven, close 82 % of its gap" in text
+    assert "seen by screening, 3 of 10 rounds" in text
+    assert "Settings were not screened: a screening of 16 settings takes 114 trials" in text

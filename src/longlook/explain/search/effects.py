@@ -1,0 +1,76 @@
+"""Gaps of the runs of a screening design → the main effect of each factor, with tests. Pure.
+
+Each round runs the whole design, so that rounds are blocks. The error is what a run's gap differs by from round to
+round beyond what its round and its run have: the interaction of both, with (runs - 1)(rounds - 1) degrees of freedom
+(Box, Hunter and Hunter, Statistics for Experimenters, 2nd ed. 2005, 5.6: the error of effects from replicated runs).
+An effect of the design's own, as an interaction of two factors that looks like a third, is no part of that error.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from longlook.analysis.stats import procedures
+from longlook.explain.search.designs import Signs
+
+Floats = npt.NDArray[np.float64]
+
+LEAST_ROUNDS = 2
+"""Without a second round nothing says by how much gaps vary by chance."""
+
+
+@dataclass(frozen=True)
+class MainEffect:
+    """What the changed level of a factor closes of the gap, on the gap's scale, and p that it is within the margin."""
+
+    closed: float
+    p: float
+
+
+def main_effects(signs: Signs, gaps: Floats, margin: float) -> list[MainEffect] | None:
+    """Return the effect of each factor; None where too few runs are left to tell the factors apart.
+
+    `signs` has shape (runs, factors), `gaps` (rounds, runs) with at least LEAST_ROUNDS rounds. Runs with a gap that is
+    not a number, since a trial failed, are left out in all rounds; the others are fitted by least squares, which for a
+    whole design is the difference of the means at both levels.
+    """
+    whole = np.isfinite(gaps).all(axis=0)
+    model = np.column_stack([np.ones(int(whole.sum())), signs[whole]]).astype(np.float64)
+    if len(model) < 2 or np.linalg.matrix_rank(model) < model.shape[1]:
+        return None
+    seen = gaps[:, whole]
+    rounds, runs = seen.shape
+    inverse = np.linalg.inv(model.T @ model)
+    coefficients = inverse @ model.T @ seen.mean(axis=0)
+    error = seen - seen.mean(axis=0) - seen.mean(axis=1, keepdims=True) + seen.mean()
+    freedom = (rounds - 1) * (runs - 1)
+    variance = float((error**2).sum()) / freedom / rounds
+    found = []
+    for place in range(1, model.shape[1]):
+        closed = -2 * float(coefficients[place])  # from the own level to the changed one
+        deviation = 2 * math.sqrt(variance * float(inverse[place, place]))
+        if deviation <= procedures.ROUNDING:
+            found.append(MainEffect(closed, float(closed <= margin)))
+        else:
+            found.append(MainEffect(closed, float(stats.t.sf((closed - margin) / deviation, freedom))))
+    return found
+
+
+def unusable(signs: Signs, gaps: Floats) -> list[int]:
+    """Return factors whose changed level makes trials fail, so that a design cannot have them; none where none failed.
+
+    These are factors none of whose runs at the changed level went well in any round; where there is no such factor,
+    the later one of two factors that never went well together.
+    """
+    well = np.asarray(np.isfinite(gaps).any(axis=0), np.bool_)
+    if well.all():
+        return []
+    changed = signs > 0
+    alone = [factor for factor in range(signs.shape[1]) if not well[changed[:, factor]].any()]
+    if alone:
+        return alone
+    pairs = ((one, other) for other in range(signs.shape[1]) for one in range(other))
+    return next(([other] for one, other in pairs if not well[changed[:, one] & changed[:, other]].any()), [])

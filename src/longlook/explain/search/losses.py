@@ -1,0 +1,153 @@
+"""The packets that the link dropped of the loser's load, and which of them its gap hangs on. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from longlook.explain import changes
+from longlook.explain.answer import FewestLosses, FoundBy
+from longlook.explain.cause import Change, Evidence, Finding, Intervention, Sign, Surgery, Target
+from longlook.explain.facts import LinkFacts
+from longlook.explain.judge import Gap
+from longlook.explain.moments import drops
+from longlook.explain.search.suspects import Suspect, searched_cause
+from longlook.explain.side import Pair, Side
+from longlook.explain.signs import RANDOM_REASONS
+
+CAUSE = "losses"
+LEAST_SHARE = 0.2
+"""A round whose gap all losses forgiven close by less does not hang on losses; nor does one with a gap of less than
+this share of the mean gap."""
+
+ENOUGH = 0.8
+"""The share of what all losses forgiven close that the fewest must close."""
+
+MOST_TESTS = 24
+"""The trials that a round may take beyond the one in which all its losses are forgiven."""
+
+LEAST_TESTS = 4
+"""With fewer trials for a round not even a quarter of its losses could be singled out."""
+
+SHOWN = 10
+"""As many packets as a reader looks at; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A packet of the load that the link dropped."""
+
+    direction: str  # up or down
+    number: int  # the link's, in the direction
+    what: str  # number, what it carried, and why it was dropped, in words
+    time_ns: int  # since the load began
+
+    @property
+    def text(self) -> str:
+        """Return what the packet was, and when it was lost."""
+        return f"{self.what} at {self.time_ns / 1e6:.1f} ms"
+
+
+def lost_packets(side: Side) -> list[Lost]:
+    """Return the packets of a load that the link dropped, in either direction, in order of time."""
+    found = [packet for link in (side.down, side.up) for packet in _dropped(side, link)]
+    return sorted(found, key=lambda packet: (packet.time_ns, packet.direction, packet.number))
+
+
+def _dropped(side: Side, link: LinkFacts) -> list[Lost]:
+    places = np.flatnonzero(drops(side, link) & ~link.copy).tolist()
+    return [
+        Lost(
+            link.direction,
+            int(link.sequence[place]),
+            _said(link, place),
+            int(link.arrival_ns[place]) - side.start_ns,
+        )
+        for place in places
+    ]
+
+
+def _said(link: LinkFacts, place: int) -> str:
+    """Return what a dropped packet was: its number, direction, what it carried, and why it was dropped."""
+    if link.handshake[place]:
+        carried = "of the handshake"
+    elif link.early[place]:
+        carried = "of early data"
+    elif link.carries_data[place]:
+        carried = f"with {int(link.payload_bytes[place])} bytes of data"
+    else:
+        carried = "with no data"
+    to = "client" if link.direction == "down" else "server"
+    reason = link.reasons[link.reason[place]]
+    why = "at random" if reason in RANDOM_REASONS else f"by the {reason}"
+    return f"packet {int(link.sequence[place])} to the {to}, {carried}, dropped {why}"
+
+
+def forgiving(label: str, chosen: Mapping[int, Sequence[Lost]]) -> Change:
+    """Return the change that spares some packets in each round."""
+    return Change(label, surgery={number: _surgery(packets) for number, packets in chosen.items() if packets})
+
+
+def _surgery(packets: Sequence[Lost]) -> Surgery:
+    by_direction = {
+        way: ", ".join(str(number) for number in sorted(one.number for one in packets if one.direction == way))
+        for way in ("up", "down")
+    }
+    return Surgery(**{way: f"forgive {listed}" for way, listed in by_direction.items() if listed})
+
+
+def closing(space: Gap, arms: Mapping[str, str]) -> dict[int, tuple[float, float]]:
+    """Return by round its gap and what arms in the place of those of the cell close of it."""
+    rounds, before, after, _ = space.both(arms)
+    return {
+        number: (gap, gap - changed)
+        for number, gap, changed in zip(rounds, before.tolist(), after.tolist(), strict=True)
+    }
+
+
+def hanging(all_forgiven: Mapping[int, tuple[float, float]]) -> dict[int, float]:
+    """Return the rounds whose gap hangs on losses, with what the fewest must close; none where the whole gap does not.
+
+    `all_forgiven` has each round's gap, and what closes of it where all losses are forgiven.
+    """
+    if not all_forgiven:
+        return {}
+    gap, closed = (sum(both[part] for both in all_forgiven.values()) / len(all_forgiven) for part in (0, 1))
+    if gap <= 0 or closed < LEAST_SHARE * gap:
+        return {}
+    return {
+        number: ENOUGH * part
+        for number, (whole, part) in all_forgiven.items()
+        if whole >= LEAST_SHARE * gap and part >= LEAST_SHARE * whole
+    }
+
+
+def shown(packets: Sequence[Lost]) -> tuple[str, ...]:
+    """Return packets in words, those beyond SHOWN counted."""
+    texts = [packet.text for packet in packets[:SHOWN]]
+    more = len(packets) - len(texts)
+    return (*texts, f"and {more} more") if more else tuple(texts)
+
+
+def suspect(
+    found: Mapping[int, FewestLosses], chosen: Mapping[int, Sequence[Lost]], pairs: Mapping[int, Pair]
+) -> Suspect:
+    """Return the losses that gaps hang on as a suspect: that they were forgiven, in all rounds, confirms or refutes."""
+    first = next(iter(pairs.values())).loser.trial
+    signs = {}
+    for number, packets in chosen.items():
+        load_ns = pairs[number].loser.load_ns - pairs[number].winner.load_ns
+        saved_ns = max(0, int(load_ns * found[number].closed_share_pct / 100))
+        evidence = tuple(Evidence(packet.time_ns, f"{packet.what} (round {number + 1})") for packet in packets[:SHOWN])
+        signs[number] = Sign(saved_ns, evidence, dose=float(len(packets)))
+    dropped = sorted(one.dropped for one in found.values())[(len(found) - 1) // 2]
+    cause = searched_cause(
+        CAUSE,
+        "Few losses",
+        f"{{dose:.0f}} of the packets that it loses (about {dropped} a load) cost it the time",
+        "delta debugging; Zeller and Hildebrandt, IEEE TSE 2002",
+        "path",
+    )
+    finding = Finding(CAUSE, first.arm, "path", signs, len(pairs))
+    cure = changes.cure(Target.LOSER, forgiving("these losses forgiven", chosen))
+    return Suspect(FoundBy.LOSSES, finding, cause, [cure] if isinstance(cure, Intervention) else [])

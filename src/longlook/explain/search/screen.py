@@ -1,0 +1,161 @@
+"""A screening of settings: its runs as counterfactual arms, and what their gaps say of each setting. Pure."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from longlook.analysis.stats import procedures
+from longlook.core.model import Analysis
+from longlook.explain import changes
+from longlook.explain.answer import Effect, FoundBy
+from longlook.explain.cause import Change, Evidence, Finding, Intervention, Sign, Target
+from longlook.explain.counterfactual import CounterfactualPlan
+from longlook.explain.detect import LEAST_SHARE_OF_GAP
+from longlook.explain.judge import Gap
+from longlook.explain.search.designs import MOST_FACTORS, Signs, plackett_burman
+from longlook.explain.search.effects import Floats, main_effects, unusable
+from longlook.explain.search.factors import Factor, joined
+from longlook.explain.search.suspects import Suspect, searched_cause
+
+ROUNDS = 3
+"""Few rounds, as each runs the whole design; every effect is estimated from all trials of them."""
+
+MOST_SUSPECTS = 5
+"""More settings than these, the strongest, are not tried one by one in all rounds."""
+
+_SOURCE = "screening of settings; Plackett and Burman, Biometrika 1946"
+
+
+@dataclass(frozen=True)
+class Design:
+    """The factors of a screening and its runs. `arms` has those of each run by the arm of the cell that each replaces;
+    a text is the reason why a run cannot be made.
+    """
+
+    factors: tuple[Factor, ...]
+    signs: Signs  # (runs, factors)
+    arms: tuple[Mapping[str, str] | str, ...]
+
+
+def admitted(
+    candidates: Sequence[Factor], tested: Sequence[Change], begun: Callable[[], CounterfactualPlan]
+) -> tuple[list[Factor], list[str]]:
+    """Return the factors whose changes can be made, alone and all at once, and the others with the reason.
+
+    A setting that one of the `tested` changes has changed alone already is left out: its effect is known.
+    """
+    known = {_keys(change) for change in tested}
+    chosen: list[Factor] = []
+    left_out = []
+    for factor in candidates:
+        if _keys(factor.change) in known:
+            reason = "it was changed alone already"
+        elif len(chosen) == MOST_FACTORS:
+            reason = f"the largest design has {MOST_FACTORS} settings"
+        else:
+            plan = begun()
+            made = _add(plan, [factor])
+            made = _add(begun(), [*chosen, factor]) if isinstance(made, Mapping) and chosen else made
+            if isinstance(made, Mapping):
+                chosen.append(factor)
+                continue
+            reason = made
+        left_out.append(f"{factor.setting}: {reason}")
+    return chosen, left_out
+
+
+def _keys(change: Change) -> frozenset[str]:
+    """Return what a change sets, but for the build that it takes for that."""
+    return frozenset(change.settings) - {"server", "client"}
+
+
+def design_of(plan: CounterfactualPlan, chosen: Sequence[Factor]) -> Design:
+    """Add the runs of the smallest design for some factors to a plan; the last of them changes nothing."""
+    signs = plackett_burman(len(chosen))
+    arms = [_add(plan, [factor for factor, sign in zip(chosen, row, strict=True) if sign > 0]) for row in signs]
+    return Design(tuple(chosen), signs, tuple(arms))
+
+
+def _add(plan: CounterfactualPlan, chosen: Sequence[Factor]) -> Mapping[str, str] | str:
+    by_arm = {plan.loser: joined(chosen), plan.winner: joined([one for one in chosen if one.target is Target.BOTH])}
+    made = {arm: change for arm, change in by_arm.items() if change.settings}
+    return plan.add(made) if made else {}
+
+
+def gaps(space: Gap, design: Design, rounds: Sequence[int]) -> tuple[Floats, bool]:
+    """Return the gap of each run, shape (rounds, runs), and whether it is a log ratio; NaN where a trial failed.
+
+    All gaps are on one scale, as they would not be where only some runs have values that are not positive.
+    """
+    values = np.full((2, len(rounds), len(design.arms)), math.nan)
+    for run, arms in enumerate(design.arms):
+        if isinstance(arms, str):
+            continue
+        for side, own in enumerate((space.loser, space.winner)):
+            of_arm = space.values.get(arms.get(own, own), {})
+            values[side, :, run] = [of_arm.get(number, math.nan) for number in rounds]
+    well = np.isfinite(values).all(axis=0)
+    found = np.full(well.shape, math.nan)
+    advantage, is_log = procedures.advantages(values[0][well], values[1][well], space.better)
+    found[well] = advantage
+    return found, is_log
+
+
+def failing(design: Design, observed: Floats) -> list[int]:
+    """Return the factors that make trials fail, as `effects.unusable` does."""
+    return unusable(design.signs, observed)
+
+
+def concluded(
+    design: Design, observed: Floats, analysis: Analysis, *, is_log: bool
+) -> tuple[tuple[Effect, ...], list[tuple[Factor, float]]] | None:
+    """Return the effects of all factors, the largest first, and the suspected factors with what each closes.
+
+    Suspected is what closes more than the margin of equivalence (p adjusted for all factors) and as much of the gap as
+    a detector's finding must, MOST_SUSPECTS at most. None: too many runs failed to tell the factors apart.
+    """
+    found = main_effects(design.signs, observed, procedures.margin(analysis.equivalence_margin_pct, is_log))
+    if found is None:
+        return None
+    p = procedures.adjust([effect.p for effect in found], analysis.correction)
+    gap = float(np.nanmean(observed[:, -1]))
+    order = sorted(range(len(found)), key=lambda at: (-found[at].closed, design.factors[at].setting))
+    large = [at for at in order if p[at] < analysis.alpha and found[at].closed >= LEAST_SHARE_OF_GAP * gap]
+    suspected = large[:MOST_SUSPECTS]
+    shown = tuple(
+        Effect(
+            setting=design.factors[at].setting,
+            change=design.factors[at].change.label,
+            target=str(design.factors[at].target),
+            closed_pct=closed_pct(found[at].closed, is_log=is_log),
+            p_adjusted=p[at],
+            is_suspected=at in suspected,
+        )
+        for at in order
+    )
+    return shown, [(design.factors[at], found[at].closed) for at in suspected]
+
+
+def closed_pct(closed: float, *, is_log: bool) -> float:
+    """Return by how many % the loser's value gets smaller relative to the winner's where so much of a gap closes."""
+    return 100 * (-math.expm1(-closed) if is_log else closed)
+
+
+def suspect(factor: Factor, pct: float, arm: str, rounds: Mapping[int, int], trials: int) -> Suspect:
+    """Return a setting as a suspect. `rounds` are those of the screening, with the loser's load in ns."""
+    shown = Evidence(
+        0, f"in a screening of {trials} trials, {factor.change.label} brings the arms closer by {pct:.1f} %"
+    )
+    signs = {
+        number: Sign(int(load_ns * min(max(pct, 0.0), 100.0) / 100), (shown,)) for number, load_ns in rounds.items()
+    }
+    role = "" if factor.role == "path" else f" of the {factor.role}"
+    name = factor.setting.rpartition(".")[2]
+    cause = searched_cause(factor.setting, f"Setting {name}{role}", factor.sentence, _SOURCE, factor.role)
+    finding = Finding(factor.setting, arm, factor.role, signs, len(rounds))
+    made = [changes.cure(factor.target, factor.change)]
+    if factor.transplant is not None:
+        made.append(changes.transplant(factor.transplant))
+    return Suspect(FoundBy.SCREENING, finding, cause, [item for item in made if isinstance(item, Intervention)])

@@ -1,0 +1,64 @@
+"""A screening of settings: its trials, in few rounds, and what it suspects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from longlook.explain.answer import Screening
+from longlook.explain.search import screen
+from longlook.explain.search.effects import LEAST_ROUNDS
+from longlook.explain.search.factors import Factor, factors
+from longlook.explain.search.suspects import Suspect
+from longlook.explain.side import Pair
+from longlook.pipeline.explain.session import Judgement, Session
+from longlook.report.machines.wording import counted
+
+
+def screen_settings(
+    session: Session, pairs: Mapping[int, Pair], judgement: Judgement
+) -> tuple[Screening, list[Suspect]]:
+    """Run a screening of what can be varied, as far as the budget goes; return its effects and what it suspects.
+
+    Settings with which trials fail are left out, and the others are screened without them.
+    """
+    rounds = [number for number in session.place.gap.rounds if number in pairs][: screen.ROUNDS]
+    if len(rounds) < LEAST_ROUNDS:
+        return Screening(f"a screening takes {LEAST_ROUNDS} rounds, and there is {len(rounds)}"), []
+    tested = [test.intervention.change for test in judgement.tests]
+    chosen, left_out = screen.admitted(factors(next(iter(pairs.values()))), tested, session.begun)
+    before = len(session.counterfactual)
+    while True:
+        if not chosen:
+            return Screening("nothing is left that can be varied", left_out=tuple(left_out)), []
+        plan = session.begun()
+        design = screen.design_of(plan, chosen)
+        runs, cost = len(design.arms), session.cost(plan, rounds)
+        if session.left is not None and cost > session.left:
+            reason = (
+                f"a screening of {counted(len(chosen), 'setting')} takes {cost} trials ({runs} combinations in "
+                f"{len(rounds)} rounds), and the budget leaves {session.left}"
+            )
+            return Screening(reason, left_out=tuple(left_out)), []
+        session.place.observer.say(f"screening {counted(len(chosen), 'setting')} in {runs} combinations")
+        failing = screen.failing(design, screen.gaps(session.run(plan, rounds[:1]), design, rounds[:1])[0])
+        if not failing:
+            break
+        left_out += [f"{chosen[at].setting}: trials with {chosen[at].change.label} fail" for at in failing]
+        chosen = [factor for at, factor in enumerate(chosen) if at not in failing]
+    observed, is_log = screen.gaps(session.run(plan, rounds), design, rounds)
+    trials = len(session.counterfactual) - before
+    made = Screening("", runs, len(rounds), trials, (), tuple(left_out))
+    concluded = screen.concluded(design, observed, session.study.analysis, is_log=is_log)
+    if concluded is None:
+        return replace(made, reason="too many of its trials fail to tell the settings apart"), []
+    effects, suspected = concluded
+    return replace(made, effects=effects), [
+        _suspect(factor, closed, pairs, rounds, trials, is_log=is_log) for factor, closed in suspected
+    ]
+
+
+def _suspect(
+    factor: Factor, closed: float, pairs: Mapping[int, Pair], rounds: Sequence[int], trials: int, *, is_log: bool
+) -> Suspect:
+    loads = {number: pairs[number].loser.load_ns for number in rounds}
+    arm = next(iter(pairs.values())).loser.trial.arm
+    return screen.suspect(factor, screen.closed_pct(closed, is_log=is_log), arm, loads, trials)

@@ -1,0 +1,95 @@
+"""What was searched beyond what detectors suspected, in words: the screening of settings, and the losses."""
+
+from collections.abc import Iterator
+
+from longlook.explain.answer import Answer, Explained, FewestLosses, FoundBy
+from longlook.report import wording
+from longlook.report.machines.wording import counted
+from longlook.report.text import escaped, markdown_rows
+
+SHOWN_EFFECTS = 10
+"""As many settings of a screening as a reader looks at; the page has all."""
+
+
+def seen(answer: Answer, item: Explained) -> str:
+    """Return by what a finding was suspected, and in how many rounds."""
+    if item.found_by is FoundBy.DETECTOR:
+        return f"{item.seen_in} of {answer.rounds}"
+    return f"by {item.found_by}, {item.seen_in} of {answer.rounds}"
+
+
+def screening_sentence(answer: Answer) -> str:
+    """Return what was screened and what moved the gap; empty where nothing was."""
+    made = answer.screening
+    if made is None:
+        return ""
+    if made.reason:
+        return f"Settings were not screened: {made.reason}."
+    moved = [effect.change for effect in made.effects if effect.is_suspected]
+    found = f"the gap moves with {', '.join(moved)}" if moved else "none of them moves the gap"
+    return (
+        f"{counted(len(made.effects), 'setting')} varied in {made.runs} combinations, each in "
+        f"{counted(made.rounds, 'round')} ({counted(made.trials, 'trial')}): {found}."
+    )
+
+
+def effect_rows(answer: Answer) -> list[tuple[str, str, str, str, str]]:
+    """Return a row for each setting of a screening: change, made in, by how much the arms get closer, p, suspected."""
+    if answer.screening is None:
+        return []
+    named = {"loser": answer.loser_label, "winner": answer.winner_label, "both": "both arms"}
+    return [
+        (
+            effect.change,
+            named[effect.target],
+            wording.effect(effect.closed_pct),
+            wording.p_value(effect.p_adjusted),
+            "suspected" if effect.is_suspected else "",
+        )
+        for effect in answer.screening.effects
+    ]
+
+
+def losses_sentence(answer: Answer) -> str:
+    """Return what is known of single losses; empty where nobody looked."""
+    made = answer.losses
+    if made is None:
+        return ""
+    if made.reason:
+        return f"No single losses stand out: {made.reason}."
+    return (
+        f"In {len(made.rounds)} of {counted(answer.rounds, 'round')} the gap hangs on a few losses "
+        f"({counted(made.trials, 'trial')}):"
+    )
+
+
+def loss_lines(answer: Answer) -> list[str]:
+    """Return a line for each round whose gap hangs on losses."""
+    return [] if answer.losses is None else [_line(found) for found in answer.losses.rounds]
+
+
+def _line(found: FewestLosses) -> str:
+    bound = "" if found.is_minimal else "; there may be fewer, the trials were spent"
+    return (
+        f"round {found.round + 1}: {counted(found.fewest, 'packet')} of {found.dropped} that are lost, forgiven, "
+        f"close {wording.points(found.closed_share_pct)}{wording.NBSP}% of its gap: {'; '.join(found.packets)}{bound}"
+    )
+
+
+def not_varied(answer: Answer) -> list[str]:
+    """Return the settings that the screening had to leave out, with the reason."""
+    return [] if answer.screening is None else [f"not screened: {text}" for text in answer.screening.left_out]
+
+
+def searched_markdown(answer: Answer) -> Iterator[str]:
+    """Yield the screening and the losses as Markdown; nothing where neither was looked for."""
+    if text := screening_sentence(answer):
+        yield f"{escaped(text)}\n"
+    rows = effect_rows(answer)
+    if rows:
+        header = ("setting", "changed in", "arms get closer by", "p adj", "")
+        yield markdown_rows(header, rows[:SHOWN_EFFECTS], frozenset((2, 3)))
+    if text := losses_sentence(answer):
+        yield f"{escaped(text)}\n"
+    if lines := loss_lines(answer):
+        yield "".join(f"- {escaped(line)}.\n" for line in lines)

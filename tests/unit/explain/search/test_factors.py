@@ -1,0 +1,111 @@
+"""Which settings can be varied for two arms, and in which of them."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from longlook.core.model import Endpoint, Link, Stage
+from longlook.core.stack import Knob
+from longlook.explain.cause import Target
+from longlook.explain.search.factors import Factor, factors, joined
+from longlook.explain.search.levels import admitted, within
+from longlook.explain.side import Pair, Side
+from tests.data.sides import pair, side
+
+
+def arm(stack: str = "quinn", version: str = "0.11.12", **changes: Any) -> Side:
+    trial = side().trial
+    end = Endpoint(stack, version, changes.pop("server_knobs", {}))
+    return side(trial=replace(trial, server=end, client=replace(end, knobs={}), protocol="h3", **changes))
+
+
+def over_tcp(**tcp: Any) -> Side:
+    return side(trial=replace(side().trial, protocol="h2", congestion_control="cubic", tcp=tcp))
+
+
+def by_setting(tested: Pair) -> dict[str, Factor]:
+    return {factor.setting: factor for factor in factors(tested)}
+
+
+def test_where_the_winner_s_value_is_known_the_loser_gets_it_and_the_winner_the_loser_s() -> None:
+    found = by_setting(pair(arm(server_knobs={"max_window": 20}), arm(server_knobs={"max_window": 300})))
+    factor = found["server_knobs.max_window"]
+    assert (factor.target, factor.role) == (Target.LOSER, "server")
+    assert factor.change.settings == {"server_knobs.max_window": 300}
+    assert factor.transplant is not None
+    assert factor.transplant.settings == {"server_knobs.max_window": 20}
+    assert factor.sentence == "max_window of its server is 20 packets"
+
+
+def test_where_it_is_not_both_get_the_same() -> None:
+    found = by_setting(pair(arm(server_knobs={"max_window": 20}), arm()))
+    factor = found["server_knobs.max_window"]
+    assert factor.target is Target.BOTH
+    assert factor.change.label == "max_window 10000 packets of the server"
+    assert factor.transplant is not None
+    at_default = found["server_knobs.send_buffer"]
+    assert (at_default.target, at_default.transplant) == (Target.BOTH, None)
+    assert at_default.sentence == "send_buffer of its server is at its default"
+
+
+def test_what_the_winner_cannot_have_is_changed_in_the_loser_alone() -> None:
+    found = by_setting(pair(arm(), over_tcp()))
+    assert {factor.target for name, factor in found.items() if "knobs" in name} == {Target.LOSER}
+
+
+def test_a_setting_of_a_tunable_build_takes_that_build() -> None:
+    found = by_setting(pair(arm("quic-go", "0.65.0"), arm("quic-go", "0.65.0")))
+    assert found["server_knobs.hystart"].change.settings == {
+        "server": "quic-go@0.65.0+knobs",
+        "server_knobs.hystart": False,
+    }
+
+
+def test_the_kernel_s_tcp_has_settings_of_its_own_and_those_that_help_already_are_left_out() -> None:
+    found = by_setting(pair(over_tcp(receive_buffer_bytes=24576, sack=False), over_tcp()))
+    assert found["tcp_receive_buffer"].change.settings == {"tcp_receive_buffer": "6MiB"}
+    assert found["tcp_receive_buffer"].target is Target.LOSER
+    assert found["tcp_receive_buffer"].transplant is not None
+    assert found["tcp_sack"].change.settings == {"tcp_sack": True}
+    assert found["tcp_initial_window"].target is Target.BOTH
+    assert "tcp_dsack" not in found
+    assert not [name for name in found if "knobs" in name]
+    alone = by_setting(pair(over_tcp(), arm()))
+    assert alone["tcp_initial_window"].target is Target.LOSER
+
+
+def test_the_path_has_settings_for_what_stands_in_it() -> None:
+    rate = Stage("rate", {"rate_bps": 10**7, "queue_bytes": 10**5})
+    lossy = Link((rate,), (Stage("loss", {"probability": 0.01}), rate))
+    found = by_setting(pair(arm(link=lossy), arm(link=lossy)))
+    assert {name for name in found if name.startswith("network.")} == {"network.loss", "network.queue"}
+    assert found["network.loss"].target is Target.BOTH
+
+
+def test_factors_join_to_one_change() -> None:
+    found = by_setting(pair(arm(), arm()))
+    change = joined([found["server_knobs.max_window"], found["server_knobs.send_buffer"]])
+    assert change.settings == {"server_knobs.max_window": 10_000, "server_knobs.send_buffer": 64 << 20}
+    assert change.label == "max_window 10000 packets of the server, send_buffer 67108864 bytes of the server"
+
+
+@pytest.mark.parametrize(
+    ("knob", "value", "taken"),
+    [
+        (Knob(int, "packets", None, "", minimum=2, maximum=100), 10_000, 100),
+        (Knob(float, "ratio", None, "", minimum=1), 0.5, 1.0),
+        (Knob(str, None, None, "", choices=("cubic",)), "bbr", None),
+        (Knob(bool, None, None, ""), 1, None),
+        (Knob(int, None, None, ""), True, None),
+    ],
+)
+def test_a_level_is_within_what_the_knob_declares(knob: Knob, value: Any, taken: Any) -> None:
+    assert within(knob, value) == taken
+
+
+def test_the_first_level_that_the_arm_does_not_have_is_taken() -> None:
+    knob = Knob(int, "packets", None, "", maximum=100)
+    assert admitted(knob, (32, 10), 32) == 10
+    assert admitted(knob, (32, 10), None) == 32
+    assert admitted(knob, (200, 100), 100) is None
