@@ -30,6 +30,8 @@ from longlook.run.verify import load as load_verification
 from longlook.study.releases import Release
 from longlook.timeline.collectors import collector_costs, not_recorded
 
+LOSS_EPOCHS = "loss_epochs.parquet"
+
 
 @dataclass(frozen=True)
 class Result:
@@ -97,27 +99,30 @@ class Tables:
     goodput: pd.DataFrame | None
     flows: pd.DataFrame | None
     rates: pd.DataFrame | None
+    epochs: pd.DataFrame | None
 
 
 def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
     """Write a table for each kind of rows that any trial has, and no file for the others.
 
     These are times in states, where traces were captured; flows that competed, their rates and the points of their
-    envelopes. Goodput is drawn and not written.
+    envelopes; the sizes of loss epochs, where a metric reads them. Goodput is drawn and not written.
     """
     flows, rates = _joined(entry.flows for entry in measured), _joined(entry.rates for entry in measured)
+    epochs = _joined(entry.epochs for entry in measured)
     tables = {
         STATES: _joined(entry.states for entry in measured),
         FLOWS: flows,
         RATES: rates,
         POINTS: _joined(entry.points for entry in measured),
+        LOSS_EPOCHS: epochs,
     }
     for name, table in tables.items():
         path = folder.path / name
         path.unlink(missing_ok=True)
         if table is not None:
             table.to_parquet(path, index=False)
-    return Tables(_joined(entry.goodput for entry in measured), flows, rates)
+    return Tables(_joined(entry.goodput for entry in measured), flows, rates, epochs)
 
 
 def write_estimates(folder: RunFolder, measured: Sequence[Measured], samples: pd.DataFrame) -> list[Estimate]:
@@ -167,6 +172,7 @@ def report_content(
         verification=load_verification(folder),
         flows=tables.flows,
         rates=tables.rates,
+        epochs=tables.epochs,
         levels=arm_levels(samples, study, metrics_by_arm(study)),
         releases={arm: codec.decode(Release, release) for arm, release in manifest.get("releases", {}).items()},
         inside=inside_pages(folder.path / "report") | drawn,

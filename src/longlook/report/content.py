@@ -33,9 +33,10 @@ class ReportContent:
     cell_id, round, time_s, mbps, or is None if no link log was kept. `manifest` is manifest.json. `verification` is
     present if the trials were run again. `levels` are those of `metrics_by_arm`; `releases`, by arm, are present if the
     figure is a trend. `flows` and `rates` have the columns trial_id, arm, cell_id, round and those of `flow_tables`, or
-    are None if no flows competed. `inside` holds the ids of cells with a page about their inside beside the report.
-    `costs` are those of the traces of endpoints, `not_recorded` what collectors could not record. `answers` are those
-    of the page of explanations beside the report.
+    are None if no flows competed. `epochs` has the columns trial_id, arm, cell_id, round, lost and epochs: how many
+    loss epochs of a trial lost so many packets, or is None if no metric reads them or nothing was lost. `inside` holds
+    the ids of cells with a page about their inside beside the report. `costs` are those of the traces of endpoints,
+    `not_recorded` what collectors could not record. `answers` are those of the page of explanations beside the report.
     """
 
     study: Study
@@ -47,6 +48,7 @@ class ReportContent:
     goodput: pd.DataFrame | None = None
     flows: pd.DataFrame | None = None
     rates: pd.DataFrame | None = None
+    epochs: pd.DataFrame | None = None
     verification: Verification | None = None
     levels: Sequence[ArmLevel] = ()
     releases: Mapping[str, Release] = field(default_factory=dict)
