@@ -13,6 +13,7 @@ from longlook.analysis.measure import Measured, measure_all
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import arm_levels, dependences_table, estimate, estimates_table
+from longlook.analysis.stats.tails import rounds_won, spread_table, tail_effects
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome, Study
@@ -30,7 +31,7 @@ from longlook.run.verify import load as load_verification
 from longlook.study.releases import Release
 from longlook.timeline.collectors import collector_costs, not_recorded
 
-LOSS_EPOCHS = "loss_epochs.parquet"
+LOSS_EPOCHS, WINS, TAILS = "loss_epochs.parquet", "wins.parquet", "tails.parquet"
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
     samples = write_samples(folder, measured)
     tables = write_tables(folder, measured)
     estimates = write_estimates(folder, measured, samples)
+    write_spread(folder, samples)
     claims = write_claims(folder, samples, estimates)
     content = report_content(folder, samples, tables, estimates, claims, wanted)
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
@@ -140,6 +142,19 @@ def write_estimates(folder: RunFolder, measured: Sequence[Measured], samples: pd
     return estimates
 
 
+def write_spread(folder: RunFolder, samples: pd.DataFrame) -> None:
+    """Write `wins.parquet` and `tails.parquet`: what the means of estimates hide, where the rounds were fixed."""
+    study = folder.study
+    for name, found in (
+        (WINS, spread_table(rounds_won(samples, study))),
+        (TAILS, spread_table(tail_effects(samples, study))),
+    ):
+        path = folder.path / name
+        path.unlink(missing_ok=True)
+        if len(found):
+            found.to_parquet(path, index=False)
+
+
 def write_claims(folder: RunFolder, samples: pd.DataFrame, estimates: list[Estimate]) -> list[ClaimResult]:
     """Write `claims.json`: every published claim of the study beside what was found."""
     study = folder.study
@@ -173,6 +188,8 @@ def report_content(
         flows=tables.flows,
         rates=tables.rates,
         epochs=tables.epochs,
+        wins=rounds_won(samples, study),
+        tails=tail_effects(samples, study),
         levels=arm_levels(samples, study, metrics_by_arm(study)),
         releases={arm: codec.decode(Release, release) for arm, release in manifest.get("releases", {}).items()},
         inside=inside_pages(folder.path / "report") | drawn,

@@ -31,7 +31,7 @@ def test_without_a_loss_there_is_no_share(name: str) -> None:
 
 
 def believed(*estimates: tuple[float, dict[str, int | None]]) -> Timeline:
-    rows = [row(round(at * MS), "metrics", flow=FLOW, **columns) for at, columns in estimates]
+    rows = [row(round(at * MS), "metrics") | {"flow": FLOW, **columns} for at, columns in estimates]
     return load_with(*PATH).with_events(events_of(*rows))
 
 
