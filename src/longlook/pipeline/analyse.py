@@ -145,14 +145,11 @@ def write_estimates(folder: RunFolder, measured: Sequence[Measured], samples: pd
 def write_spread(folder: RunFolder, samples: pd.DataFrame) -> None:
     """Write `wins.parquet` and `tails.parquet`: what the means of estimates hide, where the rounds were fixed."""
     study = folder.study
-    for name, found in (
-        (WINS, spread_table(rounds_won(samples, study))),
-        (TAILS, spread_table(tail_effects(samples, study))),
-    ):
+    for name, found in ((WINS, rounds_won(samples, study)), (TAILS, tail_effects(samples, study))):
         path = folder.path / name
         path.unlink(missing_ok=True)
-        if len(found):
-            found.to_parquet(path, index=False)
+        if found:
+            spread_table(found).to_parquet(path, index=False)
 
 
 def write_claims(folder: RunFolder, samples: pd.DataFrame, estimates: list[Estimate]) -> list[ClaimResult]:

@@ -68,9 +68,8 @@ class AllCellsSection(Section):
         tables = {"estimates": pd.DataFrame(estimates), "samples": content.samples}
         if any(item.dependences for item in content.estimates):
             tables["dependences"] = dependences_table(content.estimates)
-        tables |= {
-            name: spread_table(found) for name, found in (("wins", content.wins), ("tails", content.tails)) if found
-        }
+        if content.wins:
+            tables |= {"wins": spread_table(content.wins), "tails": spread_table(content.tails)}
         if content.levels:
             tables["levels"] = pd.DataFrame([_level(content, item) for item in content.levels])
         return tables
