@@ -22,7 +22,7 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
     """
     sizes, order = image_sizes(str(parameters["images"])), int(parameters.get("order", 0))
     text = ",".join(map(str, sizes))
-    resolved = {"images": text, **({"order": order} if order else {})}
+    resolved: dict[str, Scalar] = {"images": text, **({"order": order} if order else {})}
     return content("mixed_page", resolved, lambda to: _write(to, sizes, order))
 
 
