@@ -5,11 +5,8 @@ import numpy as np
 from longlook.core.model import Better
 from longlook.metrics import Metric
 from longlook.timeline.events import EventKind, among
-from longlook.timeline.round_trips import round_trips
+from longlook.timeline.round_trips import CLOCKS_AGREE_NS, round_trips, with_samples
 from longlook.timeline.timeline import Kind, Timeline
-
-_ROUNDING_NS = 1_000_000
-"""Some logs have whole milliseconds."""
 
 
 def measure(timeline: Timeline) -> float | None:
@@ -17,13 +14,14 @@ def measure(timeline: Timeline) -> float | None:
     rows = timeline.events_in_load([EventKind.METRICS], "server")
     if rows is None:
         return None
+    rows = with_samples(timeline, rows)
     rows = rows.filter(rows["latest_rtt_ns"].fill_null(0).to_numpy() > 0)
     samples = impossible = 0
     for flow, trips in round_trips(timeline).items():
         logged_ns = rows.filter(among(rows["flow"], [flow]))["latest_rtt_ns"].to_numpy()
         fresh_ns = logged_ns[np.diff(logged_ns, prepend=0) != 0]  # a row repeats the newest sample
         samples += len(fresh_ns)
-        impossible += int(np.count_nonzero(fresh_ns < trips.shortest_ns - _ROUNDING_NS))
+        impossible += int(np.count_nonzero(fresh_ns < trips.shortest_ns - CLOCKS_AGREE_NS))
     return 100.0 * impossible / samples if samples else None
 
 

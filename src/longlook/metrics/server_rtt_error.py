@@ -5,7 +5,7 @@ import numpy as np
 from longlook.core.model import Better
 from longlook.metrics import Metric
 from longlook.timeline.events import EventKind, among
-from longlook.timeline.round_trips import round_trips
+from longlook.timeline.round_trips import round_trips, with_samples
 from longlook.timeline.timeline import Kind, Timeline
 
 
@@ -14,6 +14,7 @@ def measure(timeline: Timeline) -> float | None:
     rows, window = timeline.events_in_load([EventKind.METRICS], "server"), timeline.load_window_ns()
     if rows is None or window is None:
         return None
+    rows = with_samples(timeline, rows)
     rows = rows.filter(rows["srtt_ns"].fill_null(0).to_numpy() > 0)
     errors = []
     for flow, trips in round_trips(timeline).items():

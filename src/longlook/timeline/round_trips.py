@@ -18,6 +18,10 @@ from longlook.timeline.timeline import Kind, Timeline
 Integers = npt.NDArray[np.int64]
 
 
+CLOCKS_AGREE_NS = 1_000_000
+"""How far a log's stamps and round trip times may be off: some have whole milliseconds."""
+
+
 @dataclass(frozen=True)
 class RoundTrips:
     """One flow's round trips in order of time; arrays of one length, which is at least 1.
@@ -46,6 +50,19 @@ def round_trips(timeline: Timeline) -> Mapping[str, RoundTrips]:
         timeline.derived["round_trips"] = {name: trips for name, trips in found.items() if trips is not None}
     known: Mapping[str, RoundTrips] = timeline.derived["round_trips"]
     return known
+
+
+def with_samples(timeline: Timeline, rows: pa.Table) -> pa.Table:
+    """Return those of some events of senders that come after their flow's first round trip.
+
+    Before it a sender has no sample, and some stacks log the round trip time that they assume. Rows of flows without
+    a round trip at the link are kept.
+    """
+    keep = np.ones(rows.num_rows, bool)
+    for flow, trips in round_trips(timeline).items():
+        early = rows["time_ns"].to_numpy() < trips.time_ns[0] - CLOCKS_AGREE_NS
+        keep &= ~(early & among(rows["flow"], [flow]).to_numpy(zero_copy_only=False))
+    return rows.filter(pa.array(keep))
 
 
 def _of_flow(rows: pa.Table) -> RoundTrips | None:

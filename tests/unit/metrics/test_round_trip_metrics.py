@@ -46,6 +46,15 @@ def test_samples_below_the_shortest_way_are_impossible_and_repeated_rows_are_no_
     assert measure("impossible_rtt_samples", believed(*rows)) == pytest.approx(100 / 4)
 
 
+def test_what_is_assumed_before_the_first_round_trip_is_no_sample() -> None:
+    assumed = {"latest_rtt_ns": 5 * MS, "min_rtt_ns": 5 * MS, "srtt_ns": 5 * MS}
+    sampled = {"latest_rtt_ns": 40 * MS, "min_rtt_ns": 40 * MS, "srtt_ns": 40 * MS}
+    timeline = believed((1, assumed), (38.9, assumed), (39.5, sampled), (100, sampled))
+    assert measure("impossible_rtt_samples", timeline) == 0
+    assert measure("server_min_rtt", timeline) == 40
+    assert measure("server_rtt_error", timeline) == pytest.approx(0)
+
+
 def test_estimates_of_another_connection_are_not_held_against_this_one() -> None:
     other = load_with(*PATH).with_events(events_of(row(41 * MS, "metrics", flow="udp x y", srtt_ns=1, latest_rtt_ns=1)))
     assert measure("server_rtt_error", other) is None
