@@ -196,5 +196,4 @@ STACK = Stack(
     client_command=client_command,
     installed=installed,
     several_connections=True,
-    waits=True,
 )
