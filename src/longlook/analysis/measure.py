@@ -19,6 +19,7 @@ from longlook.timeline.competition import Competition
 from longlook.timeline.envelope import points_of
 from longlook.timeline.events import Events
 from longlook.timeline.flow_tables import flow_columns, rate_columns
+from longlook.timeline.loss_epochs import epochs_by_size
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.payload import goodput_timeline
 from longlook.timeline.state_times import EVENT_COLUMNS, times_in_states
@@ -29,7 +30,13 @@ GOODPUT_BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """The widths of a bin of goodput over time; the first that needs no more than GOODPUT_MOST_BINS is used."""
 GOODPUT_MOST_BINS = 60
 
+EPOCH_METRICS = frozenset({"single_loss_epochs", "recoverable_losses"})
+"""The metrics that read loss epochs; a study with one of them also gets the table of the epochs."""
+
 STATE_COLUMNS = ("vantage", "flow", "state", "source", "time_s", "share", "visits")
+
+
+_FRAMES = ("goodput", "flows", "rates", "points", "states", "epochs")
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,7 @@ class Measured:
     rates: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of flowtables.RATE_COLUMNS
     points: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, mbps, delay_ms: of the subject's envelope
     states: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of STATE_COLUMNS
+    epochs: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, lost, epochs: how many lost so many packets
 
 
 def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], None]) -> list[Measured]:
@@ -145,6 +153,7 @@ def _measure(work: _Work) -> Measured:
         "rates": None if competition is None else rate_columns(competition),
         "points": None if competition is None else _points(competition),
         "states": _states(timeline, work.path / EVENTS) if traced else None,
+        "epochs": epochs_by_size(timeline) if EPOCH_METRICS.intersection(work.metrics) else None,
     }
     if traced and (wrong := contradictions(work.trial, timeline, Events.read(work.path / EVENTS, COLUMNS))):
         data = {**dict.fromkeys(data), "values": {}, "contradicted": "; ".join(wrong)}
@@ -155,7 +164,7 @@ def _measure(work: _Work) -> Measured:
 
 
 def _measured(work: _Work, data: Mapping[str, Any]) -> Measured:
-    frames = {name: _frame(work.trial, data[name]) for name in ("goodput", "flows", "rates", "points", "states")}
+    frames = {name: _frame(work.trial, data[name]) for name in _FRAMES}
     run = work.run
     if (wrong := data.get("contradicted")) is not None:
         hint = "the program ignored its configuration: see its knob, and longlook stacks check"

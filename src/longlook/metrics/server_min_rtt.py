@@ -5,6 +5,7 @@ import pyarrow.compute as pc
 from longlook.core.model import Better
 from longlook.metrics import Metric
 from longlook.timeline.events import EventKind
+from longlook.timeline.round_trips import with_samples
 from longlook.timeline.timeline import Timeline
 
 
@@ -13,6 +14,7 @@ def measure(timeline: Timeline) -> float | None:
     rows = timeline.events_in_load([EventKind.METRICS], "server")
     if rows is None:
         return None
+    rows = with_samples(timeline, rows)
     known = rows["min_rtt_ns"].filter(pc.greater(rows["min_rtt_ns"], 0))  # some stacks write 0 before the first sample
     return pc.min(known).as_py() / 1e6 if len(known) else None
 

@@ -13,6 +13,7 @@ from longlook.analysis.measure import Measured, measure_all
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import arm_levels, dependences_table, estimate, estimates_table
+from longlook.analysis.stats.tails import rounds_won, spread_table, tail_effects
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome, Study
@@ -29,6 +30,8 @@ from longlook.run.verification import Verification
 from longlook.run.verify import load as load_verification
 from longlook.study.releases import Release
 from longlook.timeline.collectors import collector_costs, not_recorded
+
+LOSS_EPOCHS, WINS, TAILS = "loss_epochs.parquet", "wins.parquet", "tails.parquet"
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
     samples = write_samples(folder, measured)
     tables = write_tables(folder, measured)
     estimates = write_estimates(folder, measured, samples)
+    write_spread(folder, samples)
     claims = write_claims(folder, samples, estimates)
     content = report_content(folder, samples, tables, estimates, claims, wanted)
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
@@ -97,27 +101,30 @@ class Tables:
     goodput: pd.DataFrame | None
     flows: pd.DataFrame | None
     rates: pd.DataFrame | None
+    epochs: pd.DataFrame | None
 
 
 def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
     """Write a table for each kind of rows that any trial has, and no file for the others.
 
     These are times in states, where traces were captured; flows that competed, their rates and the points of their
-    envelopes. Goodput is drawn and not written.
+    envelopes; the sizes of loss epochs, where a metric reads them. Goodput is drawn and not written.
     """
     flows, rates = _joined(entry.flows for entry in measured), _joined(entry.rates for entry in measured)
+    epochs = _joined(entry.epochs for entry in measured)
     tables = {
         STATES: _joined(entry.states for entry in measured),
         FLOWS: flows,
         RATES: rates,
         POINTS: _joined(entry.points for entry in measured),
+        LOSS_EPOCHS: epochs,
     }
     for name, table in tables.items():
         path = folder.path / name
         path.unlink(missing_ok=True)
         if table is not None:
             table.to_parquet(path, index=False)
-    return Tables(_joined(entry.goodput for entry in measured), flows, rates)
+    return Tables(_joined(entry.goodput for entry in measured), flows, rates, epochs)
 
 
 def write_estimates(folder: RunFolder, measured: Sequence[Measured], samples: pd.DataFrame) -> list[Estimate]:
@@ -133,6 +140,16 @@ def write_estimates(folder: RunFolder, measured: Sequence[Measured], samples: pd
     if len(dependences):
         dependences.to_parquet(path, index=False)
     return estimates
+
+
+def write_spread(folder: RunFolder, samples: pd.DataFrame) -> None:
+    """Write `wins.parquet` and `tails.parquet`: what the means of estimates hide, where the rounds were fixed."""
+    study = folder.study
+    for name, found in ((WINS, rounds_won(samples, study)), (TAILS, tail_effects(samples, study))):
+        path = folder.path / name
+        path.unlink(missing_ok=True)
+        if found:
+            spread_table(found).to_parquet(path, index=False)
 
 
 def write_claims(folder: RunFolder, samples: pd.DataFrame, estimates: list[Estimate]) -> list[ClaimResult]:
@@ -167,6 +184,9 @@ def report_content(
         verification=load_verification(folder),
         flows=tables.flows,
         rates=tables.rates,
+        epochs=tables.epochs,
+        wins=rounds_won(samples, study),
+        tails=tail_effects(samples, study),
         levels=arm_levels(samples, study, metrics_by_arm(study)),
         releases={arm: codec.decode(Release, release) for arm, release in manifest.get("releases", {}).items()},
         inside=inside_pages(folder.path / "report") | drawn,

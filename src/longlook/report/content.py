@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from longlook.analysis.stats.tails import RoundsWon, TailEffect
 from longlook.core.model import Better, Contrast, Study
 from longlook.core.results import ArmLevel, ClaimResult, Estimate
 from longlook.explain.answer import Answer
@@ -33,9 +34,11 @@ class ReportContent:
     cell_id, round, time_s, mbps, or is None if no link log was kept. `manifest` is manifest.json. `verification` is
     present if the trials were run again. `levels` are those of `metrics_by_arm`; `releases`, by arm, are present if the
     figure is a trend. `flows` and `rates` have the columns trial_id, arm, cell_id, round and those of `flow_tables`, or
-    are None if no flows competed. `inside` holds the ids of cells with a page about their inside beside the report.
-    `costs` are those of the traces of endpoints, `not_recorded` what collectors could not record. `answers` are those
-    of the page of explanations beside the report.
+    are None if no flows competed. `epochs` has the columns trial_id, arm, cell_id, round, lost and epochs: how many
+    loss epochs of a trial lost so many packets, or is None if no metric reads them or nothing was lost. `wins` and
+    `tails` say how often the contender wins a round, and compare the worst loads. `inside` holds the ids of cells with
+    a page about their inside beside the report. `costs` are those of the traces of endpoints, `not_recorded` what
+    collectors could not record. `answers` are those of the page of explanations beside the report.
     """
 
     study: Study
@@ -47,6 +50,9 @@ class ReportContent:
     goodput: pd.DataFrame | None = None
     flows: pd.DataFrame | None = None
     rates: pd.DataFrame | None = None
+    epochs: pd.DataFrame | None = None
+    wins: Sequence[RoundsWon] = ()
+    tails: Sequence[TailEffect] = ()
     verification: Verification | None = None
     levels: Sequence[ArmLevel] = ()
     releases: Mapping[str, Release] = field(default_factory=dict)

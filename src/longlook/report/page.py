@@ -13,6 +13,7 @@ from longlook.report.contrasts.section import ContrastSection, make_contrasts
 from longlook.report.flows.medians import make_matrix
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares
+from longlook.report.losses.section import make_losses
 from longlook.report.provenance.manifest import ManifestSection
 from longlook.report.provenance.method import MethodSection
 from longlook.report.provenance.repeats import make_repeats
@@ -35,6 +36,7 @@ def sections(content: ReportContent) -> list[Section]:
         *contrasts,
         *make_why(content.answers),
         *([flows] if flows.cells else []),
+        *make_losses(content),
         *make_published(content, contrasts),
         make_all_cells(content, contrasts),
         MethodSection("method", "Method", content.study),

@@ -73,7 +73,7 @@ class Neighbourhood:
         """Take laws in canonical form and a cell's settings; the workload is of `kind`."""
         self._around, self._settings, self._kind = around, settings, kind
         self._places = tuple(_places(around, settings))
-        several = int(settings.get(f"{WORKLOAD_PREFIX}objects", 1)) > 1
+        several = "objects" not in kind.parameters or int(settings.get(f"{WORKLOAD_PREFIX}objects", 1)) > 1
         self._reorders = laws.ORDER in around and laws.ORDER in kind.parameters and several
 
     @property

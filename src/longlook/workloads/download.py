@@ -1,4 +1,4 @@
-"""`download`: one file, or several at once, over one connection or over several that each fetch all."""
+"""`download`: one file, or several at once or in sequence, over one connection or over several that each fetch all."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,10 +17,11 @@ MAX_CONNECTIONS = 64
 def prepare(parameters: Mapping[str, Scalar]) -> Content:
     """Return /download.bin, and /download-1.bin and so on where there is more than one object.
 
+    With `at_once` they are asked for in groups of so many, each when the last of the group before has arrived.
     Raise InputError for a parameter out of bounds.
     """
     object_bytes, objects = int(parameters["object_bytes"]), int(parameters.get("objects", 1))
-    connections = int(parameters.get("connections", 1))
+    connections, at_once = int(parameters.get("connections", 1)), int(parameters.get("at_once", 0))
     if not 1 <= object_bytes <= MAX_OBJECT_BYTES or not 1 <= objects <= MAX_OBJECTS:
         raise InputError(
             f"workload download: object_bytes = {object_bytes}, objects = {objects}",
@@ -30,9 +31,14 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
         raise InputError(
             f"workload download: connections = {connections}", f"1 to {MAX_CONNECTIONS} connections at once"
         )
+    if not 0 <= at_once <= MAX_OBJECTS:
+        raise InputError(f"workload download: at_once = {at_once}", f"0 to {MAX_OBJECTS} objects; 0 for all at once")
     resolved = {"object_bytes": object_bytes, "objects": objects}
     files = content("download", resolved, lambda to: _write(to, objects, object_bytes))
-    return replace(files, connections=connections)
+    (paths,) = files.phases
+    size = at_once or len(paths)
+    groups = tuple(paths[first : first + size] for first in range(0, len(paths), size))
+    return replace(files, phases=groups, connections=connections)
 
 
 def _write(to: Writer, objects: int, object_bytes: int) -> tuple[tuple[str, ...], ...]:
@@ -44,16 +50,24 @@ def _write(to: Writer, objects: int, object_bytes: int) -> tuple[tuple[str, ...]
 
 WORKLOAD = WorkloadKind(
     name="download",
-    summary="one file of object_bytes, or several at once, over each of one or several connections",
+    summary="one file of object_bytes, or several at once or in sequence, over each of one or several connections",
     parameters={
         "object_bytes": Parameter("size", "bytes of each file", minimum=1, maximum=MAX_OBJECT_BYTES),
-        "objects": Parameter("count", "number of files, requested at once", default=1, minimum=1, maximum=MAX_OBJECTS),
+        "objects": Parameter("count", "number of files", default=1, minimum=1, maximum=MAX_OBJECTS),
         "connections": Parameter(
             "count",
             "number of independent connections, opened at once, that fetch every file each",
             default=1,
             minimum=1,
             maximum=MAX_CONNECTIONS,
+            omitted_at_default=True,
+        ),
+        "at_once": Parameter(
+            "count",
+            "so many files are requested at once, the next when the last of these has arrived; 0: all",
+            default=0,
+            minimum=0,
+            maximum=MAX_OBJECTS,
             omitted_at_default=True,
         ),
     },

@@ -38,7 +38,7 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
 def _write(to: Writer, objects: int, object_bytes: int, order: int) -> tuple[tuple[str, ...], ...]:
     images = tuple(f"/i/{number:03d}.png" for number in range(objects))
     in_order = tuple(images[number] for number in permutation(objects, order))
-    to.add("/index.html", _page(in_order))
+    to.add("/index.html", html(in_order))
     for number, path in enumerate(images):
         to.add(path, png(number, object_bytes))
     return ("/index.html",), in_order
@@ -51,7 +51,7 @@ def permutation(count: int, order: int) -> list[int]:
     return sorted(range(count), key=lambda number: hashlib.sha256(f"order {order}/{number}".encode()).digest())
 
 
-def _page(images: tuple[str, ...]) -> Iterator[bytes]:
+def html(images: tuple[str, ...]) -> Iterator[bytes]:
     """Yield the page, with image sizes, so that nothing is laid out twice, and an icon, so that none is requested."""
     yield b'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Longlook</title>\n'
     yield b'<link rel="icon" href="data:,">\n'

@@ -123,9 +123,43 @@ def test_download_over_several_connections_is_the_same_content() -> None:
     assert several == replace(single, connections=4)
 
 
+@pytest.mark.parametrize(("at_once", "groups"), [(0, [5]), (1, [1, 1, 1, 1, 1]), (2, [2, 2, 1]), (9, [5])])
+def test_downloads_in_sequence_are_the_same_files_in_groups(at_once: int, groups: list[int]) -> None:
+    together = prepare("download", object_bytes=100, objects=5)
+    content = prepare("download", object_bytes=100, objects=5, at_once=at_once)
+    assert [len(phase) for phase in content.phases] == groups
+    assert replace(content, phases=together.phases) == together
+    assert tuple(path for phase in content.phases for path in phase) == together.phases[0]
+
+
+def test_a_page_of_images_of_several_sizes() -> None:
+    content = prepare("mixed_page", images="2 x 1KB, 100B,3x1.5KB")
+    assert content.phases == (("/index.html",), tuple(f"/i/{n:03d}.png" for n in range(6)))
+    assert_as_expected(content)
+    assert [content.expected[path].bytes for path in content.phases[1]] == [1_000, 1_000, 100, 1_500, 1_500, 1_500]
+    assert len({content.expected[path].digest for path in content.phases[1]}) == 6
+
+
+def test_images_of_several_sizes_are_asked_for_in_the_order_drawn_and_written_alike() -> None:
+    plain = prepare("mixed_page", images="2 x 1KB, 100B, 2 x 200B")
+    assert prepare("mixed_page", images="1000B,1KB,1 x 100B, 200B, 200B") == plain
+    drawn = prepare("mixed_page", images="2 x 1KB, 100B, 2 x 200B", order=7)
+    assert drawn.phases[1] == tuple(plain.phases[1][number] for number in permutation(5, 7)) != plain.phases[1]
+    images = {path: answer for path, answer in drawn.expected.items() if path != "/index.html"}
+    assert images == {path: plain.expected[path] for path in images}
+
+
 @pytest.mark.parametrize(
     ("kind", "parameters", "expected_hint"),
     [
+        ("download", {"object_bytes": 10, "at_once": -1}, "0 to 1000"),
+        ("mixed_page", {"images": ""}, "20 x 5KB"),
+        ("mixed_page", {"images": "3 of 5KB"}, "20 x 5KB"),
+        ("mixed_page", {"images": "3 x 5Mbit"}, "20 x 5KB"),
+        ("mixed_page", {"images": "3 x 5KB,"}, "20 x 5KB"),
+        ("mixed_page", {"images": "5B"}, str(PNG_OVERHEAD_BYTES)),
+        ("mixed_page", {"images": "0 x 5KB"}, "1 to 10000 images"),
+        ("mixed_page", {"images": "9999 x 5KB, 2 x 1KB"}, "1 to 10000 images"),
         ("page", {"objects": 1, "object_bytes": PNG_OVERHEAD_BYTES - 1}, str(PNG_OVERHEAD_BYTES)),
         ("page", {"objects": 0, "object_bytes": 1_000}, "1 to"),
         ("download", {"object_bytes": 0}, "1 to"),

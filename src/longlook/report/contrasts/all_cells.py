@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from longlook.analysis.stats import dependences_table
+from longlook.analysis.stats.tails import spread_table
 from longlook.core.results import ArmLevel, Estimate
 from longlook.report import text
 from longlook.report.charts.theme import page_specification
@@ -59,14 +60,16 @@ class AllCellsSection(Section):
         }
 
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """Return `estimates`, `samples`, and where there are any `dependences` on drawn settings and `levels` of
-        single arms, in full precision.
+        """Return `estimates`, `samples`, and where there are any `dependences` on drawn settings, `levels` of single
+        arms, `wins` and `tails`, in full precision.
         """
         content = self.content
         estimates = [_estimate(content, item) for item in ordered(content.study, content.estimates)]
         tables = {"estimates": pd.DataFrame(estimates), "samples": content.samples}
         if any(item.dependences for item in content.estimates):
             tables["dependences"] = dependences_table(content.estimates)
+        if content.wins:
+            tables |= {"wins": spread_table(content.wins), "tails": spread_table(content.tails)}
         if content.levels:
             tables["levels"] = pd.DataFrame([_level(content, item) for item in content.levels])
         return tables

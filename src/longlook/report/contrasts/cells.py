@@ -236,6 +236,7 @@ def _facts(content: ReportContent, item: Estimate) -> tuple[tuple[str, str], ...
             wording.interval_pct(item.ci_low_pct, item.ci_high_pct),
         ),
         ("Pairs of rounds", str(item.n_pairs)),
+        *_spread(content, item),
         ("p, Welch", wording.p_value(item.p_welch)),
         ("p, paired", wording.p_value(item.p_paired)),
         ("p, Mann-Whitney", wording.p_value(item.p_mannwhitney)),
@@ -243,6 +244,21 @@ def _facts(content: ReportContent, item: Estimate) -> tuple[tuple[str, str], ...
         ("p, adjusted", wording.p_value(item.p_adjusted)),
         ("Verdict", f"{wording.SYMBOLS[item.verdict]} {item.verdict}"),
     )
+
+
+def _spread(content: ReportContent, item: Estimate) -> list[tuple[str, str]]:
+    """Return the rounds that the contender won, and the effects on the worst loads where there are rounds enough."""
+    own = (item.contrast, item.cell_id)
+    facts = [
+        (f"Rounds won by {content.short_label(won.contender)}",
+         f"{won.won} of {won.n_pairs} ({won.ci_low_pct:.0f} to {won.ci_high_pct:.0f} %)")
+        for won in content.wins if (won.contrast, won.cell_id) == own
+    ]  # fmt: skip
+    for tail in content.tails:
+        if (tail.contrast, tail.cell_id) == own and tail.effect_pct is not None:
+            shown = f"{wording.effect(tail.effect_pct)} ({wording.interval_pct(tail.ci_low_pct, tail.ci_high_pct)})"
+            facts.append((f"Effect on the worst {tail.worst_pct:g} %", shown))
+    return facts
 
 
 def _effect_rows(item: Estimate | None) -> list[dict[str, Any]]:

@@ -1,7 +1,10 @@
 """The details of a cell."""
 
+from dataclasses import replace
+
 import pytest
 
+from longlook.analysis.stats.tails import rounds_won, tail_effects
 from longlook.core.model import Arm
 from longlook.report import ReportContent, wording
 from longlook.report.contrasts.section import make_contrasts
@@ -37,3 +40,17 @@ def test_a_round_counts_in_a_median_with_its_last_attempt_as_in_the_estimate(pap
             (wording.quantity(estimate.baseline_median, unit), str(estimate.n_baseline)),
             (wording.quantity(estimate.contender_median, unit), str(estimate.n_contender)),
         )
+
+
+def test_a_cell_says_how_many_rounds_were_won_and_with_rounds_enough_how_the_worst_compare() -> None:
+    content = small_content({("10Mbit",): {"tcp": TEN * 9, "quic": FASTER * 9}}, small_study())
+    content = replace(
+        content,
+        wins=rounds_won(content.samples, content.study),
+        tails=tail_effects(content.samples, content.study),
+    )
+    (section,) = make_contrasts(content, {})
+    facts = {term: text.replace("\u00a0", " ") for term, text in next(iter(section.details.values())).facts}
+    assert facts["Rounds won by QUIC"] == "90 of 90 (96 to 100 %)"
+    assert facts["Effect on the worst 5 %"].startswith("+20 %")
+    assert "Effect on the worst 1 %" not in facts

@@ -1,0 +1,49 @@
+"""Loss epochs: how many packets are lost in the round trip that begins with a loss. Pure.
+
+Langley et al. (SIGCOMM 2017, 7.3) asked with them how often the recovery of a single packet would help.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from longlook.timeline.events import among
+from longlook.timeline.round_trips import RoundTrips, round_trips
+from longlook.timeline.timeline import Kind, Timeline
+
+
+def epochs_by_size(timeline: Timeline) -> dict[str, list[int]] | None:
+    """Return columns `lost` and `epochs`: how many loss epochs of the load lost so many packets; None as below."""
+    counts = loss_epochs(timeline)
+    if counts is None:
+        return None
+    lost, epochs = np.unique(np.array(counts, np.int64), return_counts=True)
+    return {"lost": lost.tolist(), "epochs": epochs.tolist()}
+
+
+def loss_epochs(timeline: Timeline) -> list[int] | None:
+    """Return how many packets each loss epoch of the load lost, flow by flow and in order of time.
+
+    An epoch begins with a packet towards the client that the link drops, if no epoch of its flow lasts then, and lasts
+    for the round trip that the link gave the flow at that time. Flows of which nothing came back to the server have no
+    round trip and are left out. None if nothing went round at all, or without a load.
+    """
+    trips = round_trips(timeline)
+    if not trips or timeline.load_window_ns() is None:
+        return None
+    lost = timeline.packets_in_load([Kind.PACKET_DROPPED], "down")
+    flows = [
+        name for name in sorted(pc.unique(lost["flow"].cast(pa.string())).drop_null().to_pylist()) if name in trips
+    ]
+    return [count for name in flows for count in _of_flow(lost.filter(among(lost["flow"], [name])), trips[name])]
+
+
+def _of_flow(lost: pa.Table, trips: RoundTrips) -> list[int]:
+    times_ns = np.sort(lost["time_ns"].to_numpy())
+    counts, first = [], 0
+    while first < len(times_ns):
+        end_ns = int(times_ns[first]) + trips.at(int(times_ns[first]))
+        behind = max(first + 1, int(np.searchsorted(times_ns, end_ns, side="left")))
+        counts.append(behind - first)
+        first = behind
+    return counts

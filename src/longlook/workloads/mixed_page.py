@@ -1,0 +1,73 @@
+"""`mixed_page`: one HTML page and images of several sizes, as a browser loads it and as plain clients fetch them."""
+
+import re
+from collections.abc import Mapping
+
+from longlook.core import units
+from longlook.core.errors import InputError
+from longlook.core.job import Content
+from longlook.core.model import Scalar
+from longlook.core.workload import ORDERS, Parameter, WorkloadKind
+from longlook.provision.content import PNG_OVERHEAD_BYTES, Writer, content, png
+from longlook.workloads.page import MAX_OBJECT_BYTES, MAX_OBJECTS, html, permutation
+
+_GROUP = re.compile(r"\s*(?:(?P<count>\d{1,5})\s*x\s*)?(?P<size>[0-9.]+\s*[A-Za-z]+)\s*")
+_FORM = 'numbers and sizes between commas, such as "20 x 5KB, 3 x 100KB, 1MB"'
+
+
+def prepare(parameters: Mapping[str, Scalar]) -> Content:
+    """Return index.html and distinct PNG images of exactly the sizes of `images`, asked for in that order.
+
+    Raise InputError for a text that is none, or an image out of bounds.
+    """
+    sizes, order = image_sizes(str(parameters["images"])), int(parameters.get("order", 0))
+    text = ",".join(map(str, sizes))
+    resolved: dict[str, Scalar] = {"images": text, **({"order": order} if order else {})}
+    return content("mixed_page", resolved, lambda to: _write(to, sizes, order))
+
+
+def image_sizes(images: str) -> list[int]:
+    """Return the bytes of each image of a text such as `20 x 5KB, 1MB`. Raise InputError with what is allowed."""
+    sizes: list[int] = []
+    for text in images.split(","):
+        found = _GROUP.fullmatch(text)
+        try:
+            size = units.parse_size(found["size"]) if found else None
+        except units.UnitError as error:
+            raise InputError(f"workload mixed_page: images: {error}", _FORM) from error
+        if found is None or size is None:
+            raise InputError(f"workload mixed_page: images: {text.strip()!r} is no number of images of a size", _FORM)
+        if not PNG_OVERHEAD_BYTES <= size <= MAX_OBJECT_BYTES:
+            bounds = f"an image has {PNG_OVERHEAD_BYTES} to {MAX_OBJECT_BYTES} bytes"
+            raise InputError(f"workload mixed_page: images: {text.strip()!r} is out of bounds", bounds)
+        sizes += [size] * int(found["count"] or 1)
+    if not 1 <= len(sizes) <= MAX_OBJECTS:
+        raise InputError(f"workload mixed_page: images: {len(sizes)} images", f"1 to {MAX_OBJECTS} images")
+    return sizes
+
+
+def _write(to: Writer, sizes: list[int], order: int) -> tuple[tuple[str, ...], ...]:
+    images = tuple(f"/i/{number:03d}.png" for number in range(len(sizes)))
+    in_order = tuple(images[number] for number in permutation(len(sizes), order))
+    to.add("/index.html", html(in_order))
+    for number, (path, size) in enumerate(zip(images, sizes, strict=True)):
+        to.add(path, png(number, size))
+    return ("/index.html",), in_order
+
+
+WORKLOAD = WorkloadKind(
+    name="mixed_page",
+    summary="an HTML page with images of several sizes",
+    parameters={
+        "images": Parameter("text", _FORM),
+        "order": Parameter(
+            "count",
+            "in which of so many fixed orders images are asked for; 0 is the one in which they stand",
+            default=0,
+            minimum=0,
+            maximum=ORDERS - 1,
+            omitted_at_default=True,
+        ),
+    },
+    prepare=prepare,
+)
