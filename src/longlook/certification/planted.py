@@ -113,7 +113,7 @@ def study_of(case: Planted) -> Study:
         "metrics": ["page_load_time"],
         "arms": {name: {"label": f"arm {name}", **arms[name]} for name in ("a", "b")},
         "workload": _below(settings, "workload."),
-        "network": _below(settings, "network."),
+        "network": _tables(_below(settings, "network.")),
         "factors": [{"name": "rate", "sets": "network.rate", "levels": [settings["network.rate"]]}],
         "contrasts": [{"name": "b vs a", "baseline": "a", "contender": "b", "metric": "page_load_time"}],
     }

@@ -35,6 +35,7 @@ _QUIC: Settings = {
 _TCP: Settings = {"protocol": "h2", "connection": "cold", "server": "quic-go", "client": "quic-go", "tcp": "stock"}
 _QUINN: Settings = {"protocol": "h3", "connection": "cold", "server": "quinn", "client": "quinn"}
 _LOSS: Settings = {"network.loss": "1%", "workload.object": "3MB"}
+_SHORT: Settings = {"workload.object": "20KB"}  # its last packets with data are the same in every round
 _LONG: Settings = {"workload.object": "3MB"}
 _JITTER: Settings = {"network.jitter": "8ms", "network.jitter_reorders": True, "workload.object": "3MB"}
 
@@ -126,7 +127,7 @@ CASES = (
         ("slow_start_early_exit",),
         {**_TCP, "tcp_hystart": False},
         {"tcp_hystart": True},
-        cell={"network.jitter": "12ms", "workload.object": "3MB"},
+        cell={"network.rate": "50Mbit", "network.rtt": "80ms", "network.jitter": "20ms", "workload.object": "3MB"},
     ),
     Planted(
         "quic threshold of slow start",
@@ -136,10 +137,9 @@ CASES = (
         cell={"workload.object": "1MB"},
     ),
     Planted("quic probe timer", ("timer_too_long",), _QUIC, {"server_knobs.pto_factor": 8.0},
-            also=("tail_loss", "random_loss_response"), cell={"network.loss": "5%", "workload.object": "20KB"}),
+            also=("tail_loss",), cell={**_SHORT, "network.surgery.down": "drop 22, 23"}),
     Planted("tcp retransmission timer", ("timer_too_long",), {**_TCP, "tcp_tail_loss_probe": False},
-            {"tcp_rto_min": "3s"}, also=("tail_loss", "random_loss_response"),
-            cell={"network.loss": "5%", "workload.object": "20KB"}),
+            {"tcp_rto_min": "3s"}, also=("tail_loss",), cell={**_SHORT, "network.surgery.down": "drop 25, 26"}),
     Planted("acknowledgements", ("ack_starvation",), _QUIC,
             {"client_knobs.ack_threshold": 200, "client_knobs.max_ack_delay": 0.2}),
     Planted("small packets", ("small_payload",), {**_TCP}, {"tcp_mss": "400B"}, cell=_LONG),
@@ -150,7 +150,7 @@ CASES = (
             {"server_knobs.initial_window": 3, "client_knobs.initial_stream_window": 30_000,
              "client_knobs.max_stream_window": 30_000}),
     Planted("handshake and largest window", ("handshake_round_trips", "window_capped"), {**_QUIC, "connection": "0rtt"},
-            {"connection": "resumed", "server_knobs.max_window": 20}),
+            {"connection": "resumed", "server_knobs.max_window": 20}, cell={"workload.object": "350KB"}),
     Planted("decoy: ECN off", (), _QUIC, {"server_knobs.ecn": False}),
     Planted("decoy: more streams at once", (), _QUIC, {"server_knobs.max_incoming_streams": 500}),
     Planted("decoy: another receive buffer", (), _TCP, {"tcp_receive_buffer": "8MiB"}),

@@ -164,6 +164,14 @@ def test_a_timer_is_too_long_only_against_the_senders_own_samples() -> None:
     assert timer_too_long.CAUSE.detect(pair(long, long)).strength_ns == 0  # type: ignore[union-attr]
 
 
+def test_the_kernel_logs_no_samples_so_its_smoothed_times_say_what_a_timer_should_be() -> None:
+    scene = fetching(10, flow=TCP)
+    for number in range(8):
+        scene.log(40.0 + number, "metrics", srtt_ns=ns(20.0), cwnd_bytes=50_000)
+    found = found_by(timer_too_long.CAUSE, pair(side(scene, BUSY, (LedgerClass.TIMER, 200.0))))
+    assert (found.strength_ns, found.dose) == (ns(200.0), 200.0)
+
+
 def test_a_window_that_falls_to_its_smallest_at_once_is_persistent_congestion() -> None:
     scene = fetching(10)
     scene.log(30.0, "metrics", cwnd_bytes=30 * PACKET_BYTES)
