@@ -88,7 +88,8 @@ def _explain(
     plan = session.begun()
     tests, untestable = add_tests(plan, affordable)
     analysis = study.analysis
-    space = Gap(gap.loser, gap.winner, find_metric(gap.contrast.metric).better, session.run(plan))
+    better = find_metric(gap.contrast.metric).better
+    space = Gap(gap.loser, gap.winner, better, session.run(plan), gap.random_losses)
     explained = judge(space, findings, tests, untestable, known, analysis)
     combined = session.together(tests, explained, space)
     return replace(
@@ -250,7 +251,7 @@ def _confirming(item: Explained, tests: Sequence[Experiment]) -> Experiment | No
         best = strongest(judged)
         if best is not None and best.conclusion is Conclusion.CONFIRMED:
             own = [test for test in tests if test.finding.cause == item.cause and test.intervention.kind is kind]
-            return next(test for test in own if test.intervention.change.label == best.change)
+            return own[judged.index(best)]
     return None
 
 
