@@ -313,13 +313,16 @@ class _Sender:
         return {None if self._sender.pacing is not None else PACED_BY_RULE: self.known & ~self.full & soon}
 
     def _pauses_ns(self) -> Integers:
-        """Return the longest pause of a pacer: that of a burst, at the logged rate, else at a window a round trip."""
+        """Return the longest pause of a pacer: that of a burst, at the logged rate, else at a window a round trip.
+
+        To a logged rate, which a pacer keeps to exactly, what its timer and the log's stamps are late is added.
+        """
         burst = _BURST_PACKETS * max(1, self._datagram)
         by_window = burst * self.rtt_ns // np.maximum(1, self._window)
         if self._sender.pacing is None:
             return np.asarray(by_window, np.int64)
         rate_bps = self._sender.pacing.at(self._seen_ns, 0)
-        return np.where(rate_bps > 0, burst * 8 * 10**9 // np.maximum(1, rate_bps), by_window)
+        return np.where(rate_bps > 0, burst * 8 * 10**9 // np.maximum(1, rate_bps) + _STAMP_NS, by_window)
 
 
 def _unwrapped(numbers: Integers, origin: int) -> Integers:
