@@ -167,8 +167,8 @@ CASES = (
     Planted("a packet of the handshake", ("handshake_loss",), _QUIC, {"network.surgery.down": "drop 1"},
             also=("handshake_round_trips", "pacing_limited"), cell=_SHORT),  # its round trip times seem longer, too
     Planted("the last packets", ("tail_loss",), _QUIC, {"network.surgery.down": "drop 22, 23"}, cell=_SHORT),
-    Planted("the last packets and their repair", ("repeated_retransmission",), _QUIC,
-            {"network.surgery.down": "drop 22-25"}, also=("tail_loss", "rto_backoff"), cell=_SHORT),
+    Planted("the last packets and the probes for them", ("rto_backoff",), _QUIC,
+            {"network.surgery.down": "drop 22-25"}, also=("tail_loss", "repeated_retransmission"), cell=_SHORT),
     Planted("decoy: ECN off", (), _QUIC, {"server_knobs.ecn": False}),
     Planted("decoy: more streams at once", (), _QUIC, {"server_knobs.max_incoming_streams": 500}),
     Planted("decoy: another receive buffer", (), _TCP, {"tcp_receive_buffer": "8MiB"}),
