@@ -28,12 +28,13 @@ def detect(pair: Pair) -> Sign | None:
     side = pair.loser
     more_ns = pair.excess_ns(*(_CLASSES if changes.over_quic(side.trial) else _OF_TCP))
     product, found = bdp_bytes(side), credit_met(side, "connection", "receive_window")
-    if more_ns <= 0 or len(found.time_ns) == 0:
+    if more_ns <= 0 or (len(found.time_ns) == 0 and not changes.over_quic(side.trial)):
         return None
     if product and found.window_bytes is not None and found.window_bytes >= 2 * product:
         return None
-    first = Evidence(int(found.time_ns[0]) - side.start_ns, f"a window of {found.window_bytes} bytes ends")
-    shown = (first, *stretches_shown(side, stretches(side, *_CLASSES), "the credit for the connection is used up"))
+    ends = f"a window of {found.window_bytes} bytes ends"
+    first = [Evidence(int(time_ns) - side.start_ns, ends) for time_ns in found.time_ns[:1]]
+    shown = (*first, *stretches_shown(side, stretches(side, *_CLASSES), "the credit for the connection is used up"))
     return Sign(more_ns, shown, dose=None if found.window_bytes is None else float(found.window_bytes))
 
 
@@ -56,7 +57,7 @@ CAUSE = Cause(
     source="RFC 9000, 4.1; RFC 9293, 3.8.6; quiche#1400",
     role="client",
     classes=_CLASSES,
-    needs=("blocked",),
+    needs=("metrics",),
     detect=detect,
     interventions=interventions,
     cured_by="a connection window, or receive buffer, eight times as large",

@@ -6,14 +6,15 @@ from longlook.core import units
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.credit import LARGER, credit_met, most_in_flight
+from longlook.explain.facts.credits import configured_buffer_bytes
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair, Side
 
 _CLASSES = (LedgerClass.SEND_BUFFER,)
-_OF_TCP = (*_CLASSES, LedgerClass.PACING, LedgerClass.UNEXPLAINED, LedgerClass.APPLICATION)
-"""A program that waits for room in the kernel's buffer is idle, as one without data is: the log does not tell them
-apart, the buffer's size does."""
+_IDLE = (*_CLASSES, LedgerClass.PACING, LedgerClass.UNEXPLAINED, LedgerClass.APPLICATION)
+"""A program that waits for room in its buffer is idle, as one without data is: the log does not tell them apart, the
+buffer's size does."""
 _LEAST_BYTES, _LARGEST_BYTES, _DEFAULT_BYTES = 4096, 1 << 30, 64 << 20
 
 
@@ -21,14 +22,12 @@ def detect(pair: Pair) -> Sign | None:
     """Return a sign where the loser's sender waits longer for room in its send buffer."""
     side = pair.loser
     found, full_bytes = credit_met(side, "send_buffer"), _full(side)
-    more_ns = pair.excess_ns(*(_CLASSES if full_bytes is None else _OF_TCP))
+    more_ns = pair.excess_ns(*(_CLASSES if full_bytes is None else _IDLE))
     if more_ns <= 0 or (full_bytes is None and len(found.time_ns) == 0):
         return None
     shown = stretches_shown(side, stretches(side, *_CLASSES), "the send buffer is full")
     if full_bytes is not None:
-        text = (
-            f"never more than {full_bytes} bytes are in flight, below the window: the buffer that it may have is full"
-        )
+        text = f"never more than about {full_bytes} bytes are in flight, below the window: its buffer is full"
         shown = (Evidence(0, text), *shown)
     limit = found.window_bytes if found.window_bytes is not None else full_bytes
     return Sign(more_ns, shown, dose=None if limit is None else float(limit))
@@ -37,8 +36,12 @@ def detect(pair: Pair) -> Sign | None:
 def _full(side: Side) -> int | None:
     """Return the most that was in flight where it is as much as the configured buffer holds, and less than the window.
 
-    The kernel counts a packet's own memory as well, so that a buffer holds half of its size or more.
+    The kernel counts a packet's own memory as well, so that a buffer of it holds half of its size or more. Of QUIC the
+    ledger has found that it was full.
     """
+    if changes.over_quic(side.trial):
+        waited = side.totals.get(LedgerClass.SEND_BUFFER, 0)
+        return configured_buffer_bytes(side.trial) if waited else None
     most, size = most_in_flight(side), side.trial.tcp.get("send_buffer_bytes")
     return most if most is not None and size is not None and int(size) <= 2 * most + _LEAST_BYTES else None
 
@@ -73,7 +76,7 @@ CAUSE = Cause(
     source="nginx#1712; Linux, tcp_chrono (SNDBUF_LIMITED)",
     role="server",
     classes=_CLASSES,
-    needs=("blocked",),
+    needs=("metrics",),
     detect=detect,
     interventions=interventions,
     cured_by="a send buffer eight times as large",

@@ -6,7 +6,7 @@ import numpy as np
 
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
-from longlook.explain.facts import Integers, SenderFacts
+from longlook.explain.facts import Integers, SenderFacts, Steps
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, bounded_ns, stretches, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -35,7 +35,7 @@ def too_long(side: Side) -> Stretches | None:
     again without an acknowledgement double, and so may the wait.
     """
     sender, waits = side.server, stretches(side, *_CLASSES)
-    if sender is None or sender.latest_rtt is None:
+    if sender is None or _samples(sender) is None:
         return None
     lasts = waits.end_ns - waits.begin_ns
     backoff = np.zeros(len(waits), np.int64)
@@ -51,7 +51,7 @@ def probe_timeout_ns(sender: SenderFacts, times_ns: Integers) -> Integers:
     """
     smoothed, variance = 333 * _MS, 333 * _MS // 2
     moments, values = [np.iinfo(np.int64).min], [smoothed + 4 * variance]
-    samples = sender.latest_rtt
+    samples = _samples(sender)
     if samples is not None:
         for number, (time_ns, sample) in enumerate(zip(samples.time_ns.tolist(), samples.value.tolist(), strict=True)):
             if number == 0:
@@ -62,6 +62,11 @@ def probe_timeout_ns(sender: SenderFacts, times_ns: Integers) -> Integers:
             moments.append(time_ns)
             values.append(smoothed + max(4 * variance, _GRANULARITY_NS) + _ACK_DELAY_NS)
     return np.array(values, np.int64)[np.searchsorted(np.array(moments), times_ns, side="right") - 1]
+
+
+def _samples(sender: SenderFacts) -> Steps | None:
+    """Return a sender's samples of the round trip time; where it logs none, as the kernel, their smoothed values."""
+    return sender.smoothed_rtt if sender.latest_rtt is None else sender.latest_rtt
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:

@@ -12,6 +12,9 @@ from longlook.explain.signs import windows_kept
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT)
 _SMALLER = 0.05
 _RANGE = (0.1, 0.99)
+_STANDARD = (0.5, 0.7)
+"""What Reno (RFC 5681, 3.1) and Cubic (RFC 9438, 4.6) keep. What a log shows is a little off, as windows go on growing
+and count whole packets."""
 
 
 def detect(pair: Pair) -> Sign | None:
@@ -25,13 +28,18 @@ def detect(pair: Pair) -> Sign | None:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the winner's share for the loser, the loser's for the winner, and shares around them as doses."""
-    own, other = median(windows_kept(pair.loser)), median(windows_kept(pair.winner))
+    own, other = median(windows_kept(pair.loser)), _meant(median(windows_kept(pair.winner)))
     doses = [(share, _kept(pair.loser, share)) for share in sorted({0.5, round((own + other) / 2, 2), 0.9})]
     return [
         changes.cure(Target.LOSER, _kept(pair.loser, other)),
         changes.transplant(_kept(pair.winner, own)),
         *changes.doses(Target.LOSER, doses),
     ]
+
+
+def _meant(share: float) -> float:
+    """Return the standard's share where a measured one is close to it, else the measured one."""
+    return next((standard for standard in _STANDARD if abs(share - standard) < _SMALLER), share)
 
 
 def _kept(side: Side, share: float) -> Change | str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
@@ -9,21 +11,27 @@ from longlook.explain.side import Pair, Side
 from longlook.explain.signs import bdp_bytes, largest_window_bytes, within
 
 _ROUND_TRIPS = 10
+_FLAT, _MOST_LEVELS = 0.8, 3
+"""A cap that counts packets rises with the path MTU that is found, from 1200 bytes to 1452 in a few steps."""
 
 
 def detect(pair: Pair) -> Sign | None:
     """Return a sign where the loser's window stays at its largest value, below the bandwidth-delay product, for ten
     round trips without a loss, and the loser waits longer for it.
+
+    It may rise with the path MTU, which few steps show.
     """
     side = pair.loser
     product, largest = bdp_bytes(side), largest_window_bytes(side.server)
     if side.server is None or side.server.window is None or product is None or largest is None:
         return None
     window = within(side, side.server.window)
-    at_cap = window.time_ns[window.value >= largest * 0.99]
-    if len(at_cap) == 0 or largest >= product:
+    begun = np.flatnonzero(np.diff(window.value, prepend=-1))[-_MOST_LEVELS:]
+    lower = np.flatnonzero(window.value[begun] < largest * _FLAT)
+    begun = begun[lower[-1] + 1 :] if len(lower) else begun
+    if len(begun) == 0 or largest >= product:
         return None
-    since_ns = int(at_cap[0])
+    since_ns = int(window.time_ns[begun[0]])
     lost = (side.server.lost.time_ns >= since_ns).any()
     flat_ns = side.ledger.span_ns[1] - since_ns
     if lost or flat_ns < _ROUND_TRIPS * max(side.round_trip_ns, 1):

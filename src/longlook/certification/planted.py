@@ -30,7 +30,11 @@ ROUNDS = 10
 
 @dataclass(frozen=True)
 class Found:
-    """What was said of a case. `share_pct` and its interval are of the first expected cause; all of it was planted."""
+    """What was said of a case.
+
+    `share_pct` and its interval are of the one expected cause, by the change that `change` says. All of the gap was
+    planted, but only a change that undoes just that closes 100 % of it.
+    """
 
     case: str
     expected: tuple[str, ...]
@@ -40,6 +44,7 @@ class Found:
     confirmed: tuple[str, ...]
     missed: tuple[str, ...]
     wrong: tuple[str, ...]  # confirmed, and neither expected nor another name of it
+    change: str = ""
     share_pct: float | None = None
     ci_low_pct: float | None = None
     ci_high_pct: float | None = None
@@ -113,7 +118,7 @@ def study_of(case: Planted) -> Study:
         "metrics": ["page_load_time"],
         "arms": {name: {"label": f"arm {name}", **arms[name]} for name in ("a", "b")},
         "workload": _below(settings, "workload."),
-        "network": _below(settings, "network."),
+        "network": _tables(_below(settings, "network.")),
         "factors": [{"name": "rate", "sets": "network.rate", "levels": [settings["network.rate"]]}],
         "contrasts": [{"name": "b vs a", "baseline": "a", "contender": "b", "metric": "page_load_time"}],
     }
@@ -148,6 +153,7 @@ def _share_of(findings: Sequence[Explained], expected: Sequence[str]) -> dict[st
     if best is None or best.share is None:
         return {}
     return {
+        "change": best.change,
         "share_pct": best.share.share_pct,
         "ci_low_pct": best.share.ci_low_pct,
         "ci_high_pct": best.share.ci_high_pct,

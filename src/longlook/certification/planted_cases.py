@@ -34,7 +34,10 @@ _QUIC: Settings = {
 }
 _TCP: Settings = {"protocol": "h2", "connection": "cold", "server": "quic-go", "client": "quic-go", "tcp": "stock"}
 _QUINN: Settings = {"protocol": "h3", "connection": "cold", "server": "quinn", "client": "quinn"}
+_QUICHE: Settings = {"protocol": "h3", "connection": "cold", "server": "quiche", "client": "quic-go"}
+_OF_BURSTS = ("queue_loss_response", "slow_start_overshoot", "burstiness", "window_after_loss", "tail_loss")
 _LOSS: Settings = {"network.loss": "1%", "workload.object": "3MB"}
+_SHORT: Settings = {"workload.object": "20KB"}  # its last packets with data are the same in every round
 _LONG: Settings = {"workload.object": "3MB"}
 _JITTER: Settings = {"network.jitter": "8ms", "network.jitter_reorders": True, "workload.object": "3MB"}
 
@@ -126,7 +129,7 @@ CASES = (
         ("slow_start_early_exit",),
         {**_TCP, "tcp_hystart": False},
         {"tcp_hystart": True},
-        cell={"network.jitter": "12ms", "workload.object": "3MB"},
+        cell={"network.rate": "50Mbit", "network.rtt": "80ms", "network.jitter": "20ms", "workload.object": "3MB"},
     ),
     Planted(
         "quic threshold of slow start",
@@ -136,10 +139,9 @@ CASES = (
         cell={"workload.object": "1MB"},
     ),
     Planted("quic probe timer", ("timer_too_long",), _QUIC, {"server_knobs.pto_factor": 8.0},
-            also=("tail_loss", "random_loss_response"), cell={"network.loss": "5%", "workload.object": "20KB"}),
+            also=("tail_loss",), cell={**_SHORT, "network.surgery.down": "drop 22, 23"}),
     Planted("tcp retransmission timer", ("timer_too_long",), {**_TCP, "tcp_tail_loss_probe": False},
-            {"tcp_rto_min": "3s"}, also=("tail_loss", "random_loss_response"),
-            cell={"network.loss": "5%", "workload.object": "20KB"}),
+            {"tcp_rto_min": "3s"}, also=("tail_loss",), cell={**_SHORT, "network.surgery.down": "drop 25, 26"}),
     Planted("acknowledgements", ("ack_starvation",), _QUIC,
             {"client_knobs.ack_threshold": 200, "client_knobs.max_ack_delay": 0.2}),
     Planted("small packets", ("small_payload",), {**_TCP}, {"tcp_mss": "400B"}, cell=_LONG),
@@ -150,12 +152,30 @@ CASES = (
             {"server_knobs.initial_window": 3, "client_knobs.initial_stream_window": 30_000,
              "client_knobs.max_stream_window": 30_000}),
     Planted("handshake and largest window", ("handshake_round_trips", "window_capped"), {**_QUIC, "connection": "0rtt"},
-            {"connection": "resumed", "server_knobs.max_window": 20}),
+            {"connection": "resumed", "server_knobs.max_window": 20}, cell={"workload.object": "350KB"}),
+    Planted("quinn connection credit", ("connection_credit",), _QUINN,
+            {"client_knobs.initial_connection_window": 20_000}),
+    Planted("retry", ("retry_round_trip",), {"protocol": "h3", "connection": "cold", "server": "tquic",
+            "client": "quic-go"}, {"server_knobs.retry": True}, also=("handshake_round_trips",), cell=_SHORT),
+    Planted("bursts", ("burstiness",), _QUIC, {"server_knobs.pacing": False},
+            also=_OF_BURSTS, cell={"network.queue": "10packets", "workload.object": "1MB"}),
+    Planted("another controller", ("congestion_controller",), {**_QUICHE, "server_knobs.congestion_control": "bbr2"},
+            {"server_knobs.congestion_control": "cubic"}, also=("random_loss_response", "queue_loss_response"),
+            cell={**_LONG, "network.loss": "3%"}),
+    Planted("pacing rate", ("pacing_limited",), {**_QUICHE, "server": "quiche@0.22.0"},
+            {"server_knobs.max_pacing_rate": 5_000_000}),
+    Planted("a packet of the handshake", ("handshake_loss",), _QUIC, {"network.surgery.down": "drop 1"},
+            also=("handshake_round_trips", "pacing_limited"), cell=_SHORT),  # its round trip times seem longer, too
+    Planted("the last packets", ("tail_loss",), _QUIC, {"network.surgery.down": "drop 22, 23"}, cell=_SHORT),
+    Planted("the last packets and the probes for them", ("rto_backoff",), _QUIC,
+            {"network.surgery.down": "drop 22-25"}, also=("tail_loss", "repeated_retransmission"), cell=_SHORT),
     Planted("decoy: ECN off", (), _QUIC, {"server_knobs.ecn": False}),
     Planted("decoy: more streams at once", (), _QUIC, {"server_knobs.max_incoming_streams": 500}),
     Planted("decoy: another receive buffer", (), _TCP, {"tcp_receive_buffer": "8MiB"}),
     Planted("decoy: a window that is never reached", (), _QUIC, {"server_knobs.max_window": 9000}, cell=_LOSS),
     Planted("decoy: DSACK off without reordering", (), _TCP, {"tcp_dsack": False}, cell=_LOSS),
+    Planted("decoy: credit that is never used up", (), _QUINN, {"client_knobs.initial_stream_window": 2_000_000}),
+    Planted("decoy: a send buffer that is never full", (), _QUINN, {"server_knobs.send_buffer": 4_000_000}),
 )  # fmt: skip
 
 DEFAULT_CELL: Settings = {

@@ -4,18 +4,20 @@ The gap of a round is ln(loser/winner) of a metric that is better when lower, an
 is not positive it is their difference by the mean magnitude (`analysis.stats.procedures.advantages`). A change
 closes d = gap − gap with the change, round by round on the same random numbers. What is tested is d, what is shown is
 the share mean(d)/mean(gap), whose interval is Fieller's (J. R. Stat. Soc. B 16, 1954) for paired numerator and
-denominator.
+denominator. On a path that loses packets at random, tests and interval allow for the loss that the rounds may have
+missed, as verdicts do (`analysis.stats.rare_losses`).
 """
 
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from longlook.analysis.stats import procedures
+from longlook.analysis.stats import procedures, rare_losses
 from longlook.core.model import Analysis
 
 Floats = npt.NDArray[np.float64]
@@ -53,34 +55,67 @@ class Closed:
     p: float | None
     p_none: float | None
 
-    def concludes(self, p_adjusted: float | None, alpha: float) -> Conclusion:
-        """Return what this change alone says, with p adjusted for all that were tested."""
-        if p_adjusted is not None and p_adjusted < alpha:
-            return Conclusion.CONFIRMED
-        if self.p_none is not None and self.p_none < alpha:
-            return Conclusion.REFUTED
-        return Conclusion.INCONCLUSIVE
+
+def concludes(p: float | None, p_none: float | None, alpha: float) -> Conclusion:
+    """Return what one change says, with both p values of `Closed` adjusted for all that were tested."""
+    if p is not None and p < alpha:
+        return Conclusion.CONFIRMED
+    if p_none is not None and p_none < alpha:
+        return Conclusion.REFUTED
+    return Conclusion.INCONCLUSIVE
 
 
-def closed(gap: Floats, gap_changed: Floats, analysis: Analysis, *, is_log: bool = True) -> Closed:
+def closed(
+    gap: Floats, gap_changed: Floats, analysis: Analysis, *, is_log: bool = True, losses: float | None = None
+) -> Closed:
     """Return what a change closes of the gap; both have shape (rounds,), in the same order of rounds, on one scale.
 
     The margin is the study's margin of equivalence: a change that closes less does not matter, whatever its p.
+    `losses` are the random losses of a load, on average; None where the path loses nothing at random. A change that
+    made no difference in any round needs no room for them: both trials are the same, and would lose the same packet.
     """
     margin = procedures.margin(analysis.equivalence_margin_pct, is_log)
     difference = gap - gap_changed
-    beyond = procedures.paired(difference - margin, margin, analysis.confidence)
-    around_zero = procedures.paired(difference, margin, analysis.confidence)
+    analyse: rare_losses.Analyse = partial(procedures.paired, margin=margin, confidence=analysis.confidence)
+    unseen = None if losses is None or not difference.any() else np.full(len(gap), losses)
+    beyond = rare_losses.analysed(analyse, difference - margin, unseen, is_log=is_log)
+    around_zero = rare_losses.analysed(analyse, difference, unseen, is_log=is_log)
     p = None if beyond.p is None else (beyond.p / 2 if beyond.mean > 0 else 1 - beyond.p / 2)
     if beyond.constant:
         p = float(beyond.mean <= 0)
     return Closed(
         rounds=len(gap),
-        share=share(difference, gap, analysis.confidence),
+        share=_share_allowing(difference, gap, analysis.confidence, losses if unseen is not None else None, is_log),
         closed_pct=100 * (-math.expm1(-around_zero.mean) if is_log else around_zero.mean),
         p=p,
         p_none=around_zero.p_equivalence,
     )
+
+
+_UNSEEN = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1))
+"""Where a loss that was not seen moves what is closed, and the gap: it hits the changed trial, that in whose place it
+is, or one that stays."""
+
+
+def _share_allowing(part: Floats, whole: Floats, confidence: float, losses: float | None, is_log: bool) -> Share | None:
+    """Return the share with the widest interval of those with one round more, in which a load lost what no round met.
+
+    As in `rare_losses`, that round lies at a distance from the medians; the share is that of the rounds seen.
+    """
+    seen = share(part, whole, confidence)
+    if losses is None or seen is None or len(part) < 2:
+        return seen
+    far = procedures.margin(rare_losses.larger_pct(losses), is_log)
+    usual = float(np.median(part)), float(np.median(whole))
+    found = [seen] + [
+        share(np.append(part, usual[0] + first * far), np.append(whole, usual[1] + second * far), confidence)
+        for first, second in _UNSEEN
+    ]
+    lows = [one.ci_low_pct for one in found if one is not None and one.ci_low_pct is not None]
+    highs = [one.ci_high_pct for one in found if one is not None and one.ci_high_pct is not None]
+    if min(len(lows), len(highs)) < len(found):
+        return Share(seen.share_pct, None, None)
+    return Share(seen.share_pct, min(lows), max(highs))
 
 
 def share(part: Floats, whole: Floats, confidence: float) -> Share | None:

@@ -158,16 +158,26 @@ def add_tests(
 def all_at_once(plan: CounterfactualPlan, tests: Sequence[Experiment]) -> dict[str, str] | str:
     """Add all changes of some tests together, each to the arms that it is for; return what `add` returns.
 
-    Where two set the same, the first of `tests` wins.
+    Where two set the same, the first of `tests` wins; operations on packets of one round are all made.
     """
     changes: dict[str, Change] = {}
     for arm in (plan.loser, plan.winner):
         own = [test.intervention.change for test in tests if arm in test.arms]
         if own:
             settings = {key: value for change in reversed(own) for key, value in change.settings.items()}
-            surgery = {number: what for change in reversed(own) for number, what in change.surgery.items()}
+            surgery = {
+                number: _joined([change.surgery[number] for change in own if number in change.surgery])
+                for number in sorted({number for change in own for number in change.surgery})
+            }
             changes[arm] = Change(" and ".join(change.label for change in own), settings, surgery)
     return plan.add(changes)
+
+
+def _joined(operations: Sequence[Surgery]) -> Surgery:
+    up, down = (
+        "; ".join(dict.fromkeys(text for each in operations if (text := getattr(each, way)))) for way in ("up", "down")
+    )
+    return Surgery(up, down)
 
 
 def _check_settings(change: Change) -> None:

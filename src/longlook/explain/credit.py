@@ -8,6 +8,7 @@ import numpy as np
 from longlook.explain import changes
 from longlook.explain.cause import Change, Finding, Intervention, Target, Untestable
 from longlook.explain.facts import Integers
+from longlook.explain.facts.credits import FirstCredits
 from longlook.explain.moments import during
 from longlook.explain.side import Pair, Side
 
@@ -30,7 +31,8 @@ class Credit:
 def credit_met(side: Side, *names: str) -> Credit:
     """Return how often the server met some limits of the client in the load, and with what window.
 
-    QUIC's limits are offsets, of which the first is the window that the receiver began with. TCP's are windows.
+    QUIC's limits are offsets, of which the first is the window that the receiver began with. TCP's are windows. Where
+    no log has a limit that was met, the window is the one that the client began with, and the ledger says when.
     """
     for sender in (side.server, side.client):
         if sender is None:
@@ -44,7 +46,15 @@ def credit_met(side: Side, *names: str) -> Credit:
             if sender.source == "tcp":
                 return Credit(times, int(limits[known].max()))
             return Credit(times, _window(side, times[known], limits[known]))
-    return Credit(np.zeros(0, np.int64), None)
+    return Credit(np.zeros(0, np.int64), _begun_with(side, names))
+
+
+def _begun_with(side: Side, names: tuple[str, ...]) -> int | None:
+    """Return the window that the client of a QUIC trial began with, for stacks that do not log that they met it."""
+    if not changes.over_quic(side.trial):
+        return None
+    first = FirstCredits.of(side.trial, side.server, () if side.client is None else (side.client,))
+    return {"stream": first.stream_bytes, "connection": first.connection_bytes}.get(names[0])
 
 
 def most_in_flight(side: Side) -> int | None:

@@ -1,7 +1,8 @@
 """Counterfactual trials → findings with verdicts. Pure.
 
 p values of all cures of an answer are adjusted together (Holm, or the study's correction), those of the transplants
-likewise: a transplant only strengthens what a cure confirmed, or stands in where no cure can be made.
+likewise: a transplant only strengthens what a cure confirmed, or stands in where no cure can be made. So are those of
+making no difference, by which findings are refuted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together
-from longlook.explain.attribution import Closed, Conclusion, Floats, closed, monotone
+from longlook.explain.attribution import Closed, Conclusion, Floats, closed, concludes, monotone
 from longlook.explain.cause import Cause, Finding, Kind, Untestable
 from longlook.explain.counterfactual import Experiment
 
@@ -25,12 +26,13 @@ LEAST_SHARE_OF_ROUNDS = 0.9
 
 @dataclass(frozen=True)
 class Gap:
-    """The two arms whose gap is explained, and the values of all arms."""
+    """The two arms whose gap is explained, the values of all arms, and the random losses of a load (None: no such)."""
 
     loser: str
     winner: str
     better: Better
     values: Values
+    random_losses: float | None = None
 
     def rounds(self, loser: str, winner: str) -> list[int]:
         """Return the rounds that both of these arms and both of the cell have a value for, in order."""
@@ -40,7 +42,9 @@ class Gap:
     def closed(self, arms: Mapping[str, str], analysis: Analysis) -> Closed | None:
         """Return what arms in the place of those of the cell close of its gap; None below two rounds with values."""
         rounds, before, after, is_log = self.both(arms)
-        return closed(before, after, analysis, is_log=is_log) if len(rounds) >= 2 else None
+        if len(rounds) < 2:
+            return None
+        return closed(before, after, analysis, is_log=is_log, losses=self.random_losses)
 
     def both(self, arms: Mapping[str, str]) -> tuple[list[int], Floats, Floats, bool]:
         """Return rounds, their gaps, the gaps with arms in the place of those of the cell, and if they are log ratios.
@@ -77,11 +81,12 @@ def judge(
     judged: dict[tuple[str, Kind], list[Judged]] = {}
     for kind in (Kind.CURE, Kind.TRANSPLANT):
         own = [(test, result) for test, result in read if test.intervention.kind is kind]
-        known = [index for index, (_, result) in enumerate(own) if result is not None and result.p is not None]
-        p = [result.p for _, result in own if result is not None and result.p is not None]
-        adjusted = dict(zip(known, procedures.adjust(p, analysis.correction), strict=True))
+        p, p_none = (
+            _adjusted([None if result is None else getattr(result, name) for _, result in own], analysis)
+            for name in ("p", "p_none")
+        )
         for index, (test, result) in enumerate(own):
-            item = _judged(gap, test, result, adjusted.get(index), analysis)
+            item = _judged(gap, test, result, (p[index], p_none[index]), analysis)
             judged.setdefault((test.finding.cause, kind), []).append(item)
     found = []
     for finding in findings:
@@ -109,7 +114,17 @@ def together(gap: Gap, labels: Sequence[str], arms: Mapping[str, str], analysis:
     return None if result is None else Together(tuple(labels), result.share, result.closed_pct)
 
 
-def _judged(gap: Gap, test: Experiment, result: Closed | None, p_adjusted: float | None, analysis: Analysis) -> Judged:
+def _adjusted(values: Sequence[float | None], analysis: Analysis) -> list[float | None]:
+    """Return p values adjusted together, those that are not known aside."""
+    known = [value for value in values if value is not None]
+    adjusted = iter(procedures.adjust(known, analysis.correction))
+    return [None if value is None else next(adjusted) for value in values]
+
+
+def _judged(
+    gap: Gap, test: Experiment, result: Closed | None, p: tuple[float | None, float | None], analysis: Analysis
+) -> Judged:
+    """Return one test with its verdict; `p` are the adjusted p values of `Closed`."""
     change = test.intervention.change
     settings = {key: str(value) for key, value in change.settings.items()}
     if result is None:
@@ -117,7 +132,7 @@ def _judged(gap: Gap, test: Experiment, result: Closed | None, p_adjusted: float
         target = str(test.intervention.target)
         return Judged(change.label, target, Conclusion.INCONCLUSIVE, 0, None, None, None, settings, failed)
     missing = gap.missing(result)
-    conclusion = Conclusion.INCONCLUSIVE if missing else result.concludes(p_adjusted, analysis.alpha)
+    conclusion = Conclusion.INCONCLUSIVE if missing else concludes(*p, analysis.alpha)
     return Judged(
         change.label,
         str(test.intervention.target),
@@ -125,7 +140,7 @@ def _judged(gap: Gap, test: Experiment, result: Closed | None, p_adjusted: float
         result.rounds,
         result.share,
         result.closed_pct,
-        p_adjusted,
+        p[0],
         settings,
         missing,
     )

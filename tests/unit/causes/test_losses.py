@@ -1,5 +1,7 @@
 """Causes in losses and in the timers that find them."""
 
+import pytest
+
 from longlook.causes import (
     handshake_loss,
     persistent_congestion,
@@ -8,9 +10,11 @@ from longlook.causes import (
     small_window_timeout,
     tail_loss,
     timer_too_long,
+    window_after_loss,
 )
 from longlook.explain.cause import Intervention, Kind, Surgery, Target, Untestable
 from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Side
 from tests.data.scenes import PACKET_BYTES, PAYLOAD_BYTES, TCP, Scene, ns
 from tests.data.sides import USEFUL, fetching, found_by, pair, side
 
@@ -162,6 +166,35 @@ def test_a_timer_is_too_long_only_against_the_senders_own_samples() -> None:
     assert found.strength_ns == ns(4 * timer_ms)
     assert timer_too_long.CAUSE.detect(pair(usual)) is None
     assert timer_too_long.CAUSE.detect(pair(long, long)).strength_ns == 0  # type: ignore[union-attr]
+
+
+def test_the_kernel_logs_no_samples_so_its_smoothed_times_say_what_a_timer_should_be() -> None:
+    scene = fetching(10, flow=TCP)
+    for number in range(8):
+        scene.log(40.0 + number, "metrics", srtt_ns=ns(20.0), cwnd_bytes=50_000)
+    found = found_by(timer_too_long.CAUSE, pair(side(scene, BUSY, (LedgerClass.TIMER, 200.0))))
+    assert (found.strength_ns, found.dose) == (ns(200.0), 200.0)
+
+
+def after_a_loss(kept: float) -> Side:
+    """A load whose window of 100 kB falls to a share of it in the recovery from its one loss."""
+    scene = fetching(10)
+    scene.log(25.0, "metrics", cwnd_bytes=100_000)
+    scene.log(40.0, "state", name="recovery")
+    scene.log(41.0, "metrics", cwnd_bytes=round(100_000 * kept))
+    return side(scene, BUSY, (LedgerClass.CONGESTION_WINDOW, 100.0))
+
+
+@pytest.mark.parametrize(("measured", "meant"), [(0.67, 0.7), (0.48, 0.5), (0.85, 0.85)])
+def test_the_share_of_the_window_to_keep_is_the_standards_where_the_winners_is_close_to_it(
+    measured: float, meant: float
+) -> None:
+    tested = pair(after_a_loss(0.2), after_a_loss(measured))
+    found = found_by(window_after_loss.CAUSE, tested)
+    assert found.dose == 0.2
+    cure = window_after_loss.CAUSE.interventions(found, tested)[0]
+    assert isinstance(cure, Intervention)
+    assert cure.change.settings["server_knobs.window_after_loss"] == meant
 
 
 def test_a_window_that_falls_to_its_smallest_at_once_is_persistent_congestion() -> None:

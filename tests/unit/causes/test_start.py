@@ -11,10 +11,12 @@ from longlook.causes import (
     retry_round_trip,
     slow_start_early_exit,
     slow_start_overshoot,
+    window_capped,
 )
 from longlook.core.model import ConnectionState, Endpoint
 from longlook.explain.cause import Intervention, Kind, Surgery, Untestable
 from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Pair
 from tests.data.scenes import PACKET_BYTES, Scene, ns
 from tests.data.sides import USEFUL, dropped_for, fetching, found_by, pair, side
 
@@ -64,6 +66,25 @@ def test_a_window_that_never_grows_again_is_capped_not_left_too_early() -> None:
     scene.log(95.0, "metrics", cwnd_bytes=12_500)
     scene.logged = [each for each in scene.logged if each.get("cwnd_bytes") in (None, 12_500)]
     assert slow_start_early_exit.CAUSE.detect(pair(side(scene, BUSY, WAITS))) is None
+
+
+def capped(*windows: int) -> Pair:
+    """A load of 500 ms whose window takes these values, one every 10 ms from 30 ms on, and then the last."""
+    scene = fetching(10)
+    for number, window in enumerate(windows):
+        scene.log(30.0 + 10 * number, "metrics", cwnd_bytes=window)
+    return pair(side(scene, (USEFUL, 200.0), (LedgerClass.CONGESTION_WINDOW, 300.0)))
+
+
+@pytest.mark.parametrize("windows", [(4_000, 8_000, 12_000), (12_000, 12_500, 13_200)])
+def test_a_window_that_stays_or_rises_with_the_mtu_alone_is_capped(windows: tuple[int, ...]) -> None:
+    found = found_by(window_capped.CAUSE, capped(*windows))
+    assert (found.strength_ns, found.dose) == (ns(300.0), float(windows[-1]))
+
+
+def test_a_window_that_grows_or_fell_or_fills_the_path_is_not_capped() -> None:
+    for windows in (tuple(range(8_000, 12_000, 100)), (12_000, 6_000), (12_000, 40_000)):
+        assert window_capped.CAUSE.detect(capped(*windows)) is None
 
 
 def overflowing(drops: int) -> Scene:

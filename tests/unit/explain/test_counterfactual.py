@@ -122,6 +122,19 @@ def test_all_changes_at_once_go_to_the_arms_that_each_is_for(study: Study) -> No
     assert of_arm(alone, arms[winner])[0].link == of_arm(alone, arms["quic"])[0].link
 
 
+def test_operations_of_several_changes_on_packets_of_one_round_are_all_made(study: Study) -> None:
+    first, second = (
+        Intervention(Kind.CURE, Target.LOSER, Change("spared", surgery={0: Surgery(down=f"forgive {packet}")}))
+        for packet in (7, 9)
+    )
+    tests, _ = add_tests(planned(study), [(FINDING, [first, second])])
+    alone = planned(study)
+    arms = all_at_once(alone, tests)
+    assert isinstance(arms, dict)
+    (stage,) = [stage for stage in of_arm(alone, arms["quic"])[0].link.down if stage.kind == "surgery"]
+    assert stage.parameters == {"forgive": ((7, 7), (9, 9))}
+
+
 def test_the_study_has_a_contrast_of_each_new_arm_with_the_one_that_it_replaces(study: Study) -> None:
     plan = planned(study)
     arms = plan.add({"quic": Change("a window", {"server_knobs.window": 123456})})

@@ -1,6 +1,6 @@
 """The facts of one trial that the ledger and detectors of causes read: arrays, computed once per timeline. Pure.
 
-Causes also import `objects` (requests and answers) and `columns` (arrays of tables)."""
+Causes also import `objects` (requests and answers), `credits` (limits at the start) and `columns` (arrays)."""
 
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, Steps
 from longlook.explain.facts.link import DELIVERED, DROPPED, QUEUED, LinkFacts

@@ -201,12 +201,13 @@ def _overhead(rows: pa.Table, size: Integers, payload: Integers, flow: Integers,
 def _probes(payload: Integers, delivered: Booleans) -> Booleans:
     """Return which packets search for the path's MTU (RFC 9000, 14.4): padding, larger than any that was delivered.
 
-    The packet behind it is smaller, as data goes by the old size until the probe is acknowledged.
+    The packet behind it is smaller, as data goes by the old size until the probe is acknowledged. The last packet is
+    one where packets of a usable size arrived before.
     """
     arrived = np.maximum.accumulate(np.where(delivered, payload, 0))
-    before = np.maximum(np.concatenate([[0], arrived[:-1]]), _SMALLEST_MTU_BYTES)
-    following = np.append(payload[1:], NEVER)
-    return np.asarray((payload > before) & (following < payload), np.bool_)
+    before = np.concatenate([[0], arrived[:-1]])
+    following = np.append(payload[1:], 0 if before[-1:].max(initial=0) >= _SMALLEST_MTU_BYTES else NEVER)
+    return np.asarray((payload > np.maximum(before, _SMALLEST_MTU_BYTES)) & (following < payload), np.bool_)
 
 
 def _connection_id_bytes(rows: pa.Table) -> Integers:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, between
+from longlook.explain.facts.link import ACKNOWLEDGEMENT_BYTES
 from longlook.explain.ledger.classes import LedgerClass
 from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.rules import Decisions
@@ -19,6 +20,8 @@ ROUND_TRIPS, LOSS, AMPLIFICATION, SERVER, CLIENT = (
 _AMPLIFICATION = 3
 """So many times what it received may a QUIC server send before the client's address is validated (RFC 9000, 8.1)."""
 _DATAGRAM_BYTES = 1200
+_FLIGHT_NS = 1_000_000
+"""Packets of one sender that follow each other sooner are of one flight."""
 
 
 def decide_handshake(decisions: Decisions, times_ns: Integers, load: Load) -> None:
@@ -48,13 +51,14 @@ def _in_air(times_ns: Integers, load: Load) -> Booleans:
 
 
 def _lost(times_ns: Integers, load: Load) -> Booleans:
-    """Return at which times a dropped packet was the last that its sender had sent."""
+    """Return at which times a packet of the last flight of its sender was dropped; acknowledgements are no flight."""
     found = np.zeros(len(times_ns), np.bool_)
     for facts in (load.data, load.back):
-        own = np.flatnonzero(facts.ours)
+        own = facts.ours & (facts.is_tcp | (facts.payload_bytes >= ACKNOWLEDGEMENT_BYTES))
         arrivals = facts.arrival_ns[own]
-        dropped = np.flatnonzero(~facts.delivered[own])
-        found |= between(times_ns, arrivals[dropped], np.append(arrivals, NEVER)[dropped + 1])
+        dropped = arrivals[~facts.delivered[own]]
+        following = np.searchsorted(arrivals, dropped + _FLIGHT_NS, side="right")
+        found |= between(times_ns, dropped, np.append(arrivals, NEVER)[following])
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from longlook.explain.facts.columns import NEVER, Booleans, Integers
+from longlook.explain.facts.credits import FirstCredits, configured_buffer_bytes
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.classes import LedgerClass
@@ -25,11 +26,6 @@ _DEFAULT_RTT_NS = 100_000_000
 Named = dict[str | None, Booleans]
 """Where something holds, by the text that a ledger's detail has for it."""
 
-_CREDITS = {
-    "initial_max_stream_data_bidi_local": LedgerClass.STREAM_CREDIT,
-    "initial_max_data": LedgerClass.CONNECTION_CREDIT,
-}
-"""The transport parameters of a client that limit what a server may send (RFC 9000, 18.2)."""
 CREDIT_BY_RULE = "rule: with room in the window it waits for the client"
 """The detail of `stream_credit`, `connection_credit` and `send_buffer` where no event says so."""
 PACED_BY_RULE = "rule: the window has room"
@@ -162,7 +158,8 @@ class _Sender:
         else:
             in_flight = np.full(len(seen_ns), -1) if sender.in_flight is None else sender.in_flight.at(seen_ns, -1)
             self.known = (self._window >= 0) & (in_flight >= 0)
-            self.full = self.known & (self._window - in_flight < self._datagram)
+            # quinn stops where a datagram would fill the window exactly, others where it would exceed it.
+            self.full = self.known & (self._window - in_flight <= self._datagram)
         self._pause_ns = self._pauses_ns()
         self.application = self._application()
         self.fired = np.zeros(len(seen_ns), np.bool_)
@@ -196,7 +193,7 @@ class _Sender:
     def _application(self) -> Booleans:
         """Return where the sender logged that it had nothing to send, for longer than a pacer explains.
 
-        quic-go logs so while it is paced.
+        quic-go logs so while it is paced, and withdraws it late: where its window is full, that is what it waits for.
         """
         sender, found = self._sender, np.zeros(len(self._seen_ns), np.bool_)
         if sender.app_limited is not None:
@@ -204,7 +201,7 @@ class _Sender:
         if sender.state_logged is not None and not self._tcp:
             logged = sender.state_logged.at(self._seen_ns, 0) == 1
             found |= logged & self._in_state(State.APPLICATION_LIMITED)
-        return np.asarray(found & (self._next_ns - self._previous_ns > self._pause_ns), np.bool_)
+        return np.asarray(found & ~self.full & (self._next_ns - self._previous_ns > self._pause_ns), np.bool_)
 
     def blocked(self) -> dict[LedgerClass, Booleans]:
         """Return where the sender ran into a limit of the receiver or its buffer after its last packet with data.
@@ -222,28 +219,45 @@ class _Sender:
         return found
 
     def credit(self) -> dict[LedgerClass, Booleans]:
-        """Return where, with room in the window, the next packet waited longer than a pacer for one from the client.
+        """Return where, with room in the window, the next packet waited for one from the client, and not for a pacer.
 
         An acknowledgement was not needed then, so it was credit: of the kernel's TCP, room in its buffer, as it logs
-        the receiver's window. Of QUIC it is the smaller of the client's credits, if a round trip held a quarter of it.
+        the receiver's window. Of QUIC it is the smaller of the client's credits, if a round trip held a quarter of it,
+        or if the sender stopped with as much in flight; the latter shows a buffer of configured size as well.
         """
+        held = self.known & ~self.full & self._moments.triggered
         waited = self._next_ns - self._previous_ns > self._pause_ns
-        held = self.known & ~self.full & self._moments.triggered & waited
         if self._tcp:
-            return {LedgerClass.SEND_BUFFER: held}
-        peers = [one.parameters.get("local", {}) for one in self._load.client if one.flow == self._sender.flow]
-        peers.append(self._sender.parameters.get("remote", {}))
+            return {LedgerClass.SEND_BUFFER: held & waited}
+        first = FirstCredits.of(self._load.trial, self._sender, self._load.client)
         offered = {
-            ledger_class: min((each[key] for each in peers if isinstance(each.get(key), int)), default=NEVER)
-            for key, ledger_class in _CREDITS.items()
+            LedgerClass.STREAM_CREDIT: NEVER if first.stream_bytes is None else first.stream_bytes,
+            LedgerClass.CONNECTION_CREDIT: NEVER if first.connection_bytes is None else first.connection_bytes,
         }
         ledger_class = min(offered, key=lambda each: offered[each])
+        buffer_bytes = configured_buffer_bytes(self._load.trial)
         data = self._load.data
         own = np.flatnonzero(data.of_flow(self._sender.flow) & data.carries_data)
         sums = np.concatenate([[0], np.cumsum((data.size_bytes - data.overhead_bytes)[own])])
         recent = [np.searchsorted(data.arrival_ns[own], moment, side="right") for moment in
                   (self._previous_ns, self._previous_ns - self.rtt_ns)]  # fmt: skip
-        return {ledger_class: held & (4 * (sums[recent[0]] - sums[recent[1]]) >= offered[ledger_class])}
+        much = 4 * (sums[recent[0]] - sums[recent[1]]) >= offered[ledger_class]
+        found = {ledger_class: held & (waited & much | self._stopped_at(offered[ledger_class]))}
+        if buffer_bytes is not None:
+            found[LedgerClass.SEND_BUFFER] = held & self._stopped_at(buffer_bytes)
+        return found
+
+    def _stopped_at(self, limit_bytes: int) -> Booleans:
+        """Return where a sender that logs no limits stopped with as many bytes in flight as a limit allows.
+
+        The bytes in flight count the packets' own overhead as well, and the last packet need not fit.
+        """
+        sender = self._sender
+        if limit_bytes == NEVER or sender.in_flight is None or len(sender.blocked.time_ns):
+            return np.zeros(len(self._seen_ns), np.bool_)
+        stopped = sender.in_flight.at(self._previous_ns, 0)
+        least, most = limit_bytes - 2 * self._datagram, limit_bytes + limit_bytes // 10 + self._datagram
+        return np.asarray((stopped >= least) & (stopped <= most), np.bool_)
 
     def _reported(self, name: str) -> Integers:
         """Return when the sender sent those frames that the client's log received and its own does not name."""
@@ -299,13 +313,16 @@ class _Sender:
         return {None if self._sender.pacing is not None else PACED_BY_RULE: self.known & ~self.full & soon}
 
     def _pauses_ns(self) -> Integers:
-        """Return the longest pause of a pacer: that of a burst, at the logged rate, else at a window a round trip."""
+        """Return the longest pause of a pacer: that of a burst, at the logged rate, else at a window a round trip.
+
+        To a logged rate, which a pacer keeps to exactly, what its timer and the log's stamps are late is added.
+        """
         burst = _BURST_PACKETS * max(1, self._datagram)
         by_window = burst * self.rtt_ns // np.maximum(1, self._window)
         if self._sender.pacing is None:
             return np.asarray(by_window, np.int64)
         rate_bps = self._sender.pacing.at(self._seen_ns, 0)
-        return np.where(rate_bps > 0, burst * 8 * 10**9 // np.maximum(1, rate_bps), by_window)
+        return np.where(rate_bps > 0, burst * 8 * 10**9 // np.maximum(1, rate_bps) + _STAMP_NS, by_window)
 
 
 def _unwrapped(numbers: Integers, origin: int) -> Integers:

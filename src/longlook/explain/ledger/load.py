@@ -26,6 +26,7 @@ class Load:
     client: tuple[SenderFacts, ...]
     live: bool
     paced_kernel: bool  # the trial's TCP is paced by its queueing discipline
+    trial: Trial
 
     @classmethod
     def of(cls, timeline: Timeline, trial: Trial, *, live: bool) -> "Load | None":
@@ -47,6 +48,7 @@ class Load:
             client=SenderFacts.all_of(timeline, Vantage.CLIENT),
             live=live,
             paced_kernel=bool(trial.tcp.get("pacing", False)),
+            trial=trial,
         )
 
     def active(self, times_ns: Integers) -> Booleans:

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from longlook.analysis.stats import estimate
 from longlook.analysis.stats.cells import cells_of
+from longlook.analysis.stats.procedures import Floats
 from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Study, Verdict
 from longlook.core.registry import nearest
@@ -20,11 +22,15 @@ _SAMPLES = "samples.parquet"
 
 @dataclass(frozen=True)
 class CellGap:
-    """A contrast in a cell: its estimate, and the rounds that both arms have a value for."""
+    """A contrast in a cell: its estimate, the rounds that both arms have a value for, and the random losses of a load.
+
+    `random_losses` is the mean over these rounds; None where the path loses nothing at random.
+    """
 
     contrast: Contrast
     estimate: Estimate
     rounds: tuple[int, ...]
+    random_losses: float | None = None
 
     @property
     def loser(self) -> str:
@@ -59,13 +65,17 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
         hint = f"longlook report {folder.path} makes it again"
         raise InputError(f"{path} cannot be read: {error}", hint) from error
     estimates = {item.cell_id: item for item in estimate(samples, study) if item.contrast == chosen.name}
-    rounds = {data.cell_id: tuple(data.rounds) for data in cells_of(samples, study, chosen)}
+    cells = {data.cell_id: data for data in cells_of(samples, study, chosen)}
     found = [
-        CellGap(chosen, estimates[cell_id], rounds[cell_id])
+        CellGap(chosen, estimates[cell_id], tuple(cells[cell_id].rounds), _mean(cells[cell_id].random_losses))
         for cell_id in find_cells(folder.plan.trials, names or ("all",))
         if cell_id in estimates
     ]
     return found if names else [gap for gap in found if gap.has_verdict]
+
+
+def _mean(losses: Floats | None) -> float | None:
+    return None if losses is None or len(losses) == 0 else float(np.mean(losses))
 
 
 def _contrast(study: Study, name: str | None) -> Contrast:

@@ -84,7 +84,7 @@ class Session:
         out = self.place.out / f"trials-{plan.hash}"
         _, measured = measure_plan(planned.study, plan, out, self.place.options, self.place.observer)
         values = planned.completed(_values(measured, gap.contrast.metric))
-        return Gap(gap.loser, gap.winner, find_metric(gap.contrast.metric).better, values)
+        return Gap(gap.loser, gap.winner, find_metric(gap.contrast.metric).better, values, gap.random_losses)
 
     def _plan(self, planned: CounterfactualPlan, rounds: Sequence[int] | None) -> Plan:
         return of_rounds(planned.plan, self.place.gap.rounds if rounds is None else rounds)
@@ -162,7 +162,7 @@ def _confirming(item: Explained, tests: Sequence[Experiment]) -> Experiment | No
         best = strongest(judged)
         if best is not None and best.conclusion is Conclusion.CONFIRMED:
             own = [test for test in tests if test.finding.cause == item.cause and test.intervention.kind is kind]
-            return next(test for test in own if test.intervention.change.label == best.change)
+            return own[judged.index(best)]
     return None
 
 

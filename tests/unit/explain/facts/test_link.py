@@ -104,6 +104,15 @@ def test_a_packet_that_searches_for_the_mtu_holds_padding() -> None:
     assert facts(scene).carries_data.tolist() == [True, False, True, False, True, True, True]
 
 
+def test_a_last_packet_larger_than_all_before_searches_for_the_mtu_where_smaller_ones_arrived() -> None:
+    scene, alone = Scene(), Scene()
+    for size in (1228, 1228, 1400):
+        scene.down(0.0, size)
+    alone.down(0.0, 1400)
+    assert facts(scene).carries_data.tolist() == [True, True, False]
+    assert facts(alone).carries_data.tolist() == [True]
+
+
 def test_a_first_packet_of_full_size_is_no_search_for_the_mtu() -> None:
     scene = Scene()
     for _ in range(3):

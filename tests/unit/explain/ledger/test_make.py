@@ -1,8 +1,10 @@
 """Ledgers of loads written by hand, with the answers worked out: senders that wait, requests, clients."""
 
+from dataclasses import replace
+
 import pytest
 
-from longlook.explain.ledger import LedgerClass
+from longlook.explain.ledger import LedgerClass, make_ledger
 from tests.data.scenes import OVERHEAD_MS, TCP, USEFUL_MS, Scene, ledger_of, ns, totals_ms, window_limited
 
 
@@ -98,6 +100,49 @@ def test_without_events_credit_is_what_a_sender_with_room_waits_for_if_it_could_
     assert ledger_of(scene).totals()[expected] == ns(79.0)
 
 
+def configured(scene: Scene, **knobs: dict[str, int]) -> dict[LedgerClass, int]:
+    """Return the totals of a scene whose trial sets knobs of its client or server."""
+    own = replace(
+        scene.trial, **{role: replace(getattr(scene.trial, role), knobs=set_) for role, set_ in knobs.items()}
+    )
+    ledger = make_ledger(scene.timeline(), own)
+    assert ledger is not None
+    return ledger.totals()
+
+
+@pytest.mark.parametrize(
+    ("knobs", "expected"),
+    [
+        ({"client": {"initial_stream_window": 6_000}}, LedgerClass.STREAM_CREDIT),
+        ({"client": {"initial_connection_window": 6_000}}, LedgerClass.CONNECTION_CREDIT),
+        ({"server": {"send_buffer": 6_000}}, LedgerClass.SEND_BUFFER),
+        ({"client": {"initial_stream_window": 60_000}, "server": {"send_buffer": 60_000}}, LedgerClass.PACING),
+    ],
+)
+def test_a_sender_that_stops_with_as_much_in_flight_as_a_configured_limit_allows_is_held_by_it(
+    knobs: dict[str, dict[str, int]], expected: LedgerClass
+) -> None:
+    """The pause is as short as a pacer's, so that only the bytes in flight tell them apart."""
+    scene = gap(Scene(), end_ms=20.0)
+    roomy(scene, in_flight=6_100)
+    scene.up(10.0)
+    assert configured(scene, **knobs)[expected] == ns(9.0)
+
+
+def test_a_sender_that_logs_its_limits_is_not_judged_by_the_bytes_in_flight() -> None:
+    scene = gap(Scene(), end_ms=20.0)
+    roomy(scene, in_flight=6_100)
+    scene.log(10.0, "blocked", name="streams_bidi", value=1.0)
+    scene.up(10.0)
+    assert configured(scene, client={"initial_stream_window": 6_000})[LedgerClass.PACING] == ns(9.0)
+
+
+def test_room_for_exactly_one_packet_is_a_full_window() -> None:
+    scene = gap(Scene(), end_ms=20.0)
+    roomy(scene, in_flight=12_220 - 1_222)
+    assert ledger_of(scene).totals()[LedgerClass.CONGESTION_WINDOW] == ns(9.0)
+
+
 def test_the_kernels_receive_window_holds_from_its_mark_on_and_without_one_it_is_the_send_buffer() -> None:
     for marked, expected in ((True, LedgerClass.CONNECTION_CREDIT), (False, LedgerClass.SEND_BUFFER)):
         scene = gap(Scene(flow=TCP))
@@ -149,6 +194,15 @@ def test_an_application_that_gives_nothing_is_named_by_the_log() -> None:
     roomy(scene)
     scene.log(11.0, "app_limited", value=1.0)
     assert ledger_of(scene).totals()[LedgerClass.APPLICATION] == ns(79.0)
+
+
+def test_a_sender_whose_window_is_full_has_something_to_send_whatever_its_log_says() -> None:
+    scene = gap(Scene())
+    roomy(scene, in_flight=12_000)
+    scene.log(11.0, "app_limited", value=1.0)
+    scene.up(80.0)
+    assert ledger_of(scene).totals()[LedgerClass.ACK_WAIT] == ns(59.0)
+    assert LedgerClass.APPLICATION not in ledger_of(scene).totals()
 
 
 def test_a_pause_as_short_as_a_pacer_makes_it_is_pacing_whatever_the_log_says() -> None:

@@ -112,6 +112,20 @@ def test_a_lost_handshake_packet_is_named() -> None:
     assert ledger_of(scene).details(LedgerClass.HANDSHAKE)["loss of a packet"] == ns(500.0)
 
 
+def test_a_packet_lost_within_a_flight_is_waited_for_until_its_sender_sends_more_than_an_acknowledgement() -> None:
+    scene = Scene()
+    asked = scene.up(0.0, 1250, quic="initial")
+    scene.drop(asked, quic="initial")
+    arrived = scene.down(asked + 0.01, 500, quic="handshake")
+    acknowledged = scene.down(100.0, 69, quic="initial")
+    again = scene.down(300.0, 1250, quic="initial")
+    scene.opened(0.0, again)
+    done = scene.down(scene.up(again))
+    scene.fetched(0.0, done, done)
+    nothing_in_the_air_ms = 0.01 + 300.0 - arrived - (acknowledged - 100.0)
+    assert ledger_of(scene).details(LedgerClass.HANDSHAKE)["loss of a packet"] == ns(nothing_in_the_air_ms)
+
+
 def test_early_data_has_no_handshake() -> None:
     scene = Scene()
     scene.opened(0.0, 30.0, "0rtt")

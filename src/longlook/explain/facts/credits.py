@@ -1,0 +1,43 @@
+"""The limits that a trial's ends begin with, from their logs, else as the study set them. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from longlook.core.model import Scalar, Trial
+from longlook.explain.facts.sender import SenderFacts
+
+
+@dataclass(frozen=True)
+class FirstCredits:
+    """What a client lets a server send before it opens its windows further, in bytes; None: no log or knob says."""
+
+    stream_bytes: int | None
+    connection_bytes: int | None
+
+    @classmethod
+    def of(cls, trial: Trial, server: SenderFacts | None, clients: Sequence[SenderFacts]) -> "FirstCredits":
+        """Return the transport parameters (RFC 9000, 18.2) of a server's client as either end logged them.
+
+        Where neither logs them it is the knobs of the client.
+        """
+        logged = [one.parameters.get("local", {}) for one in clients if server is None or one.flow == server.flow]
+        if server is not None:
+            logged.append(server.parameters.get("remote", {}))
+        knobs = trial.client.knobs
+        return cls(
+            _smallest(logged, "initial_max_stream_data_bidi_local", knobs.get("initial_stream_window")),
+            _smallest(logged, "initial_max_data", knobs.get("initial_connection_window")),
+        )
+
+
+def configured_buffer_bytes(trial: Trial) -> int | None:
+    """Return the size of a QUIC server's buffer of data that is not acknowledged; None where no knob sets it."""
+    value = trial.server.knobs.get("send_buffer")
+    return value if isinstance(value, int) else None
+
+
+def _smallest(logged: Sequence[Mapping[str, object]], name: str, knob: Scalar | None) -> int | None:
+    found = [value for each in logged if isinstance(value := each.get(name), int)]
+    if found:
+        return min(found)
+    return knob if isinstance(knob, int) else None

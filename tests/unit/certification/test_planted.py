@@ -1,0 +1,80 @@
+"""Cases with planted causes: what they are made of, and how what was said of them is counted."""
+
+import pytest
+
+from longlook.certification.planted import Matrix, judged, study_of
+from longlook.certification.planted_cases import CASES, Planted
+from longlook.explain.answer import Answer, Explained, Judged, Status
+from longlook.explain.attribution import Conclusion, Share
+from longlook.explain.cause import causes
+
+NAMES = [case.name for case in CASES]
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_a_case_is_a_study_whose_arms_differ_in_what_is_planted_alone(case: Planted) -> None:
+    study = study_of(case)
+    first, second = study.arms
+    differing = {
+        key for key in {*first.settings, *second.settings} if first.settings.get(key) != second.settings.get(key)
+    }
+    assert differing == set(case.planted)
+    assert {arm.label for arm in study.arms} == {"arm a", "arm b"}
+
+
+def test_names_are_their_own_and_every_cause_that_is_expected_exists() -> None:
+    assert len(set(NAMES)) == len(NAMES)
+    known = causes()
+    for case in CASES:
+        assert {*case.expected, *case.also} <= set(known)
+
+
+def test_the_planted_cause_is_in_either_arm() -> None:
+    """Else whoever always blames the same arm would be right."""
+    told = [case for case in CASES if not set(case.planted) & set(case.base)]
+    ill = [next(arm.name for arm in study_of(case).arms if set(case.planted) <= set(arm.settings)) for case in told]
+    assert {"a", "b"} == set(ill)
+
+
+def explained(cause: str, conclusion: Conclusion, share_pct: float = 100.0) -> Explained:
+    share = Share(share_pct, share_pct - 1, share_pct + 1)
+    cure = Judged("a cure", "loser", conclusion, 10, share, 50.0, 0.001, {})
+    return Explained(cause, "", "", "", "a", "server", conclusion, 100.0, 10, (), cures=(cure,))
+
+
+def answer(*findings: Explained) -> Answer:
+    status = Status.EXPLAINED if findings else Status.NO_GAP
+    return Answer("s", {}, "c", "b vs a", "page_load_time", status, "", "", gap_pct=40.0, findings=findings)
+
+
+CASE = Planted("a case", ("stream_credit",), {}, {}, also=("late_credit",))
+DECOY = Planted("a decoy", (), {}, {})
+
+
+def test_what_was_confirmed_and_not_planted_is_wrong_unless_it_is_another_name_of_it() -> None:
+    found = judged(
+        CASE,
+        answer(
+            explained("stream_credit", Conclusion.CONFIRMED, 97.0),
+            explained("late_credit", Conclusion.CONFIRMED_BOTH_WAYS),
+            explained("initial_window", Conclusion.CONFIRMED),
+            explained("pacing_limited", Conclusion.REFUTED),
+        ),
+    )
+    assert (found.missed, found.wrong) == ((), ("initial_window",))
+    assert (found.change, found.share_pct, found.ci_low_pct, found.ci_high_pct) == ("a cure", 97.0, 96.0, 98.0)
+    assert found.suspected == ("stream_credit", "late_credit", "initial_window", "pacing_limited")
+
+
+def test_the_matrix_counts_causes_and_decoys() -> None:
+    matrix = Matrix(
+        (
+            judged(CASE, answer(explained("stream_credit", Conclusion.CONFIRMED))),
+            judged(CASE, answer(explained("stream_credit", Conclusion.INCONCLUSIVE))),
+            judged(DECOY, answer()),
+            judged(DECOY, answer(explained("initial_window", Conclusion.CONFIRMED))),
+        )
+    )
+    assert (matrix.planted, matrix.recalled) == (2, 1)
+    assert (matrix.confirmed, matrix.wrong) == (2, 1)
+    assert matrix.decoys == (2, 1)
