@@ -16,7 +16,7 @@ from longlook.core.model import Study
 from longlook.core.problems import Problems
 from longlook.core.registry import nearest
 from longlook.core.run_folder import RunFolder, write_json
-from longlook.explain.answer import Answer, Explained
+from longlook.explain.answer import Answer, Explained, FoundBy
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
@@ -127,16 +127,21 @@ def study_of(case: Planted) -> Study:
 
 
 def judged(case: Planted, answer: Answer) -> Found:
-    """Return what an answer says of a case."""
-    confirmed = tuple(item.cause for item in answer.findings if item.is_confirmed)
-    true = {*case.expected, *case.also}
+    """Return what an answer says of a case.
+
+    A setting that screening found is right where it is the one that was planted. Single losses that were found by delta
+    debugging are left out: to forgive them closes a gap whatever the cause.
+    """
+    named = [item for item in answer.findings if item.found_by is not FoundBy.LOSSES]
+    confirmed = tuple(item.cause for item in named if item.is_confirmed)
+    true = {*case.expected, *case.also, *case.planted}
     share = _share_of(answer.findings, case.expected)
     return Found(
         case=case.name,
         expected=case.expected,
         status=str(answer.status),
         gap_pct=answer.gap_pct,
-        suspected=tuple(item.cause for item in answer.findings),
+        suspected=tuple(item.cause for item in named),
         confirmed=confirmed,
         missed=tuple(name for name in case.expected if name not in confirmed),
         wrong=tuple(name for name in confirmed if name not in true),

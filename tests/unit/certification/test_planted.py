@@ -1,10 +1,12 @@
 """Cases with planted causes: what they are made of, and how what was said of them is counted."""
 
+from dataclasses import replace
+
 import pytest
 
 from longlook.certification.planted import Matrix, judged, study_of
 from longlook.certification.planted_cases import CASES, Planted
-from longlook.explain.answer import Answer, Explained, Judged, Status
+from longlook.explain.answer import Answer, Explained, FoundBy, Judged, Status
 from longlook.explain.attribution import Conclusion, Share
 from longlook.explain.cause import causes
 
@@ -78,3 +80,18 @@ def test_the_matrix_counts_causes_and_decoys() -> None:
     assert (matrix.planted, matrix.recalled) == (2, 1)
     assert (matrix.confirmed, matrix.wrong) == (2, 1)
     assert matrix.decoys == (2, 1)
+
+
+def test_a_search_is_right_where_it_finds_the_planted_setting_and_single_losses_do_not_count() -> None:
+    case = Planted("a case", ("window_capped",), {}, {"server_knobs.max_window": 20})
+    found = judged(
+        case,
+        answer(
+            replace(explained("server_knobs.max_window", Conclusion.CONFIRMED), found_by=FoundBy.SCREENING),
+            replace(explained("server_knobs.pacing", Conclusion.CONFIRMED), found_by=FoundBy.SCREENING),
+            replace(explained("losses", Conclusion.CONFIRMED), found_by=FoundBy.LOSSES),
+        ),
+    )
+    assert found.wrong == ("server_knobs.pacing",)
+    assert found.missed == ("window_capped",)
+    assert "losses" not in found.suspected
