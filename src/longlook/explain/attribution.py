@@ -92,6 +92,8 @@ def closed(
     )
 
 
+LEAST_SPAN = 0.1
+"""The share of the largest effect by which effects of doses have to differ."""
 _UNSEEN = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1))
 """Where a loss that was not seen moves what is closed, and the gap: it hits the changed trial, that in whose place it
 is, or one that stays."""
@@ -141,8 +143,12 @@ def share(part: Floats, whole: Floats, confidence: float) -> Share | None:
 
 
 def monotone(effects: list[float], doses: list[float]) -> bool:
-    """Return whether what is closed rises or falls with the dose throughout, ties allowed; False below three doses."""
+    """Return whether what is closed rises or falls with the dose throughout; False below three doses.
+
+    Ties are allowed, but not values that differ by less than LEAST_SPAN of the largest: those do not follow anything.
+    """
     if len(doses) < 3:
         return False
     steps = np.diff(np.array(effects)[np.argsort(doses, kind="stable")])
-    return bool(np.all(steps >= 0) or np.all(steps <= 0)) and bool(np.any(steps != 0))
+    one_way = bool(np.all(steps >= 0) or np.all(steps <= 0))
+    return one_way and float(np.ptp(effects)) > LEAST_SPAN * float(np.max(np.abs(effects)))

@@ -114,3 +114,4 @@ def test_a_response_to_a_dose_is_monotone_with_three_doses_and_ties() -> None:
     assert not monotone([1.0, 3.0, 2.0], [10, 20, 30])
     assert not monotone([1.0, 2.0], [10, 20])
     assert not monotone([1.0, 1.0, 1.0], [10, 20, 30])
+    assert not monotone([16.0, 16.2, 16.4], [2, 4, 8])
