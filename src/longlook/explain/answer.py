@@ -47,6 +47,9 @@ class Judged:
     p_adjusted: float | None
     settings: Mapping[str, str]  # of the study file, as text
     failed: str = ""  # why it concludes nothing: its trials failed
+    winners_pct: float | None = (
+        None  # of a change in both arms: the part of the share that is the winner's getting worse
+    )
 
 
 @dataclass(frozen=True)

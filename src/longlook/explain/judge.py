@@ -60,6 +60,18 @@ class Gap:
         gaps, is_log = procedures.advantages(first, second, self.better)
         return rounds, gaps[: len(rounds)], gaps[len(rounds) :], is_log
 
+    def winners_part_pct(self, arms: Mapping[str, str]) -> float | None:
+        """Return the part of the gap, in %, that closes because the winner gets worse; None but for log ratios.
+
+        A change of both arms closes a gap by what it does to either. None, too, where the winner is not changed.
+        """
+        changed = arms.get(self.winner)
+        rounds, gaps, _, is_log = self.both(arms)
+        if changed is None or self.loser not in arms or len(rounds) < 2 or not is_log or not gaps.mean():
+            return None
+        worse, before = (np.array([self.values[arm][number] for number in rounds]) for arm in (changed, self.winner))
+        return float(100 * procedures.advantages(worse, before, self.better)[0].mean() / gaps.mean())
+
     def missing(self, result: Closed) -> str:
         """Return the reason why a change concludes nothing that makes too many trials fail, empty where it does not."""
         planned = len(self.rounds(self.loser, self.winner))
@@ -143,6 +155,7 @@ def _judged(
         p[0],
         settings,
         missing,
+        gap.winners_part_pct(test.arms),
     )
 
 

@@ -37,6 +37,7 @@ _DTYPES = {
     "share_pct": "float64",
     "ci_low_pct": "float64",
     "ci_high_pct": "float64",
+    "winners_pct": "float64",
     "closed_pct": "float64",
     "p_adjusted": "float64",
     "reason": "str",
@@ -93,7 +94,7 @@ def _rows(answer: Answer, item: Explained) -> Iterator[dict[str, Any]]:
     for kind, made in tested:
         yield {**common, "kind": kind, **_judged(made)}
     if not tested:
-        nothing = dict.fromkeys(("share_pct", "ci_low_pct", "ci_high_pct", "closed_pct", "p_adjusted"))
+        nothing = dict.fromkeys(("share_pct", "ci_low_pct", "ci_high_pct", "winners_pct", "closed_pct", "p_adjusted"))
         texts = dict.fromkeys(("kind", "intervention", "target", "concluded"), "")
         yield {**common, **texts, **nothing, "rounds": 0, "reason": "; ".join(item.untestable)}
 
@@ -108,6 +109,7 @@ def _judged(made: Judged) -> dict[str, Any]:
         "share_pct": None if share is None else share.share_pct,
         "ci_low_pct": None if share is None else share.ci_low_pct,
         "ci_high_pct": None if share is None else share.ci_high_pct,
+        "winners_pct": made.winners_pct,
         "closed_pct": made.closed_pct,
         "p_adjusted": made.p_adjusted,
         "reason": made.failed,

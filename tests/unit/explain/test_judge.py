@@ -105,6 +105,16 @@ def test_a_change_that_brings_a_metric_to_zero_is_measured_on_the_scale_of_the_g
         assert found.share.share_pct == pytest.approx(share_pct, abs=3)
 
 
+def test_of_a_change_in_both_arms_the_part_is_told_that_is_the_winners_getting_worse() -> None:
+    both = a_test(Kind.CURE, Target.BOTH, {"slow": "slow~half", "fast": "fast~ill"})
+    item = judged(both)
+    assert item.cures[0].share is not None
+    assert item.cures[0].share.share_pct == pytest.approx(150, abs=4)
+    assert item.cures[0].winners_pct == pytest.approx(100, abs=3)
+    assert judged(HALF).cures[0].winners_pct is None
+    assert judged(ILL).transplants[0].winners_pct is None
+
+
 def test_doses_are_in_order_and_their_response_is_told() -> None:
     doses = [
         a_test(Kind.DOSE, Target.LOSER, {"slow": arm}, dose)

@@ -15,7 +15,7 @@ from longlook.core import codec
 from longlook.explain.answer import Answer, Explained, Judged
 from longlook.explain.attribution import Share
 from longlook.report.causes.searched import loss_lines, losses_sentence, screening_sentence, seen
-from longlook.report.causes.text import sentence, share_text
+from longlook.report.causes.text import judged_text, sentence, share_text
 
 
 def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None:
@@ -92,7 +92,7 @@ def _changes(item: Explained) -> list[tuple[str, str]]:
 
 
 def _share(made: Judged) -> str:
-    return f"{made.failed or made.conclusion}" if made.share is None else f"{share_text(made.share)} {made.conclusion}"
+    return f"{made.failed or made.conclusion}" if made.share is None else f"{judged_text(made)} {made.conclusion}"
 
 
 def _lines(answer: Answer) -> Iterator[dict[str, Any]]:

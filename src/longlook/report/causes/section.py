@@ -179,7 +179,7 @@ def _row(answer: Answer, made: Judged, kind: str) -> dict[str, Any]:
         "kind": kind,
         "change": made.change,
         "target": text.target_name(answer, made),
-        "share": text.share_text(made.share),
+        "share": text.judged_text(made),
         "p": wording.p_value(made.p_adjusted),
         "rounds": made.rounds,
         "alone": made.failed or str(made.conclusion),

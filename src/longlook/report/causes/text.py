@@ -24,6 +24,9 @@ LEAST_DOSES = 3
 MOST_PCT = 50.0
 """Confirmed causes that close less of a gap than this are a part of why, not why."""
 
+LEAST_PART_PCT = 5.0
+"""The part of a gap from which on it is said that a change of both arms closed it by what it did to the winner."""
+
 NOT_EXPLAINED = (Status.NO_GAP, Status.UNDECIDED, Status.FAILED)
 """States of an answer in which nobody asked why: there is no loser, or no trial to look at."""
 
@@ -67,7 +70,7 @@ def proof(answer: Answer, item: Explained) -> str:
     parts = []
     cure = strongest(item.cures)
     if cure is not None and cure.conclusion is Conclusion.CONFIRMED and cure.share is not None:
-        parts.append(f"with {made_in(cure)} {_closes(cure.share)}")
+        parts.append(f"with {made_in(cure)} {_closes(cure.share)}{_by_winner(cure, answer.winner_label)}")
     given = strongest(item.transplants)
     if given is not None and given.conclusion is Conclusion.CONFIRMED and given.share is not None:
         lead = f"loses {_points(given.share)} of its lead{_interval(given.share)}"
@@ -80,6 +83,20 @@ def proof(answer: Answer, item: Explained) -> str:
 def made_in(made: Judged) -> str:
     """Return a change in words, with the arms in which it was made where these are both."""
     return f"{made.change} for both arms" if made.target == "both" else made.change
+
+
+def judged_text(made: Judged) -> str:
+    """Return what a change closes of the gap, with the part of it that is the winner's getting worse, if it matters."""
+    return f"{share_text(made.share)}{_by_winner(made, 'the winner')}"
+
+
+def _by_winner(made: Judged, winner: str) -> str:
+    part = made.winners_pct
+    if part is None or abs(part) < LEAST_PART_PCT:
+        return ""
+    if part > 0:
+        return f", {part:.0f}{NBSP}points of it because {winner} gets worse"
+    return f", {-part:.0f}{NBSP}points less because {winner} gets better"
 
 
 def share_text(share: Share | None) -> str:
@@ -187,7 +204,7 @@ def _rows(answer: Answer) -> Iterator[tuple[str, ...]]:
                 *(names if first else ("", "")),
                 made.change,
                 target_name(answer, made),
-                share_text(made.share),
+                judged_text(made),
                 made.failed or str(made.conclusion),
                 wording.p_value(made.p_adjusted),
                 found if first else "",
