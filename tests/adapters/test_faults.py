@@ -199,8 +199,9 @@ def test_server_that_ends_in_the_middle(
         )
         server.await_connection()
         time.sleep(0.1)  # some of the file is under way
-        server.process.send_signal(blow)
-        code = server.stop()
+        if blow != signal.SIGTERM:
+            server.process.send_signal(blow)
+        code = server.stop()  # sends SIGTERM once: a second one could meet a server that no longer handles it
         answer = pending.result()
     assert code == (0 if blow == signal.SIGTERM else -signal.SIGKILL)
     assert server.stop_s < PROMPT_S
