@@ -45,12 +45,12 @@ def contradictions(trial: Trial, timeline: Timeline, events: Events) -> list[str
     """Return a sentence for each declaration that the servers' traces contradict; traces without evidence contradict
     nothing.
     """
-    found = []
+    found, drops_ns = [], _drops_ns(timeline)
     for flow, vantage in events.senders():
         if vantage == Vantage.SERVER and (view := _declared(trial, timeline, flow)) is not None:
             name, own = view
             prefix = f"flow {name}: " if name else ""
-            found += [prefix + text for text in _of_sender(own, events, flow, _drops_ns(timeline))]
+            found += [prefix + text for text in _of_sender(own, events, flow, drops_ns)]
     return found
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Surgery, Target, Untestable
-from longlook.explain.facts import NEVER, Booleans
+from longlook.explain.facts import NEVER, Booleans, Integers
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import drops_shown
@@ -20,7 +20,7 @@ _SENT_WITHIN_NS = 2_000_000
 def detect(pair: Pair) -> Sign | None:
     """Return a sign where the loser's server declared packets lost that reached the client before their keys did."""
     early, late_ns = _overtaking(pair.loser)
-    early &= _declared_lost(pair.loser)
+    early[early] = _declared_lost(pair.loser, pair.loser.down.arrival_ns[early])
     if not early.any():
         return None
     link = pair.loser.down
@@ -40,28 +40,23 @@ def detect(pair: Pair) -> Sign | None:
     )
 
 
-def _overtaking(side: Side) -> tuple[Booleans, np.ndarray]:
+def _overtaking(side: Side) -> tuple[Booleans, Integers]:
     """Return which packets left the link before a packet of the handshake that was sent earlier, and when that left."""
     link = side.down
-    handshake = np.flatnonzero(link.ours & link.handshake & link.delivered)
-    late_ns = np.full(len(link.sequence), -1, np.int64)
-    for place in handshake.tolist():
-        behind = link.arrival_ns >= link.arrival_ns[place]
-        late_ns[behind] = np.maximum(late_ns[behind], link.departure_ns[place])
+    handshake = link.ours & link.handshake & link.delivered
+    late_ns = np.maximum.accumulate(np.where(handshake, link.departure_ns, -1))
     found: Booleans = link.ours & ~link.handshake & link.delivered & (link.departure_ns < late_ns)
-    return found & (link.departure_ns != NEVER), late_ns
+    return found, late_ns
 
 
-def _declared_lost(side: Side) -> Booleans:
-    """Return which packets of the link the server declared lost although they arrived, by when they were sent."""
-    sender, link = side.server, side.down
-    found = np.zeros(len(link.sequence), np.bool_)
+def _declared_lost(side: Side, arrivals_ns: Integers) -> Booleans:
+    """Return which packets, by their arrival at the link, the server declared lost although they arrived."""
+    sender = side.server
     if sender is None:
-        return found
-    sent_ns = sender.sent.time_ns[np.isin(sender.sent.packet_number, sender.spurious.packet_number)]
-    for time_ns in sent_ns.tolist():
-        found |= (link.arrival_ns >= time_ns) & (link.arrival_ns < time_ns + _SENT_WITHIN_NS)
-    return found
+        return np.zeros(len(arrivals_ns), np.bool_)
+    sent_ns = np.sort(sender.sent.time_ns[np.isin(sender.sent.packet_number, sender.spurious.packet_number)])
+    last_ns = np.append(NEVER, sent_ns)[np.searchsorted(sent_ns, arrivals_ns, side="right")]
+    return np.asarray((last_ns != NEVER) & (arrivals_ns - last_ns < _SENT_WITHIN_NS), np.bool_)
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:

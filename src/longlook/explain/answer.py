@@ -47,9 +47,7 @@ class Judged:
     p_adjusted: float | None
     settings: Mapping[str, str]  # of the study file, as text
     failed: str = ""  # why it concludes nothing: its trials failed
-    winners_pct: float | None = (
-        None  # of a change in both arms: the part of the share that is the winner's getting worse
-    )
+    winners_pct: float | None = None  # of a change in both arms: the part that is the winner's getting worse
 
 
 @dataclass(frozen=True)
@@ -103,6 +101,14 @@ class Together:
     changes: tuple[str, ...]
     share: Share | None
     closed_pct: float | None
+
+
+def closed_share_pct(findings: Sequence[Explained], together: Together | None) -> float | None:
+    """Return the share of the gap in % that all confirmed changes close; of one by one the largest, None without."""
+    if together is not None and together.share is not None:
+        return together.share.share_pct
+    bests = [item.best for item in findings if item.is_confirmed]
+    return max((best.share.share_pct for best in bests if best is not None and best.share is not None), default=None)
 
 
 @dataclass(frozen=True)
@@ -189,3 +195,7 @@ class Answer:
     broken: Mapping[str, str] = field(default_factory=dict)  # causes that could not be asked, and why
     screening: Screening | None = None  # None: what detectors suspected explains the gap
     losses: LossSearch | None = None  # None: that, or what the screening found explains the gap
+
+    def target_label(self, target: str) -> str:
+        """Return the arms that a change was made in, by their labels; `target` is loser, winner or both."""
+        return {"loser": self.loser_label, "winner": self.winner_label, "both": "both arms"}[target]

@@ -86,10 +86,15 @@ def closed(
     return Closed(
         rounds=len(gap),
         share=_share_allowing(difference, gap, analysis.confidence, losses if unseen is not None else None, is_log),
-        closed_pct=100 * (-math.expm1(-around_zero.mean) if is_log else around_zero.mean),
+        closed_pct=closed_pct(around_zero.mean, is_log=is_log),
         p=p,
         p_none=around_zero.p_equivalence,
     )
+
+
+def closed_pct(closed: float, *, is_log: bool) -> float:
+    """Return by how many % the loser's value gets smaller relative to the winner's where so much of a gap closes."""
+    return 100 * (-math.expm1(-closed) if is_log else closed)
 
 
 LEAST_SPAN = 0.1

@@ -13,7 +13,7 @@ from longlook.analysis.measure import Measured, measure_all
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import arm_levels, dependences_table, estimate, estimates_table
-from longlook.analysis.stats.tails import rounds_won, spread_table, tail_effects
+from longlook.analysis.stats.tails import RoundsWon, TailEffect, rounds_won, spread_table, tail_effects
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome, Study
@@ -59,9 +59,9 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
     samples = write_samples(folder, measured)
     tables = write_tables(folder, measured)
     estimates = write_estimates(folder, measured, samples)
-    write_spread(folder, samples)
+    spread = write_spread(folder, samples)
     claims = write_claims(folder, samples, estimates)
-    content = report_content(folder, samples, tables, estimates, claims, wanted)
+    content = report_content(folder, samples, tables, estimates, spread, claims, wanted)
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
     page = write_report(folder.path / "report", content)
     outcomes = Counter(entry.run.outcome for entry in measured)
@@ -142,14 +142,23 @@ def write_estimates(folder: RunFolder, measured: Sequence[Measured], samples: pd
     return estimates
 
 
-def write_spread(folder: RunFolder, samples: pd.DataFrame) -> None:
-    """Write `wins.parquet` and `tails.parquet`: what the means of estimates hide, where the rounds were fixed."""
-    study = folder.study
-    for name, found in ((WINS, rounds_won(samples, study)), (TAILS, tail_effects(samples, study))):
+@dataclass(frozen=True)
+class Spread:
+    """What the means of estimates hide."""
+
+    wins: list[RoundsWon]
+    tails: list[TailEffect]
+
+
+def write_spread(folder: RunFolder, samples: pd.DataFrame) -> Spread:
+    """Write `wins.parquet` and `tails.parquet`, where the rounds were fixed, and return what they hold."""
+    spread = Spread(rounds_won(samples, folder.study), tail_effects(samples, folder.study))
+    for name, found in ((WINS, spread.wins), (TAILS, spread.tails)):
         path = folder.path / name
         path.unlink(missing_ok=True)
         if found:
             spread_table(found).to_parquet(path, index=False)
+    return spread
 
 
 def write_claims(folder: RunFolder, samples: pd.DataFrame, estimates: list[Estimate]) -> list[ClaimResult]:
@@ -165,6 +174,7 @@ def report_content(
     samples: pd.DataFrame,
     tables: Tables,
     estimates: list[Estimate],
+    spread: Spread,
     claims: list[ClaimResult],
     wanted: Wanted | None,
 ) -> ReportContent:
@@ -185,8 +195,8 @@ def report_content(
         flows=tables.flows,
         rates=tables.rates,
         epochs=tables.epochs,
-        wins=rounds_won(samples, study),
-        tails=tail_effects(samples, study),
+        wins=spread.wins,
+        tails=spread.tails,
         levels=arm_levels(samples, study, metrics_by_arm(study)),
         releases={arm: codec.decode(Release, release) for arm, release in manifest.get("releases", {}).items()},
         inside=inside_pages(folder.path / "report") | drawn,

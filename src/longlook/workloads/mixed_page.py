@@ -8,8 +8,8 @@ from longlook.core.errors import InputError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
 from longlook.core.workload import ORDERS, Parameter, WorkloadKind
-from longlook.provision.content import PNG_OVERHEAD_BYTES, Writer, content, png
-from longlook.workloads.page import MAX_OBJECT_BYTES, MAX_OBJECTS, html, permutation
+from longlook.provision.content import PNG_OVERHEAD_BYTES, content
+from longlook.workloads.page import MAX_OBJECT_BYTES, MAX_OBJECTS, write_page
 
 _GROUP = re.compile(r"\s*(?:(?P<count>\d{1,5})\s*x\s*)?(?P<size>[0-9.]+\s*[A-Za-z]+)\s*")
 _FORM = 'numbers and sizes between commas, such as "20 x 5KB, 3 x 100KB, 1MB"'
@@ -23,7 +23,7 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
     sizes, order = image_sizes(str(parameters["images"])), int(parameters.get("order", 0))
     text = ",".join(map(str, sizes))
     resolved: dict[str, Scalar] = {"images": text, **({"order": order} if order else {})}
-    return content("mixed_page", resolved, lambda to: _write(to, sizes, order))
+    return content("mixed_page", resolved, lambda to: write_page(to, sizes, order))
 
 
 def image_sizes(images: str) -> list[int]:
@@ -44,15 +44,6 @@ def image_sizes(images: str) -> list[int]:
     if not 1 <= len(sizes) <= MAX_OBJECTS:
         raise InputError(f"workload mixed_page: images: {len(sizes)} images", f"1 to {MAX_OBJECTS} images")
     return sizes
-
-
-def _write(to: Writer, sizes: list[int], order: int) -> tuple[tuple[str, ...], ...]:
-    images = tuple(f"/i/{number:03d}.png" for number in range(len(sizes)))
-    in_order = tuple(images[number] for number in permutation(len(sizes), order))
-    to.add("/index.html", html(in_order))
-    for number, (path, size) in enumerate(zip(images, sizes, strict=True)):
-        to.add(path, png(number, size))
-    return ("/index.html",), in_order
 
 
 WORKLOAD = WorkloadKind(

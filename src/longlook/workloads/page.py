@@ -1,7 +1,7 @@
 """`page`: one HTML page and its images, as a browser loads it and as plain clients fetch the same set."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from longlook.core.errors import InputError
 from longlook.core.job import Content
@@ -32,15 +32,16 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
             f"1 to {MAX_OBJECTS} objects of at most {MAX_OBJECT_BYTES} bytes",
         )
     resolved = {"objects": objects, "object_bytes": object_bytes, **({"order": order} if order else {})}
-    return content("page", resolved, lambda to: _write(to, objects, object_bytes, order))
+    return content("page", resolved, lambda to: write_page(to, [object_bytes] * objects, order))
 
 
-def _write(to: Writer, objects: int, object_bytes: int, order: int) -> tuple[tuple[str, ...], ...]:
-    images = tuple(f"/i/{number:03d}.png" for number in range(objects))
-    in_order = tuple(images[number] for number in permutation(objects, order))
+def write_page(to: Writer, sizes: Sequence[int], order: int) -> tuple[tuple[str, ...], ...]:
+    """Write a page and its images, each of its size in bytes, and return what is asked for in each phase."""
+    images = tuple(f"/i/{number:03d}.png" for number in range(len(sizes)))
+    in_order = tuple(images[number] for number in permutation(len(sizes), order))
     to.add("/index.html", html(in_order))
-    for number, path in enumerate(images):
-        to.add(path, png(number, object_bytes))
+    for number, (path, size) in enumerate(zip(images, sizes, strict=True)):
+        to.add(path, png(number, size))
     return ("/index.html",), in_order
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from longlook.explain.answer import Explained, Together
+from longlook.explain.answer import Explained, Together, closed_share_pct
 
 SUBSTANTIAL_PCT = 20.0
 """A gap of which confirmed causes leave less is explained well enough."""
@@ -13,11 +13,7 @@ def unexplained_pct(findings: Sequence[Explained], together: Together | None) ->
 
     It is 100 where none is confirmed, and 0 where the gap turns round.
     """
-    if together is not None and together.share is not None:
-        return max(0.0, 100 - together.share.share_pct)
-    bests = [item.best for item in findings if item.is_confirmed]
-    shares = [best.share.share_pct for best in bests if best is not None and best.share is not None]
-    return max(0.0, 100 - max(shares, default=0.0))
+    return max(0.0, 100 - (closed_share_pct(findings, together) or 0.0))
 
 
 def is_needed(findings: Sequence[Explained], together: Together | None) -> bool:

@@ -10,6 +10,7 @@ from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis
 from longlook.explain import changes
 from longlook.explain.answer import Effect, FoundBy
+from longlook.explain.attribution import closed_pct
 from longlook.explain.cause import Change, Evidence, Finding, Intervention, Sign, Target
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.detect import LEAST_SHARE_OF_GAP
@@ -136,11 +137,6 @@ def concluded(
         for at in order
     )
     return shown, [(design.factors[at], found[at].closed) for at in suspected]
-
-
-def closed_pct(closed: float, *, is_log: bool) -> float:
-    """Return by how many % the loser's value gets smaller relative to the winner's where so much of a gap closes."""
-    return 100 * (-math.expm1(-closed) if is_log else closed)
 
 
 def suspect(factor: Factor, pct: float, arm: str, rounds: Mapping[int, int], trials: int) -> Suspect:

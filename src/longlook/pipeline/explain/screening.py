@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from longlook.explain.answer import Screening
+from longlook.explain.attribution import closed_pct
 from longlook.explain.search import screen
 from longlook.explain.search.effects import LEAST_ROUNDS
 from longlook.explain.search.factors import Factor, factors
@@ -61,4 +62,4 @@ def _suspect(
 ) -> Suspect:
     loads = {number: pairs[number].loser.load_ns for number in rounds}
     arm = next(iter(pairs.values())).loser.trial.arm
-    return screen.suspect(factor, screen.closed_pct(closed, is_log=is_log), arm, loads, trials)
+    return screen.suspect(factor, closed_pct(closed, is_log=is_log), arm, loads, trials)

@@ -37,11 +37,10 @@ def effect_rows(answer: Answer) -> list[tuple[str, str, str, str, str]]:
     """Return a row for each setting of a screening: change, made in, by how much the arms get closer, p, suspected."""
     if answer.screening is None:
         return []
-    named = {"loser": answer.loser_label, "winner": answer.winner_label, "both": "both arms"}
     return [
         (
             effect.change,
-            named[effect.target],
+            answer.target_label(effect.target),
             wording.effect(effect.closed_pct),
             wording.p_value(effect.p_adjusted),
             "suspected" if effect.is_suspected else "",

@@ -178,7 +178,7 @@ def _row(answer: Answer, made: Judged, kind: str) -> dict[str, Any]:
     return {
         "kind": kind,
         "change": made.change,
-        "target": text.target_name(answer, made),
+        "target": answer.target_label(made.target),
         "share": text.judged_text(made),
         "p": wording.p_value(made.p_adjusted),
         "rounds": made.rounds,

@@ -6,7 +6,7 @@ Only what trials confirmed follows a "because"; everything else is suspected.
 from collections.abc import Iterator, Sequence
 
 from longlook.core.model import Better
-from longlook.explain.answer import Answer, Explained, Judged, Status, strongest
+from longlook.explain.answer import Answer, Explained, Judged, Status, closed_share_pct, strongest
 from longlook.explain.attribution import Conclusion, Share
 from longlook.metrics import find_metric
 from longlook.report import wording
@@ -38,7 +38,9 @@ def sentence(answer: Answer) -> str:
         return f"{capital(answer.reason)}{about}."
     confirmed = [item for item in answer.findings if item.is_confirmed]
     if confirmed:
-        word = "because" if (closed_share(answer) or 0.0) >= MOST_PCT else "in part because"
+        word = (
+            "because" if (closed_share_pct(answer.findings, answer.together) or 0.0) >= MOST_PCT else "in part because"
+        )
         causes = [f"{item.sentence} ({proof(answer, item)})" for item in confirmed[:SHOWN_CAUSES]]
         return f"{_loss(answer)}, {word} {'; and because '.join(causes)}{_more(confirmed)}.{_rest(answer)}"
     if not answer.findings:
@@ -111,14 +113,6 @@ def dose_text(item: Explained) -> str:
     if len(item.doses) < LEAST_DOSES:
         return f"{counted(len(item.doses), 'value')}, too few to say whether the gap follows the dose"
     return "the gap follows the dose" if item.monotone else "the gap does not follow the dose throughout"
-
-
-def closed_share(answer: Answer) -> float | None:
-    """Return the share of the gap in % that all confirmed changes close; of one by one the largest."""
-    if answer.together is not None and answer.together.share is not None:
-        return answer.together.share.share_pct
-    bests = [item.best for item in answer.findings if item.is_confirmed]
-    return max((best.share.share_pct for best in bests if best is not None and best.share is not None), default=None)
 
 
 def remainder(answer: Answer) -> Share | None:
@@ -203,18 +197,12 @@ def _rows(answer: Answer) -> Iterator[tuple[str, ...]]:
             yield (
                 *(names if first else ("", "")),
                 made.change,
-                target_name(answer, made),
+                answer.target_label(made.target),
                 judged_text(made),
                 made.failed or str(made.conclusion),
                 wording.p_value(made.p_adjusted),
                 found if first else "",
             )
-
-
-def target_name(answer: Answer, made: Judged) -> str:
-    """Return the arms that a change was made in, by their labels."""
-    named = {"loser": answer.loser_label, "winner": answer.winner_label, "both": "both arms"}
-    return named[made.target]
 
 
 def _loss(answer: Answer) -> str:
