@@ -38,9 +38,8 @@ def sentence(answer: Answer) -> str:
         return f"{capital(answer.reason)}{about}."
     confirmed = [item for item in answer.findings if item.is_confirmed]
     if confirmed:
-        word = (
-            "because" if (closed_share_pct(answer.findings, answer.together) or 0.0) >= MOST_PCT else "in part because"
-        )
+        share_pct = closed_share_pct(answer.findings, answer.together) or 0.0
+        word = "because" if share_pct >= MOST_PCT else "in part because"
         causes = [f"{item.sentence} ({proof(answer, item)})" for item in confirmed[:SHOWN_CAUSES]]
         return f"{_loss(answer)}, {word} {'; and because '.join(causes)}{_more(confirmed)}.{_rest(answer)}"
     if not answer.findings:
