@@ -88,7 +88,7 @@ func fetchOverAll(ctx context.Context, d dialing, site string, j *job) error {
 		each[i].security = own
 	}
 	complete := allOf(len(each), func(i int) bool {
-		return fetchAll(ctx, each[i], site, j.Phases) == nil // it has reported what did not arrive
+		return fetchAll(ctx, each[i], site, j) == nil // it has reported what did not arrive
 	})
 	if !complete {
 		return errReported
@@ -133,17 +133,24 @@ func prime(ctx context.Context, d dialing, tickets *ticketCache, site string) er
 	}
 }
 
-// fetchAll fetches the phases one after another on one connection, the paths of a phase all at once.
-func fetchAll(ctx context.Context, d dialing, site string, phases [][]string) error {
+// fetchAll fetches the phases one after another on one connection, the paths of a phase all at once, and waits between.
+func fetchAll(ctx context.Context, d dialing, site string, j *job) error {
 	d.start = now()
 	conn, err := d.open(ctx)
 	if err != nil {
-		reportAll(phases, site, reason(ctx, err))
+		reportAll(j.Phases, site, reason(ctx, err))
 		return errReported
 	}
 	defer conn.close()
 	start, complete := d.start, true
-	for _, paths := range phases {
+	for i, paths := range j.Phases {
+		if wait := j.wait(i); wait > 0 {
+			if err := pause(ctx, wait); err != nil {
+				reportAll(j.Phases[i:], site, reason(ctx, err))
+				return errReported
+			}
+			start = now()
+		}
 		if !fetchPhase(ctx, conn, site, paths, start) {
 			complete = false
 		}
@@ -153,6 +160,18 @@ func fetchAll(ctx context.Context, d dialing, site string, phases [][]string) er
 		return errReported
 	}
 	return nil
+}
+
+// pause does nothing for a time, or until the context ends, whose error it returns.
+func pause(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func fetchPhase(ctx context.Context, conn connection, site string, paths []string, start int64) bool {

@@ -78,6 +78,9 @@ type printedLine struct {
 	Primes        *bool
 	Resumed       bool
 	Error, Digest *string
+	TStartNs      int64  `json:"t_start_ns"`
+	TEndNs        *int64 `json:"t_end_ns"`
+	THandshakeNs  *int64 `json:"t_handshake_ns"`
 }
 
 // printed runs a function that prints lines, and returns them with its result.
@@ -166,5 +169,57 @@ func TestConnectionsThatCannotBeOpenedAreReportedEach(t *testing.T) {
 		if len(lines) != 2 || lines[0].Error == nil || lines[1].Error == nil || lines[0].Local != "" {
 			t.Errorf("%s: %v", state, lines)
 		}
+	}
+}
+
+func TestWaitsComeAfterTheHandshakeAndBetweenPhases(t *testing.T) {
+	for _, protocol := range []string{protocolH3, protocolH2} {
+		t.Run(protocol, func(t *testing.T) {
+			port, authority := serveFile(t, protocol)
+			j := jobFor(protocol, connectionCold, port, authority, 1)
+			j.Phases, j.WaitsS = [][]string{{"/a"}, {"/a"}}, []float64{0.2, 0.3}
+			lines, err := printed(t, func() error { return runClient(j) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			var secure int64
+			var objects []printedLine
+			for _, line := range lines {
+				switch {
+				case line.Event == "connection" && line.Primes != nil && line.THandshakeNs != nil:
+					secure = *line.THandshakeNs
+				case line.Event == "object":
+					objects = append(objects, line)
+				}
+			}
+			if secure == 0 || len(objects) != 2 || objects[1].TEndNs == nil || objects[0].TEndNs == nil {
+				t.Fatalf("handshake at %d, objects %v", secure, objects)
+			}
+			if warm := objects[0].TStartNs - secure; warm < 200e6 {
+				t.Errorf("the first request came %d ns after the handshake", warm)
+			}
+			if idle := objects[1].TStartNs - *objects[0].TEndNs; idle < 300e6 {
+				t.Errorf("the second request came %d ns after the first object", idle)
+			}
+		})
+	}
+}
+
+func TestAWaitThatOutlastsTheTimeLimitReportsWhatWasNotAskedFor(t *testing.T) {
+	port, authority := serveFile(t, protocolH2)
+	j := jobFor(protocolH2, connectionCold, port, authority, 1)
+	j.Phases, j.WaitsS, j.TimeoutS = [][]string{{"/a"}, {"/a"}}, []float64{0, 30}, 0.5
+	lines, err := printed(t, func() error { return runClient(j) })
+	if !errors.Is(err, errReported) {
+		t.Errorf("%v", err)
+	}
+	failed := 0
+	for _, line := range lines {
+		if line.Event == "object" && line.Error != nil && strings.Contains(*line.Error, "not done within 0.5 s") {
+			failed++
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d objects failed for want of time", failed)
 	}
 }

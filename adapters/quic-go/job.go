@@ -18,6 +18,7 @@ const (
 )
 
 const mostConnections = 64
+const mostWaitS = 3600
 
 // A job is what a client is asked to do (adapters/CONTRACT.md).
 type job struct {
@@ -31,6 +32,8 @@ type job struct {
 	TimeoutS   float64                `json:"timeout_s"`
 	// Connections is how many fetch all phases, each for itself and all at once; 1 where the job has no such key.
 	Connections int `json:"connections"`
+	// WaitsS is how long nothing is done before each phase, the first counted from the completed handshake; or empty.
+	WaitsS []float64 `json:"waits_s"`
 }
 
 type identity struct {
@@ -81,6 +84,17 @@ func (j *job) check() error {
 	if j.Connections < 1 || j.Connections > mostConnections {
 		return usageError{fmt.Errorf("job: connections is %d: give 1 to %d", j.Connections, mostConnections)}
 	}
+	if len(j.WaitsS) != 0 && len(j.WaitsS) != len(j.Phases) {
+		return usageError{fmt.Errorf("job: waits_s has %d numbers for %d phases", len(j.WaitsS), len(j.Phases))}
+	}
+	for _, wait := range j.WaitsS {
+		if wait < 0 || wait > mostWaitS {
+			return usageError{fmt.Errorf("job: waits_s has %g: give 0 to %d", wait, mostWaitS)}
+		}
+	}
+	if j.wait(0) > 0 && j.Connection == connection0RTT {
+		return usageError{errors.New("job: waits_s before the first phase: a connection that waits has no use for 0rtt")}
+	}
 	if len(j.Phases) == 0 {
 		return usageError{errors.New("job: no phases")}
 	}
@@ -99,6 +113,14 @@ func (j *job) check() error {
 
 func (j *job) remote() *net.UDPAddr {
 	return &net.UDPAddr{IP: net.ParseIP(j.Address), Port: int(j.Port)}
+}
+
+// wait is how long nothing is done before a phase.
+func (j *job) wait(phase int) time.Duration {
+	if phase >= len(j.WaitsS) {
+		return 0
+	}
+	return time.Duration(j.WaitsS[phase] * float64(time.Second))
 }
 
 func (j *job) timeout() time.Duration {

@@ -52,7 +52,7 @@ KNOBS = {
 
 CATALOGUE = Catalogue(
     stacks={
-        "go": _stack("go", ("server", "client"), ("1.0", "2.0"), knobs=KNOBS, several_connections=True),
+        "go": _stack("go", ("server", "client"), ("1.0", "2.0"), knobs=KNOBS, several_connections=True, waits=True),
         "browser": _stack("browser", ("client",), ("system",), connections=(ConnectionState.COLD,)),
         "h3only": _stack("h3only", ("server", "client"), ("9",), protocols=("h3",)),
     },
@@ -75,6 +75,7 @@ CATALOGUE = Catalogue(
                 "connections": Parameter(
                     "count", "connections at once", default=1, minimum=1, maximum=64, omitted_at_default=True
                 ),
+                "warm_s": Parameter("time", "before the first request", default=0, minimum=0, omitted_at_default=True),
             },
             _prepare,
         ),

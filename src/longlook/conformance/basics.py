@@ -19,6 +19,7 @@ SMALL = Workload("page", {"objects": 3, "object_bytes": 10_000})
 _SECOND = Workload("compete", {DURATION: 1.0})
 _NO_OBJECTS = "it sends datagrams, not objects"
 _CONNECTIONS = 3
+_WARM_S, _IDLE_S = 0.2, 0.3
 _KNOWN = ("h3", "h2")
 
 
@@ -34,6 +35,7 @@ def basics(subject: Subject) -> Iterator[Check]:
             yield ready(subject, protocol)
         else:
             yield several(subject, protocol)
+            yield waiting(subject, protocol)
             yield lines(subject, protocol)
     for role in subject.stack.roles:
         yield unspoken(subject, role)
@@ -143,6 +145,29 @@ def several(subject: Subject, protocol: str) -> Check:
         return verdict(seen.ok and len(ports) == _CONNECTIONS, f"{len(ports)} sockets" if seen.ok else seen.why)
 
     workload = Workload("download", {"object_bytes": 200_000, "objects": 2, "connections": _CONNECTIONS})
+    return _one(name, _want(subject, "client", protocol, workload, connection=states[0]), judge)
+
+
+def waiting(subject: Subject, protocol: str) -> Check:
+    """Check that the client waits after the handshake and between phases, on one connection."""
+    name = f"waits over {protocol} (client)"
+    if not subject.stack.waits:
+        return inapplicable(name, "the client never waits")
+    states = [each for each in (ConnectionState.COLD, ConnectionState.RESUMED) if subject.can("client", protocol, each)]
+    if not states:
+        return inapplicable(name, f"{subject.other('client').stack} has none of its connection states")
+
+    def judge(seen: Seen) -> Finding:
+        if not seen.ok:
+            return verdict(False, seen.why)
+        (connection,) = (line for line in seen.events("client", "connection") if not line.get("primes"))
+        first, second = sorted(seen.events("client", "object"), key=lambda line: int(line["t_start_ns"]))
+        warm_s = (first["t_start_ns"] - connection["t_handshake_ns"]) / 1e9
+        idle_s = (second["t_start_ns"] - first["t_end_ns"]) / 1e9
+        return verdict(warm_s >= _WARM_S and idle_s >= _IDLE_S, f"{warm_s:.3f} s warm, {idle_s:.3f} s idle")
+
+    times = {"at_once": 1, "warm_s": _WARM_S, "idle_s": _IDLE_S}
+    workload = Workload("download", {"object_bytes": 20_000, "objects": 2, **times})
     return _one(name, _want(subject, "client", protocol, workload, connection=states[0]), judge)
 
 

@@ -35,6 +35,7 @@ class Content:
     phases: tuple[tuple[str, ...], ...]  # absolute URL paths, e.g. ("/index.html",), ("/i/000.png", …)
     expected: Mapping[str, Expected]  # URL path → expected answer
     connections: int = 1  # opened at the same moment; each fetches all phases
+    waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
 
 
 @dataclass(frozen=True)

@@ -93,12 +93,17 @@ class ClientJob:
     knobs: Mapping[str, Scalar]
     timeout_s: float
     connections: int = 1  # opened at the same moment; each fetches all phases
+    waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
 
     def data(self) -> dict[str, Any]:
-        """Return the job as plain JSON data; without `connections` if it is 1, because most programs know no others."""
+        """Return the job as plain JSON data; without `connections` if it is 1 and without `waits_s` if there are none,
+        because most programs know no others.
+        """
         entries: dict[str, Any] = codec.encode(self)
         if self.connections == 1:
             del entries["connections"]
+        if not self.waits_s:
+            del entries["waits_s"]
         return entries
 
 
@@ -127,6 +132,7 @@ class Stack:
     repeats: bool = True  # its trials are deterministic: in virtual time the same trial gives the same bytes
     busy_waits: bool = False  # it spins until time has passed: then CPU costs time in virtual time too, inexactly
     several_connections: bool = False  # the client opens as many connections as its ClientJob has
+    waits: bool = False  # the client waits before phases as its ClientJob says
     server_reports_state: bool = True  # it prints `connection` lines; if not, the client's lines prove the state
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
 

@@ -62,6 +62,7 @@ class FlowRun:
                 knobs=self.trial.client.knobs,
                 timeout_s=self.trial.timeout_s,
                 connections=job.content.connections,
+                waits_s=job.content.waits_s,
             )
         )
 

@@ -196,4 +196,5 @@ STACK = Stack(
     client_command=client_command,
     installed=installed,
     several_connections=True,
+    waits=True,
 )

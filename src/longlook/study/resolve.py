@@ -118,6 +118,7 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
         _check_abilities(role, stack, version, protocol, connection)
         if role == "client":
             _check_connections(stack, own, catalogue)
+            _check_waits(stack, connection, own, catalogue)
         endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, version, protocol, own))
     congestion_control = None
     if protocol in (*QUIC_PROTOCOLS, *DATAGRAM_PROTOCOLS):
@@ -136,6 +137,7 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
     return FlowSetup(protocol, connection, congestion_control, endpoints["server"], endpoints["client"])
 
 
+_IDLE, _WARM = "workload.idle", "workload.warm"
 _HELP = {
     "protocol": "h2 or h3",
     "connection": "cold, resumed or 0rtt",
@@ -173,6 +175,19 @@ def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue:
             network.CONNECTIONS,
             f"client {client.name} opens one connection only; clients that open several: {', '.join(able) or 'none'}",
         )
+
+
+def _check_waits(
+    client: Stack, connection: ConnectionState, settings: Mapping[str, Scalar], catalogue: Catalogue
+) -> None:
+    for key in (_IDLE, _WARM):
+        if units.parse_time(settings.get(key, "0s")) == 0:
+            continue
+        if not client.waits:
+            able = [name for name, stack in catalogue.stacks.items() if stack.waits]
+            raise SettingError(key, f"client {client.name} never waits; clients that do: {', '.join(able) or 'none'}")
+        if key == _WARM and connection is ConnectionState.ZERO_RTT:
+            raise SettingError(key, "a warm connection has its handshake behind it; allowed with it: cold, resumed")
 
 
 def _knobs(role: str, stack: Stack, version: str, protocol: str, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:

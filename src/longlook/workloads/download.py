@@ -12,12 +12,14 @@ from longlook.provision.content import Writer, content, noise
 MAX_OBJECTS = 1_000
 MAX_OBJECT_BYTES = 1 << 34
 MAX_CONNECTIONS = 64
+MAX_WAIT_S = 600
 
 
 def prepare(parameters: Mapping[str, Scalar]) -> Content:
     """Return /download.bin, and /download-1.bin and so on where there is more than one object.
 
-    With `at_once` they are asked for in groups of so many, each when the last of the group before has arrived.
+    With `at_once` they are asked for in groups of so many, each when the last of the group before has arrived and
+    `idle_s` have passed; the first `warm_s` after the handshake.
     Raise InputError for a parameter out of bounds.
     """
     object_bytes, objects = int(parameters["object_bytes"]), int(parameters.get("objects", 1))
@@ -38,7 +40,16 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
     (paths,) = files.phases
     size = at_once or len(paths)
     groups = tuple(paths[first : first + size] for first in range(0, len(paths), size))
-    return replace(files, phases=groups, connections=connections)
+    warm_s, idle_s = (float(parameters.get(name, 0)) for name in ("warm_s", "idle_s"))
+    if not (0 <= warm_s <= MAX_WAIT_S and 0 <= idle_s <= MAX_WAIT_S):
+        raise InputError(f"workload download: warm = {warm_s:g}s, idle = {idle_s:g}s", f"0s to {MAX_WAIT_S}s")
+    if idle_s and len(groups) == 1:
+        raise InputError(
+            "workload download: idle has no effect: all objects are asked for at once",
+            "set objects, and at_once to the number of them between two idle times",
+        )
+    waits_s = (warm_s, *[idle_s] * (len(groups) - 1)) if warm_s or idle_s else ()
+    return replace(files, phases=groups, connections=connections, waits_s=waits_s)
 
 
 def _write(to: Writer, objects: int, object_bytes: int) -> tuple[tuple[str, ...], ...]:
@@ -68,6 +79,22 @@ WORKLOAD = WorkloadKind(
             default=0,
             minimum=0,
             maximum=MAX_OBJECTS,
+            omitted_at_default=True,
+        ),
+        "idle_s": Parameter(
+            "time",
+            "between such groups: the connection stays open and nothing is asked for",
+            default=0,
+            minimum=0,
+            maximum=MAX_WAIT_S,
+            omitted_at_default=True,
+        ),
+        "warm_s": Parameter(
+            "time",
+            "from the completed handshake to the first request; 0: the request comes first",
+            default=0,
+            minimum=0,
+            maximum=MAX_WAIT_S,
             omitted_at_default=True,
         ),
     },

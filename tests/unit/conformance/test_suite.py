@@ -335,3 +335,35 @@ def test_several_connections_need_a_state_of_both_ends(monkeypatch: pytest.Monke
     (check,) = (each for each in basics(Subject(stack, "2.0", end, end)) if each.name == SEVERAL)
     assert not check.wants
     assert check.judge({}).status is Status.NOT_APPLICABLE
+
+
+def waits_check(monkeypatch: pytest.MonkeyPatch, **changes: object) -> Check:
+    stack = made_up(**changes)
+    monkeypatch.setattr(registry, "load", lambda _folder: {stack.name: stack})
+    end = Endpoint(stack.name, "2.0")
+    (check,) = (each for each in basics(Subject(stack, "2.0", end, end)) if each.name == "waits over h2 (client)")
+    return check
+
+
+@pytest.mark.parametrize(
+    ("warm_ms", "idle_ms", "status"), [(200, 300, Status.PASSED), (199, 300, Status.FAILED), (200, 299, Status.FAILED)]
+)
+def test_waits_are_read_from_the_clients_lines(
+    monkeypatch: pytest.MonkeyPatch, warm_ms: int, idle_ms: int, status: Status
+) -> None:
+    check = waits_check(monkeypatch, waits=True)
+    handshake, ms = 5_000_000, 1_000_000
+    first = handshake + warm_ms * ms
+    second = first + 10 * ms + idle_ms * ms
+    lines = [
+        {"event": "connection", "primes": False, "t_handshake_ns": handshake},
+        {"event": "object", "path": "/2", "t_start_ns": second, "t_end_ns": second + 10 * ms},
+        {"event": "object", "path": "/1", "t_start_ns": first, "t_end_ns": first + 10 * ms},
+    ]
+    assert check.judge({"trial": seen(client=lines)}).status is status
+
+
+def test_a_client_that_never_waits_is_not_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = waits_check(monkeypatch)
+    assert not check.wants
+    assert check.judge({}).status is Status.NOT_APPLICABLE

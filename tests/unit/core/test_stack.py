@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from longlook.core.errors import InputError
-from longlook.core.stack import Knob
+from longlook.core.job import Identity
+from longlook.core.model import ConnectionState
+from longlook.core.stack import ClientJob, Knob
 from longlook.stacks.quic_go import STACK
 
 
@@ -15,3 +17,11 @@ def test_a_knob_of_a_version_that_is_not_declared_is_refused(bound: str) -> None
     with pytest.raises(InputError, match=f"quic-go, knob window: {bound} is '99.0'") as caught:
         replace(STACK, knobs={"window": knob})
     assert "0.65.0" in (caught.value.hint or "")
+
+
+def test_a_job_mentions_waits_and_several_connections_only_where_there_are_any() -> None:
+    identity = Identity("host", "ca", "certificate", "key", "spki")
+    job = ClientJob("h3", ConnectionState.COLD, "10.8.0.2", 443, (("/a",),), identity, {}, 1.0)
+    assert {"waits_s", "connections"}.isdisjoint(job.data())
+    asked = replace(job, connections=2, waits_s=(0.5,)).data()
+    assert (asked["connections"], asked["waits_s"]) == (2, [0.5])

@@ -204,3 +204,11 @@ def test_every_metric_is_well_formed(name: str) -> None:
     assert metric.label and metric.unit and metric.summary.endswith(".")
     assert metric.better in Better
     assert metric.needs and set(metric.needs) <= {*Kind, *EventKind}
+
+
+def test_of_bursts_the_last_is_timed_by_itself(timeline_of: Any) -> None:
+    bursts = [connection(40000, 1, 10), fetched("/1", 0, 20, 100), fetched("/2", 2100, 2120, 2200)]
+    together = [*bursts, fetched("/3", 2100, 2150, 2350)]
+    assert measure("last_burst_time", timeline_of(bursts)) == pytest.approx(0.1)
+    assert measure("last_burst_time", timeline_of(together)) == pytest.approx(0.25)
+    assert measure("last_burst_time", timeline_of([*together, failed("/4", 2100, "reset")])) is None

@@ -132,6 +132,15 @@ def test_downloads_in_sequence_are_the_same_files_in_groups(at_once: int, groups
     assert tuple(path for phase in content.phases for path in phase) == together.phases[0]
 
 
+def test_waits_stand_before_each_group_and_change_no_file() -> None:
+    plain = prepare("download", object_bytes=100, objects=3, at_once=1)
+    assert plain.waits_s == ()
+    waiting = prepare("download", object_bytes=100, objects=3, at_once=1, idle_s=2.5)
+    assert waiting == replace(plain, waits_s=(0.0, 2.5, 2.5))
+    assert prepare("download", object_bytes=100, warm_s=1).waits_s == (1.0,)
+    assert prepare("download", object_bytes=100, objects=2, at_once=1, warm_s=1, idle_s=2).waits_s == (1.0, 2.0)
+
+
 def test_a_page_of_images_of_several_sizes() -> None:
     content = prepare("mixed_page", images="2 x 1KB, 100B,3x1.5KB")
     assert content.phases == (("/index.html",), tuple(f"/i/{n:03d}.png" for n in range(6)))
@@ -153,6 +162,9 @@ def test_images_of_several_sizes_are_asked_for_in_the_order_drawn_and_written_al
     ("kind", "parameters", "expected_hint"),
     [
         ("download", {"object_bytes": 10, "at_once": -1}, "0 to 1000"),
+        ("download", {"object_bytes": 10, "idle_s": 1}, "at_once"),
+        ("download", {"object_bytes": 10, "objects": 3, "idle_s": 1, "at_once": 3}, "at_once"),
+        ("download", {"object_bytes": 10, "warm_s": 601}, "0s to 600s"),
         ("mixed_page", {"images": ""}, "20 x 5KB"),
         ("mixed_page", {"images": "3 of 5KB"}, "20 x 5KB"),
         ("mixed_page", {"images": "3 x 5Mbit"}, "20 x 5KB"),

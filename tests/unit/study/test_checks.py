@@ -198,6 +198,24 @@ def test_a_client_that_opens_one_connection_is_reported(tmp_path: Path) -> None:
     assert read(study_file(tmp_path, FETCH)).settings["workload.connections"] == 4
 
 
+WARM = ('kind = "page"\nobjects = 1', 'kind = "fetch"\nwarm = "1s"')
+
+
+def test_a_client_that_never_waits_is_reported(tmp_path: Path) -> None:
+    (line,) = problems(study_file(tmp_path, WARM, ('client = "go"', 'client = "browser"')))
+    assert "workload.warm" in line
+    assert "client browser never waits; clients that do: go" in line
+    assert read(study_file(tmp_path, WARM)).settings["workload.warm"] == "1s"
+    never = study_file(tmp_path, (WARM[0], 'kind = "fetch"\nwarm = "0s"'), ('client = "go"', 'client = "browser"'))
+    assert read(never).settings["workload.warm"] == "0ns"
+
+
+def test_a_warm_connection_has_no_use_for_early_data(tmp_path: Path) -> None:
+    early = ('protocol = "h3"\nconnection = "cold"', 'protocol = "h3"\nconnection = "0rtt"')
+    (line,) = problems(study_file(tmp_path, WARM, early))
+    assert "a warm connection has its handshake behind it; allowed with it: cold, resumed" in line
+
+
 @pytest.mark.parametrize(
     ("connections", "message"), [("0", "at least 1"), ("65", "at most 64"), ('"2"', "whole number")]
 )
