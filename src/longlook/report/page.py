@@ -10,6 +10,7 @@ from longlook.report.content import ReportContent
 from longlook.report.contrasts.all_cells import make_all_cells
 from longlook.report.contrasts.published import make_published
 from longlook.report.contrasts.section import ContrastSection, make_contrasts
+from longlook.report.contrasts.together import TogetherSection, make_together
 from longlook.report.flows.medians import make_matrix
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares
@@ -33,6 +34,7 @@ def sections(content: ReportContent) -> list[Section]:
         *make_trends(content),
         *([matrix] if matrix else []),
         *make_shares(content),
+        *make_together(content, contrasts),
         *contrasts,
         *make_why(content.answers),
         *([flows] if flows.cells else []),
@@ -50,11 +52,13 @@ def sections(content: ReportContent) -> list[Section]:
 def render(content: ReportContent, parts: Sequence[Section]) -> str:
     """Return the page as one HTML text that loads nothing and links only to the files beside it."""
     contrasts = [part for part in parts if isinstance(part, ContrastSection)]
+    together = {each.anchor for part in parts if isinstance(part, TogetherSection) for each in part.contrasts}
+    apart = [each for each in contrasts if not each.contrast.family and each.anchor not in together]
     data = {part.anchor: part.data() for part in parts}
     return template("page.html.j2").render(
         study=content.study,
         answer=wording.answer(content),
-        tallies=[each for each in contrasts if not each.contrast.family and any(each.counts.values())],
+        tallies=[each for each in apart if any(each.counts.values())],
         named=len(contrasts) > 1,
         parts=[(part, Markup(template(part.template).render(part.context()))) for part in parts],  # noqa: S704 ours
         css=asset("assets/report.css"),
