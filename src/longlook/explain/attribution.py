@@ -28,8 +28,10 @@ class Conclusion(StrEnum):
 
     CONFIRMED = "confirmed"
     CONFIRMED_BOTH_WAYS = "confirmed both ways"  # the winner loses as much when it gets the cause
+    ADVANTAGE = "advantage of the winner"  # a change of both arms closes the gap by making the winner worse
     REFUTED = "refuted"  # the change makes no difference beyond the margin
     INCONCLUSIVE = "inconclusive"
+    NO_CHANGE = "changes nothing"  # every trial is what it was without the change, packet for packet
     UNTESTABLE = "untestable"
 
 
@@ -46,7 +48,9 @@ class Share:
 class Closed:
     """One change, tested: `p` that it closes no more than the margin, `p_none` that it closes or opens more.
 
-    `rounds` are those in which all trials went well.
+    Of a change in both arms, `p` is also that the loser gets no better by more than the margin, and `p_winner` that it
+    closes no more, or the winner gets no worse by more; it is None for others. `rounds` are those in which all trials
+    went well.
     """
 
     rounds: int
@@ -54,41 +58,75 @@ class Closed:
     closed_pct: float  # by how much the loser's load gets shorter relative to the winner's
     p: float | None
     p_none: float | None
+    p_winner: float | None = None
 
 
-def concludes(p: float | None, p_none: float | None, alpha: float) -> Conclusion:
-    """Return what one change says, with both p values of `Closed` adjusted for all that were tested."""
+def concludes(p: float | None, p_none: float | None, alpha: float, p_winner: float | None = None) -> Conclusion:
+    """Return what one change says, with the p values of `Closed` adjusted for all that were tested."""
     if p is not None and p < alpha:
         return Conclusion.CONFIRMED
+    if p_winner is not None and p_winner < alpha:
+        return Conclusion.ADVANTAGE
     if p_none is not None and p_none < alpha:
         return Conclusion.REFUTED
     return Conclusion.INCONCLUSIVE
 
 
-def closed(
-    gap: Floats, gap_changed: Floats, analysis: Analysis, *, is_log: bool = True, losses: float | None = None
-) -> Closed:
-    """Return what a change closes of the gap; both have shape (rounds,), in the same order of rounds, on one scale.
+@dataclass(frozen=True)
+class Parts:
+    """The gap of each round without and with a change, and the part of their difference that is the loser's own.
+
+    All have shape (rounds,) and one scale, in one order of rounds. What the loser does not gain itself the winner
+    loses: `own` is None where the winner stays as it was.
+    """
+
+    gap: Floats
+    changed: Floats
+    own: Floats | None = None
+    is_log: bool = True
+
+    @property
+    def closed(self) -> Floats:
+        """Return what the change closes of the gap."""
+        return self.gap - self.changed
+
+
+def closed(parts: Parts, analysis: Analysis, losses: float | None = None) -> Closed:
+    """Return what a change closes of the gap.
 
     The margin is the study's margin of equivalence: a change that closes less does not matter, whatever its p.
     `losses` are the random losses of a load, on average; None where the path loses nothing at random. A change that
     made no difference in any round needs no room for them: both trials are the same, and would lose the same packet.
+
+    A change of both arms must close the gap, and must do so in the arm that lost: its p is the larger one of both
+    statements', which needs no correction for their number (Berger, Technometrics 24, 1982: intersection-union test).
     """
+    difference, is_log = parts.closed, parts.is_log
     margin = procedures.margin(analysis.equivalence_margin_pct, is_log)
-    difference = gap - gap_changed
     analyse: rare_losses.Analyse = partial(procedures.paired, margin=margin, confidence=analysis.confidence)
-    unseen = None if losses is None or not difference.any() else np.full(len(gap), losses)
-    beyond = rare_losses.analysed(analyse, difference - margin, unseen, is_log=is_log)
+    unseen = None if losses is None or not difference.any() else np.full(len(difference), losses)
+
+    def p_beyond(part: Floats) -> float | None:
+        found = rare_losses.analysed(analyse, part - margin, unseen, is_log=is_log)
+        if found.constant:
+            return float(found.mean <= 0)
+        return None if found.p is None else (found.p / 2 if found.mean > 0 else 1 - found.p / 2)
+
     around_zero = rare_losses.analysed(analyse, difference, unseen, is_log=is_log)
-    p = None if beyond.p is None else (beyond.p / 2 if beyond.mean > 0 else 1 - beyond.p / 2)
-    if beyond.constant:
-        p = float(beyond.mean <= 0)
+    p, p_winner = p_beyond(difference), None
+    if parts.own is not None:
+        losers, winners = p_beyond(parts.own), p_beyond(difference - parts.own)
+        if p is not None and losers is not None and winners is not None:
+            p, p_winner = max(p, losers), max(p, winners)
     return Closed(
-        rounds=len(gap),
-        share=_share_allowing(difference, gap, analysis.confidence, losses if unseen is not None else None, is_log),
+        rounds=len(difference),
+        share=_share_allowing(
+            difference, parts.gap, analysis.confidence, losses if unseen is not None else None, is_log
+        ),
         closed_pct=closed_pct(around_zero.mean, is_log=is_log),
         p=p,
         p_none=around_zero.p_equivalence,
+        p_winner=p_winner,
     )
 
 

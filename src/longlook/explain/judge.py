@@ -2,18 +2,18 @@
 
 p values of all cures of an answer are adjusted together (Holm, or the study's correction), those of the transplants
 likewise: a transplant only strengthens what a cure confirmed, or stands in where no cure can be made. So are those of
-making no difference, by which findings are refuted.
+making no difference, by which findings are refuted, and those of making the winner worse.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together
-from longlook.explain.attribution import Closed, Conclusion, Floats, closed, concludes, monotone
+from longlook.explain.attribution import Closed, Conclusion, Parts, closed, concludes, monotone
 from longlook.explain.cause import Cause, Finding, Kind, Untestable
 from longlook.explain.counterfactual import Experiment
 
@@ -22,6 +22,10 @@ Values = Mapping[str, Mapping[int, float]]
 
 LEAST_SHARE_OF_ROUNDS = 0.9
 """A change whose trials go well in fewer of the rounds concludes nothing: those that fail are seldom like others."""
+
+
+Traffic = Mapping[str, Mapping[int, str]]
+"""Arm → round → digest of what the link saw: when each packet came, and what became of it."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Gap:
     better: Better
     values: Values
     random_losses: float | None = None
+    traffic: Traffic = field(default_factory=dict)
 
     def rounds(self, loser: str, winner: str) -> list[int]:
         """Return the rounds that both of these arms and both of the cell have a value for, in order."""
@@ -41,36 +46,50 @@ class Gap:
 
     def closed(self, arms: Mapping[str, str], analysis: Analysis) -> Closed | None:
         """Return what arms in the place of those of the cell close of its gap; None below two rounds with values."""
-        rounds, before, after, is_log = self.both(arms)
-        if len(rounds) < 2:
-            return None
-        return closed(before, after, analysis, is_log=is_log, losses=self.random_losses)
+        rounds, parts = self.parts(arms)
+        return None if len(rounds) < 2 else closed(parts, analysis, self.random_losses)
 
-    def both(self, arms: Mapping[str, str]) -> tuple[list[int], Floats, Floats, bool]:
-        """Return rounds, their gaps, the gaps with arms in the place of those of the cell, and if they are log ratios.
+    def parts(self, arms: Mapping[str, str]) -> tuple[list[int], Parts]:
+        """Return rounds, and their gaps without and with arms in the place of those of the cell.
 
-        Both gaps are on one scale, whichever arms have values that are not positive.
+        All are on one scale, whichever arms have values that are not positive.
         """
         loser, winner = arms.get(self.loser, self.loser), arms.get(self.winner, self.winner)
         rounds = self.rounds(loser, winner)
-        first, second = (
-            np.array([self.values[arm][number] for arm in both for number in rounds], np.float64)
-            for both in ((self.loser, loser), (self.winner, winner))
-        )
-        gaps, is_log = procedures.advantages(first, second, self.better)
-        return rounds, gaps[: len(rounds)], gaps[len(rounds) :], is_log
+        values = {
+            arm: np.array([self.values[arm][number] for number in rounds], np.float64)
+            for arm in (self.loser, self.winner, loser, winner)
+        }
+        worse = (self.loser, loser, self.loser, winner)  # each value twice, so that the scale is that of both gaps
+        better = (self.winner, winner, loser, self.winner)
+        first, second = (np.concatenate([values[arm] for arm in side]) for side in (worse, better))
+        advantages, is_log = procedures.advantages(first, second, self.better)
+        gap, changed, own, _ = np.split(advantages, 4)
+        return rounds, Parts(gap, changed, own if {self.loser, self.winner} <= set(arms) else None, is_log)
 
     def winners_part_pct(self, arms: Mapping[str, str]) -> float | None:
-        """Return the part of the gap, in %, that closes because the winner gets worse; None but for log ratios.
+        """Return the part of the gap, in %, that closes because the winner gets worse; None but for both arms.
 
-        A change of both arms closes a gap by what it does to either. None, too, where the winner is not changed.
+        A change of both arms closes a gap by what it does to either.
         """
-        changed = arms.get(self.winner)
-        rounds, gaps, _, is_log = self.both(arms)
-        if changed is None or self.loser not in arms or len(rounds) < 2 or not is_log or not gaps.mean():
+        rounds, parts = self.parts(arms)
+        if parts.own is None or len(rounds) < 2 or not parts.gap.mean():
             return None
-        worse, before = (np.array([self.values[arm][number] for number in rounds]) for arm in (changed, self.winner))
-        return float(100 * procedures.advantages(worse, before, self.better)[0].mean() / gaps.mean())
+        return float(100 * (parts.closed - parts.own).mean() / parts.gap.mean())
+
+    def is_unchanged(self, arms: Mapping[str, str]) -> bool:
+        """Return whether arms in the place of those of the cell did the same as these, packet for packet.
+
+        That holds for every round of the cell, or not at all.
+        """
+        planned = self.rounds(self.loser, self.winner)
+        return bool(planned) and all(
+            number in self.traffic.get(old, {})
+            and self.traffic[old][number] == self.traffic.get(new, {}).get(number)
+            and self.values[old][number] == self.values.get(new, {}).get(number)
+            for old, new in arms.items()
+            for number in planned
+        )
 
     def missing(self, result: Closed) -> str:
         """Return the reason why a change concludes nothing that makes too many trials fail, empty where it does not."""
@@ -93,12 +112,12 @@ def judge(
     judged: dict[tuple[str, Kind], list[Judged]] = {}
     for kind in (Kind.CURE, Kind.TRANSPLANT):
         own = [(test, result) for test, result in read if test.intervention.kind is kind]
-        p, p_none = (
+        p = [
             _adjusted([None if result is None else getattr(result, name) for _, result in own], analysis)
-            for name in ("p", "p_none")
-        )
-        for index, (test, result) in enumerate(own):
-            item = _judged(gap, test, result, (p[index], p_none[index]), analysis)
+            for name in ("p", "p_none", "p_winner")
+        ]
+        for (test, result), adjusted in zip(own, zip(*p, strict=True), strict=True):
+            item = _judged(gap, test, result, adjusted, analysis)
             judged.setdefault((test.finding.cause, kind), []).append(item)
     found = []
     for finding in findings:
@@ -134,9 +153,10 @@ def _adjusted(values: Sequence[float | None], analysis: Analysis) -> list[float 
 
 
 def _judged(
-    gap: Gap, test: Experiment, result: Closed | None, p: tuple[float | None, float | None], analysis: Analysis
+    gap: Gap, test: Experiment, result: Closed | None, adjusted: tuple[float | None, ...], analysis: Analysis
 ) -> Judged:
-    """Return one test with its verdict; `p` are the adjusted p values of `Closed`."""
+    """Return one test with its verdict; `adjusted` are p, p_none and p_winner of `Closed`, adjusted."""
+    p, p_none, p_winner = adjusted
     change = test.intervention.change
     settings = {key: str(value) for key, value in change.settings.items()}
     if result is None:
@@ -144,15 +164,15 @@ def _judged(
         target = str(test.intervention.target)
         return Judged(change.label, target, Conclusion.INCONCLUSIVE, 0, None, None, None, settings, failed)
     missing = gap.missing(result)
-    conclusion = Conclusion.INCONCLUSIVE if missing else concludes(*p, analysis.alpha)
+    conclusion = Conclusion.INCONCLUSIVE if missing else concludes(p, p_none, analysis.alpha, p_winner)
     return Judged(
         change.label,
         str(test.intervention.target),
-        conclusion,
+        Conclusion.NO_CHANGE if gap.is_unchanged(test.arms) else conclusion,
         result.rounds,
         result.share,
         result.closed_pct,
-        p[0],
+        p,
         settings,
         missing,
         gap.winners_part_pct(test.arms),
@@ -188,19 +208,21 @@ def _explained(
 
 
 def _conclusion(cures: Sequence[Judged], transplants: Sequence[Judged]) -> Conclusion:
-    """Return the verdict of a finding: a cure decides, and without any a transplant; both together are both ways."""
-    if not cures and not transplants:
-        return Conclusion.UNTESTABLE
+    """Return the verdict of a finding: a cure decides, and without any a transplant; both together are both ways.
+
+    What changes nothing is neither: it is as if it could not be made.
+    """
     by_cure = _best(cures)
     by_transplant = _best(transplants)
     if by_cure is Conclusion.CONFIRMED and by_transplant is Conclusion.CONFIRMED:
         return Conclusion.CONFIRMED_BOTH_WAYS
-    return by_cure or by_transplant or Conclusion.UNTESTABLE
+    without = Conclusion.NO_CHANGE if cures or transplants else Conclusion.UNTESTABLE
+    return by_cure or by_transplant or without
 
 
 def _best(judged: Sequence[Judged]) -> Conclusion | None:
     found = {item.conclusion for item in judged}
-    order = (Conclusion.CONFIRMED, Conclusion.INCONCLUSIVE, Conclusion.REFUTED)
+    order = (Conclusion.CONFIRMED, Conclusion.ADVANTAGE, Conclusion.INCONCLUSIVE, Conclusion.REFUTED)
     return next((conclusion for conclusion in order if conclusion in found), None)
 
 

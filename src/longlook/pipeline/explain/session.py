@@ -10,12 +10,13 @@ from longlook.explain.answer import Explained, FoundBy, Together, strongest
 from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Cause, Finding, Intervention, Kind, Target, Untestable
 from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
-from longlook.explain.judge import Gap, Values, judge, together
+from longlook.explain.judge import Gap, Traffic, Values, judge, together
 from longlook.metrics import find_metric
 from longlook.pipeline.explain.cells import CellGap
 from longlook.pipeline.explain.traced import of_rounds
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import measure_plan
+from longlook.timeline.normalise.trial import LINK_LOG
 
 Wanted = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
 """Findings, the strongest first, each with what would be changed for it."""
@@ -84,7 +85,9 @@ class Session:
         out = self.place.out / f"trials-{plan.hash}"
         _, measured = measure_plan(planned.study, plan, out, self.place.options, self.place.observer)
         values = planned.completed(_values(measured, gap.contrast.metric))
-        return Gap(gap.loser, gap.winner, find_metric(gap.contrast.metric).better, values, gap.random_losses)
+        traffic = planned.completed(_traffic(measured))
+        better = find_metric(gap.contrast.metric).better
+        return Gap(gap.loser, gap.winner, better, values, gap.random_losses, traffic)
 
     def _plan(self, planned: CounterfactualPlan, rounds: Sequence[int] | None) -> Plan:
         return of_rounds(planned.plan, self.place.gap.rounds if rounds is None else rounds)
@@ -172,4 +175,12 @@ def _values(measured: Sequence[Measured], metric: str) -> Values:
         value = entry.values.get(metric)
         if entry.run.outcome is Outcome.OK and value is not None:
             found.setdefault(entry.trial.arm, {})[entry.trial.round] = value
+    return found
+
+
+def _traffic(measured: Sequence[Measured]) -> Traffic:
+    found: dict[str, dict[int, str]] = {}
+    for entry in measured:
+        if entry.run.outcome is Outcome.OK and LINK_LOG in entry.run.artefacts:
+            found.setdefault(entry.trial.arm, {})[entry.trial.round] = entry.run.artefacts[LINK_LOG]
     return found

@@ -41,11 +41,25 @@ def sentence(answer: Answer) -> str:
         share_pct = closed_share_pct(answer.findings, answer.together) or 0.0
         word = "because" if share_pct >= MOST_PCT else "in part because"
         causes = [f"{item.sentence} ({proof(answer, item)})" for item in confirmed[:SHOWN_CAUSES]]
-        return f"{_loss(answer)}, {word} {'; and because '.join(causes)}{_more(confirmed)}.{_rest(answer)}"
+        why = f"{_loss(answer)}, {word} {'; and because '.join(causes)}{_more(confirmed)}.{_rest(answer)}"
+        return f"{why}{advantages(answer)}"
     if not answer.findings:
         return f"{_loss(answer)}. No cause is suspected: {answer.reason or 'no detector saw one'}."
     tried = ", ".join(f"{wording.inner(item.title)} ({item.conclusion})" for item in answer.findings)
-    return f"{_loss(answer)}. None of the suspected causes is confirmed: {tried}."
+    return f"{_loss(answer)}. None of the suspected causes is confirmed: {tried}.{advantages(answer)}"
+
+
+def advantages(answer: Answer) -> str:
+    """Return a sentence for each change that closes the gap by what it takes from the winner; empty without any."""
+    found = []
+    for item in answer.findings:
+        best = item.best
+        if item.conclusion is Conclusion.ADVANTAGE and best is not None and best.share is not None:
+            found.append(
+                f" {capital(made_in(best))} closes {share_text(best.share)} of the gap by making {answer.winner_label} "
+                f"worse: that is an advantage of {answer.winner_label}, not what {answer.loser_label} loses by."
+            )
+    return "".join(found)
 
 
 def heading(answer: Answer) -> str:
