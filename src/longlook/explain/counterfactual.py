@@ -121,6 +121,10 @@ class CounterfactualPlan:
                     found.setdefault(arm, {})[number] = values[owner][number]
         return found
 
+    def sources(self, arm: str) -> frozenset[str]:
+        """Return the arms whose trials an arm's values come from: itself, and those that have some of its trials."""
+        return frozenset((arm, *self._owned.get(arm, {}).values()))
+
     def targets(self, target: Target) -> tuple[str, ...]:
         """Return the arms that a target means."""
         named = {Target.LOSER: (self.loser,), Target.WINNER: (self.winner,), Target.BOTH: (self.loser, self.winner)}

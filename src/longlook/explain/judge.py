@@ -6,14 +6,14 @@ making no difference, by which findings are refuted, and those of making the win
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together
-from longlook.explain.attribution import Closed, Conclusion, Parts, closed, concludes, monotone
+from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, monotone
 from longlook.explain.cause import Cause, Finding, Kind, Untestable
 from longlook.explain.counterfactual import Experiment
 
@@ -39,15 +39,24 @@ class Gap:
     random_losses: float | None = None
     traffic: Traffic = field(default_factory=dict)
 
+    def until(self, last: int | None) -> "Gap":
+        """Return the same with the rounds up to and with `last` alone; with all where that is None."""
+        if last is None:
+            return self
+        values = {
+            arm: {number: value for number, value in own.items() if number <= last} for arm, own in self.values.items()
+        }
+        return replace(self, values=values)
+
     def rounds(self, loser: str, winner: str) -> list[int]:
         """Return the rounds that both of these arms and both of the cell have a value for, in order."""
         arms = (self.loser, self.winner, loser, winner)
         return sorted(set.intersection(*(set(self.values.get(arm, {})) for arm in arms)))
 
-    def closed(self, arms: Mapping[str, str], analysis: Analysis) -> Closed | None:
+    def closed(self, arms: Mapping[str, str], analysis: Analysis, look: Look = Look.FIXED) -> Closed | None:
         """Return what arms in the place of those of the cell close of its gap; None below two rounds with values."""
         rounds, parts = self.parts(arms)
-        return None if len(rounds) < 2 else closed(parts, analysis, self.random_losses)
+        return None if len(rounds) < 2 else closed(parts, analysis, self.random_losses, look)
 
     def parts(self, arms: Mapping[str, str]) -> tuple[list[int], Parts]:
         """Return rounds, and their gaps without and with arms in the place of those of the cell.
@@ -80,7 +89,7 @@ class Gap:
     def is_unchanged(self, arms: Mapping[str, str]) -> bool:
         """Return whether arms in the place of those of the cell did the same as these, packet for packet.
 
-        That holds for every round of the cell, or not at all.
+        That holds for every round, or not at all.
         """
         planned = self.rounds(self.loser, self.winner)
         return bool(planned) and all(
@@ -99,6 +108,25 @@ class Gap:
         return f"the changed trials went well in {result.rounds} of {planned} rounds only"
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How tests were read: after all rounds, or, if `at_looks`, at several looks, at which some of them stopped.
+
+    `stopped` has the last round of those, by their place among the tests. `spared` counts tests that were not made
+    since nothing depended on them; p values are adjusted as if these had found nothing.
+    """
+
+    at_looks: bool = False
+    stopped: Mapping[int, int] = field(default_factory=dict)
+    spared: Mapping[Kind, int] = field(default_factory=dict)
+
+    def look(self, place: int) -> Look:
+        """Return what kind of look a test ended with."""
+        if not self.at_looks:
+            return Look.FIXED
+        return Look.EARLY if place in self.stopped else Look.LAST
+
+
 def judge(
     gap: Gap,
     findings: Sequence[Finding],
@@ -106,24 +134,29 @@ def judge(
     untestable: Mapping[str, Sequence[Untestable]],
     causes: Mapping[str, Cause],
     analysis: Analysis,
+    reading: Reading | None = None,
 ) -> list[Explained]:
-    """Return every finding with its verdict, the largest confirmed share first."""
-    read = [(test, gap.closed(test.arms, analysis)) for test in tests]
+    """Return every finding with its verdict, the largest confirmed share first; by default all rounds are read once."""
+    how = reading or Reading()
+    read = []
+    for place, test in enumerate(tests):
+        seen = gap.until(how.stopped.get(place))
+        read.append((test, seen, seen.closed(test.arms, analysis, how.look(place))))
     judged: dict[tuple[str, Kind], list[Judged]] = {}
     for kind in (Kind.CURE, Kind.TRANSPLANT):
-        own = [(test, result) for test, result in read if test.intervention.kind is kind]
+        own = [item for item in read if item[0].intervention.kind is kind]
         p = [
-            _adjusted([None if result is None else getattr(result, name) for _, result in own], analysis)
-            for name in ("p", "p_none", "p_winner")
+            _adjusted([None if result is None else getattr(result, name) for *_, result in own], analysis, spared)
+            for name, spared in (("p", how.spared.get(kind, 0)), ("p_none", how.spared.get(kind, 0)), ("p_winner", 0))
         ]
-        for (test, result), adjusted in zip(own, zip(*p, strict=True), strict=True):
-            item = _judged(gap, test, result, adjusted, analysis)
+        for (test, seen, result), adjusted in zip(own, zip(*p, strict=True), strict=True):
+            item = _judged(seen, test, result, adjusted, analysis)
             judged.setdefault((test.finding.cause, kind), []).append(item)
     found = []
     for finding in findings:
         doses = [
             Dose(test.intervention.dose or 0.0, test.intervention.change.label, result.closed_pct)
-            for test, result in read
+            for test, _, result in read
             if test.finding.cause == finding.cause and test.intervention.dose is not None and result is not None
         ]
         found.append(
@@ -145,10 +178,10 @@ def together(gap: Gap, labels: Sequence[str], arms: Mapping[str, str], analysis:
     return None if result is None else Together(tuple(labels), result.share, result.closed_pct)
 
 
-def _adjusted(values: Sequence[float | None], analysis: Analysis) -> list[float | None]:
-    """Return p values adjusted together, those that are not known aside."""
+def _adjusted(values: Sequence[float | None], analysis: Analysis, spared: int = 0) -> list[float | None]:
+    """Return p values adjusted together, those that are not known aside, and with a p of 1 for each spared test."""
     known = [value for value in values if value is not None]
-    adjusted = iter(procedures.adjust(known, analysis.correction))
+    adjusted = iter(procedures.adjust([*known, *[1.0] * spared], analysis.correction))
     return [None if value is None else next(adjusted) for value in values]
 
 
