@@ -100,7 +100,7 @@ def _of_tcp(pair: Pair) -> Iterator[Factor]:
         own = changes.tcp_value(pair.loser.trial, name)
         others = None if changes.over_quic(pair.winner.trial) else changes.tcp_value(pair.winner.trial, name)
         value = others if others not in (None, own) else next((value for value in values if value != own), None)
-        if value is None:
+        if value is None or own is None:
             continue
         target = Target.BOTH if others is not None and value != others else Target.LOSER
         transplant = None
