@@ -153,11 +153,15 @@ def judge(
             item = _judged(seen, test, result, adjusted, analysis)
             judged.setdefault((test.finding.cause, kind), []).append(item)
     found = []
+    illustrated = {test.finding.cause for test in tests if test.intervention.kind is Kind.DOSE}
     for finding in findings:
         doses = [
             Dose(test.intervention.dose or 0.0, test.intervention.change.label, result.closed_pct)
             for test, _, result in read
-            if test.finding.cause == finding.cause and test.intervention.dose is not None and result is not None
+            if test.finding.cause == finding.cause
+            and finding.cause in illustrated
+            and test.intervention.dose is not None
+            and result is not None
         ]
         found.append(
             _explained(

@@ -34,18 +34,27 @@ class Factor:
 
 def factors(pair: Pair) -> list[Factor]:
     """Return the settings that can be varied for two arms, those of the loser's own first, then those of the path."""
-    own = _of_quic(pair) if changes.over_quic(pair.loser.trial) else _of_tcp(pair)
-    return [*own, *_of_path(pair)]
+    return [item for item in (*_of_loser(pair), *_of_path(pair)) if isinstance(item, Factor)]
 
 
-def _of_quic(pair: Pair) -> Iterator[Factor]:
+def impossible(pair: Pair) -> list[str]:
+    """Return the settings of the loser's programs that cannot be varied beside their other settings, and why."""
+    return [item for item in _of_loser(pair) if isinstance(item, str)]
+
+
+def _of_loser(pair: Pair) -> Iterator[Factor | str]:
+    return _of_quic(pair) if changes.over_quic(pair.loser.trial) else _of_tcp(pair)
+
+
+def _of_quic(pair: Pair) -> Iterator[Factor | str]:
     for name, level in levels.KNOBS.items():
         knob = _knob(pair.loser.trial, level.role, name)
         if knob is None:
             continue
         own, others = (_value(side.trial, level.role, name) for side in (pair.loser, pair.winner))
         taken = None if others is None else levels.within(knob, others)
-        value = taken if taken not in (None, own) else levels.admitted(knob, level.values(pair), own)
+        had = knob.usual if own is None else own
+        value = taken if taken not in (None, own) else levels.admitted(knob, level.values(pair), had)
         if value is not None:
             yield from _knob_factor(pair, level.role, name, own, value, is_winners=value == others)
 
@@ -72,10 +81,11 @@ def _value(trial: Trial, role: str, name: str) -> Scalar | None:
 
 def _knob_factor(
     pair: Pair, role: str, name: str, own: Scalar | None, value: Scalar, *, is_winners: bool
-) -> Iterator[Factor]:
+) -> Iterator[Factor | str]:
     unit = _unit(pair.loser.trial, role, name)
     changed = changes.knob(pair.loser.trial, role, name, value, f"{name} {changes.shown(value)}{unit} of the {role}")
     if isinstance(changed, str):
+        yield f"{role}_knobs.{name}: {changed}"
         return
     target = Target.LOSER
     if not is_winners and _knob(pair.winner.trial, role, name) is not None and changes.over_quic(pair.winner.trial):
@@ -95,7 +105,7 @@ def _unit(trial: Trial, role: str, name: str) -> str:
     return "" if knob is None or knob.unit in (None, "ratio") else f" {knob.unit}"
 
 
-def _of_tcp(pair: Pair) -> Iterator[Factor]:
+def _of_tcp(pair: Pair) -> Iterator[Factor | str]:
     for name, values in levels.TCP.items():
         own = changes.tcp_value(pair.loser.trial, name)
         others = None if changes.over_quic(pair.winner.trial) else changes.tcp_value(pair.winner.trial, name)
