@@ -47,7 +47,8 @@ KNOBS = {
     "gso": Knob(bool, None, None, "segmentation offload"),
     "pacing": Knob(float, None, None, "pacing gain"),
     "streams": Knob(int, "streams", None, "streams at once", ("server",), minimum=1),
-    "cc": Knob(str, None, None, "congestion control", choices=("reno", "cubic")),
+    "cc": Knob(str, None, None, "congestion control", choices=("reno", "cubic"), usual="cubic"),
+    "cut": Knob(float, "ratio", None, "share left after a loss", only_with={"cc": ("reno",)}),
 }
 
 CATALOGUE = Catalogue(

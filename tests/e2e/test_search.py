@@ -16,8 +16,9 @@ from longlook.pipeline.answers import read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.explain.cells import gaps
 from longlook.pipeline.explain.losses import search_losses
-from longlook.pipeline.explain.session import Judgement, Place, Session
+from longlook.pipeline.explain.session import Judgement, Session
 from longlook.pipeline.explain.traced import traced_pairs
+from longlook.pipeline.explain.trials import Place
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.report.causes.text import sentence
 from tests.support.command_line import longlook
@@ -117,7 +118,7 @@ def explained(run: Path, budget: int | None) -> Answer:
 def test_a_budget_too_small_for_a_design_says_what_one_takes(run: Path) -> None:
     answer = explained(run, 20)
     assert answer.screening is not None
-    assert answer.screening.reason.startswith("a screening of 5 settings takes ")
+    assert answer.screening.reason.startswith("a screening of 4 settings takes ")
     assert answer.screening.reason.endswith(" trials (8 combinations in 3 rounds), and the budget leaves 20")
     assert (answer.status, answer.trials) == (Status.UNEXPLAINED, 0)
     assert "No cause is suspected" in sentence(answer)

@@ -36,6 +36,8 @@ _TCP: Settings = {"protocol": "h2", "connection": "cold", "server": "quic-go", "
 _QUINN: Settings = {"protocol": "h3", "connection": "cold", "server": "quinn", "client": "quinn"}
 _QUICHE: Settings = {"protocol": "h3", "connection": "cold", "server": "quiche", "client": "quic-go"}
 _OF_BURSTS = ("queue_loss_response", "slow_start_overshoot", "burstiness", "window_after_loss", "tail_loss")
+_BURSTS: Settings = {"workload.kind": "download", "workload.objects": 5, "workload.object": "150KB",
+                     "workload.at_once": 1, "workload.idle": "500ms"}  # fmt: skip
 _LOSS: Settings = {"network.loss": "1%", "workload.object": "3MB"}
 _SHORT: Settings = {"workload.object": "20KB"}  # its last packets with data are the same in every round
 _LONG: Settings = {"workload.object": "3MB"}
@@ -169,6 +171,8 @@ CASES = (
     Planted("the last packets", ("tail_loss",), _QUIC, {"network.surgery.down": "drop 22, 23"}, cell=_SHORT),
     Planted("the last packets and the probes for them", ("rto_backoff",), _QUIC,
             {"network.surgery.down": "drop 22-25"}, also=("tail_loss", "repeated_retransmission"), cell=_SHORT),
+    Planted("a window that falls back after a pause", ("idle_restart",), {**_TCP, "tcp_idle_restart": False},
+            {"tcp_idle_restart": True}, cell=_BURSTS),
     Planted("decoy: ECN off", (), _QUIC, {"server_knobs.ecn": False}),
     Planted("decoy: more streams at once", (), _QUIC, {"server_knobs.max_incoming_streams": 500}),
     Planted("decoy: another receive buffer", (), _TCP, {"tcp_receive_buffer": "8MiB"}),

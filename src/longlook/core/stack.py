@@ -41,6 +41,10 @@ class Knob:
     since: str | None = None  # the oldest version that has it; None: all have
     until: str | None = None  # the newest that has it
     protocols: tuple[str, ...] = ()  # those that it applies to; empty: all of the stack's
+    only_with: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    """Knobs of the same program without which it cannot be set, and the values that they must have."""
+    usual: Scalar | None = None
+    """What a program does where nobody sets it, in this knob's unit; None: not known, or not the same everywhere."""
     window_after_loss: Mapping[str, float] = field(default_factory=dict)
     """Per congestion control: the share of the window that remains after one loss, where it differs from the RFC's."""
     lasting_loss: Mapping[str, int] = field(default_factory=dict)
@@ -137,8 +141,14 @@ class Stack:
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
 
     def __post_init__(self) -> None:
-        """Raise InputError where a knob is bounded by a version that the stack does not have."""
+        """Raise InputError where a knob is bounded by a version, or asks for a knob, that the stack does not have."""
         for name, knob in self.knobs.items():
+            for other in knob.only_with:
+                if other not in self.knobs:
+                    known = ", ".join(self.knobs)
+                    raise InputError(
+                        f"stack {self.name}, knob {name}: only_with names {other!r}, no knob of it", f"known: {known}"
+                    )
             for key, version in (("since", knob.since), ("until", knob.until)):
                 if version is not None and version not in self.version_names:
                     known = ", ".join(self.version_names)

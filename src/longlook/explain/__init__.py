@@ -8,11 +8,11 @@ from the arrays of `facts`. The report draws them; the pipeline and the command 
 Why an arm lost is found in steps, each pure; `longlook.pipeline.explain` runs the trials between them. `facts` are a
 trial's arrays and `ledger` the classes of its time, both in a `side` of a pair. `cause` has the types of causes,
 `detect` asks all of them, `counterfactual` plans the trials in which one thing is changed, `judge` concludes from their
-values by `attribution`, and `answer` is what is written and shown. Where that leaves much of a gap, `search` looks
-beyond what detectors know: `search.need` says when, `search.factors`, `search.effects` and `search.screen` are about
-settings, `search.losses` and `search.minimal` about losses, and `search.suspects` is what they end in. `checked` names
-what the arms have in common. Causes also import `changes`, `signs`, `moments`, `credit`, `remedies` and `versions`:
-what several of them look for or change.
+values by `attribution`, `enough` says when they suffice, and `answer` is what is written and shown. Where that leaves
+much of a gap, `search` looks beyond what detectors know: `search.need` says when, `search.factors`, `search.effects`
+and `search.screen` are about settings, `search.losses` and `search.minimal` about losses, and `search.suspects` is what
+they end in. `checked` names what the arms have in common. Causes also import `changes`, `signs`, `moments`, `credit`,
+`remedies` and `versions`: what several of them look for or change.
 
 The pipeline and the report also import `sender` (series from a sender's events), `state_traces` (sequences of states)
 and `infer.machine` (an inferred machine).

@@ -86,8 +86,8 @@ class Explained:
 
 
 def strongest(judged: Sequence[Judged]) -> Judged | None:
-    """Return the intervention that closes most, a confirmed one before any other; None where none ran."""
-    ran = [item for item in judged if item.closed_pct is not None]
+    """Return the intervention that closes most, a confirmed one before any other; None where none changed anything."""
+    ran = [item for item in judged if item.closed_pct is not None and item.conclusion is not Conclusion.NO_CHANGE]
     return max(ran, key=lambda item: (item.conclusion is Conclusion.CONFIRMED, item.closed_pct or 0.0), default=None)
 
 

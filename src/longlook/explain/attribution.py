@@ -9,18 +9,27 @@ missed, as verdicts do (`analysis.stats.rare_losses`).
 """
 
 import math
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
+from enum import Enum, StrEnum
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from longlook.analysis.stats import procedures, rare_losses
+from longlook.analysis.stats import procedures, rare_losses, sequential
+from longlook.analysis.stats.procedures import Paired
 from longlook.core.model import Analysis
 
 Floats = npt.NDArray[np.float64]
+
+
+class Look(Enum):
+    """When the rounds are read: there is one look after a number that was fixed, or several, the last of them known."""
+
+    FIXED = "fixed"
+    EARLY = "early"
+    LAST = "last"
 
 
 class Conclusion(StrEnum):
@@ -28,8 +37,10 @@ class Conclusion(StrEnum):
 
     CONFIRMED = "confirmed"
     CONFIRMED_BOTH_WAYS = "confirmed both ways"  # the winner loses as much when it gets the cause
+    ADVANTAGE = "advantage of the winner"  # a change of both arms closes the gap by making the winner worse
     REFUTED = "refuted"  # the change makes no difference beyond the margin
     INCONCLUSIVE = "inconclusive"
+    NO_CHANGE = "changes nothing"  # every trial is what it was without the change, packet for packet
     UNTESTABLE = "untestable"
 
 
@@ -46,7 +57,9 @@ class Share:
 class Closed:
     """One change, tested: `p` that it closes no more than the margin, `p_none` that it closes or opens more.
 
-    `rounds` are those in which all trials went well.
+    Of a change in both arms, `p` is also that the loser gets no better by more than the margin, and `p_winner` that it
+    closes no more, or the winner gets no worse by more; it is None for others. `rounds` are those in which all trials
+    went well.
     """
 
     rounds: int
@@ -54,42 +67,86 @@ class Closed:
     closed_pct: float  # by how much the loser's load gets shorter relative to the winner's
     p: float | None
     p_none: float | None
+    p_winner: float | None = None
 
 
-def concludes(p: float | None, p_none: float | None, alpha: float) -> Conclusion:
-    """Return what one change says, with both p values of `Closed` adjusted for all that were tested."""
+def concludes(p: float | None, p_none: float | None, alpha: float, p_winner: float | None = None) -> Conclusion:
+    """Return what one change says, with the p values of `Closed` adjusted for all that were tested."""
     if p is not None and p < alpha:
         return Conclusion.CONFIRMED
+    if p_winner is not None and p_winner < alpha:
+        return Conclusion.ADVANTAGE
     if p_none is not None and p_none < alpha:
         return Conclusion.REFUTED
     return Conclusion.INCONCLUSIVE
 
 
-def closed(
-    gap: Floats, gap_changed: Floats, analysis: Analysis, *, is_log: bool = True, losses: float | None = None
-) -> Closed:
-    """Return what a change closes of the gap; both have shape (rounds,), in the same order of rounds, on one scale.
+@dataclass(frozen=True)
+class Parts:
+    """The gap of each round without and with a change, and the part of their difference that is the loser's own.
+
+    All have shape (rounds,) and one scale, in one order of rounds. What the loser does not gain itself the winner
+    loses: `own` is None where the winner stays as it was.
+    """
+
+    gap: Floats
+    changed: Floats
+    own: Floats | None = None
+    is_log: bool = True
+
+    @property
+    def closed(self) -> Floats:
+        """Return what the change closes of the gap."""
+        return self.gap - self.changed
+
+
+def closed(parts: Parts, analysis: Analysis, losses: float | None = None, look: Look = Look.FIXED) -> Closed:
+    """Return what a change closes of the gap.
+
+    Where rounds are looked at more than once, tests and interval hold at any time (`analysis.stats.sequential`).
 
     The margin is the study's margin of equivalence: a change that closes less does not matter, whatever its p.
     `losses` are the random losses of a load, on average; None where the path loses nothing at random. A change that
     made no difference in any round needs no room for them: both trials are the same, and would lose the same packet.
+
+    A change of both arms must close the gap, and must do so in the arm that lost: its p is the larger one of both
+    statements', which needs no correction for their number (Berger, Technometrics 24, 1982: intersection-union test).
     """
+    difference, is_log = parts.closed, parts.is_log
     margin = procedures.margin(analysis.equivalence_margin_pct, is_log)
-    difference = gap - gap_changed
-    analyse: rare_losses.Analyse = partial(procedures.paired, margin=margin, confidence=analysis.confidence)
-    unseen = None if losses is None or not difference.any() else np.full(len(gap), losses)
-    beyond = rare_losses.analysed(analyse, difference - margin, unseen, is_log=is_log)
+    analyse: rare_losses.Analyse = partial(_paired, margin=margin, confidence=analysis.confidence, look=look)
+    unseen = None if losses is None or not difference.any() else np.full(len(difference), losses)
+
+    def p_beyond(part: Floats) -> float | None:
+        found = rare_losses.analysed(analyse, part - margin, unseen, is_log=is_log)
+        if found.constant:
+            return float(found.mean <= 0)
+        return None if found.p is None else (found.p / 2 if found.mean > 0 else 1 - found.p / 2)
+
     around_zero = rare_losses.analysed(analyse, difference, unseen, is_log=is_log)
-    p = None if beyond.p is None else (beyond.p / 2 if beyond.mean > 0 else 1 - beyond.p / 2)
-    if beyond.constant:
-        p = float(beyond.mean <= 0)
+    p, p_winner = p_beyond(difference), None
+    if parts.own is not None:
+        losers, winners = p_beyond(parts.own), p_beyond(difference - parts.own)
+        if p is not None and losers is not None and winners is not None:
+            p, p_winner = max(p, losers), max(p, winners)
     return Closed(
-        rounds=len(gap),
-        share=_share_allowing(difference, gap, analysis.confidence, losses if unseen is not None else None, is_log),
+        rounds=len(difference),
+        share=_share_allowing(parts, analysis.confidence, losses if unseen is not None else None, look),
         closed_pct=closed_pct(around_zero.mean, is_log=is_log),
         p=p,
         p_none=around_zero.p_equivalence,
+        p_winner=p_winner,
     )
+
+
+def _paired(advantage: Floats, margin: float, confidence: float, look: Look, *, skewed: bool = True) -> Paired:
+    """Return the analysis for a kind of look; half of its p is one-sided."""
+    if look is Look.FIXED:
+        return procedures.paired(advantage, margin, confidence, skewed=skewed)
+    last = look is Look.LAST
+    found = sequential.paired(advantage, margin, confidence, last=last, skewed=skewed)
+    p = min(sequential.p_beyond(side, last=last, skewed=skewed) for side in (advantage, -advantage))
+    return replace(found, p=min(1.0, 2 * p))
 
 
 def closed_pct(closed: float, *, is_log: bool) -> float:
@@ -104,18 +161,19 @@ _UNSEEN = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1))
 is, or one that stays."""
 
 
-def _share_allowing(part: Floats, whole: Floats, confidence: float, losses: float | None, is_log: bool) -> Share | None:
+def _share_allowing(parts: Parts, confidence: float, losses: float | None, look: Look) -> Share | None:
     """Return the share with the widest interval of those with one round more, in which a load lost what no round met.
 
     As in `rare_losses`, that round lies at a distance from the medians; the share is that of the rounds seen.
     """
-    seen = share(part, whole, confidence)
+    part, whole = parts.closed, parts.gap
+    seen = share(part, whole, confidence, look)
     if losses is None or seen is None or len(part) < 2:
         return seen
-    far = procedures.margin(rare_losses.larger_pct(losses), is_log)
+    far = procedures.margin(rare_losses.larger_pct(losses), parts.is_log)
     usual = float(np.median(part)), float(np.median(whole))
     found = [seen] + [
-        share(np.append(part, usual[0] + first * far), np.append(whole, usual[1] + second * far), confidence)
+        share(np.append(part, usual[0] + first * far), np.append(whole, usual[1] + second * far), confidence, look)
         for first, second in _UNSEEN
     ]
     lows = [one.ci_low_pct for one in found if one is not None and one.ci_low_pct is not None]
@@ -125,10 +183,12 @@ def _share_allowing(part: Floats, whole: Floats, confidence: float, losses: floa
     return Share(seen.share_pct, min(lows), max(highs))
 
 
-def share(part: Floats, whole: Floats, confidence: float) -> Share | None:
+def share(part: Floats, whole: Floats, confidence: float, look: Look = Look.FIXED) -> Share | None:
     """Return mean(part)/mean(whole) in % with Fieller's interval; None where the whole is 0 on average.
 
-    The interval has no bounds where the mean of the whole may be 0, and is a point where nothing varies.
+    The interval has no bounds where the mean of the whole may be 0, and is a point where nothing varies. It has the
+    shares r for which a mean of part − r·whole of 0 is not refuted: by Student's t after a fixed number of rounds, else
+    by the t-test that holds at any time, so that rounds may stop when they please.
     """
     mean_part, mean_whole, count = float(np.mean(part)), float(np.mean(whole)), len(part)
     if mean_whole == 0:
@@ -137,7 +197,12 @@ def share(part: Floats, whole: Floats, confidence: float) -> Share | None:
     if count < 2:
         return Share(100 * ratio, None, None)
     (var_part, cov), (_, var_whole) = np.cov(part, whole) / count
-    quantile2 = float(stats.t.ppf((1 + confidence) / 2, count - 1)) ** 2
+    if look is Look.FIXED:
+        quantile2 = float(stats.t.ppf((1 + confidence) / 2, count - 1)) ** 2
+    else:
+        quantile2 = sequential.squared_quantile(count, confidence)
+    if math.isinf(quantile2):
+        return Share(100 * ratio, None, None)
     a = mean_whole**2 - quantile2 * var_whole
     b = mean_part * mean_whole - quantile2 * cov
     c = mean_part**2 - quantile2 * var_part

@@ -1,5 +1,7 @@
 """Changes of a trial, for interventions of causes. Each function returns what can be changed, or why it cannot.
 
+What an arm has already is no change.
+
 A knob that a version lacks is looked for in its tunable build (`VERSION+knobs`), which behaves as the version does
 where its knobs are at their defaults (docs/stacks.md).
 """
@@ -7,7 +9,9 @@ where its knobs are at their defaults (docs/stacks.md).
 from collections.abc import Iterable, Mapping
 
 from longlook.core import registry
-from longlook.core.model import Scalar, Trial
+from longlook.core.model import Endpoint, Scalar, Trial
+from longlook.core.problems import SettingError
+from longlook.core.stack import Knob
 from longlook.explain.cause import Change, Finding, Intervention, Kind, Surgery, Target, Untestable
 from longlook.study import tcp
 from longlook.study.settings import QUIC_PROTOCOLS
@@ -16,17 +20,50 @@ TUNABLE = "+knobs"
 
 
 def knob(trial: Trial, role: str, name: str, value: Scalar, label: str) -> Change | str:
-    """Return the change that sets a knob of the trial's server or client, or the reason why there is none."""
-    end = trial.server if role == "server" else trial.client
+    """Return the change that sets a knob of the trial's server or client, or the reason why there is none.
+
+    There is none, too, where the program has that value already, or is declared to have it where nobody sets it.
+    """
+    end = end_of(trial, role)
     stack = registry.stack(end.stack)
-    if name in stack.knobs_of(end.version, role):
-        return Change(label, {f"{role}_knobs.{name}": value})
     tunable = f"{end.version.partition('+')[0]}{TUNABLE}"
-    if tunable in stack.version_names and name in stack.knobs_of(tunable, role):
-        return Change(label, {role: f"{end.stack}@{tunable}", f"{role}_knobs.{name}": value})
+    for version in (end.version, *([tunable] if tunable in stack.version_names else [])):
+        known = stack.knobs_of(version, role)
+        if name not in known:
+            continue
+        if reason := _condition(end, known[name], known):
+            return f"{role} {end.stack}@{version} has {name} only with {reason}"
+        if (own := end.knobs.get(name, _unset(known[name]))) == value:
+            return f"{role} {end.stack}@{end.version} has {name} {shown(own)} already"
+        other_build = {} if version == end.version else {role: f"{end.stack}@{version}"}
+        return Change(label, {**other_build, f"{role}_knobs.{name}": value})
     able = sorted(other.name for other in registry.stacks().values() if name in other.knobs and role in other.roles)
     others = f"; it is a knob of {', '.join(able)}" if able else ""
     return f"{role} {end.stack}@{end.version} has no knob {name}{others}"
+
+
+def end_of(trial: Trial, role: str) -> Endpoint:
+    """Return the trial's server or client."""
+    return trial.server if role == "server" else trial.client
+
+
+def _unset(knob: Knob) -> Scalar | None:
+    """Return the value of a knob that nobody sets, as far as it is known."""
+    return knob.usual if knob.default is None else knob.default
+
+
+def _condition(end: Endpoint, knob: Knob, known: Mapping[str, Knob]) -> str:
+    """Return what a knob asks of others and an end does not have, in words; empty where it can be set."""
+    for other, needed in knob.only_with.items():
+        own = end.knobs.get(other, _unset(known[other]) if other in known else None)
+        if own not in needed:
+            return f"{other} {' or '.join(map(shown, needed))}, and this arm has {'another' if own is None else own}"
+    return ""
+
+
+def shown(value: Scalar | None) -> str:
+    """Return the value of a setting in words."""
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
 def kernel_tcp(trial: Trial, settings: Mapping[str, Scalar], label: str) -> Change | str:
@@ -34,7 +71,31 @@ def kernel_tcp(trial: Trial, settings: Mapping[str, Scalar], label: str) -> Chan
     if over_quic(trial):
         return f"{trial.server.stack} speaks QUIC: it has no settings of the kernel's TCP"
     unknown = [name for name in settings if name not in (*tcp.SETTINGS, tcp.CONGESTION_CONTROL)]
-    return f"{unknown[0]} is not a setting of TCP here" if unknown else Change(label, dict(settings))
+    if unknown:
+        return f"{unknown[0]} is not a setting of TCP here"
+    if settings and all(_canonical(name, value) == tcp_value(trial, name) for name, value in settings.items()):
+        return f"TCP has {', '.join(f'{name} {shown(value)}' for name, value in settings.items())} already"
+    return Change(label, dict(settings))
+
+
+def _canonical(name: str, value: Scalar) -> Scalar:
+    """Return a setting of TCP as a study has it; one that no study could have as it is, to be refused as such."""
+    try:
+        return value if name == tcp.CONGESTION_CONTROL else tcp.tcp_setting(name, value)
+    except SettingError:
+        return value
+
+
+def tcp_value(trial: Trial, name: str) -> Scalar | None:
+    """Return a setting of the kernel's TCP as a study file writes it: as the arm sets it, else as Linux has it."""
+    if name == tcp.CONGESTION_CONTROL:
+        return trial.congestion_control or tcp.USUAL[name]
+    parameter = tcp.parameter(name)
+    value = trial.tcp.get(parameter)
+    if value is None:
+        return tcp.USUAL.get(name)
+    unit = {"bytes": "B", "ms": "ms"}.get(parameter.rpartition("_")[2], "")
+    return tcp.tcp_setting(name, f"{value}{unit}") if unit else value
 
 
 def over_quic(trial: Trial) -> bool:

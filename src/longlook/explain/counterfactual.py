@@ -5,6 +5,7 @@ The arms of the cell stand in it as they were, so that their trials are those of
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from longlook.core import codec
 from longlook.core.errors import InputError
@@ -18,6 +19,8 @@ from longlook.study.operations import with_operations
 from longlook.study.plan import make_plan
 from longlook.study.settings import endpoint_setting, network_setting
 from longlook.study.virtual_time import VIRTUAL, check_live, check_virtual
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -109,14 +112,18 @@ class CounterfactualPlan:
         """Return the arms that have a trial of this arm already, by round: surgery is for some rounds alone."""
         return {trial.round: owners[trial.id] for trial in trials if trial.arm == arm and trial.id in owners}
 
-    def completed(self, values: Mapping[str, Mapping[int, float]]) -> dict[str, dict[int, float]]:
-        """Return values by arm and round with those of rounds in which an arm's trial is another arm's."""
+    def completed(self, values: Mapping[str, Mapping[int, T]]) -> dict[str, dict[int, T]]:
+        """Return what is known by arm and round with that of rounds in which an arm's trial is another arm's."""
         found = {arm: dict(own) for arm, own in values.items()}
         for arm, owned in self._owned.items():
             for number, owner in owned.items():
                 if number in values.get(owner, {}):
                     found.setdefault(arm, {})[number] = values[owner][number]
         return found
+
+    def sources(self, arm: str) -> frozenset[str]:
+        """Return the arms whose trials an arm's values come from: itself, and those that have some of its trials."""
+        return frozenset((arm, *self._owned.get(arm, {}).values()))
 
     def targets(self, target: Target) -> tuple[str, ...]:
         """Return the arms that a target means."""

@@ -2,18 +2,18 @@
 
 p values of all cures of an answer are adjusted together (Holm, or the study's correction), those of the transplants
 likewise: a transplant only strengthens what a cure confirmed, or stands in where no cure can be made. So are those of
-making no difference, by which findings are refuted.
+making no difference, by which findings are refuted, and those of making the winner worse.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together
-from longlook.explain.attribution import Closed, Conclusion, Floats, closed, concludes, monotone
+from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, monotone
 from longlook.explain.cause import Cause, Finding, Kind, Untestable
 from longlook.explain.counterfactual import Experiment
 
@@ -22,6 +22,10 @@ Values = Mapping[str, Mapping[int, float]]
 
 LEAST_SHARE_OF_ROUNDS = 0.9
 """A change whose trials go well in fewer of the rounds concludes nothing: those that fail are seldom like others."""
+
+
+Traffic = Mapping[str, Mapping[int, str]]
+"""Arm → round → digest of what the link saw: when each packet came, and what became of it."""
 
 
 @dataclass(frozen=True)
@@ -33,44 +37,68 @@ class Gap:
     better: Better
     values: Values
     random_losses: float | None = None
+    traffic: Traffic = field(default_factory=dict)
+
+    def until(self, last: int | None) -> "Gap":
+        """Return the same with the rounds up to and with `last` alone; with all where that is None."""
+        if last is None:
+            return self
+        values = {
+            arm: {number: value for number, value in own.items() if number <= last} for arm, own in self.values.items()
+        }
+        return replace(self, values=values)
 
     def rounds(self, loser: str, winner: str) -> list[int]:
         """Return the rounds that both of these arms and both of the cell have a value for, in order."""
         arms = (self.loser, self.winner, loser, winner)
         return sorted(set.intersection(*(set(self.values.get(arm, {})) for arm in arms)))
 
-    def closed(self, arms: Mapping[str, str], analysis: Analysis) -> Closed | None:
+    def closed(self, arms: Mapping[str, str], analysis: Analysis, look: Look = Look.FIXED) -> Closed | None:
         """Return what arms in the place of those of the cell close of its gap; None below two rounds with values."""
-        rounds, before, after, is_log = self.both(arms)
-        if len(rounds) < 2:
-            return None
-        return closed(before, after, analysis, is_log=is_log, losses=self.random_losses)
+        rounds, parts = self.parts(arms)
+        return None if len(rounds) < 2 else closed(parts, analysis, self.random_losses, look)
 
-    def both(self, arms: Mapping[str, str]) -> tuple[list[int], Floats, Floats, bool]:
-        """Return rounds, their gaps, the gaps with arms in the place of those of the cell, and if they are log ratios.
+    def parts(self, arms: Mapping[str, str]) -> tuple[list[int], Parts]:
+        """Return rounds, and their gaps without and with arms in the place of those of the cell.
 
-        Both gaps are on one scale, whichever arms have values that are not positive.
+        All are on one scale, whichever arms have values that are not positive.
         """
         loser, winner = arms.get(self.loser, self.loser), arms.get(self.winner, self.winner)
         rounds = self.rounds(loser, winner)
-        first, second = (
-            np.array([self.values[arm][number] for arm in both for number in rounds], np.float64)
-            for both in ((self.loser, loser), (self.winner, winner))
-        )
-        gaps, is_log = procedures.advantages(first, second, self.better)
-        return rounds, gaps[: len(rounds)], gaps[len(rounds) :], is_log
+        values = {
+            arm: np.array([self.values[arm][number] for number in rounds], np.float64)
+            for arm in (self.loser, self.winner, loser, winner)
+        }
+        worse = (self.loser, loser, self.loser, winner)  # each value twice, so that the scale is that of both gaps
+        better = (self.winner, winner, loser, self.winner)
+        first, second = (np.concatenate([values[arm] for arm in side]) for side in (worse, better))
+        advantages, is_log = procedures.advantages(first, second, self.better)
+        gap, changed, own, _ = np.split(advantages, 4)
+        return rounds, Parts(gap, changed, own if {self.loser, self.winner} <= set(arms) else None, is_log)
 
     def winners_part_pct(self, arms: Mapping[str, str]) -> float | None:
-        """Return the part of the gap, in %, that closes because the winner gets worse; None but for log ratios.
+        """Return the part of the gap, in %, that closes because the winner gets worse; None but for both arms.
 
-        A change of both arms closes a gap by what it does to either. None, too, where the winner is not changed.
+        A change of both arms closes a gap by what it does to either.
         """
-        changed = arms.get(self.winner)
-        rounds, gaps, _, is_log = self.both(arms)
-        if changed is None or self.loser not in arms or len(rounds) < 2 or not is_log or not gaps.mean():
+        rounds, parts = self.parts(arms)
+        if parts.own is None or len(rounds) < 2 or not parts.gap.mean():
             return None
-        worse, before = (np.array([self.values[arm][number] for number in rounds]) for arm in (changed, self.winner))
-        return float(100 * procedures.advantages(worse, before, self.better)[0].mean() / gaps.mean())
+        return float(100 * (parts.closed - parts.own).mean() / parts.gap.mean())
+
+    def is_unchanged(self, arms: Mapping[str, str]) -> bool:
+        """Return whether arms in the place of those of the cell did the same as these, packet for packet.
+
+        That holds for every round, or not at all.
+        """
+        planned = self.rounds(self.loser, self.winner)
+        return bool(planned) and all(
+            number in self.traffic.get(old, {})
+            and self.traffic[old][number] == self.traffic.get(new, {}).get(number)
+            and self.values[old][number] == self.values.get(new, {}).get(number)
+            for old, new in arms.items()
+            for number in planned
+        )
 
     def missing(self, result: Closed) -> str:
         """Return the reason why a change concludes nothing that makes too many trials fail, empty where it does not."""
@@ -80,6 +108,25 @@ class Gap:
         return f"the changed trials went well in {result.rounds} of {planned} rounds only"
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How tests were read: after all rounds, or, if `at_looks`, at several looks, at which some of them stopped.
+
+    `stopped` has the last round of those, by their place among the tests. `spared` counts tests that were not made
+    since nothing depended on them; p values are adjusted as if these had found nothing.
+    """
+
+    at_looks: bool = False
+    stopped: Mapping[int, int] = field(default_factory=dict)
+    spared: Mapping[Kind, int] = field(default_factory=dict)
+
+    def look(self, place: int) -> Look:
+        """Return what kind of look a test ended with."""
+        if not self.at_looks:
+            return Look.FIXED
+        return Look.EARLY if place in self.stopped else Look.LAST
+
+
 def judge(
     gap: Gap,
     findings: Sequence[Finding],
@@ -87,25 +134,34 @@ def judge(
     untestable: Mapping[str, Sequence[Untestable]],
     causes: Mapping[str, Cause],
     analysis: Analysis,
+    reading: Reading | None = None,
 ) -> list[Explained]:
-    """Return every finding with its verdict, the largest confirmed share first."""
-    read = [(test, gap.closed(test.arms, analysis)) for test in tests]
+    """Return every finding with its verdict, the largest confirmed share first; by default all rounds are read once."""
+    how = reading or Reading()
+    read = []
+    for place, test in enumerate(tests):
+        seen = gap.until(how.stopped.get(place))
+        read.append((test, seen, seen.closed(test.arms, analysis, how.look(place))))
     judged: dict[tuple[str, Kind], list[Judged]] = {}
     for kind in (Kind.CURE, Kind.TRANSPLANT):
-        own = [(test, result) for test, result in read if test.intervention.kind is kind]
-        p, p_none = (
-            _adjusted([None if result is None else getattr(result, name) for _, result in own], analysis)
-            for name in ("p", "p_none")
-        )
-        for index, (test, result) in enumerate(own):
-            item = _judged(gap, test, result, (p[index], p_none[index]), analysis)
+        own = [item for item in read if item[0].intervention.kind is kind]
+        p = [
+            _adjusted([None if result is None else getattr(result, name) for *_, result in own], analysis, spared)
+            for name, spared in (("p", how.spared.get(kind, 0)), ("p_none", how.spared.get(kind, 0)), ("p_winner", 0))
+        ]
+        for (test, seen, result), adjusted in zip(own, zip(*p, strict=True), strict=True):
+            item = _judged(seen, test, result, adjusted, analysis)
             judged.setdefault((test.finding.cause, kind), []).append(item)
     found = []
+    illustrated = {test.finding.cause for test in tests if test.intervention.kind is Kind.DOSE}
     for finding in findings:
         doses = [
             Dose(test.intervention.dose or 0.0, test.intervention.change.label, result.closed_pct)
-            for test, result in read
-            if test.finding.cause == finding.cause and test.intervention.dose is not None and result is not None
+            for test, _, result in read
+            if test.finding.cause == finding.cause
+            and finding.cause in illustrated
+            and test.intervention.dose is not None
+            and result is not None
         ]
         found.append(
             _explained(
@@ -126,17 +182,18 @@ def together(gap: Gap, labels: Sequence[str], arms: Mapping[str, str], analysis:
     return None if result is None else Together(tuple(labels), result.share, result.closed_pct)
 
 
-def _adjusted(values: Sequence[float | None], analysis: Analysis) -> list[float | None]:
-    """Return p values adjusted together, those that are not known aside."""
+def _adjusted(values: Sequence[float | None], analysis: Analysis, spared: int = 0) -> list[float | None]:
+    """Return p values adjusted together, those that are not known aside, and with a p of 1 for each spared test."""
     known = [value for value in values if value is not None]
-    adjusted = iter(procedures.adjust(known, analysis.correction))
+    adjusted = iter(procedures.adjust([*known, *[1.0] * spared], analysis.correction))
     return [None if value is None else next(adjusted) for value in values]
 
 
 def _judged(
-    gap: Gap, test: Experiment, result: Closed | None, p: tuple[float | None, float | None], analysis: Analysis
+    gap: Gap, test: Experiment, result: Closed | None, adjusted: tuple[float | None, ...], analysis: Analysis
 ) -> Judged:
-    """Return one test with its verdict; `p` are the adjusted p values of `Closed`."""
+    """Return one test with its verdict; `adjusted` are p, p_none and p_winner of `Closed`, adjusted."""
+    p, p_none, p_winner = adjusted
     change = test.intervention.change
     settings = {key: str(value) for key, value in change.settings.items()}
     if result is None:
@@ -144,15 +201,15 @@ def _judged(
         target = str(test.intervention.target)
         return Judged(change.label, target, Conclusion.INCONCLUSIVE, 0, None, None, None, settings, failed)
     missing = gap.missing(result)
-    conclusion = Conclusion.INCONCLUSIVE if missing else concludes(*p, analysis.alpha)
+    conclusion = Conclusion.INCONCLUSIVE if missing else concludes(p, p_none, analysis.alpha, p_winner)
     return Judged(
         change.label,
         str(test.intervention.target),
-        conclusion,
+        Conclusion.NO_CHANGE if gap.is_unchanged(test.arms) else conclusion,
         result.rounds,
         result.share,
         result.closed_pct,
-        p[0],
+        p,
         settings,
         missing,
         gap.winners_part_pct(test.arms),
@@ -188,19 +245,21 @@ def _explained(
 
 
 def _conclusion(cures: Sequence[Judged], transplants: Sequence[Judged]) -> Conclusion:
-    """Return the verdict of a finding: a cure decides, and without any a transplant; both together are both ways."""
-    if not cures and not transplants:
-        return Conclusion.UNTESTABLE
+    """Return the verdict of a finding: a cure decides, and without any a transplant; both together are both ways.
+
+    What changes nothing is neither: it is as if it could not be made.
+    """
     by_cure = _best(cures)
     by_transplant = _best(transplants)
     if by_cure is Conclusion.CONFIRMED and by_transplant is Conclusion.CONFIRMED:
         return Conclusion.CONFIRMED_BOTH_WAYS
-    return by_cure or by_transplant or Conclusion.UNTESTABLE
+    without = Conclusion.NO_CHANGE if cures or transplants else Conclusion.UNTESTABLE
+    return by_cure or by_transplant or without
 
 
 def _best(judged: Sequence[Judged]) -> Conclusion | None:
     found = {item.conclusion for item in judged}
-    order = (Conclusion.CONFIRMED, Conclusion.INCONCLUSIVE, Conclusion.REFUTED)
+    order = (Conclusion.CONFIRMED, Conclusion.ADVANTAGE, Conclusion.INCONCLUSIVE, Conclusion.REFUTED)
     return next((conclusion for conclusion in order if conclusion in found), None)
 
 

@@ -69,38 +69,39 @@ def _quic_knob(help_text: str, since: str, roles: tuple[str, ...] = ("server", "
 
 _TUNED = {
     "congestion_control": with_default(
-        knobs.CONGESTION_CONTROL, "stack: reno, which cuts the window to 0.7, not to half",
+        knobs.CONGESTION_CONTROL, "stack: reno, which cuts the window to 0.7, not to half", usual="reno",
         choices=("reno", "cubic"), window_after_loss={"reno": 0.7},
     ),
     "emulated_connections": Knob(
         int, "connections", None, "for how many connections Cubic acts, which Reno does not (stack: 1)",
         minimum=1, maximum=64,
     ),
-    "initial_window": with_default(knobs.INITIAL_WINDOW, "stack: 32"),
-    "max_window": with_default(knobs.MAX_WINDOW, "stack: 10,000"),
-    "min_window": with_default(knobs.MIN_WINDOW, "stack: 2"),
+    "initial_window": with_default(knobs.INITIAL_WINDOW, "stack: 32", usual=32),
+    "max_window": with_default(knobs.MAX_WINDOW, "stack: 10,000", usual=10_000),
+    "min_window": with_default(knobs.MIN_WINDOW, "stack: 2", usual=2),
     "initial_ssthresh": with_default(knobs.INITIAL_SSTHRESH, "stack: none"),
     "window_after_loss": with_default(
         knobs.WINDOW_AFTER_LOSS, "stack: 0.7",
         help="share of the window that a loss leaves, with Cubic for one connection",
     ),
     "packet_threshold": with_default(
-        knobs.PACKET_THRESHOLD, "stack: 3", maximum=1_000,
+        knobs.PACKET_THRESHOLD, "stack: 3", usual=3, maximum=1_000,
         help="packets acknowledged beyond a missing one until it is lost, until that proves wrong",
     ),
     "time_threshold": with_default(
-        knobs.TIME_THRESHOLD, "stack: 9/8", help="age at which a packet is lost, a multiple of 1/8"
+        knobs.TIME_THRESHOLD, "stack: 9/8", usual=1.125, help="age at which a packet is lost, a multiple of 1/8"
     ),
     "adaptive_reordering": Knob(
-        bool, None, None, "after a spurious loss no packet threshold, and a longer time threshold (stack: on)"
+        bool, None, None, "after a spurious loss no packet threshold, and a longer time threshold (stack: on)",
+        usual=True,
     ),
     "hystart": with_default(
-        knobs.HYSTART, "stack: on", help="slow start ends at once on a rising RTT: Hybrid Slow Start"
+        knobs.HYSTART, "stack: on", usual=True, help="slow start ends at once on a rising RTT: Hybrid Slow Start"
     ),
-    "pacing": with_default(knobs.PACING, "stack: on"),
-    "pto_factor": with_default(knobs.PTO_FACTOR, "stack: 1"),
-    "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.1"),
-    "ack_threshold": with_default(knobs.ACK_THRESHOLD, "stack: 2"),
+    "pacing": with_default(knobs.PACING, "stack: on", usual=True),
+    "pto_factor": with_default(knobs.PTO_FACTOR, "stack: 1", usual=1.0),
+    "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.1", usual=0.1),
+    "ack_threshold": with_default(knobs.ACK_THRESHOLD, "stack: 2", usual=2),
     "max_ack_delay": with_default(knobs.MAX_ACK_DELAY, "stack: 0.026", minimum=0.002),
 }  # fmt: skip
 """Of the patched version; quic-go as it was released has none of them."""

@@ -16,26 +16,26 @@ _VERSIONS = (
 
 _OF_QUIC = {
     "congestion_control": with_default(
-        knobs.CONGESTION_CONTROL, "stack: cubic", choices=("cubic", "reno", "bbr")
+        knobs.CONGESTION_CONTROL, "stack: cubic", usual="cubic", choices=("cubic", "reno", "bbr")
     ),
-    "initial_window": with_default(knobs.INITIAL_WINDOW, "stack: 12,000 bytes"),
+    "initial_window": with_default(knobs.INITIAL_WINDOW, "stack: 12,000 bytes", usual=10),
     "max_window": with_default(knobs.MAX_WINDOW, "stack: none"),
-    "min_window": with_default(knobs.MIN_WINDOW, "stack: 2"),
+    "min_window": with_default(knobs.MIN_WINDOW, "stack: 2", usual=2),
     "window_after_loss": with_default(
-        knobs.WINDOW_AFTER_LOSS, "stack: 0.5",
+        knobs.WINDOW_AFTER_LOSS, "stack: 0.5", only_with={"congestion_control": ("reno",)},
         help="share of the window that a loss leaves; with congestion_control = reno alone",
     ),
-    "persistent_congestion_threshold": with_default(knobs.PERSISTENT_CONGESTION_THRESHOLD, "stack: 3"),
+    "persistent_congestion_threshold": with_default(knobs.PERSISTENT_CONGESTION_THRESHOLD, "stack: 3", usual=3),
     "send_buffer": with_default(knobs.SEND_BUFFER, "stack: 10 MB"),
-    "packet_threshold": with_default(knobs.PACKET_THRESHOLD, "stack: 3"),
-    "time_threshold": with_default(knobs.TIME_THRESHOLD, "stack: 9/8"),
+    "packet_threshold": with_default(knobs.PACKET_THRESHOLD, "stack: 3", usual=3),
+    "time_threshold": with_default(knobs.TIME_THRESHOLD, "stack: 9/8", usual=1.125),
     "initial_stream_window": with_default(
         knobs.INITIAL_STREAM_WINDOW, "stack: 1.25 MB", help="stream window, which never grows"
     ),
     "initial_connection_window": with_default(
         knobs.INITIAL_CONNECTION_WINDOW, "stack: unlimited", help="connection window, which never grows"
     ),
-    "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.333"),
+    "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.333", usual=0.333),
     "max_udp_payload": with_default(
         knobs.MAX_UDP_PAYLOAD, "stack: 1452", maximum=1452,
         help="largest UDP payload: where discovery ends, or with disable_pmtud all",

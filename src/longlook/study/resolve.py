@@ -203,9 +203,25 @@ def _knobs(role: str, stack: Stack, version: str, protocol: str, settings: Mappi
             if known[name].protocols and protocol not in known[name].protocols:
                 raise SettingError(key, f"means nothing with {protocol}, only with {', '.join(known[name].protocols)}")
             value = _knob_value(key, known[name], settings[key])
+            _check_condition(key, known[name], known, settings, prefix)
             if value != known[name].default:
                 values[name] = value
     return values
+
+
+def _check_condition(
+    key: str, knob: Knob, known: Mapping[str, Knob], settings: Mapping[str, Scalar], prefix: str
+) -> None:
+    """Raise SettingError where a knob cannot be set beside the values of others that its program has."""
+    for name, needed in knob.only_with.items():
+        other = f"{prefix}{name}"
+        value = settings.get(other, known[name].usual if name in known else None)
+        if value not in needed:
+            has = "is not set" if value is None else f"is {value}"
+            wanted = " or ".join(f"{other} = {choice}" for choice in needed)
+            raise SettingError(
+                key, f"the program has it only with {wanted}, and {name} {has}: set that too, or leave this out"
+            )
 
 
 def _lacks(stack: Stack, version: str, name: str) -> str:

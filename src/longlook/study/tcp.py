@@ -86,6 +86,28 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
 }
 """Key → check, which returns the canonical value."""
 
+USUAL: Mapping[str, Scalar] = {
+    CONGESTION_CONTROL: "cubic",
+    "tcp_initial_window": 10,
+    "tcp_receive_buffer": "6MiB",
+    "tcp_send_buffer": "4MiB",
+    "tcp_pacing": False,
+    "tcp_idle_restart": True,
+    "tcp_hystart": True,
+    "tcp_window_after_loss": 0.7,
+    "tcp_initial_ssthresh": _MOST_SSTHRESH_PACKETS,
+    "tcp_reordering": 3,
+    "tcp_adaptive_reordering": True,
+    "tcp_sack": True,
+    "tcp_dsack": True,
+    "tcp_tail_loss_probe": True,
+    "tcp_rto_min": "200ms",
+    "tcp_quickack": False,
+    "tcp_timestamps": True,
+    "tcp_mss": "1460B",
+}
+"""What Linux has where nothing is set, as canonical values; no first threshold is as good as the largest one."""
+
 OF_KNOB: Mapping[str, str] = {
     "ack_threshold": "tcp_quickack",
     "adaptive_reordering": "tcp_adaptive_reordering",

@@ -115,6 +115,43 @@ def test_of_a_change_in_both_arms_the_part_is_told_that_is_the_winners_getting_w
     assert judged(ILL).transplants[0].winners_pct is None
 
 
+def test_a_change_of_both_arms_that_only_makes_the_winner_worse_is_the_winners_advantage() -> None:
+    item = judged(a_test(Kind.CURE, Target.BOTH, {"slow": "slow~nothing", "fast": "fast~ill"}))
+    assert item.conclusion is Conclusion.ADVANTAGE
+    assert not item.is_confirmed
+    assert item.cures[0].winners_pct == pytest.approx(100, abs=3)
+    assert judged(ILL).conclusion is Conclusion.CONFIRMED  # made in the winner alone: the cause, given to it
+
+
+def test_a_change_of_both_arms_that_makes_both_better_alike_is_no_cause_of_the_gap() -> None:
+    tested = {**TESTED, "fast~better": {number: value * 0.705 for number, value in TESTED["fast"].items()}}
+    both = a_test(Kind.CURE, Target.BOTH, {"slow": "slow~half", "fast": "fast~better"})
+    (item,) = judge(Gap("slow", "fast", Better.LOWER, tested), [FINDING], [both], {}, {"a": CAUSE}, Analysis())
+    assert item.conclusion is Conclusion.REFUTED
+
+
+def in_traffic(same: int) -> dict[str, dict[int, str]]:
+    """Return what the link saw: of `slow~nothing` the same as of `slow` in so many rounds."""
+    plain = {number: f"log {number}" for number in range(ROUNDS)}
+    other = {number: log if number < same else f"other {number}" for number, log in plain.items()}
+    return {"slow": plain, "fast": plain, "slow~nothing": other}
+
+
+def test_a_change_after_which_every_packet_is_the_same_changes_nothing_and_refutes_nothing() -> None:
+    for same, conclusion in ((ROUNDS, Conclusion.NO_CHANGE), (ROUNDS - 1, Conclusion.REFUTED)):
+        gap = Gap("slow", "fast", Better.LOWER, TESTED, traffic=in_traffic(same))
+        (item,) = judge(gap, [FINDING], [NOTHING], {}, {"a": CAUSE}, Analysis())
+        assert item.conclusion is conclusion
+        assert item.cures[0].conclusion is conclusion
+
+
+def test_a_transplant_decides_where_the_cure_changes_nothing() -> None:
+    gap = Gap("slow", "fast", Better.LOWER, TESTED, traffic=in_traffic(ROUNDS))
+    (item,) = judge(gap, [FINDING], [NOTHING, ILL], {}, {"a": CAUSE}, Analysis())
+    assert item.conclusion is Conclusion.CONFIRMED
+    assert item.best is not None and item.best.target == "winner"
+
+
 def test_doses_are_in_order_and_their_response_is_told() -> None:
     doses = [
         a_test(Kind.DOSE, Target.LOSER, {"slow": arm}, dose)

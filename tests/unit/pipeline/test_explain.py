@@ -1,16 +1,18 @@
 """A run folder is explained, or refused before anything runs, with made-up results in place of a laboratory."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from longlook.core.errors import InputError
-from longlook.core.model import Scalar
+from longlook.core.job import Job
+from longlook.core.model import Run, Scalar
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
-from longlook.explain.answer import Status
+from longlook.explain.answer import Answer, Status
 from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Cause, Change, Intervention, Kind, Sign, Target
 from longlook.explain.ledger import LedgerClass
@@ -95,6 +97,94 @@ def test_no_more_trials_run_than_the_budget_allows(
     assert [item.conclusion for item in answer.findings].count(Conclusion.CONFIRMED) == tested
     assert len(answer.left_out) == 2 - tested
     assert (answer.together is not None) is has_together
+
+
+class InVirtualTime(FakeEngine):
+    """Trials that repeat: TCP takes half as long again, but not with a first window of 20 packets or more; QUIC does
+    with 7 streams."""
+
+    name = "virtual"
+
+    def run(self, job: Job) -> Run:
+        """Run one made-up trial."""
+        trial = job.trial
+        ill = int(trial.tcp.get("initial_window_packets", 10)) < 20
+        if trial.protocol == "h3":
+            ill = trial.server.knobs.get("max_incoming_streams") == 7
+        self.factors[trial.arm] = 1.5 if ill else 1.0
+        return super().run(job)
+
+
+def window(packets: int, kind: Kind = Kind.CURE) -> Intervention:
+    change = Change(f"a window of {packets}", {"tcp_initial_window": packets})
+    return Intervention(kind, Target.LOSER, change, float(packets))
+
+
+ILL = Intervention(Kind.TRANSPLANT, Target.WINNER, Change("7 streams", {"server_knobs.max_incoming_streams": 7}))
+
+
+def in_virtual_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: int, *items: Intervention
+) -> tuple[Answer, dict[str, int]]:
+    """Explain a cell by one cause with these interventions; return the answer and the trials of each changed arm."""
+    engine = InVirtualTime()
+    study = replace(find_study(TINY, rounds=rounds), metrics=("page_load_time",))
+    sample_study(study, tmp_path / "run", RunOptions(engine), Observer())
+    folder = RunFolder.open(tmp_path / "run")
+    cause = Cause(
+        "a", "a", "it is so", "nobody", "server", (), (), lambda _pair: Sign(10**7), lambda _finding, _pair: items
+    )
+    suspect_all(monkeypatch, cause)
+    search_nothing(monkeypatch)
+    engine.ran.clear()
+    (answer,) = explain_run(folder, ExplainRequest((folder.plan.trials[0].cell_id,)), RunOptions(engine), Observer())
+    assert len(engine.ran) == len(set(engine.ran))  # none runs twice
+    texts = [path.read_text() for path in (tmp_path / "run" / FOLDER).rglob("trials/*/trial.json")]
+    counted = {item.label: 0 for item in (one.change for one in items)}
+    for item in items:
+        key, value = next(iter(item.change.settings.items()))
+        name = {"tcp_initial_window": "initial_window_packets"}.get(key, key.rpartition(".")[2])
+        counted[item.change.label] = sum(f'"{name}":{value}' in text.replace(" ", "") for text in texts)
+    return answer, counted
+
+
+def test_transplants_and_doses_run_for_what_a_cure_confirmed_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = (window(20), window(25, Kind.DOSE), window(30, Kind.DOSE), ILL)
+    answer, trials = in_virtual_time(tmp_path, monkeypatch, 10, *items)
+    assert answer.findings[0].conclusion is Conclusion.CONFIRMED_BOTH_WAYS
+    assert set(trials.values()) == {10}
+    assert answer.trials == 40
+
+
+def test_for_what_no_cure_confirmed_neither_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer, trials = in_virtual_time(tmp_path, monkeypatch, 10, window(12), window(25, Kind.DOSE), ILL)
+    assert not answer.findings[0].is_confirmed
+    assert trials == {"a window of 12": 10, "a window of 25": 0, "7 streams": 0}
+
+
+def test_a_transplant_runs_where_the_cure_is_what_the_arm_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    none = Intervention(Kind.CURE, Target.LOSER, Change("nothing else", {"protocol": "h2"}))
+    answer, trials = in_virtual_time(tmp_path, monkeypatch, 10, none, ILL)
+    assert answer.findings[0].conclusion is Conclusion.CONFIRMED
+    assert trials["7 streams"] == 10
+
+
+def test_in_a_cell_of_many_rounds_a_change_stops_as_soon_as_its_verdict_is_firm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer, trials = in_virtual_time(tmp_path, monkeypatch, 20, window(20), window(12), window(30, Kind.DOSE), ILL)
+    item = answer.findings[0]
+    assert item.conclusion is Conclusion.CONFIRMED_BOTH_WAYS
+    cured, small = item.cures
+    assert cured.conclusion is Conclusion.CONFIRMED
+    assert cured.share is not None and cured.share.ci_low_pct is not None and cured.share.ci_high_pct is not None
+    assert cured.share.ci_low_pct < cured.share.share_pct < cured.share.ci_high_pct
+    assert cured.rounds == trials["a window of 20"] == trials["a window of 30"] < 16
+    assert small.rounds == trials["a window of 12"]
+    assert small.conclusion is not Conclusion.CONFIRMED
+    assert answer.trials == sum(trials.values()) < 60
 
 
 def test_a_change_that_the_engine_refuses_cannot_be_tested_and_the_others_are(

@@ -72,6 +72,16 @@ ONE_PROBLEM = [
     ('protocol = "h3"', 'protocol = "h3"\nserver_knobs.gso = 1', ["must be true or false"]),
     ('protocol = "h3"', 'protocol = "h3"\nserver_knobs.cc = "cubik"', ["did you mean 'cubic'?"]),
     ('protocol = "h3"', 'protocol = "h3"\nclient_knobs.streams = 3', ["client go has no such knob"]),
+    (
+        'protocol = "h3"',
+        'protocol = "h3"\nserver_knobs.cut = 0.5',
+        ["arms.quic.server_knobs.cut", "only with server_knobs.cc = reno, and cc is cubic", "set that too"],
+    ),
+    (
+        'protocol = "h3"',
+        'protocol = "h3"\nserver_knobs.cut = 0.5\nclient_knobs.cc = "reno"\nserver_knobs.cc = "cubic"',
+        ["arms.quic.server_knobs.cut", "cc is cubic"],
+    ),
 ]  # fmt: skip
 
 
@@ -266,3 +276,9 @@ def test_a_matrix_may_name_one_of_the_studys_metrics(tmp_path: Path) -> None:
     (line,) = problems(study_file(tmp_path, more=f'[figure]\nkind = "matrx"\n{axes}'))
     assert 'figure.kind = "matrx"' in line
     assert "matrix" in line
+
+
+def test_a_knob_beside_the_value_of_another_that_it_needs_is_taken(tmp_path: Path) -> None:
+    both = 'protocol = "h3"\nserver_knobs.cut = 0.5\nserver_knobs.cc = "reno"'
+    study = read(study_file(tmp_path, ('protocol = "h3"', both)))
+    assert next(arm for arm in study.arms if arm.name == "quic").settings["server_knobs.cut"] == 0.5

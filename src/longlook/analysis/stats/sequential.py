@@ -80,6 +80,25 @@ def fails_more(contender_only: int, baseline_only: int, *, last: bool) -> float:
     return min(p, 1.0)
 
 
+def p_beyond(advantage: Floats, *, last: bool, skewed: bool = True) -> float:
+    """Return the one-sided p value of a mean and median not above 0, valid at whatever number of rounds one stopped.
+
+    As in `paired`, LOOKS of the error goes to the looks at any time, and `last` is the look after the largest number of
+    rounds.
+    """
+    p = p_above(advantage, 0.0) / LOOKS
+    if last:
+        fixed = procedures.paired(advantage, 0.0, 0.5, skewed=skewed)
+        if not fixed.constant and fixed.p is not None and fixed.mean > 0:
+            p = min(p, fixed.p / 2 / (1 - LOOKS))
+    return min(p, 1.0)
+
+
+def least_p(count: int) -> float:
+    """Return the smallest p value that `p_beyond` can find before the last look in so many rounds."""
+    return min(1.0, math.exp(min(0.0, -_log_e_median(count, 0, count))) / LOOKS)
+
+
 def p_above(advantage: Floats, value: float) -> float:
     """Return the p value, valid at any time, of the advantages lying not above `value`.
 
@@ -121,15 +140,28 @@ def _log_e_mean(advantage: Floats, value: float) -> float:
     return 0.5 * math.log(ratio) + count / 2 * (math.log1p(u) - math.log1p(ratio * u))
 
 
-def _radius(advantage: Floats, threshold: float) -> float:
-    """Return the distance from the mean at which `_log_e_mean` reaches `threshold`; infinite where it never does."""
-    count = len(advantage)
+def squared_quantile(count: int, confidence: float) -> float:
+    """Return what stands in the place of t² in an interval of a mean that holds at any time; infinite: none yet.
+
+    The interval is the mean ± the square root of this times the variance of the mean, as with Student's t. `count` is
+    the number of rounds, 2 or more.
+    """
+    return _squared_quantile(count, -math.log1p(-confidence))
+
+
+def _squared_quantile(count: int, threshold: float) -> float:
     ratio = PRECISION / (PRECISION + count)
     base = math.exp((threshold - 0.5 * math.log(ratio)) * 2 / count)
-    if base * ratio >= 1:
+    return math.inf if base * ratio >= 1 else (count - 1) * (base - 1) / (1 - base * ratio)
+
+
+def _radius(advantage: Floats, threshold: float) -> float:
+    """Return the distance from the mean at which `_log_e_mean` reaches `threshold`; infinite where it never does."""
+    squared = _squared_quantile(len(advantage), threshold)
+    if math.isinf(squared):
         return math.inf
     spread = 0.0 if np.ptp(advantage) <= ROUNDING else float(np.std(advantage, ddof=1))
-    return spread * math.sqrt((count - 1) * (base - 1) / (1 - base * ratio) / count)
+    return spread * math.sqrt(squared / len(advantage))
 
 
 def _log_e_median(above: int, below: int, count: int) -> float:

@@ -15,7 +15,7 @@ from longlook.core import codec
 from longlook.explain.answer import Answer, Explained, Judged
 from longlook.explain.attribution import Share
 from longlook.report.causes.searched import loss_lines, losses_sentence, screening_sentence, seen
-from longlook.report.causes.text import judged_text, sentence, share_text
+from longlook.report.causes.text import in_rounds, judged_text, sentence, share_text
 
 
 def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None:
@@ -73,7 +73,7 @@ def show_matrix(matrix: Matrix, *, as_json: bool) -> None:
 def _table(answer: Answer) -> Table:
     table = Table("suspected cause", "verdict", "change", "of the gap", "seen", title=None)
     for item in answer.findings:
-        for number, (what, share) in enumerate(_changes(item) or [("; ".join(item.untestable), "")]):
+        for number, (what, share) in enumerate(_changes(answer, item) or [("; ".join(item.untestable), "")]):
             first = number == 0
             row = (
                 item.title if first else "",
@@ -86,13 +86,15 @@ def _table(answer: Answer) -> Table:
     return table
 
 
-def _changes(item: Explained) -> list[tuple[str, str]]:
-    found = [(f"{made.target}: {made.change}", _share(made)) for made in item.cures]
-    return found + [(f"{made.target} gets it: {made.change}", _share(made)) for made in item.transplants]
+def _changes(answer: Answer, item: Explained) -> list[tuple[str, str]]:
+    found = [(f"{made.target}: {made.change}", _share(answer, made)) for made in item.cures]
+    return found + [(f"{made.target} gets it: {made.change}", _share(answer, made)) for made in item.transplants]
 
 
-def _share(made: Judged) -> str:
-    return f"{made.failed or made.conclusion}" if made.share is None else f"{judged_text(made)} {made.conclusion}"
+def _share(answer: Answer, made: Judged) -> str:
+    if made.share is None:
+        return f"{made.failed or made.conclusion}"
+    return f"{judged_text(made)}{in_rounds(answer, made)} {made.conclusion}"
 
 
 def _lines(answer: Answer) -> Iterator[dict[str, Any]]:

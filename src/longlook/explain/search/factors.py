@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from longlook.core import registry
-from longlook.core.model import Endpoint, Scalar, Trial
+from longlook.core.model import Scalar, Trial
 from longlook.core.stack import Knob
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Change, Target
 from longlook.explain.search import levels
 from longlook.explain.side import Pair
-from longlook.study import tcp
 
 
 @dataclass(frozen=True)
@@ -35,25 +34,34 @@ class Factor:
 
 def factors(pair: Pair) -> list[Factor]:
     """Return the settings that can be varied for two arms, those of the loser's own first, then those of the path."""
-    own = _of_quic(pair) if changes.over_quic(pair.loser.trial) else _of_tcp(pair)
-    return [*own, *_of_path(pair)]
+    return [item for item in (*_of_loser(pair), *_of_path(pair)) if isinstance(item, Factor)]
 
 
-def _of_quic(pair: Pair) -> Iterator[Factor]:
+def impossible(pair: Pair) -> list[str]:
+    """Return the settings of the loser's programs that cannot be varied beside their other settings, and why."""
+    return [item for item in _of_loser(pair) if isinstance(item, str)]
+
+
+def _of_loser(pair: Pair) -> Iterator[Factor | str]:
+    return _of_quic(pair) if changes.over_quic(pair.loser.trial) else _of_tcp(pair)
+
+
+def _of_quic(pair: Pair) -> Iterator[Factor | str]:
     for name, level in levels.KNOBS.items():
         knob = _knob(pair.loser.trial, level.role, name)
         if knob is None:
             continue
         own, others = (_value(side.trial, level.role, name) for side in (pair.loser, pair.winner))
         taken = None if others is None else levels.within(knob, others)
-        value = taken if taken not in (None, own) else levels.admitted(knob, level.values(pair), own)
+        had = knob.usual if own is None else own
+        value = taken if taken not in (None, own) else levels.admitted(knob, level.values(pair), had)
         if value is not None:
             yield from _knob_factor(pair, level.role, name, own, value, is_winners=value == others)
 
 
 def _knob(trial: Trial, role: str, name: str) -> Knob | None:
     """Return a knob that an end of a trial has, or its tunable build, and that means something over its protocol."""
-    end = _end(trial, role)
+    end = changes.end_of(trial, role)
     stack = registry.stack(end.stack)
     tunable = f"{end.version.partition('+')[0]}{changes.TUNABLE}"
     for version in (end.version, *([tunable] if tunable in stack.version_names else [])):
@@ -63,24 +71,21 @@ def _knob(trial: Trial, role: str, name: str) -> Knob | None:
     return None
 
 
-def _end(trial: Trial, role: str) -> Endpoint:
-    return trial.server if role == "server" else trial.client
-
-
 def _value(trial: Trial, role: str, name: str) -> Scalar | None:
     """Return the value of a knob as far as it is known: as the arm sets it, else as the stack declares it."""
     if not changes.over_quic(trial):
         return None
     knob = _knob(trial, role, name)
-    return _end(trial, role).knobs.get(name, None if knob is None else knob.default)
+    return changes.end_of(trial, role).knobs.get(name, None if knob is None else knob.default)
 
 
 def _knob_factor(
     pair: Pair, role: str, name: str, own: Scalar | None, value: Scalar, *, is_winners: bool
-) -> Iterator[Factor]:
+) -> Iterator[Factor | str]:
     unit = _unit(pair.loser.trial, role, name)
-    changed = changes.knob(pair.loser.trial, role, name, value, f"{name} {_shown(value)}{unit} of the {role}")
+    changed = changes.knob(pair.loser.trial, role, name, value, f"{name} {changes.shown(value)}{unit} of the {role}")
     if isinstance(changed, str):
+        yield f"{role}_knobs.{name}: {changed}"
         return
     target = Target.LOSER
     if not is_winners and _knob(pair.winner.trial, role, name) is not None and changes.over_quic(pair.winner.trial):
@@ -88,9 +93,9 @@ def _knob_factor(
         target = Target.BOTH if same == changed else Target.LOSER
     transplant = None
     if own is not None and own != _value(pair.winner.trial, role, name) and _knob(pair.winner.trial, role, name):
-        given = changes.knob(pair.winner.trial, role, name, own, f"{name} {_shown(own)}{unit} of the {role}")
+        given = changes.knob(pair.winner.trial, role, name, own, f"{name} {changes.shown(own)}{unit} of the {role}")
         transplant = given if isinstance(given, Change) else None
-    state = f"{name} of its {role} is {'at its default' if own is None else f'{_shown(own)}{unit}'}"
+    state = f"{name} of its {role} is {'at its default' if own is None else f'{changes.shown(own)}{unit}'}"
     yield Factor(f"{role}_knobs.{name}", role, target, changed, state, transplant)
 
 
@@ -100,31 +105,19 @@ def _unit(trial: Trial, role: str, name: str) -> str:
     return "" if knob is None or knob.unit in (None, "ratio") else f" {knob.unit}"
 
 
-def _of_tcp(pair: Pair) -> Iterator[Factor]:
-    for name, (usual, values) in levels.TCP.items():
-        own = _tcp_value(pair.loser.trial, name, usual)
-        others = None if changes.over_quic(pair.winner.trial) else _tcp_value(pair.winner.trial, name, usual)
+def _of_tcp(pair: Pair) -> Iterator[Factor | str]:
+    for name, values in levels.TCP.items():
+        own = changes.tcp_value(pair.loser.trial, name)
+        others = None if changes.over_quic(pair.winner.trial) else changes.tcp_value(pair.winner.trial, name)
         value = others if others not in (None, own) else next((value for value in values if value != own), None)
-        if value is None:
+        if value is None or own is None:
             continue
         target = Target.BOTH if others is not None and value != others else Target.LOSER
         transplant = None
         if others not in (None, own):
-            transplant = Change(f"{name} {_shown(own)}", {name: own})
-        change = Change(f"{name} {_shown(value)}", {name: value})
-        yield Factor(name, "server", target, change, f"{name} is {_shown(own)}", transplant)
-
-
-def _tcp_value(trial: Trial, name: str, usual: Scalar) -> Scalar:
-    """Return a setting of the kernel's TCP as a study file writes it; `usual` where the arm sets nothing."""
-    if name == tcp.CONGESTION_CONTROL:
-        return trial.congestion_control or usual
-    parameter = tcp.parameter(name)
-    value = trial.tcp.get(parameter)
-    if value is None:
-        return usual
-    unit = {"bytes": "B", "ms": "ms"}.get(parameter.rpartition("_")[2], "")
-    return tcp.tcp_setting(name, f"{value}{unit}") if unit else value
+            transplant = Change(f"{name} {changes.shown(own)}", {name: own})
+        change = Change(f"{name} {changes.shown(value)}", {name: value})
+        yield Factor(name, "server", target, change, f"{name} is {changes.shown(own)}", transplant)
 
 
 def _of_path(pair: Pair) -> Iterator[Factor]:
@@ -132,10 +125,6 @@ def _of_path(pair: Pair) -> Iterator[Factor]:
         if remedies.has_stage(pair.loser, *stages):
             state = f"the path's {name} is as it is"
             yield Factor(f"network.{name}", "path", Target.BOTH, changes.path(settings, label), state)
-
-
-def _shown(value: Scalar) -> str:
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
 def joined(chosen: Sequence[Factor]) -> Change:

@@ -70,27 +70,27 @@ KNOBS: Mapping[str, Level] = {
 """Knob → its levels, where it acts on a download: the sender's rules are the server's, credit and acknowledgements the
 client's. A design has room for the first MOST_FACTORS; those that cap a load altogether come first."""
 
-TCP: Mapping[str, tuple[Scalar, tuple[Scalar, ...]]] = {
-    "congestion_control": ("cubic", ("bbr", "cubic")),
-    "tcp_initial_window": (10, (32, 10)),
-    "tcp_receive_buffer": ("6MiB", ("64MiB",)),
-    "tcp_send_buffer": ("4MiB", ("64MiB",)),
-    "tcp_pacing": (False, (True, False)),
-    "tcp_idle_restart": (True, (False,)),
-    "tcp_hystart": (True, (False,)),
-    "tcp_window_after_loss": (0.7, (0.85,)),
-    "tcp_initial_ssthresh": (100_000, (100_000,)),
-    "tcp_reordering": (3, (50,)),
-    "tcp_adaptive_reordering": (True, (True,)),
-    "tcp_sack": (True, (True,)),
-    "tcp_dsack": (True, (True,)),
-    "tcp_tail_loss_probe": (True, (True,)),
-    "tcp_rto_min": ("200ms", ("50ms",)),
-    "tcp_quickack": (False, (True,)),
-    "tcp_timestamps": (True, (True,)),
-    "tcp_mss": ("1460B", ("1460B",)),
+TCP: Mapping[str, tuple[Scalar, ...]] = {
+    "congestion_control": ("bbr", "cubic"),
+    "tcp_initial_window": (32, 10),
+    "tcp_receive_buffer": ("64MiB",),
+    "tcp_send_buffer": ("64MiB",),
+    "tcp_pacing": (True, False),
+    "tcp_idle_restart": (False,),
+    "tcp_hystart": (False,),
+    "tcp_window_after_loss": (0.85,),
+    "tcp_initial_ssthresh": (100_000,),
+    "tcp_reordering": (50,),
+    "tcp_adaptive_reordering": (True,),
+    "tcp_sack": (True,),
+    "tcp_dsack": (True,),
+    "tcp_tail_loss_probe": (True,),
+    "tcp_rto_min": ("50ms",),
+    "tcp_quickack": (True,),
+    "tcp_timestamps": (True,),
+    "tcp_mss": ("1460B",),
 }
-"""Setting of the kernel's TCP → what Linux has where nothing is set, and the levels."""
+"""Setting of the kernel's TCP → its levels."""
 
 PATH: Mapping[str, tuple[tuple[str, ...], Mapping[str, Scalar], str]] = {
     "loss": (RANDOM_REASONS, {"loss": "0%"}, "no random loss"),

@@ -98,11 +98,8 @@ def _surgery(packets: Sequence[Lost]) -> Surgery:
 
 def closing(space: Gap, arms: Mapping[str, str]) -> dict[int, tuple[float, float]]:
     """Return by round its gap and what arms in the place of those of the cell close of it."""
-    rounds, before, after, _ = space.both(arms)
-    return {
-        number: (gap, gap - changed)
-        for number, gap, changed in zip(rounds, before.tolist(), after.tolist(), strict=True)
-    }
+    rounds, parts = space.parts(arms)
+    return dict(zip(rounds, zip(parts.gap.tolist(), parts.closed.tolist(), strict=True), strict=True))
 
 
 def hanging(all_forgiven: Mapping[int, tuple[float, float]]) -> dict[int, float]:

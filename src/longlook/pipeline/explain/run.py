@@ -14,8 +14,9 @@ from longlook.metrics import find_metric
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
 from longlook.pipeline.explain.cells import CellGap, gaps
 from longlook.pipeline.explain.search import search
-from longlook.pipeline.explain.session import Place, Session
+from longlook.pipeline.explain.session import Session
 from longlook.pipeline.explain.traced import mean_ledgers, traced_pairs
+from longlook.pipeline.explain.trials import Place
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.report.causes.page import write_explanation
 from longlook.report.section import slug

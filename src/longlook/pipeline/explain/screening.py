@@ -7,7 +7,7 @@ from longlook.explain.answer import Screening
 from longlook.explain.attribution import closed_pct
 from longlook.explain.search import screen
 from longlook.explain.search.effects import LEAST_ROUNDS
-from longlook.explain.search.factors import Factor, factors
+from longlook.explain.search.factors import Factor, factors, impossible
 from longlook.explain.search.suspects import Suspect
 from longlook.explain.side import Pair
 from longlook.pipeline.explain.session import Judgement, Session
@@ -25,7 +25,9 @@ def screen_settings(
     if len(rounds) < LEAST_ROUNDS:
         return Screening(f"a screening takes {LEAST_ROUNDS} rounds, and there is {len(rounds)}"), []
     tested = [test.intervention.change for test in judgement.tests]
-    chosen, left_out = screen.admitted(factors(next(iter(pairs.values()))), tested, session.begun)
+    first = next(iter(pairs.values()))
+    chosen, refused = screen.admitted(factors(first), tested, session.begun)
+    left_out = [*impossible(first), *refused]
     before = len(session.counterfactual)
     while True:
         if not chosen:

@@ -1,36 +1,25 @@
-"""The counterfactual trials of one cell: what runs, what it may cost, and what was judged of it so far."""
+"""The tests of one cell's findings: what is tested next, for how many rounds, and what was judged of it so far.
 
-from collections.abc import Mapping, Sequence
+Cures come first. A transplant only strengthens what a cure confirmed, or stands in for cures, and doses only illustrate
+what is confirmed, so neither runs for a finding that no cure confirmed. In a cell with enough rounds a change stops as
+soon as its verdict is firm (`explain.enough`). In real time all is tested at once, in all rounds: a round's trials are
+only alike if they run one after the other.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from longlook.analysis.measure import Measured
-from longlook.core.model import Outcome, Plan, Study
-from longlook.explain.answer import Explained, FoundBy, Together, strongest
-from longlook.explain.attribution import Conclusion
+from longlook.core.model import Study
+from longlook.explain.answer import Explained, FoundBy, Judged, Together, strongest
+from longlook.explain.attribution import Conclusion, Look
 from longlook.explain.cause import Cause, Finding, Intervention, Kind, Target, Untestable
-from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
-from longlook.explain.judge import Gap, Values, judge, together
-from longlook.metrics import find_metric
-from longlook.pipeline.explain.cells import CellGap
-from longlook.pipeline.explain.traced import of_rounds
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.sample import measure_plan
+from longlook.explain.counterfactual import Experiment, add_tests, all_at_once
+from longlook.explain.enough import is_firm, looks_at
+from longlook.explain.judge import Gap, Reading, judge, together
+from longlook.pipeline.explain.trials import CellTrials, Place
 
 Wanted = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
 """Findings, the strongest first, each with what would be changed for it."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where and how a cell's trials run. `only` names the cell; `out` is the folder of its runs."""
-
-    gap: CellGap
-    only: tuple[str, ...]
-    out: Path
-    budget: int | None
-    options: RunOptions
-    observer: Observer
 
 
 @dataclass(frozen=True)
@@ -45,131 +34,182 @@ class Judgement:
 
 @dataclass
 class _Asked:
-    """What was asked for so far, so that it is judged with what is asked next: p values are adjusted for all."""
+    """A finding with the interventions that wait for a reason to be made, and the reasons why others are not."""
 
-    wanted: list[tuple[Finding, Sequence[Intervention | Untestable]]] = field(default_factory=list)
-    causes: dict[str, Cause] = field(default_factory=dict)
-    found_by: dict[str, FoundBy] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
+    finding: Finding
+    cause: Cause
+    found_by: FoundBy
+    waiting: list[Intervention]
+    refused: list[Untestable] = field(default_factory=list)
+    explained: Explained | None = None
+
+    def due(self, *, at_once: bool) -> list[Intervention]:
+        """Return what is to be made next: cures, then what depends on them; or all of it `at_once`."""
+        if at_once:
+            return list(self.waiting)
+        if cures := [item for item in self.waiting if item.kind is Kind.CURE]:
+            return cures
+        tested = () if self.explained is None else self.explained.cures
+        transplants = [item for item in self.waiting if item.kind is Kind.TRANSPLANT]
+        if transplants and all(item.conclusion is Conclusion.NO_CHANGE for item in tested):
+            return transplants
+        return list(self.waiting) if self.explained is not None and self.explained.is_confirmed else []
 
 
-class Session:
-    """The counterfactual trials of one cell; `counterfactual` has the ids of all that it took so far."""
+class Session(CellTrials):
+    """The trials of one cell with their tests; what is asked is judged with what was asked before."""
 
     def __init__(self, study: Study, place: Place) -> None:
-        self.study = replace(study, metrics=(place.gap.contrast.metric,))
-        self.place = place
-        self.counterfactual: frozenset[str] = frozenset()
-        self._asked = _Asked()
-
-    @property
-    def left(self) -> int | None:
-        """How many trials the budget has left; None where there is no bound."""
-        budget = self.place.budget
-        return None if budget is None else max(0, budget - len(self.counterfactual))
-
-    def begun(self) -> CounterfactualPlan:
-        """Return a plan without a change."""
-        gap, engine = self.place.gap, self.place.options.engine.name
-        return CounterfactualPlan(self.study, gap.contrast, gap.loser, self.place.only, engine=engine)
-
-    def cost(self, planned: CounterfactualPlan, rounds: Sequence[int] | None = None) -> int:
-        """Return how many trials a plan would add to those that the cell took so far."""
-        return len(self._with(self._plan(planned, rounds))) - len(self.counterfactual)
-
-    def run(self, planned: CounterfactualPlan, rounds: Sequence[int] | None = None) -> Gap:
-        """Run the trials of a plan that have not run, in all rounds by default; return the values of every arm."""
-        plan, gap = self._plan(planned, rounds), self.place.gap
-        self.counterfactual = self._with(plan)
-        out = self.place.out / f"trials-{plan.hash}"
-        _, measured = measure_plan(planned.study, plan, out, self.place.options, self.place.observer)
-        values = planned.completed(_values(measured, gap.contrast.metric))
-        return Gap(gap.loser, gap.winner, find_metric(gap.contrast.metric).better, values, gap.random_losses)
-
-    def _plan(self, planned: CounterfactualPlan, rounds: Sequence[int] | None) -> Plan:
-        return of_rounds(planned.plan, self.place.gap.rounds if rounds is None else rounds)
-
-    def _with(self, plan: Plan) -> frozenset[str]:
-        own = (self.place.gap.loser, self.place.gap.winner)
-        return self.counterfactual | {trial.id for trial in plan.trials if trial.arm not in own}
+        super().__init__(study, place)
+        self._asked: dict[str, _Asked] = {}
+        self._plan = self.begun()
+        self._tests: list[Experiment] = []
+        self._read: list[int] = []  # after how many rounds each test was read last
+        self._looks: Sequence[int] = ()  # after how many rounds to look; one: after all of them
+        self._findings: tuple[Explained, ...] = ()
 
     def judged(self, wanted: Wanted, causes: Mapping[str, Cause], found_by: FoundBy = FoundBy.DETECTOR) -> Judgement:
         """Test findings beside those that were tested before, and judge all of them, as far as the budget goes."""
-        asked = self._asked
-        affordable, left_out = _within_budget(wanted, len(self.place.gap.rounds), self.left)
-        asked.wanted += affordable
-        asked.left_out += left_out
-        asked.causes |= {finding.cause: causes[finding.cause] for finding, _ in wanted}
-        asked.found_by |= {finding.cause: found_by for finding, _ in wanted}
-        if not asked.wanted:
+        for finding, items in wanted:
+            waiting = [item for item in items if isinstance(item, Intervention)]
+            refused = [item for item in items if isinstance(item, Untestable)]
+            self._asked[finding.cause] = _Asked(finding, causes[finding.cause], found_by, waiting, refused)
+        if not self._asked:
             return Judgement()
-        plan = self.begun()
-        tests, untestable = add_tests(plan, asked.wanted)
-        space = self.run(plan)
-        findings = [finding for finding, _ in asked.wanted]
-        judged = judge(space, findings, tests, untestable, asked.causes, self.study.analysis)
-        explained = tuple(replace(item, found_by=asked.found_by[item.cause]) for item in judged)
-        return Judgement(explained, self._together(tests, explained, space), tuple(tests), tuple(asked.left_out))
+        self._judge()
+        while any(asked.due(at_once=not self.is_virtual) for asked in self._asked.values()):
+            self._add_due()
+            self._run_tests()
+            self._judge()
+        tested = {test.finding.cause for test in self._tests}
+        left_out = tuple(name for name, asked in self._asked.items() if name not in tested and _over_budget(asked))
+        return Judgement(self._findings, self._together(), tuple(self._tests), left_out)
 
-    def _together(self, tests: Sequence[Experiment], explained: Sequence[Explained], space: Gap) -> Together | None:
+    def _add_due(self) -> None:
+        """Plan what is due, as far as the budget goes, the strongest findings first."""
+        left = self.left
+        for asked in self._asked.values():
+            chosen = []
+            for item in asked.due(at_once=not self.is_virtual):
+                asked.waiting.remove(item)
+                cost = len(self._rounds) * (2 if item.target is Target.BOTH else 1)
+                if left is None or cost <= left:
+                    left = None if left is None else left - cost
+                    chosen.append(item)
+                elif not _over_budget(asked):
+                    asked.refused.append(OverBudget(item.kind, f"the budget leaves {left} trials, and it takes more"))
+            tests, refused = add_tests(self._plan, [(asked.finding, chosen)])
+            self._tests += tests
+            before = self._read if self.is_virtual else [0] * len(self._read)  # in real time all run again, together
+            self._read = [*before, *[0] * len(tests)]
+            asked.refused += refused[asked.finding.cause]
+
+    @property
+    def _rounds(self) -> list[int]:
+        return sorted(self.place.gap.rounds)
+
+    def _run_tests(self) -> None:
+        """Run every test until it is firm, or to the end of the rounds."""
+        if not self._looks:
+            rounds = len(self._rounds)
+            self._looks = looks_at(rounds, len(self._tests), self.study.analysis) if self.is_virtual else (rounds,)
+        while until := dict(self._unread()):
+            wanted: dict[str, int] = {}
+            for place, count in until.items():
+                for own in (self._plan.loser, self._plan.winner, *self._tests[place].arms.values()):
+                    for arm in self._plan.sources(own):
+                        wanted[arm] = max(count, wanted.get(arm, 0))
+            last = {arm: self._rounds[count - 1] for arm, count in wanted.items()}
+            trials = self._in_rounds(self._plan)
+            self.run_trials(self._plan, [trial for trial in trials if trial.round <= last.get(trial.arm, -1)])
+            for place, count in until.items():
+                self._read[place] = count
+
+    def _unread(self) -> Iterator[tuple[int, int]]:
+        """Yield the tests that are not firm, with the number of rounds after which each is read next."""
+        space = self._known(self._plan)
+        for place, test in enumerate(self._tests):
+            count = self._read[place]
+            if count < self._most(test) and not (count and self._is_firm(space, place)):
+                yield place, min(self._most(test), next(look for look in self._looks if look > count))
+
+    def _most(self, test: Experiment) -> int:
+        """Return how many rounds a test takes at most: a dose no more than others of its finding."""
+        if test.intervention.kind is not Kind.DOSE:
+            return len(self._rounds)
+        others = [
+            count
+            for count, other in zip(self._read, self._tests, strict=True)
+            if count and other.finding.cause == test.finding.cause and other.intervention.kind is not Kind.DOSE
+        ]
+        return min(others, default=len(self._rounds))
+
+    def _is_firm(self, space: Gap, place: int) -> bool:
+        test, seen = self._tests[place], space.until(self._rounds[self._read[place] - 1])
+        kind = test.intervention.kind
+        result = seen.closed(test.arms, self.study.analysis, Look.EARLY)
+        count = sum(other.intervention.kind is kind for other in self._tests) + self._spared(kind)
+        return result is not None and not seen.missing(result) and is_firm(result, count, self.study.analysis)
+
+    def _spared(self, kind: Kind) -> int:
+        return sum(item.kind is kind for asked in self._asked.values() for item in asked.waiting)
+
+    def _judge(self) -> None:
+        """Judge all findings by the rounds that their tests were read in."""
+        space, rounds = self._known(self._plan), self._rounds
+        reading = Reading(
+            at_looks=len(self._looks) > 1,
+            stopped={place: rounds[count - 1] for place, count in enumerate(self._read) if count < len(rounds)},
+            spared={kind: self._spared(kind) for kind in (Kind.CURE, Kind.TRANSPLANT)},
+        )
+        asked = self._asked
+        judged = judge(
+            space,
+            [one.finding for one in asked.values()],
+            self._tests,
+            {name: one.refused for name, one in asked.items()},
+            {name: one.cause for name, one in asked.items()},
+            self.study.analysis,
+            reading,
+        )
+        self._findings = tuple(replace(item, found_by=asked[item.cause].found_by) for item in judged)
+        for item in self._findings:
+            asked[item.cause].explained = item
+
+    def _together(self) -> Together | None:
         """Run all that was confirmed at once, if it is several changes, and return what they close together.
 
         A cause that has no cure takes part by its transplant: then both arms are changed.
         """
-        best = [test for item in explained if (test := _confirming(item, tests)) is not None]
-        labels = [test.intervention.change.label for test in best]
+        best = [found for item in self._findings if (found := _confirming(item, self._tests)) is not None]
+        labels = tuple(test.intervention.change.label for test, _ in best)
         if len(best) < 2:
-            return together(space, labels, best[0].arms, self.study.analysis) if best else None
+            return Together(labels, best[0][1].share, best[0][1].closed_pct) if best else None
         alone, observer = self.begun(), self.place.observer
-        arms = all_at_once(alone, best)
+        arms = all_at_once(alone, [test for test, _ in best])
         if isinstance(arms, str):
             observer.say(f"the confirmed changes cannot be made together: {arms}")
             return None
         if self.left is not None and self.cost(alone) > self.left:
             observer.say(f"the budget of {self.place.budget} trials leaves none for the confirmed changes together")
             return None
-        values = self.run(alone).values
-        return together(replace(space, values={**space.values, **values}), labels, arms, self.study.analysis)
+        values = {**self._known(self._plan).values, **self.run(alone).values}
+        return together(replace(self._known(self._plan), values=values), labels, arms, self.study.analysis)
 
 
-def _within_budget(suspected: Wanted, rounds: int, budget: int | None) -> tuple[Wanted, list[str]]:
-    """Return what the budget allows, the strongest findings first, and the causes for which nothing was left."""
-    if budget is None:
-        return suspected, []
-    left, kept, out = budget, [], []
-    for finding, items in suspected:
-        affordable: list[Intervention | Untestable] = []
-        for item in items:
-            if isinstance(item, Untestable):
-                affordable.append(item)
-                continue
-            cost = rounds * (2 if item.target is Target.BOTH else 1)
-            if cost <= left:
-                affordable.append(item)
-                left -= cost
-        if not any(isinstance(item, Intervention) for item in affordable) and any(
-            isinstance(item, Intervention) for item in items
-        ):
-            out.append(finding.cause)
-            affordable.append(Untestable(Kind.CURE, f"the budget leaves {budget} trials, and it takes more"))
-        kept.append((finding, affordable))
-    return kept, out
+class OverBudget(Untestable):
+    """An intervention that the budget leaves no trials for."""
 
 
-def _confirming(item: Explained, tests: Sequence[Experiment]) -> Experiment | None:
+def _over_budget(asked: _Asked) -> bool:
+    return any(isinstance(item, OverBudget) for item in asked.refused)
+
+
+def _confirming(item: Explained, tests: Sequence[Experiment]) -> tuple[Experiment, Judged] | None:
     """Return the cure that confirmed a finding and closes most, else such a transplant; None where none did."""
     for kind, judged in ((Kind.CURE, item.cures), (Kind.TRANSPLANT, item.transplants)):
         best = strongest(judged)
         if best is not None and best.conclusion is Conclusion.CONFIRMED:
             own = [test for test in tests if test.finding.cause == item.cause and test.intervention.kind is kind]
-            return own[judged.index(best)]
+            return own[judged.index(best)], best
     return None
-
-
-def _values(measured: Sequence[Measured], metric: str) -> Values:
-    found: dict[str, dict[int, float]] = {}
-    for entry in measured:
-        value = entry.values.get(metric)
-        if entry.run.outcome is Outcome.OK and value is not None:
-            found.setdefault(entry.trial.arm, {})[entry.trial.round] = value
-    return found

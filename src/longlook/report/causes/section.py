@@ -26,8 +26,10 @@ from longlook.report.section import Section
 SYMBOLS = {
     Conclusion.CONFIRMED: "✓",
     Conclusion.CONFIRMED_BOTH_WAYS: "✓✓",
+    Conclusion.ADVANTAGE: "+",
     Conclusion.REFUTED: "✗",
     Conclusion.INCONCLUSIVE: "?",
+    Conclusion.NO_CHANGE: "=",
     Conclusion.UNTESTABLE: "–",
 }
 TRANSPLANT = colours.BASELINE

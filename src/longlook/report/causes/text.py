@@ -41,11 +41,25 @@ def sentence(answer: Answer) -> str:
         share_pct = closed_share_pct(answer.findings, answer.together) or 0.0
         word = "because" if share_pct >= MOST_PCT else "in part because"
         causes = [f"{item.sentence} ({proof(answer, item)})" for item in confirmed[:SHOWN_CAUSES]]
-        return f"{_loss(answer)}, {word} {'; and because '.join(causes)}{_more(confirmed)}.{_rest(answer)}"
+        why = f"{_loss(answer)}, {word} {'; and because '.join(causes)}{_more(confirmed)}.{_rest(answer)}"
+        return f"{why}{advantages(answer)}"
     if not answer.findings:
         return f"{_loss(answer)}. No cause is suspected: {answer.reason or 'no detector saw one'}."
     tried = ", ".join(f"{wording.inner(item.title)} ({item.conclusion})" for item in answer.findings)
-    return f"{_loss(answer)}. None of the suspected causes is confirmed: {tried}."
+    return f"{_loss(answer)}. None of the suspected causes is confirmed: {tried}.{advantages(answer)}"
+
+
+def advantages(answer: Answer) -> str:
+    """Return a sentence for each change that closes the gap by what it takes from the winner; empty without any."""
+    found = []
+    for item in answer.findings:
+        best = item.best
+        if item.conclusion is Conclusion.ADVANTAGE and best is not None and best.share is not None:
+            found.append(
+                f" {capital(made_in(best))} closes {share_text(best.share)} of the gap by making {answer.winner_label} "
+                f"worse: that is an advantage of {answer.winner_label}, not what {answer.loser_label} loses by."
+            )
+    return "".join(found)
 
 
 def heading(answer: Answer) -> str:
@@ -71,10 +85,11 @@ def proof(answer: Answer, item: Explained) -> str:
     parts = []
     cure = strongest(item.cures)
     if cure is not None and cure.conclusion is Conclusion.CONFIRMED and cure.share is not None:
-        parts.append(f"with {made_in(cure)} {_closes(cure.share)}{_by_winner(cure, answer.winner_label)}")
+        closing = f"{_closes(cure.share)}{_by_winner(cure, answer.winner_label)}{in_rounds(answer, cure)}"
+        parts.append(f"with {made_in(cure)} {closing}")
     given = strongest(item.transplants)
     if given is not None and given.conclusion is Conclusion.CONFIRMED and given.share is not None:
-        lead = f"loses {_points(given.share)} of its lead{_interval(given.share)}"
+        lead = f"loses {_points(given.share)} of its lead{_interval(given.share)}{in_rounds(answer, given)}"
         parts.append(f"{answer.winner_label} with {given.change} {lead}")
     if item.monotone:
         parts.append("the gap follows the dose")
@@ -89,6 +104,11 @@ def made_in(made: Judged) -> str:
 def judged_text(made: Judged) -> str:
     """Return what a change closes of the gap, with the part of it that is the winner's getting worse, if it matters."""
     return f"{share_text(made.share)}{_by_winner(made, 'the winner')}"
+
+
+def in_rounds(answer: Answer, made: Judged) -> str:
+    """Return from how many rounds a share comes where these are not all; else nothing."""
+    return f", from {made.rounds} of {answer.rounds} rounds" if made.rounds < answer.rounds else ""
 
 
 def _by_winner(made: Judged, winner: str) -> str:
@@ -197,7 +217,7 @@ def _rows(answer: Answer) -> Iterator[tuple[str, ...]]:
                 *(names if first else ("", "")),
                 made.change,
                 answer.target_label(made.target),
-                judged_text(made),
+                f"{judged_text(made)}{in_rounds(answer, made)}",
                 made.failed or str(made.conclusion),
                 wording.p_value(made.p_adjusted),
                 found if first else "",

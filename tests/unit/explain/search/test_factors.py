@@ -8,7 +8,7 @@ import pytest
 from longlook.core.model import Endpoint, Link, Stage
 from longlook.core.stack import Knob
 from longlook.explain.cause import Target
-from longlook.explain.search.factors import Factor, factors, joined
+from longlook.explain.search.factors import Factor, factors, impossible, joined
 from longlook.explain.search.levels import admitted, within
 from longlook.explain.side import Pair, Side
 from tests.data.sides import pair, side
@@ -47,6 +47,28 @@ def test_where_it_is_not_both_get_the_same() -> None:
     at_default = found["server_knobs.send_buffer"]
     assert (at_default.target, at_default.transplant) == (Target.BOTH, None)
     assert at_default.sentence == "send_buffer of its server is at its default"
+
+
+def test_what_needs_another_setting_is_left_out_with_the_reason_before_a_trial_runs() -> None:
+    tested = pair(arm(), arm())
+    assert "server_knobs.window_after_loss" not in by_setting(tested)
+    assert impossible(tested) == [
+        "server_knobs.window_after_loss: server quinn@0.11.12 has window_after_loss only with congestion_control reno, "
+        "and this arm has cubic"
+    ]
+    reno = {"congestion_control": "reno"}
+    able = pair(arm(server_knobs=reno), arm(server_knobs=reno))
+    assert by_setting(able)["server_knobs.window_after_loss"].change.settings == {
+        "server_knobs.window_after_loss": 0.85
+    }
+    assert impossible(able) == []
+
+
+def test_a_level_that_a_program_is_known_to_have_is_none() -> None:
+    found = by_setting(pair(arm("quic-go", "0.65.0+knobs"), arm("quic-go", "0.65.0+knobs")))
+    assert found["server_knobs.initial_window"].change.settings == {"server_knobs.initial_window": 10}
+    assert found["server_knobs.pacing"].change.settings == {"server_knobs.pacing": False}
+    assert "server_knobs.max_window" not in found
 
 
 def test_what_the_winner_cannot_have_is_changed_in_the_loser_alone() -> None:

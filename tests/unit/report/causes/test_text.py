@@ -39,7 +39,9 @@ def test_causes_beyond_three_are_counted() -> None:
     assert "; and 1 more confirmed cause." in sentence(answer(findings=many[:4], together=None))
 
 
-@pytest.mark.parametrize("conclusion", [Conclusion.REFUTED, Conclusion.INCONCLUSIVE, Conclusion.UNTESTABLE])
+@pytest.mark.parametrize(
+    "conclusion", [Conclusion.REFUTED, Conclusion.INCONCLUSIVE, Conclusion.UNTESTABLE, Conclusion.NO_CHANGE]
+)
 def test_nothing_unconfirmed_is_a_because(conclusion: Conclusion) -> None:
     text = sentence(answer(findings=(explained(conclusion=conclusion),), together=None))
     assert "because" not in text
@@ -53,6 +55,31 @@ def test_the_change_that_proves_is_one_that_was_confirmed() -> None:
     text = sentence(answer(findings=(explained(cures=(doubtful, judged("a small sure change", 60.0))),), together=None))
     assert "a small sure change" in text
     assert "doubtful" not in text
+
+
+def test_an_advantage_of_the_winner_is_told_and_is_no_cause_of_the_loss() -> None:
+    cure = judged("no reordering", 60.0, target="both", conclusion=Conclusion.ADVANTAGE, winners_pct=58.0)
+    item = explained(conclusion=Conclusion.ADVANTAGE, cures=(cure,))
+    told = (
+        " No reordering for both arms closes 60 % (56 to 64 %) of the gap by making TCP (Linux, Cubic) worse: "
+        "that is an advantage of TCP (Linux, Cubic), not what QUIC (quic-go 0.65.0, Cubic) loses by."
+    )
+    alone = plain(sentence(answer(findings=(item,), together=None)))
+    assert "because" not in alone
+    assert alone.endswith(f"response to random loss (advantage of the winner).{told}")
+    beside = plain(sentence(answer(findings=(INITIAL_WINDOW, item), together=None)))
+    assert beside.count("because") == 1
+    assert beside.endswith(told)
+
+
+def test_a_share_from_fewer_rounds_says_so() -> None:
+    found = replace(answer(findings=(INITIAL_WINDOW,), together=None), rounds=20)
+    cure, given = replace(INITIAL_WINDOW.cures[0], rounds=13), replace(INITIAL_WINDOW.transplants[0], rounds=20)
+    item = replace(INITIAL_WINDOW, cures=(cure,), transplants=(given,))
+    text = plain(sentence(replace(found, findings=(item,))))
+    assert "the gap closes by 24 %, interval 20 to 28 %, from 13 of 20 rounds; " in text
+    assert "loses 19 % of its lead, interval 15 to 23 %; " in text
+    assert ", from 13 of 20 rounds" in plain(answers_markdown([replace(found, findings=(item,))]))
 
 
 def test_a_transplant_alone_confirms_what_no_cure_could() -> None:

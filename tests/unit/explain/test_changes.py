@@ -1,0 +1,67 @@
+"""Changes that can be made, and why others cannot."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from longlook.core.model import Endpoint, Scalar, Trial
+from longlook.explain import changes
+from longlook.explain.cause import Change
+from tests.data.sides import side
+
+
+def quic(stack: str, version: str, **knobs: Scalar) -> Trial:
+    return replace(side().trial, protocol="h3", server=Endpoint(stack, version, knobs))
+
+
+def tcp(**settings: Any) -> Trial:
+    return replace(side().trial, protocol="h2", congestion_control="cubic", tcp=settings)
+
+
+@pytest.mark.parametrize(
+    ("trial", "value", "reason"),
+    [
+        (quic("quinn", "0.11.12"), 10, "server quinn@0.11.12 has initial_window 10 already"),
+        (quic("quinn", "0.11.12", initial_window=20), 20, "server quinn@0.11.12 has initial_window 20 already"),
+        (quic("quic-go", "0.65.0"), 32, "server quic-go@0.65.0 has initial_window 32 already"),
+        (quic("aioquic", "1.3.0"), 10, "server aioquic@1.3.0 has initial_window 10 already"),
+    ],
+)
+def test_a_value_that_a_program_has_set_or_unset_is_no_change(trial: Trial, value: int, reason: str) -> None:
+    assert changes.knob(trial, "server", "initial_window", value, "a window") == reason
+
+
+def test_another_value_is_a_change_of_the_build_that_can_be_tuned() -> None:
+    made = changes.knob(quic("quic-go", "0.65.0"), "server", "initial_window", 10, "a window")
+    assert made == Change("a window", {"server": "quic-go@0.65.0+knobs", "server_knobs.initial_window": 10})
+    changed = quic("quinn", "0.11.12", initial_window=20)
+    assert isinstance(changes.knob(changed, "server", "initial_window", 10, "a window"), Change)
+
+
+def test_a_knob_that_needs_another_controller_is_refused_before_a_trial_runs() -> None:
+    reason = changes.knob(quic("quinn", "0.11.12"), "server", "window_after_loss", 0.7, "a cut")
+    only = "server quinn@0.11.12 has window_after_loss only with congestion_control reno"
+    assert reason == f"{only}, and this arm has cubic"
+    reno = quic("quinn", "0.11.12", congestion_control="reno")
+    assert isinstance(changes.knob(reno, "server", "window_after_loss", 0.7, "a cut"), Change)
+
+
+@pytest.mark.parametrize(
+    ("trial", "settings", "already"),
+    [
+        (tcp(), {"tcp_initial_window": 10}, "TCP has tcp_initial_window 10 already"),
+        (tcp(initial_window_packets=32), {"tcp_initial_window": 32}, "TCP has tcp_initial_window 32 already"),
+        (tcp(), {"tcp_pacing": False}, "TCP has tcp_pacing off already"),
+        (tcp(), {"tcp_receive_buffer": "6144KiB"}, "TCP has tcp_receive_buffer 6144KiB already"),
+        (tcp(), {"congestion_control": "cubic"}, "TCP has congestion_control cubic already"),
+        (tcp(initial_window_packets=32), {"tcp_initial_window": 10}, None),
+        (tcp(), {"tcp_initial_window": 10, "tcp_pacing": True}, None),
+        (tcp(), {"tcp_initial_window": "many"}, None),  # refused where the trial is planned, by the name of the setting
+    ],
+)
+def test_a_setting_that_tcp_has_set_or_unset_is_no_change(
+    trial: Trial, settings: dict[str, Scalar], already: str | None
+) -> None:
+    made = changes.kernel_tcp(trial, settings, "a setting")
+    assert made == (Change("a setting", settings) if already is None else already)
