@@ -98,9 +98,11 @@ def _explain(
     from longlook.core.run_folder import RunFolder
     from longlook.network import trace_store
     from longlook.pipeline.explain import ExplainRequest, explain_run
+    from longlook.provision.recorded import store as recorded
 
     folder = RunFolder.open(run_folder)
     trace_store.adopt(folder.traces)
+    recorded.adopt(folder.path)
     request = ExplainRequest(tuple(cells), contrast, trials.budget)
     try:
         with display:

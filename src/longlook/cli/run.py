@@ -30,6 +30,7 @@ def run(
     from longlook.engines.choice import make_engine
     from longlook.network import trace_store
     from longlook.pipeline.options import RunOptions
+    from longlook.provision.recorded import store as recorded
 
     if out is not None and resume is not None:
         raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
@@ -37,6 +38,7 @@ def run(
     if resume is not None:
         folder = RunFolder.open(resume)
         trace_store.adopt(folder.traces)
+        recorded.adopt(folder.path)
         begun = folder.study
     chosen = changes.find(study, engine.engine, begun)
     path = resume or out or Path("runs") / f"{chosen.id}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -1,5 +1,6 @@
 """`longlook study`: arguments to calls; no logic of its own."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -59,3 +60,26 @@ def study_show(
         )
     else:
         console().print(study_summary(found, plan, differences))
+
+
+@study_app.command("page")
+def study_page(
+    page: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="A recorded page of Longlook, or an HTTP Archive (HAR).")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Show what workload recorded_page makes of a HAR: phases, bytes, origins, and what is left out and why."""
+    from longlook.cli.show.pages import page_summary
+    from longlook.provision.recorded import store
+    from longlook.provision.recorded.har import HarError
+
+    try:
+        digest, found = store.keep(store.find(page, Path.cwd()))
+    except HarError as error:
+        raise InputError(str(error), "docs/recorded-pages.md has what a recording needs") from error
+    if as_json:
+        print_json({"page": digest, **codec.encode(found)})
+        return
+    for part in page_summary(digest, found):
+        console().print(part, soft_wrap=True)

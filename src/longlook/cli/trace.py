@@ -24,6 +24,7 @@ class Format(StrEnum):
 
     QLOG = "qlog"
     PCAPNG = "pcapng"
+    HAR = "har"
     PARQUET = "parquet"
     CSV = "csv"
 
@@ -45,6 +46,26 @@ def convert(
         return
     for item in written:
         console().print(f"{item.path}: {item.count} {item.what}", soft_wrap=True, markup=False)
+
+
+@trace_app.command()
+def har(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    cells: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="CELL", help="Cells by id or by levels, as 10Mbit,1MB; default: all."),
+    ] = None,
+    arm: Annotated[list[str] | None, typer.Option(help="Only this arm; repeat for more.")] = None,
+    *,
+    out: Annotated[Path, typer.Option("--out", help="Folder for CELL/ARM-round-NN.har, one file for each load.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write the page loads of a run as HTTP Archives, which browsers and waterfall viewers open (docs/exports.md)."""
+    from longlook.cli.show.trace import show_hars
+    from longlook.core.run_folder import RunFolder
+    from longlook.pipeline.hars import export_hars
+
+    show_hars(export_hars(RunFolder.open(run_folder), out, cells or (), arm or ()), out, as_json=as_json)
 
 
 @trace_app.command()

@@ -26,6 +26,7 @@ from longlook.analysis.claims.survey import (
     newest,
     survey_data,
 )
+from longlook.analysis.claims.welch import welch_verdict
 from longlook.analysis.stats import arm_levels, estimate, estimates_from_table
 from longlook.core import codec
 from longlook.core.errors import InputError, MachineError
@@ -155,6 +156,7 @@ def _covered(run: Analysed, surveyed: SurveyedRun, installed: Study | None) -> S
             result=found.result,
             reason=found.reason,
             link=_link(run, surveyed, found),
+            welch=welch_verdict(found),
         )
         for found in run.claims
     ]

@@ -12,6 +12,7 @@ from longlook.network.trace_store import lay
 from longlook.network.varying import traces_of
 from longlook.pipeline.check import reopen
 from longlook.pipeline.options import RunOptions
+from longlook.provision.recorded import store as recorded
 from longlook.run.execute import Provisions
 from longlook.run.host_facts import host_facts
 from longlook.study.catalogue import installed
@@ -19,12 +20,13 @@ from longlook.study.releases import releases
 
 
 def open_run(study: Study, plan: Plan, out: Path, provisions: Provisions, options: RunOptions) -> RunFolder:
-    """Return the run folder `out` with the traces that the plan's links name; it is not locked yet."""
+    """Return the run folder `out`, not locked yet, with the traces and recorded pages that the plan's trials name."""
     if options.resume:
         folder = reopen(out, plan)
     else:
         folder = RunFolder.create(out, study, plan, _manifest(study, plan, provisions, options))
     lay((digest for trial in plan.trials for digest in traces_of(trial.link)), folder.traces)
+    recorded.lay(plan, folder.path)
     return folder
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from longlook.analysis.claims.welch import welch_verdict
 from longlook.core.model import Study
 from longlook.core.results import ClaimResult, Estimate
 from longlook.report import wording
@@ -64,7 +65,7 @@ def markdown_table(study: Study, estimates: Sequence[Estimate]) -> str:
 
 def claims_markdown(claims: Sequence[ClaimResult]) -> str:
     """Return published values beside ours as a Markdown table."""
-    header = ("cell", "published", "ours", "interval", "result", "reason")
+    header = ("cell", "published", "ours", "interval", "Welch", "result", "reason")
     return markdown_rows(header, [_claim_row(item) for item in claims], frozenset((1, 2, 3)))
 
 
@@ -75,6 +76,7 @@ def _claim_row(item: ClaimResult) -> tuple[str, ...]:
         wording.published(item.claim),
         wording.effect(estimate.effect_pct) if estimate else wording.level(item.level),
         wording.interval(estimate.ci_low_pct, estimate.ci_high_pct) if estimate else wording.level_interval(item.level),
+        wording.welch(welch_verdict(item)),
         f"{wording.RESULT_SYMBOLS.get(item.result, '')} {item.result}".strip(),
         item.reason,
     )

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from longlook.analysis.claims.welch import WelchVerdict
 from longlook.analysis.stats.drawn import name_of
 from longlook.core.model import PUBLISHED, Better, Claim, Contrast, Expected, Study, Verdict
 from longlook.core.results import ArmLevel, ClaimResult, Estimate
@@ -77,6 +78,14 @@ def p_value(value: float | None) -> str:
     if value < 0.0001:
         return "<" + NBSP + "0.0001"
     return f"{value:.4f}" if value < 0.01 else f"{value:.3f}"
+
+
+def welch(found: WelchVerdict | None) -> str:
+    """Return the verdict of Welch's test as text: `better, p < 0.0001`."""
+    if found is None:
+        return DASH
+    p = p_value(found.p)
+    return f"{found.verdict}, p{NBSP}{p if p.startswith('<') else f'={NBSP}{p}'}"
 
 
 def quantity(value: float | None, unit: str) -> str:

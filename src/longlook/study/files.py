@@ -15,6 +15,7 @@ from longlook.study.build import build_study
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.checks import check_study
 from longlook.study.flow_groups import is_flow_setting
+from longlook.study.recordings import anchor_recordings, read_recordings
 from longlook.study.schema import DECIDE, StudyTable, parse_table
 from longlook.study.settings import ENDPOINT_KEYS, KNOB_PREFIXES
 from longlook.study.traces import anchor_traces, read_traces
@@ -50,7 +51,9 @@ def read_study(
         document["around"] = around
     document.setdefault("around", default_around(engine))
     anchor_traces(document, Path.cwd())  # those of `changes`
-    found = read_traces(document, traces or {})
+    anchor_recordings(document, Path.cwd())
+    known = traces or {}
+    found = read_traces(document, known) | read_recordings(document, known, problems)
     return replace(parse_study(path.stem, document, problems, catalogue or installed()), traces=found)
 
 
@@ -116,6 +119,7 @@ def _document(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
     """Return the file's tables over those of the study it extends; arrays are replaced, not joined."""
     document = toml_document(path)
     anchor_traces(document, path.parent)
+    anchor_recordings(document, path.parent)
     base = document.get("extends")
     if base is None:
         return document

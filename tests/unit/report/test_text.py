@@ -53,3 +53,4 @@ def test_claims_in_markdown(paper: ReportContent) -> None:
     lines = text.claims_markdown(paper.claims).splitlines()
     assert len(lines) == 2 + len(paper.claims)
     assert lines[2].startswith("| 10Mbit · 5KB | +45\u00a0% | ")
+    assert "| Welch | result |" in lines[0] and "| better, p\u00a0&lt;\u00a00.0001 |" in lines[2]

@@ -1,5 +1,6 @@
 """Published claims and conflicting findings, judged by our values (docs/claims.md).
 
-`judge.judge` judges the claims of a study by its estimates. `dispute.list_disputes` reads disputes, `dispute_judge`
-judges them by values, and `survey.Survey` holds what several runs give for the claims page.
+`judge.judge` judges the claims of a study by its estimates; `welch.welch_verdict` returns the verdict of the papers'
+own test, which stands beside. `dispute.list_disputes` reads disputes, `dispute_judge` judges them by values, and
+`survey.Survey` holds what several runs give for the claims page.
 """

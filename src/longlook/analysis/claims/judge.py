@@ -101,16 +101,6 @@ def _judge_difference(claim: Claim, estimate: Estimate, _study: Study) -> tuple[
 
 
 def _judge_no_difference(_claim: Claim, estimate: Estimate, study: Study) -> tuple[str, str]:
-    result, reason = _no_difference(estimate, study)
-    p, alpha = estimate.p_welch, study.analysis.alpha
-    if p is None:
-        return result, reason
-    # "Not significant" is Welch's test in IMC 2017, without correction; a reader must see what that finds here.
-    found = "no difference either" if p >= alpha else "a difference"
-    return result, f"{reason}; Welch's test at {alpha:g}, unpaired and uncorrected, finds {found} (p {p:.2g})"
-
-
-def _no_difference(estimate: Estimate, study: Study) -> tuple[str, str]:
     effect, low, high = estimate.effect_pct, estimate.ci_low_pct, estimate.ci_high_pct
     published = "published no significant difference"
     if estimate.verdict is Verdict.EQUIVALENT:

@@ -8,6 +8,7 @@ from typing import Any
 from longlook.analysis.claims.dispute import Dispute
 from longlook.analysis.claims.dispute_judge import Conclusion, JudgedEvidence
 from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, REPRODUCED
+from longlook.analysis.claims.welch import WelchVerdict
 from longlook.core import codec
 from longlook.core.model import Claim, Study
 
@@ -47,7 +48,10 @@ class Ours:
 
 @dataclass(frozen=True)
 class SurveyedClaim:
-    """A claim in words, our value, and the result. `link` leads to the cell in the run's report."""
+    """A claim in words, our value, and the result. `link` leads to the cell in the run's report.
+
+    `welch` is the verdict of the papers' own test on our values, or None where it says nothing.
+    """
 
     study: str
     statement: str
@@ -57,6 +61,7 @@ class SurveyedClaim:
     result: str
     reason: str
     link: str | None
+    welch: WelchVerdict | None = None
 
 
 @dataclass(frozen=True)

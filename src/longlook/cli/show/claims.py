@@ -60,6 +60,7 @@ def claims_table(survey: Survey) -> Table:
     table.add_column("claim", overflow="fold", ratio=3)
     for name in ("published", "ours", "interval"):
         table.add_column(name, justify="right")
+    table.add_column("Welch's test", overflow="fold")
     table.add_column("why", overflow="fold", ratio=3)
     for study in survey.covered:
         for item in study.claims:
@@ -67,7 +68,9 @@ def claims_table(survey: Survey) -> Table:
             mark = Text(
                 f"{wording.RESULT_SYMBOLS.get(item.result, '○')} {item.result}", style=_STYLES.get(item.result, "dim")
             )
-            table.add_row(mark, Text(item.statement), item.published, value, interval, Text(item.reason, style="dim"))
+            welch = wording.welch(item.welch)
+            why = Text(item.reason, style="dim")
+            table.add_row(mark, Text(item.statement), item.published, value, interval, welch, why)
     return table
 
 

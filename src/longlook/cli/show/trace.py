@@ -1,13 +1,31 @@
-"""A summary of a trace, for people."""
+"""A summary of a trace, and what was exported."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
+from longlook.cli.terminal import console, print_json
+
+if TYPE_CHECKING:
+    from longlook.pipeline.hars import Exported
+
 _SHOWN_WARNINGS = 5
 _HEAD = ("format", "container", "schema", "producer", "vantage", "clock")
+
+
+def show_hars(exported: "Exported", out: Path, *, as_json: bool) -> None:
+    """Print how many archives were written, and which trials have none and why."""
+    if as_json:
+        written = [{"path": str(item.path), "requests": item.count} for item in exported.written]
+        print_json({"written": written, "without": dict(exported.without)})
+        return
+    requests = sum(item.count for item in exported.written)
+    console().print(f"{out}: {len(exported.written)} HARs, {requests} requests", soft_wrap=True, markup=False)
+    for trial, reason in exported.without.items():
+        console().print(f"trial {trial}: {reason}", soft_wrap=True, markup=False, style="yellow")
 
 
 def trace_summary(seen: Mapping[str, Any]) -> Iterator[Text | Table]:

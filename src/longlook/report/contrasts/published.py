@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
+from longlook.analysis.claims.welch import welch_verdict
 from longlook.core.results import ClaimResult
 from longlook.report import wording
 from longlook.report.charts.theme import page_specification
@@ -28,6 +29,7 @@ class PublishedRow:
     cell: str
     ours: str
     interval: str
+    welch: str
     value: PublishedValue
 
 
@@ -126,12 +128,13 @@ def _row(item: ClaimResult) -> PublishedRow:
         interval=wording.interval(estimate.ci_low_pct, estimate.ci_high_pct)
         if estimate
         else wording.level_interval(item.level),
+        welch=wording.welch(welch_verdict(item)),
         value=published_value(item),
     )
 
 
 def _table_row(content: ReportContent, item: ClaimResult) -> dict[str, Any]:
-    claim, estimate = item.claim, item.estimate
+    claim, estimate, welch = item.claim, item.estimate, welch_verdict(item)
     return {
         "claim": claim.id,
         "source": claim.source,
@@ -151,6 +154,8 @@ def _table_row(content: ReportContent, item: ClaimResult) -> dict[str, Any]:
         "ci_low_pct": estimate.ci_low_pct if estimate else None,
         "ci_high_pct": estimate.ci_high_pct if estimate else None,
         "verdict": str(estimate.verdict) if estimate else None,
+        "welch_verdict": welch.verdict if welch else None,
+        "p_welch": welch.p if welch else None,
         "result": item.result,
         "reason": item.reason,
     }

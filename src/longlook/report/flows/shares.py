@@ -13,6 +13,7 @@ from longlook.report.charts.colours import INK_SOFT, arm_colours
 from longlook.report.charts.labels import LABEL_PX, apart
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
+from longlook.report.flows.emulated import emulated_parts
 from longlook.report.layout import Grid, abbreviated, make_grid
 from longlook.report.section import Section, slug
 
@@ -33,11 +34,16 @@ ABOUT = (
     "Median over rounds, with its interval where there are rounds enough for one.",
     "Dashed: what would be fair, in an arm’s own colour where arms have different numbers of flows.",
 )
+ABOUT_EMULATED = "Dotted: with each connection that a flow’s Cubic acts for as a flow of its own, N/(M+N)."
 
 PANEL_PX, PANEL_HEIGHT_PX = 330, 190
 NAME_CHARACTERS = 18
 LEVEL_CHARACTERS = 34
 """The characters of all levels that fit beside each other on a narrow screen; longer ones are written aslant."""
+
+_FAIR, _EMULATED = "flows share equally", "the connections for which flows act share equally"
+_DASHES = alt.Scale(domain=[_FAIR, _EMULATED], range=[[4, 3], [1, 2.5]])
+"""The two kinds of lines that shares are compared with."""
 
 _DODGE = 0.24
 """The width over which the arms of a level lie side by side, in units of the distance between levels."""
@@ -61,10 +67,11 @@ class ShareSection(Section):
     template: ClassVar[str] = "flows/shares.html.j2"
 
     shares: Sequence[Share]
+    about: Sequence[str]
 
     def context(self) -> Mapping[str, Any]:
         """Return the section, and the sentences that explain its charts."""
-        return {"section": self, "about": " ".join(ABOUT)}
+        return {"section": self, "about": " ".join(self.about)}
 
     def data(self) -> Mapping[str, Any]:
         """Return the panels of all metrics, by their names."""
@@ -89,9 +96,10 @@ def matrix_metric(study: Study) -> str:
 
 
 class Fairness:
-    """The fair value of a metric for an arm in a cell."""
+    """The fair value of a metric for an arm in a cell, and the one of as many flows as it acts for."""
 
     def __init__(self, content: ReportContent) -> None:
+        self._emulated = emulated_parts(content.study) if content.flows is not None else {}
         self._parts: dict[tuple[str, str], tuple[float, bool]] = {}  # subject's part in %, whether traffic crossed
         if content.flows is not None:
             for (cell, arm), rows in content.flows.groupby(["cell_id", "arm"], sort=False):
@@ -111,23 +119,33 @@ class Fairness:
         part, crossed = self._parts.get((cell_id, arm), (None, False))
         return None if crossed and metric == "share_of_link" else part
 
+    def emulated(self, metric: str, cell_id: str, arm: str) -> float | None:
+        """Return the value that an arm would have if each connection for which a flow acts were a flow; None where each
+        acts for one, or there is no fair value.
+        """
+        if FAIR.get(metric) != PART or self.of(metric, cell_id, arm) is None:
+            return None
+        return self._emulated.get((cell_id, arm))
+
+    @property
+    def emulates(self) -> bool:
+        """Whether a flow of the study acts for several connections."""
+        return bool(self._emulated)
+
 
 def make_shares(content: ReportContent) -> list[ShareSection]:
     """Return the section, or nothing if no flows competed or the study has no metric of shares."""
-    shares = _shares(content)
-    return [ShareSection("shares", "Shares", shares)] if shares else []
-
-
-def _shares(content: ReportContent) -> list[Share]:
     if content.flows is None or not content.study.contrasts:
         return []
     grid = make_grid(content, content.study.contrasts[0])
     fairness = Fairness(content)
-    return [
-        _share(content, grid, fairness, metric)
+    about = (*ABOUT, ABOUT_EMULATED) if fairness.emulates else ABOUT
+    shares = [
+        _share(content, grid, fairness, metric, about)
         for metric in content.study.metrics
         if metric in FAIR and any(item.metric == metric and item.median is not None for item in content.levels)
     ]
+    return [ShareSection("shares", "Shares", shares, about)] if shares else []
 
 
 def levels_of(content: ReportContent, metric: str) -> dict[tuple[str, str], ArmLevel]:
@@ -135,7 +153,7 @@ def levels_of(content: ReportContent, metric: str) -> dict[tuple[str, str], ArmL
     return {(item.cell_id, item.arm): item for item in content.levels if item.metric == metric}
 
 
-def _share(content: ReportContent, grid: Grid, fairness: Fairness, metric: str) -> Share:
+def _share(content: ReportContent, grid: Grid, fairness: Fairness, metric: str, about: Sequence[str]) -> Share:
     facts = content.facts(metric)
     levels = levels_of(content, metric)
     tables = {row: _rows(content, grid, row, metric, levels, fairness) for row in grid.rows}
@@ -153,7 +171,7 @@ def _share(content: ReportContent, grid: Grid, fairness: Fairness, metric: str) 
             for row, chart in charts.items()
         ),
         spacing=24,
-        title=alt.TitleParams(facts.label, subtitle=list(ABOUT)),
+        title=alt.TitleParams(facts.label, subtitle=list(about)),
     )
     return Share(
         metric=metric,
@@ -209,13 +227,20 @@ def _rows(
                     "colour": colours[arm],
                 }
             )
-        for arm, value in wanted.items():
-            if value is not None and (several or arm == here[0][0]):
-                ends = {"from": place - 0.38, "to": place + 0.38}
-                fair.append(
-                    {**ends, "fair": round(value, 4), "colour": colours[arm] if several else INK_SOFT,
-                     "shown": wording.quantity(value, content.facts(metric).unit)}
-                )  # fmt: skip
+        lines = [
+            (value, colours[arm] if several else INK_SOFT, _FAIR)
+            for arm, value in wanted.items()
+            if value is not None and (several or arm == here[0][0])
+        ]
+        lines += [
+            (value, colours[arm], _EMULATED)
+            for arm in wanted
+            if (value := fairness.emulated(metric, cell_id, arm)) is not None
+        ]
+        for value, colour, kind in lines:
+            ends = {"from": place - 0.38, "to": place + 0.38}
+            shown = wording.quantity(value, content.facts(metric).unit)
+            fair.append({**ends, "fair": round(value, 4), "colour": colour, "shown": shown, "line": kind})
     return points, fair
 
 
@@ -238,13 +263,14 @@ def _panel(grid: Grid, points: Rows, fair: Rows, top: float, unit: str) -> Any:
     base = alt.Chart(alt.Data(values=points)).encode(color=colour)
     layers = [
         alt.Chart(alt.Data(values=fair))
-        .mark_rule(strokeDash=[4, 3], strokeWidth=1.3, opacity=1)
+        .mark_rule(strokeWidth=1.3, opacity=1)
         .encode(
             x=alt.X("from:Q"),
             x2=alt.X2("to:Q"),
             y=alt.Y("fair:Q"),
             color=colour,
-            tooltip=alt.Tooltip("shown:N", title="fair"),
+            strokeDash=alt.StrokeDash("line:N", scale=_DASHES, legend=None),
+            tooltip=[alt.Tooltip("shown:N", title="share"), alt.Tooltip("line:N", title="where")],
         ),
         base.mark_line(strokeWidth=1.6, opacity=1, clip=True).encode(x=x, y=y, detail=alt.Detail("arm:N")),
         base.mark_rule(strokeWidth=2, opacity=1, clip=True).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),

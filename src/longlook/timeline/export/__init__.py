@@ -1,6 +1,7 @@
 """Traces, and trials with theirs, in formats that other tools read (docs/exports.md).
 
-`export.convert` writes qlog, pcapng, Parquet or CSV; `export.look` summarises a trace. The command line calls both.
+`export.convert` writes qlog, pcapng, HAR, Parquet or CSV, and `export.look` summarises a trace: the command line calls
+both. The pipeline imports `har` for the archives of a whole run.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 from longlook.core.errors import InputError
 from longlook.timeline.decode import TraceVantage, decode_trace
 from longlook.timeline.events import EVENT_SCHEMA, Events
-from longlook.timeline.export import pcapng, qlog
+from longlook.timeline.export import har, pcapng, qlog
 from longlook.timeline.normalise.trial import LINK_LOG
 
 EVENTS = "events.parquet"
@@ -42,15 +43,17 @@ class _Source:
 
 
 def convert(source: Path, to: str, out: Path, vantage: str | None = None) -> list[Written]:
-    """Write a trace or a trial's folder as `qlog`, `pcapng`, `parquet` or `csv`; return what was written.
+    """Write a trace or a trial's folder as `qlog`, `pcapng`, `har`, `parquet` or `csv`; return what was written.
 
-    Raise InputError for other input, for a pcapng of anything but a trial or a packet log, and if `out` cannot be
-    written.
+    Raise InputError for other input, for a pcapng of anything but a trial or a packet log, for a HAR of anything but a
+    trial with objects, and if `out` cannot be written.
     """
     if not out.absolute().parent.is_dir():
         raise InputError(f"--out {out}: no such folder", f"make it first: mkdir -p {out.absolute().parent}")
     if to == "pcapng":
         return [_pcapng(source, out)]
+    if to == "har":
+        return [_har(source, out)]
     read = _read(source, vantage)
     if to == "qlog":
         return _qlog(read, out)
@@ -83,6 +86,15 @@ def _pcapng(source: Path, out: Path) -> Written:
     keys = log.with_name(KEYS)
     packets = pcapng.write(log, keys if keys.is_file() else None, out)
     return Written(out, packets, "packets" + (", with the connections' TLS secrets" if keys.is_file() else ""))
+
+
+def _har(source: Path, out: Path) -> Written:
+    if not source.is_dir():
+        raise InputError(f"{source}: is no folder of a trial", "a HAR is of a page load: name RUN/trials/ID")
+    made = har.trial_har(source)
+    if made is None:
+        raise InputError(f"{source}: its client asked for no object", "name a trial of a page load or a download")
+    return Written(out, har.write(made, out), "requests")
 
 
 def _qlog(read: _Source, out: Path) -> list[Written]:

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from longlook.analysis.claims.judge import judge
+from longlook.analysis.claims.welch import WelchVerdict, welch_verdict
 from longlook.core.codec import canonical
 from longlook.core.model import Claim, Expected, Verdict
 from longlook.core.results import ArmLevel, ClaimResult, Estimate
@@ -99,17 +100,20 @@ def test_a_published_number_that_is_not_significant_is_compared_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("p_welch", "words"),
-    [
-        (0.3, "at 0.01, unpaired and uncorrected, finds no difference either (p 0.3)"),
-        (0.002, "finds a difference (p 0.002)"),
-    ],
+    ("p_welch", "effect_pct", "verdict"),
+    [(0.3, 12.0, "no difference"), (0.01, 12.0, "no difference"), (0.002, 12.0, "better"), (0.002, -1.0, "worse")],
 )
-def test_beside_a_published_not_significant_stands_the_papers_own_test(p_welch: float, words: str) -> None:
-    result = one(NONE, replace(EQUIVALENT, p_welch=p_welch))
-    assert result.result == "reproduced" and words in result.reason
-    assert "Welch" not in one(NONE, replace(EQUIVALENT, p_welch=None)).reason
-    assert "Welch" not in one(CLAIM, BETTER).reason
+def test_beside_a_claim_stands_the_verdict_of_the_papers_own_test(
+    p_welch: float, effect_pct: float, verdict: str
+) -> None:
+    found = welch_verdict(one(NONE, replace(EQUIVALENT, p_welch=p_welch, effect_pct=effect_pct)))
+    assert found == WelchVerdict(verdict, p_welch)
+
+
+def test_the_papers_test_says_nothing_of_a_level_or_of_a_single_value() -> None:
+    assert welch_verdict(one(CLAIM)) is None
+    assert welch_verdict(one(CLAIM, replace(BETTER, p_welch=None))) is None
+    assert welch_verdict(one(replace(CLAIM, untestable="no such program"), BETTER)) is None
 
 
 def test_not_testable() -> None:

@@ -1,5 +1,6 @@
 """Several runs beside everything published: what is covered, what it says, and what the page and its JSON hold."""
 
+import html
 import json
 import re
 from dataclasses import replace
@@ -9,11 +10,12 @@ import pytest
 from rich.console import Console
 
 from longlook.analysis.claims.survey import NOT_RUN, Survey, survey_data
-from longlook.cli.show.claims import summary_table
+from longlook.cli.show.claims import claims_table, summary_table
 from longlook.core.errors import InputError
 from longlook.core.model import Claim, Expected, Verdict
 from longlook.core.run_folder import write_json
 from longlook.pipeline.claims import make_survey, survey_runs
+from longlook.report import wording
 from longlook.report.content import metric_facts
 from longlook.report.wording import statement
 from longlook.study.files import find_study
@@ -91,6 +93,7 @@ def test_the_json_says_the_same(survey: Survey, out: Path) -> None:
     assert data["schema_version"] == 2
     assert sum(data["summary"]["total"].values()) == len(data["claims"]) == len(survey.claims)
     assert data["not_run"]["kakhki2017-fig8a"] == "longlook run kakhki2017-fig8a"
+    assert {claim["welch"]["verdict"] for claim in data["claims"] if claim["welch"]} >= {"better"}
     sizes = next(item for item in data["disputes"] if item["id"] == "file-size")
     levels = sizes["evidence"][0]["levels"]
     assert levels[0]["level"] == "5KB" and set(levels[0]["positions"]) == {"shrinks", "grows"}
@@ -174,6 +177,19 @@ def test_the_summary_on_a_terminal(survey: Survey) -> None:
     text = captured.get()
     assert re.search(r"kakhki2017-fig6a .* 21 ", text)
     assert re.search(rf"total .* {len(survey.claims)} ", text)
+
+
+def test_the_papers_own_test_stands_beside_each_effect(survey: Survey, out: Path) -> None:
+    (study,) = [item for item in survey.covered if item.study.id == "kakhki2017-fig6a"]
+    tested = [item for item in study.claims if item.ours is not None and item.ours.kind == "effect"]
+    assert tested and all(item.welch is not None for item in tested)
+    shown = wording.welch(tested[0].welch)
+    assert re.fullmatch("(better|worse|no difference), p\u00a0[<=]\u00a0[0-9.]+", shown)
+    assert html.escape(shown) in (out / "index.html").read_text(encoding="utf-8")
+    console = Console(width=200, record=True, file=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(claims_table(survey))
+    assert "Welch's test" in captured.get()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,115 @@
+"""Recorded pages by their digest: in the cache, and in the run folders whose trials load them.
+
+Studies, plans and trials hold the digest alone. A run folder has copies, so that it needs neither the HAR nor the
+cache; they have sizes, order and origins, and none of the cookies, paths and contents that a HAR holds.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from longlook.core import codec, paths
+from longlook.core.errors import InputError
+from longlook.core.model import Plan
+from longlook.core.registry import nearest
+from longlook.provision.recorded.har import HarError, read_har
+from longlook.provision.recorded.page import RecordedPage, recorded_page
+
+FOLDER = "pages"
+"""The folder's name in the cache and in a run folder."""
+WORKLOAD, PARAMETER = "recorded_page", "har"
+"""The workload that loads recorded pages, and its parameter, which names one."""
+
+_DIGEST = "sha256:"
+
+
+def shipped() -> dict[str, Path]:
+    """Return the recordings that come with Longlook, by name."""
+    folder = Path(__file__).parents[2] / "workloads" / "pages"
+    return {path.stem: path for path in sorted(folder.glob("*.har"))}
+
+
+def is_path(name: str) -> bool:
+    """Whether a name can only be a file's: also of one that is gone."""
+    return "/" in name or name.endswith(".har")
+
+
+def find(name: str, beside: Path) -> Path:
+    """Return the file of a name, or of a path that counts from the folder `beside`; HarError where there is none."""
+    known = shipped()
+    if name in known:
+        return known[name]
+    path = beside / name
+    if not path.exists() and not is_path(name):
+        choices = f"known: {', '.join(known)}; or the path of a HAR"
+        raise HarError(f"no recorded page of this name; {choices}{nearest(name, list(known))}")
+    return path.absolute()
+
+
+def keep(path: Path) -> tuple[str, RecordedPage]:
+    """Read a HAR into the cache; return the digest of its page, and the page. HarError where it cannot be used."""
+    page = recorded_page(read_har(path))
+    data = codec.canonical(codec.encode(page)).encode()
+    digest = f"{_DIGEST}{hashlib.sha256(data).hexdigest()}"
+    target = _file(_cache(), digest)
+    if not target.exists():
+        _write(target, data)
+    return digest, page
+
+
+def load(digest: str) -> RecordedPage:
+    """Return the page of a digest from the cache. Raise InputError where it is not there, or damaged."""
+    path = _file(_cache(), digest)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"the recorded page {digest} is not there: {path}", "name its HAR again in the study") from (
+            error
+        )
+    if f"{_DIGEST}{hashlib.sha256(data).hexdigest()}" != digest:
+        raise InputError(f"the recorded page {path} is damaged", "remove it, and name its HAR again")
+    return codec.decode(RecordedPage, json.loads(data))
+
+
+def lay(plan: Plan, run: Path) -> None:
+    """Copy the pages that a plan's trials load into a run folder that lacks them."""
+    for digest in _named(plan):
+        target = _file(run / FOLDER, digest)
+        if not target.exists():
+            load(digest)  # raises if it is not there
+            _write(target, _file(_cache(), digest).read_bytes())
+
+
+def adopt(run: Path) -> None:
+    """Put a run folder's pages into the cache where it lacks them, so that its study can be planned again."""
+    for path in (run / FOLDER).glob("[!.]*.json"):
+        target = _cache() / path.name
+        if not target.exists():
+            _write(target, path.read_bytes())
+
+
+def _named(plan: Plan) -> Iterable[str]:
+    loads = (trial.workload for trial in plan.trials if trial.workload.kind == WORKLOAD)
+    return sorted({str(workload.parameters[PARAMETER]) for workload in loads})
+
+
+def _cache() -> Path:
+    return paths.cache_dir() / FOLDER
+
+
+def _file(root: Path, digest: str) -> Path:
+    return root / f"{digest.removeprefix(_DIGEST)}.json"
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError as error:
+        raise InputError(
+            f"a recorded page cannot be kept: {error}", "make room, or move the cache: LONGLOOK_CACHE"
+        ) from (error)
