@@ -8,9 +8,11 @@ import pytest
 
 from longlook.core.model import Outcome, Run
 from longlook.explain.inside import look_inside
+from longlook.explain.ledger import LedgerClass
 from longlook.explain.rounds import Round
 from longlook.report.inside import InsideContent, write_inside
 from tests.data.report import small_content
+from tests.data.sides import ledger
 from tests.data.traces import TCP_FLOW, traced
 from tests.support.browser import Page, chromium
 
@@ -21,11 +23,18 @@ PLOT = '[data-panel="throughput"] canvas'
 GUTTER_PX, RIGHT_PX = 62, 10
 
 
+def stretches(seconds: int) -> list[tuple[LedgerClass, float]]:
+    """A handshake, then a window that is full half of the time."""
+    turns = [(LedgerClass.LINK_USEFUL, 25.0), (LedgerClass.CONGESTION_WINDOW, 25.0)] * (seconds * 20 - 1)
+    return [(LedgerClass.HANDSHAKE, 50.0), *turns]
+
+
 def content(name: str = "tcp") -> InsideContent:
     report = small_content({("10Mbit",): {"tcp": [0.5] * 3, "quic": [0.4] * 3}})
+    times = {seconds: ledger(stretches(seconds), start_ms=5.0) for seconds in (3, 4)}
     arms = {
-        name: look_inside(*traced(4.0, flow=TCP_FLOW, beta=0.7)),
-        "quic": look_inside(*traced(3.0, beta=0.8, seed=2)),
+        name: look_inside(*traced(4.0, flow=TCP_FLOW, beta=0.7), ledger=times[4]),
+        "quic": look_inside(*traced(3.0, beta=0.8, seed=2), ledger=times[3]),
     }
     run = Run("0123456789abcdef", Outcome.OK, None, None, 1, "virtual", 0, 0.2, 4.0, 0.1, {}, {}, {}, {}, {})
     chosen = Round(1, 3, report.study.contrasts[0], 20.0)
@@ -141,6 +150,11 @@ def test_the_cursor_reads_values_and_states(page: Page) -> None:
     assert all("KB" in text for text in shown)
     states = page.evaluate("[...document.querySelectorAll('.tracks .now')].map((b) => b.textContent)")
     assert all(text.endswith(("(logged)", "(derived)")) for text in states)
+    assert all(text.startswith(("link useful · ", "congestion window · ")) for text in states)
+    legend = page.evaluate("document.querySelector('.legend-states').innerText")
+    assert [name for name in ("handshake", "congestion window", "link useful", "pacing") if name in legend] == [
+        "handshake", "congestion window", "link useful",
+    ]  # fmt: skip
     assert_quiet(page)
 
 

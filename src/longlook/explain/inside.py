@@ -8,13 +8,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from longlook.core.model import Vantage
+from longlook.explain.ledger import Ledger
 from longlook.explain.link import acknowledged_at_link, link_drops, link_series
-from longlook.explain.sender import Bands, endpoint_bands, endpoint_marks, endpoint_series
-from longlook.explain.series import Marks, Series
+from longlook.explain.sender import endpoint_bands, endpoint_marks, endpoint_series
+from longlook.explain.series import Bands, Marks, Series
 from longlook.timeline.events import Events
 from longlook.timeline.timeline import Kind, Timeline
 
@@ -32,15 +34,21 @@ class Inside:
     vantage: Vantage  # where the sender is
     series: Mapping[str, Series]
     marks: Mapping[str, Marks]
-    bands: Mapping[str, Bands]  # `state`, `app_limited`
+    bands: Mapping[str, Bands]  # `ledger`, `state`, `app_limited`
     missing: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
 
-def look_inside(timeline: Timeline, events: Events | None, span_ns: tuple[int, int] | None = None) -> Inside:
+def look_inside(
+    timeline: Timeline,
+    events: Events | None,
+    span_ns: tuple[int, int] | None = None,
+    ledger: Ledger | None = None,
+) -> Inside:
     """Return everything that is drawn of a trial. `events` is None if the trial has no trace of an endpoint.
 
-    `span_ns` gives begin and end of the load if the timeline does not hold them.
+    `span_ns` gives begin and end of the load if the timeline does not hold them; `ledger` is the trial's, where its
+    load has one.
     """
     start_ns, end_ns = span_ns or timeline.load_window_ns() or _span(timeline)
     packets = timeline.select(PACKETS, Vantage.LINK)
@@ -48,7 +56,7 @@ def look_inside(timeline: Timeline, events: Events | None, span_ns: tuple[int, i
     vantage = Vantage.SERVER if direction == "down" else Vantage.CLIENT
     series = link_series(timeline, direction, start_ns)
     marks = {"dropped": link_drops(packets, direction, start_ns)}
-    bands: dict[str, Bands] = {}
+    bands = {} if ledger is None else {"ledger": _ledger_bands(ledger, start_ns)}
     notes = (
         [] if share > 0.999 else [f"the connection shown carried {share:.1%} of the bytes; the link's panels show all"]
     )
@@ -151,6 +159,14 @@ _NEEDED = {
     "in_flight": "bytes in flight",
     "rtt": "samples of the round trip time",
 }
+
+
+def _ledger_bands(ledger: Ledger, start_ns: int) -> Bands:
+    """Return the classes of the load's time; intervals of one class with other details are one band."""
+    names = ledger.table["class"].to_pylist()
+    starts = [index for index, name in enumerate(names) if index == 0 or name != names[index - 1]]
+    edges_ns = np.append(ledger.table["start_ns"].to_numpy()[starts], ledger.span_ns[1]) - start_ns
+    return Bands(edges_ns[:-1], edges_ns[1:], tuple(names[index] for index in starts), ("",) * len(starts))
 
 
 def _absent(series: Mapping[str, Series], bands: Mapping[str, Bands]) -> list[tuple[str, str]]:

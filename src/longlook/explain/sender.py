@@ -1,13 +1,11 @@
 """The sender's own trace, as series, marks and bands over time. Pure."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.explain.series import Integers, Marks, Series, changes
+from longlook.explain.series import Bands, Integers, Marks, Series, changes
 from longlook.timeline.events import EventKind, Events, among
 
 COLUMNS = {
@@ -25,16 +23,6 @@ _OF_SAMPLES = ("rtt", "srtt", "min_rtt")
 
 SSTHRESH_UNSET = 1 << 30
 """The smallest value that means that there is no threshold yet: stacks write the largest number that they hold."""
-
-
-@dataclass(frozen=True)
-class Bands:
-    """Stretches of time, in order, each with a name and its source (`derived` for a stated rule)."""
-
-    start_ns: Integers  # (N,)
-    end_ns: Integers  # (N,)
-    name: tuple[str, ...]
-    source: tuple[str, ...]
 
 
 def endpoint_series(events: Events, vantage: str, flow: str, start_ns: int) -> dict[str, Series]:

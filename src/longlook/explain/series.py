@@ -1,4 +1,4 @@
-"""Series and marks over time, thinned in such a way that every picture of them stays the same. Pure.
+"""Series, marks and bands over time, thinned in such a way that every picture of them stays the same. Pure.
 
 The method is M4 (Jugel, Jerzak, Hackenbroich, Markl: M4, VLDB 2014): of each bucket of time its first, least, greatest
 and last value stay. A line drawn through them is the line through all values, as long as a pixel is at least as wide as
@@ -52,6 +52,20 @@ class Marks:
         return cls(time_ns[order].astype(np.int64), weights, int(weights.sum()))
 
 
+@dataclass(frozen=True)
+class Bands:
+    """Stretches of time, in order, each with a name and its source (`derived` for a stated rule).
+
+    Where `bucket_ns` is not 0, the stretches of each bucket stand side by side in it, one of each kind.
+    """
+
+    start_ns: Integers  # (N,)
+    end_ns: Integers  # (N,)
+    name: tuple[str, ...]
+    source: tuple[str, ...]
+    bucket_ns: int = 0
+
+
 def changes(series: Series) -> Series:
     """Return the series without values that repeat the one before."""
     if len(series.value) == 0:
@@ -81,6 +95,32 @@ def thin_marks(marks: Marks, most: int) -> Marks:
     bucket_ns, starts = _buckets(marks.time_ns, most)
     weights = np.add.reduceat(marks.weight, starts)
     return replace(marks, time_ns=marks.time_ns[starts], weight=weights, bucket_ns=bucket_ns)
+
+
+def thin_bands(bands: Bands, most: int) -> Bands:
+    """Return at most `most` bands, with the time of each name and source in each bucket of one width as it was.
+
+    The bands of a bucket that have one name and source become one, and all of it stand side by side from its begin.
+    """
+    if len(bands.name) <= most:
+        return bands
+    kinds = sorted(set(zip(bands.name, bands.source, strict=True)))
+    place = {kind: number for number, kind in enumerate(kinds)}
+    which = np.array([place[kind] for kind in zip(bands.name, bands.source, strict=True)], np.int64)
+    first_ns, last_ns = int(bands.start_ns[0]), int(bands.end_ns[-1])
+    bucket_ns = -(-(last_ns - first_ns) // max(1, most // len(kinds)))
+    edges_ns = np.unique(np.concatenate([bands.start_ns, bands.end_ns, np.arange(first_ns, last_ns, bucket_ns)]))
+    owner = np.searchsorted(bands.start_ns, edges_ns[:-1], side="right") - 1
+    held = edges_ns[:-1] < bands.end_ns[owner]
+    cell = (edges_ns[:-1][held] - first_ns) // bucket_ns * len(kinds) + which[owner[held]]
+    lasted = np.bincount(cell, weights=np.diff(edges_ns)[held]).astype(np.int64)
+    cells = np.flatnonzero(lasted)
+    lengths, bucket = lasted[cells], cells // len(kinds)
+    before = np.cumsum(lengths) - lengths
+    opens = np.concatenate([[True], np.diff(bucket) != 0])
+    starts_ns = first_ns + bucket * bucket_ns + before - np.maximum.accumulate(np.where(opens, before, 0))
+    names, sources = zip(*(kinds[number] for number in (cells % len(kinds)).tolist()), strict=True)
+    return Bands(starts_ns, starts_ns + lengths, names, sources, bucket_ns)
 
 
 def share_out(lengths: Sequence[int], total: int) -> int:

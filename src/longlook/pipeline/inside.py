@@ -13,6 +13,7 @@ from longlook.explain.infer import Machine as StateMachine
 from longlook.explain.infer import MachineInference
 from longlook.explain.infer.diff import diff
 from longlook.explain.inside import Inside, look_inside, look_into_flows
+from longlook.explain.ledger import make_ledger
 from longlook.explain.rounds import Round, Wanted, choose_round, find_cells
 from longlook.explain.state_traces import COLUMNS, state_traces
 from longlook.explain.states import StateTimes, time_in_states
@@ -22,6 +23,7 @@ from longlook.report.flows.colours import flow_colours
 from longlook.report.inside import InsideContent, Machine, write_inside
 from longlook.report.machines.diff_drawing import draw_diff
 from longlook.report.machines.drawing import draw
+from longlook.study.virtual_time import VIRTUAL
 from longlook.timeline.collectors import Collected, collector_costs
 from longlook.timeline.events import Events
 from longlook.timeline.normalise.trace_files import trace_sizes
@@ -62,7 +64,7 @@ def _content(folder: RunFolder, content: ReportContent, trials: list[Trial], cho
             absent.append((trial.arm, "its trial has not run" if run is None else f"{run.outcome}: {run.reason}"))
             continue
         runs[trial.arm] = run
-        arms[trial.arm] = _look(folder.trials / trial.id)
+        arms[trial.arm] = _look(folder.trials / trial.id, trial, run)
     if not arms:
         reasons = "; ".join(f"{arm}: {reason}" for arm, reason in absent)
         raise InputError(f"round {chosen.number + 1} of cell {trials[0].cell_id} has no good trial ({reasons})")
@@ -95,8 +97,10 @@ def collected(folder: RunFolder, trials: Iterable[Trial]) -> list[Collected]:
     ]
 
 
-def _look(trial: Path) -> Inside:
-    return look_inside(*_read(trial))
+def _look(path: Path, trial: Trial, run: Run) -> Inside:
+    timeline, events = _read(path)
+    known = timeline if events is None else timeline.with_events(events)
+    return look_inside(timeline, events, ledger=make_ledger(known, trial, live=run.engine != VIRTUAL))
 
 
 def _read(trial: Path) -> tuple[Timeline, Events | None]:

@@ -10,6 +10,7 @@ import pytest
 from longlook.core.errors import InputError
 from longlook.core.model import Better, Contrast
 from longlook.explain.inside import look_inside, look_into_flows
+from longlook.explain.ledger import LedgerClass
 from longlook.explain.rounds import choose_round, find_cells, wanted
 from longlook.explain.sender import endpoint_series
 from longlook.explain.states import time_in_states
@@ -20,8 +21,10 @@ from longlook.timeline.events import Events
 from longlook.timeline.timeline import Kind, Timeline
 from tests.data.events import events_of, row
 from tests.data.report import small_content
+from tests.data.sides import ledger
 from tests.data.traces import PACKET_BYTES, PAYLOAD_BYTES, QUIC_FLOW, TCP_FLOW, link_timeline, traced
 
+HANDSHAKE = LedgerClass.HANDSHAKE
 CONTRAST = Contrast("quic vs tcp", "tcp", "quic", "page_load_time")
 
 
@@ -95,6 +98,16 @@ def test_the_queue_is_what_packets_found_and_empty_once_the_last_was_sent() -> N
     queue = look_inside(timeline, None).series["queue"]
     assert queue.value.tolist() == [3000, 6000, 0]
     assert (queue.time_ns / 1e9).tolist() == pytest.approx([0.09, 0.29, 0.29 + 6000 * 8 / 1e5])
+
+
+def test_the_ledger_is_bands_of_classes_whatever_their_details(trial: tuple[Timeline, Events]) -> None:
+    start_ns = (trial[0].load_window_ns() or (0, 0))[0]
+    own = ledger([(HANDSHAKE, 10.0, "a"), (HANDSHAKE, 5.0, "b"), (LedgerClass.PACING, 7.0)], start_ns / 1e6)
+    bands = look_inside(*trial, ledger=own).bands["ledger"]
+    assert bands.name == ("handshake", "pacing")
+    assert bands.start_ns.tolist() == [0, 15_000_000]
+    assert bands.end_ns.tolist() == [15_000_000, 22_000_000]
+    assert "ledger" not in look_inside(*trial).bands
 
 
 def test_without_a_trace_the_page_says_what_is_missing_and_why(trial: tuple[Timeline, Events]) -> None:

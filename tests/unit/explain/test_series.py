@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longlook.explain.series import Marks, Series, changes, share_out, thin_marks, thin_series
+from longlook.explain.series import Bands, Marks, Series, changes, share_out, thin_bands, thin_marks, thin_series
 
 few = settings(max_examples=40, deadline=None, derandomize=True)
 VALUES = st.lists(st.tuples(st.integers(0, 10**6), st.integers(-(10**9), 10**9)), min_size=1, max_size=300)
@@ -50,6 +50,45 @@ def test_thinning_keeps_every_extreme_of_every_bucket(points: list[tuple[int, in
 def test_thinning_keeps_pairs_of_time_and_value(points: list[tuple[int, int]], most: int) -> None:
     thin = thin_series(series(points), most)
     assert set(zip(thin.time_ns.tolist(), thin.value.tolist(), strict=True)) <= set(points)
+
+
+STRETCHES = st.lists(
+    st.tuples(st.integers(0, 50), st.integers(1, 1000), st.sampled_from(["window", "link", "timer"])),
+    min_size=1,
+    max_size=300,
+)
+
+
+def bands_of(stretches: list[tuple[int, int, str]]) -> Bands:
+    """Stretches from their gap to the one before, their length and their name."""
+    edges = np.cumsum([number for gap, length, _ in stretches for number in (gap, length)])
+    names = tuple(name for _, _, name in stretches)
+    return Bands(edges[0::2], edges[1::2], names, ("log",) * len(names))
+
+
+def time_by_bucket(bands: Bands, first_ns: int, bucket_ns: int) -> dict[tuple[int, str], int]:
+    """The time of each name in each bucket."""
+    found: dict[tuple[int, str], int] = {}
+    for start, end, name in zip(bands.start_ns.tolist(), bands.end_ns.tolist(), bands.name, strict=True):
+        for bucket in range((start - first_ns) // bucket_ns, (end - 1 - first_ns) // bucket_ns + 1):
+            edge = first_ns + bucket * bucket_ns
+            found[bucket, name] = found.get((bucket, name), 0) + min(end, edge + bucket_ns) - max(start, edge)
+    return found
+
+
+@few
+@given(STRETCHES, st.integers(3, 60))
+def test_thin_bands_keep_the_time_of_each_kind_in_each_bucket(stretches: list[tuple[int, int, str]], most: int) -> None:
+    whole = bands_of(stretches)
+    thin = thin_bands(whole, most)
+    assert len(thin.name) <= max(most, 3)
+    assert (np.diff(thin.start_ns) > 0).all()
+    assert (thin.start_ns[1:] >= thin.end_ns[:-1]).all()
+    if thin.bucket_ns == 0:
+        assert thin == whole
+        return
+    first_ns = int(whole.start_ns[0])
+    assert time_by_bucket(thin, first_ns, thin.bucket_ns) == time_by_bucket(whole, first_ns, thin.bucket_ns)
 
 
 def test_marks_of_a_bucket_become_one_with_their_weight() -> None:

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.explain.inside import Inside
-from longlook.explain.sender import Bands
-from longlook.explain.series import Integers, Marks, Series, share_out, thin_marks, thin_series
+from longlook.explain.series import Bands, Integers, Marks, Series, share_out, thin_bands, thin_marks, thin_series
 
 VALUES_PER_PAGE = 2_400_000
 """The number of values of all series of all arms together; it keeps the page below 10 MB."""
 
 MARKS_PER_PAGE = 200_000
+BANDS_PER_PAGE = 200_000
 
 ROUND_TRIP_SERIES = frozenset({"rtt", "srtt", "min_rtt"})
 """The series whose values are ns, written as µs; all others are bytes."""
@@ -40,17 +40,19 @@ def pack(arms: Mapping[str, Inside], values_per_page: int = VALUES_PER_PAGE) -> 
     """Return everything that the page draws, with as much detail as fits."""
     most = share_out([len(s.time_ns) for inside in arms.values() for s in inside.series.values()], values_per_page)
     marks_each = share_out([len(m.time_ns) for inside in arms.values() for m in inside.marks.values()], MARKS_PER_PAGE)
+    bands_each = share_out([len(b.name) for inside in arms.values() for b in inside.bands.values()], BANDS_PER_PAGE)
     chunks: list[bytes] = []
     headers: dict[str, dict[str, Any]] = {}
     cut: dict[str, tuple[str, ...]] = {}
     for arm, inside in arms.items():
         series = {name: thin_series(found, most) for name, found in sorted(inside.series.items())}
         marks = {name: thin_marks(found, marks_each) for name, found in sorted(inside.marks.items())}
+        bands = {name: thin_bands(found, bands_each) for name, found in sorted(inside.bands.items())}
         headers[arm] = {
             "duration": inside.duration_s,
             "series": {name: _series(chunks, name, found) for name, found in series.items()},
             "marks": {name: _marks(chunks, found) for name, found in marks.items()},
-            "bands": {name: _bands(chunks, found) for name, found in sorted(inside.bands.items())},
+            "bands": {name: _bands(chunks, found) for name, found in bands.items()},
         }
         cut[arm] = tuple(name for name, found in series.items() if found.bucket_ns)
     blob = zlib.compress(b"".join(chunks), 9)
@@ -101,4 +103,4 @@ def _bands(chunks: list[bytes], bands: Bands) -> dict[str, Any]:
     which = [index[kind] for kind in zip(bands.name, bands.source, strict=True)]
     lengths = (bands.end_ns - bands.start_ns) // 1000
     chunks += [_times(bands.start_ns), varint(lengths.astype(np.uint64)), varint(np.array(which, np.uint64))]
-    return {"n": len(bands.name), "kinds": [list(kind) for kind in kinds]}
+    return {"n": len(bands.name), "kinds": [list(kind) for kind in kinds], "bucket": bands.bucket_ns / 1e9}

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 
 from longlook.explain.inside import Inside
-from longlook.explain.series import Series, thin_marks, thin_series
+from longlook.explain.series import Series, thin_bands, thin_marks, thin_series
 from longlook.report.charts import colours
 from longlook.report.charts.drawn import Drawn
 from longlook.report.inside.content import InsideContent
@@ -18,7 +18,10 @@ VALUES = 2 * WIDTH_PX
 
 MARKS = WIDTH_PX
 BANDS = 1_500
-"""The number of stretches of a state that are drawn, the longest; shorter ones would be invisible."""
+"""The number of stretches in a row; of more, shares of time are drawn."""
+
+BAND_COLOURS = {**colours.LEDGER_COLOURS, **colours.STATE_COLOURS}
+LEGEND_COLUMNS = 6
 
 BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 RATE_BINS = 150
@@ -34,12 +37,11 @@ def inside_figure(inside: InsideContent, title: str, subtitle: str) -> Drawn:
         *(_tracks(drawn, inside, arm, end_s) for arm in inside.shown),
         *(panel for panel in panels if panel is not None),
     ]
-    states = [
-        state
-        for state in colours.STATE_COLOURS
-        if any(state in t.bands["state"].name for t in inside.shown.values() if "state" in t.bands)
-    ]
-    legend = [_state_legend(drawn, states)] if states else []
+    seen = {
+        name: {kind for trial in inside.shown.values() if name in trial.bands for kind in trial.bands[name].name}
+        for name in ("ledger", "state")
+    }
+    legend = [_legend(drawn, [kind for kind in BAND_COLOURS if kind in kinds]) for kinds in seen.values() if kinds]
     heading = alt.TitleParams(f"{title}, from inside", subtitle=[subtitle])
     drawn.chart = alt.vconcat(*legend, *charts, spacing=10, title=heading).resolve_scale(color="independent")
     return drawn
@@ -135,16 +137,15 @@ def _tracks(drawn: Drawn, inside: InsideContent, arm: str, end_s: float) -> Any:
     layers = []
     for name, label, _ in TRACKS:
         if name in trial.bands:
-            bands = trial.bands[name]
-            longest = np.sort(np.argsort(bands.end_ns - bands.start_ns, kind="stable")[::-1][:BANDS])
+            bands = thin_bands(trial.bands[name], BANDS)
             rows = [
                 {
                     "t": round(bands.start_ns[i] / 1e9, 6),
                     "to": round(bands.end_ns[i] / 1e9, 6),
                     "track": label,
-                    "colour": colours.STATE_COLOURS.get(bands.name[i], "#8d8881"),
+                    "colour": BAND_COLOURS.get(bands.name[i], "#8d8881"),
                 }
-                for i in longest.tolist()
+                for i in range(len(bands.name))
             ]
             chart = drawn.rows(rows).mark_rect(height=11, clip=True)
             layers.append(
@@ -164,15 +165,22 @@ def _tracks(drawn: Drawn, inside: InsideContent, arm: str, end_s: float) -> Any:
     return tracks.properties(title=alt.TitleParams(arm, fontSize=11, offset=4, color=inside.colours[arm]))
 
 
-def _state_legend(drawn: Drawn, states: list[str]) -> Any:
+def _legend(drawn: Drawn, kinds: list[str]) -> Any:
     rows = [
-        {"x": index, "name": state.replace("_", " ").replace("bbr", "BBR"), "colour": colours.STATE_COLOURS[state]}
-        for index, state in enumerate(states)
+        {
+            "x": index % LEGEND_COLUMNS,
+            "y": index // LEGEND_COLUMNS,
+            "name": kind.replace("_", " ").replace("bbr", "BBR"),
+            "colour": BAND_COLOURS[kind],
+        }
+        for index, kind in enumerate(kinds)
     ]
-    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, max(6, len(states))], nice=False))
-    base = drawn.rows(rows).encode(x=x)
+    lines = -(-len(kinds) // LEGEND_COLUMNS)
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, LEGEND_COLUMNS], nice=False))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[lines - 0.5, -0.5], nice=False))
+    base = drawn.rows(rows).encode(x=x, y=y)
     squares = base.mark_point(filled=True, shape="square", size=90, opacity=1).encode(
         color=alt.Color("colour:N", scale=None)
     )
     names = base.mark_text(align="left", dx=9, fontSize=10, color=colours.INK_SOFT).encode(text="name:N")
-    return alt.layer(squares, names).properties(width=WIDTH_PX, height=14)
+    return alt.layer(squares, names).properties(width=WIDTH_PX, height=14 * lines)

@@ -66,7 +66,7 @@ async function start() {
     for (const arm of arms) {
       const box = figure.querySelector(`[data-arm="${CSS.escape(arm.name)}"].tracks`);
       box.hidden = Boolean(arm.hidden);
-      if (!arm.hidden) drawTracks(box.querySelector("canvas"), source.tracks, arm, view, source.state_colours);
+      if (!arm.hidden) drawTracks(box.querySelector("canvas"), source.tracks, arm, view, source.band_colours);
     }
     drawOverview(overview, small, visible, whole, view, { bin: binOf(whole, arms, source.shortest_bin) });
     const bin = figure.querySelector(".bin");
@@ -115,8 +115,11 @@ async function start() {
     }
     for (const arm of arms) {
       const place = figure.querySelector(`[data-arm="${CSS.escape(arm.name)}"].tracks .now`);
-      const kind = inside && arm.bands.state ? bandAt(arm.bands.state, cursor) : null;
-      place.textContent = kind ? `${kind[0].replaceAll("_", " ")} (${kind[1] === "derived" ? "derived" : "logged"})` : "";
+      const at = (name) => (inside && arm.bands[name] ? bandAt(arm.bands[name], cursor) : null);
+      const [time, state] = [at("ledger"), at("state")];
+      const texts = time ? [time[0].replaceAll("_", " ")] : [];
+      if (state) texts.push(`${state[0].replaceAll("_", " ")} (${state[1] === "derived" ? "derived" : "logged"})`);
+      place.textContent = texts.join(" · ");
     }
   }
 

@@ -249,10 +249,10 @@ function drawMarks(context, marks, view, inner, top, height, colour) {
   }
 }
 
-const TRACK_HEIGHTS = { state: 18, app_limited: 8 };
+const TRACK_HEIGHTS = { ledger: 18, state: 18, app_limited: 8 };
 const MARK_COLOURS = { dropped: INK, declared: "#a1340f", spurious: "#c98500", probes: "#6b4fa0", blocked: "#23764b" };
 
-function drawTracks(canvas, tracks, arm, view, stateColours) {
+function drawTracks(canvas, tracks, arm, view, bandColours) {
   const present = tracks.filter(([name]) => arm.bands[name] || arm.marks[name]);
   const heights = present.map(([name]) => TRACK_HEIGHTS[name] ?? 12);
   const height = heights.reduce((sum, one) => sum + one + 4, 4);
@@ -266,7 +266,7 @@ function drawTracks(canvas, tracks, arm, view, stateColours) {
     context.textAlign = "right";
     context.textBaseline = "middle";
     context.fillText(label, GUTTER - 7, top + tall / 2 + 0.5);
-    const colourOf = name === "state" ? (kind) => stateColours[kind] ?? "#bbb" : () => "#8d8881";
+    const colourOf = (kind) => bandColours[name]?.[kind] ?? "#8d8881";
     if (arm.bands[name]) drawBands(context, arm.bands[name], view, inner, top, tall, colourOf);
     else drawMarks(context, arm.marks[name], view, inner, top, tall, MARK_COLOURS[name]);
     top += tall + 4;

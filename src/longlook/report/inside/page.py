@@ -35,6 +35,8 @@ def render_inside(inside: InsideContent) -> str:
         colours=inside.colours,
         panels=[(panel, [line for line in panel.lines if line.series in _lines(inside, panel)]) for panel in panels],
         tracks=[track for track in TRACKS if _has_track(inside, track[0])],
+        classes_seen=_classes_seen(inside),
+        class_colours=colours.LEDGER_COLOURS,
         states_seen=_states_seen(inside),
         state_colours=colours.STATE_COLOURS,
         chosen=chosen_round(inside),
@@ -82,6 +84,12 @@ def unseen(inside: InsideContent, packed: Packed) -> list[tuple[str, str]]:
                     "can be seen here; the trial's own files hold all.",
                 )
             )
+        wide = {row: packed.arms[arm]["bands"][row]["bucket"] for row in trial.bands}
+        found += [
+            (label, f"the row “{short}” has shares of each {wording.quantity(wide[row], 's')}, not every stretch.")
+            for row, short, _ in TRACKS
+            if wide.get(row)
+        ]
     return found
 
 
@@ -107,7 +115,7 @@ def _data(inside: InsideContent, packed: Packed, panels: Sequence[Panel]) -> dic
             for panel in panels
         ],
         "tracks": [[name, label] for name, label, _ in TRACKS],
-        "state_colours": colours.STATE_COLOURS,
+        "band_colours": {"ledger": colours.LEDGER_COLOURS, "state": colours.STATE_COLOURS},
     }
 
 
@@ -128,6 +136,11 @@ def _lines(inside: InsideContent, panel: Panel) -> set[str]:
 
 def _has_track(inside: InsideContent, name: str) -> bool:
     return any(name in trial.bands or name in trial.marks for trial in inside.arms.values())
+
+
+def _classes_seen(inside: InsideContent) -> list[str]:
+    seen = {name for trial in inside.arms.values() if "ledger" in trial.bands for name in trial.bands["ledger"].name}
+    return [name for name in colours.LEDGER_COLOURS if name in seen]
 
 
 def _states_seen(inside: InsideContent) -> list[str]:

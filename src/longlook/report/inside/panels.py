@@ -62,6 +62,7 @@ PANELS = (
 )
 
 TRACKS = (
+    ("ledger", "time", "what the time of the load went on"),
     ("state", "state", "what the sender is doing"),
     ("app_limited", "idle", "limited by the application, as the stack logs it"),
     ("blocked", "blocked", "the sender ran into a flow-control, stream or buffer limit"),
