@@ -39,7 +39,7 @@ def export_hars(folder: RunFolder, out: Path, cells: Sequence[str] = (), arms: S
         if folder.result(trial.id) is None:
             without[trial.id] = "has not finished"
         elif (made := har.trial_har(folder.trials / trial.id)) is None:
-            without[trial.id] = "its client asked for no object"
+            without[trial.id] = "its clients reported no object"
         else:
             place = out / trial.cell_id / f"{trial.arm}-round-{trial.round + 1:02d}.har"
             _make(place.parent)

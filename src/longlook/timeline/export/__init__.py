@@ -93,7 +93,7 @@ def _har(source: Path, out: Path) -> Written:
         raise InputError(f"{source}: is no folder of a trial", "a HAR is of a page load: name RUN/trials/ID")
     made = har.trial_har(source)
     if made is None:
-        raise InputError(f"{source}: its client asked for no object", "name a trial of a page load or a download")
+        raise InputError(f"{source}: its clients reported no object", "name a trial of a page load or a download")
     return Written(out, har.write(made, out), "requests")
 
 

@@ -163,7 +163,9 @@ def _ends(flow: str) -> dict[str, str]:
     address, port = server.rpartition(":")[0].strip("[]"), client.rpartition(":")[2]
     return {
         **({"serverIPAddress": address} if address else {}),
-        **({"connection": port} if port.isdigit() else {}),
+        **(
+            {"connection": port, "_connectionId": port} if port.isdigit() else {}
+        ),  # the second is for Chrome's importer
     }
 
 

@@ -219,7 +219,7 @@ def competing(name: str) -> Any:
 
 def test_what_is_no_page_load_is_refused(tmp_path: Path) -> None:
     folder = laid(tmp_path / "trial", [connection(40000, 100, 120)])
-    with pytest.raises(InputError, match="asked for no object"):
+    with pytest.raises(InputError, match="reported no object"):
         convert(folder, "har", tmp_path / "out.har")
     with pytest.raises(InputError, match="is no folder of a trial"):
         convert(folder / "client.jsonl", "har", tmp_path / "out.har")
