@@ -149,8 +149,13 @@ def survey_data(survey: Survey) -> dict[str, Any]:
         "runs": codec.encode(survey.runs),
         "not_run": {item.study.id: item.command for item in survey.not_run},
         "claims": codec.encode(survey.claims),
-        "disputes": [_dispute_data(item) for item in survey.disputes],
+        "disputes": disputes_data(survey),
     }
+
+
+def disputes_data(survey: Survey) -> list[dict[str, Any]]:
+    """Return the disputes as claims.json has them."""
+    return [_dispute_data(item) for item in survey.disputes]
 
 
 def _dispute_data(item: SurveyedDispute) -> dict[str, Any]:
