@@ -12,7 +12,9 @@ from urllib.parse import quote
 import pandas as pd
 
 from longlook.analysis.claims.dispute import Dispute, Evidence, list_disputes
-from longlook.analysis.claims.dispute_judge import JudgedEvidence, Point, conclude_all, judge_evidence
+from longlook.analysis.claims.dispute_flips import conclude_dispute, find_flips
+from longlook.analysis.claims.dispute_judge import JudgedEvidence, Point, judge_evidence
+from longlook.analysis.claims.settings_changes import changes
 from longlook.analysis.claims.survey import (
     NOT_RUN,
     Ours,
@@ -21,7 +23,6 @@ from longlook.analysis.claims.survey import (
     SurveyedDispute,
     SurveyedRun,
     SurveyedStudy,
-    changes,
     command_for,
     newest,
     survey_data,
@@ -244,7 +245,8 @@ def _judged(dispute: Dispute, read: Mapping[str, Analysed], installed: Mapping[s
     judged = [_judged_evidence(evidence, dispute, read.get(evidence.study)) for evidence in dispute.evidence]
     lacking = [item.evidence.study for item in judged if any(point.missing for point in item.points)]
     commands = tuple(command_for(study) for study in dict.fromkeys(lacking) if study in installed)
-    return SurveyedDispute(dispute, tuple(judged), conclude_all(judged), commands)
+    flips = find_flips(dispute, judged, installed)
+    return SurveyedDispute(dispute, tuple(judged), conclude_dispute(dispute, judged, flips), commands, flips)
 
 
 def _judged_evidence(evidence: Evidence, dispute: Dispute, run: Analysed | None) -> JudgedEvidence:

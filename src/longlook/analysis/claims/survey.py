@@ -1,17 +1,18 @@
 """Several runs beside everything that was published: the contents of the claims page (docs/claims.md)."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from longlook.analysis.claims.dispute import Dispute
+from longlook.analysis.claims.dispute_flips import Flip
 from longlook.analysis.claims.dispute_judge import Conclusion, JudgedEvidence
 from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, REPRODUCED
 from longlook.core import codec
 from longlook.core.model import Claim, Study
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The version of the page's claims.json."""
 
 NOT_RUN = "not run"
@@ -76,12 +77,16 @@ class SurveyedStudy:
 
 @dataclass(frozen=True)
 class SurveyedDispute:
-    """A dispute, each piece of evidence judged, and the conclusion. `commands` run what is missing."""
+    """A dispute, each piece of evidence judged, and the conclusion. `commands` run what is missing.
+
+    `flips` name what changes the answer when it alone is changed.
+    """
 
     dispute: Dispute
     evidence: tuple[JudgedEvidence, ...]
     conclusion: Conclusion
     commands: tuple[str, ...]
+    flips: tuple[Flip, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,25 +122,6 @@ def result_counts(claims: Iterable[SurveyedClaim]) -> dict[str, int]:
     """Return the number of claims by result, for every result."""
     counts = Counter(item.result for item in claims)
     return {result: counts[result] for result in RESULTS}
-
-
-def changes(ran: Study, installed: Study) -> tuple[str, ...]:
-    """Return the settings in which a run departs from the installed study: `network.rtt = 112ms instead of 36ms`."""
-    arms = {arm.name: arm.settings for arm in installed.arms}
-    found = _changed("", ran.settings, installed.settings)
-    for arm in ran.arms:
-        if arm.name in arms:
-            found += _changed(f"arms.{arm.name}.", arm.settings, arms[arm.name])
-    return (*found, *_changed("analysis.", codec.encode(ran.analysis), codec.encode(installed.analysis)))
-
-
-def _changed(prefix: str, ran: Mapping[str, Any], installed: Mapping[str, Any]) -> list[str]:
-    names = dict.fromkeys([*ran, *installed])
-    return [
-        f"{prefix}{name} = {ran.get(name, 'its default')} instead of {installed.get(name, 'its default')}"
-        for name in names
-        if ran.get(name) != installed.get(name)
-    ]
 
 
 def survey_data(survey: Survey) -> dict[str, Any]:
@@ -178,6 +164,9 @@ def _dispute_data(item: SurveyedDispute) -> dict[str, Any]:
             for judged in item.evidence
         ],
         "conclusion": codec.encode(item.conclusion),
+        "flips": codec.encode(item.flips),
+        "undecidable": codec.encode(item.dispute.undecidable),
+        "settled": codec.encode(item.dispute.settled),
         "commands": codec.encode(item.commands),
     }
 
