@@ -1,5 +1,7 @@
 """Published claims and conflicting findings, judged by our values (docs/claims.md).
 
 `judge.judge` judges the claims of a study by its estimates. `dispute.list_disputes` reads disputes, `dispute_judge`
-judges them by values, and `survey.Survey` holds what several runs give for the claims page.
+judges them by values and `dispute_flips` finds what flips their answers. `survey.Survey` holds what several runs give
+for the claims page, `atlas.Atlas` the contents of the atlas, whose studies belong to `papers`; `settings_changes`
+compares the settings of studies.
 """

@@ -1,6 +1,6 @@
 """Published figures beside ours: for each contrast two small matrices on the same places and the same colours."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -40,23 +40,72 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """The rows and columns of both matrices, with the factors that they are levels of."""
+
+    row_title: str
+    column_title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Map:
-    """A contrast: its places, what was published there and what was found; either may be missing as a whole."""
+    """A figure: its places, what was published there and what was found; either may be missing as a whole.
+
+    It is about one contrast, or about several with one baseline, each a row.
+    """
 
     heading: str
     baseline: str
     contender: str
-    grid: Grid
+    frame: Frame
     published: Mapping[Position, Cell] | None
     ours: Mapping[Position, Cell] | None
+    metric: str
 
 
 def maps_of(item: AtlasStudy, content: ReportContent, anchors: Mapping[tuple[str, str], str]) -> list[Map]:
     """Return the contrasts that were published first, then those that were found alone, in the study's order."""
     found = [_map(item, content, contrast, anchors) for contrast in content.study.contrasts]
-    return sorted(
-        (each for each in found if each.published or each.ours), key=lambda each: each.published is None
-    )  # stable
+    shown = sorted((each for each in found if each.published or each.ours), key=lambda each: each.published is None)
+    return _joined(shown)
+
+
+def _joined(maps: Sequence[Map]) -> list[Map]:
+    """Return the figures, with those of one row each that share baseline, metric and places as one of several rows."""
+    groups: dict[tuple[object, ...], list[Map]] = {}
+    for number, each in enumerate(maps):
+        alone = () if len(each.frame.rows) == 1 else (number,)
+        key = each.baseline, each.metric, each.frame, each.published is None, alone
+        groups.setdefault(key, []).append(each)
+    return [_join(group) if len(group) > 1 else group[0] for group in groups.values()]
+
+
+def _join(group: Sequence[Map]) -> Map:
+    first = group[0]
+    row = first.frame.rows[0]
+    where = f" ({row})" if first.frame.row_title else ""
+    return Map(
+        heading=f"Against {first.baseline}: {first.metric}{where}",
+        baseline=first.baseline,
+        contender="the row’s arm",
+        frame=Frame("arm", first.frame.column_title, tuple(each.contender for each in group), first.frame.columns),
+        published=_rows_of({each.contender: each.published or {} for each in group}, row) if first.published else None,
+        ours=_rows_of({each.contender: each.ours or {} for each in group}, row)
+        if any(each.ours for each in group)
+        else None,
+        metric=first.metric,
+    )
+
+
+def _rows_of(cells: Mapping[str, Mapping[Position, Cell]], row: str) -> dict[Position, Cell]:
+    return {
+        (name, column): cell
+        for name, of_one in cells.items()
+        for (place, column), cell in of_one.items()
+        if place == row
+    }
 
 
 def without_run(item: AtlasStudy) -> ReportContent:
@@ -76,9 +125,10 @@ def _map(item: AtlasStudy, content: ReportContent, contrast: Contrast, anchors: 
         heading=f"{contender} against {baseline}: {metric}",
         baseline=baseline,
         contender=contender,
-        grid=grid,
+        frame=Frame(grid.row_title, grid.column_title, grid.rows, grid.columns),
         published=_published(content, contrast, grid, claims) if claims else None,
         ours=_ours(item, content, contrast, grid, claims, anchors) if ran else None,
+        metric=metric,
     )
 
 
@@ -144,5 +194,5 @@ def _cell(square: Square, result: str, tip: str = "", mark: str = "", link: str 
 
 
 def _short(square: Square) -> str:
-    """Return a square's number without the unit that all of them have; an effect without a verdict as its symbol."""
+    """Return a square's number without the unit that all of them have."""
     return square.text.replace(f"{wording.NBSP}%", "")
