@@ -20,6 +20,7 @@ from longlook.pipeline.atlas_runs import (
     choose,
     in_order,
     move_replaced,
+    note_ended,
     standing,
     taken,
 )
@@ -105,6 +106,7 @@ class AtlasFolder:
                 observer.say(f"{study.id} has another plan now; its former run is {move_replaced(place, self.out)}")
                 there = standing(place, plan)
             run_study(study, place, self.options.run_options(study.id, resume=there.there), observer)
+            note_ended(place)
         except OSError as error:
             raise MachineError(f"cannot write to {place}: {error.strerror or error}", "make room") from error
         return True

@@ -144,16 +144,25 @@ def standing(place: Path, plan: Plan | None) -> Standing:
     folder = RunFolder.open(place)
     manifest = folder.manifest
     report, finished_unix_s = place / _LAST_FILE, manifest.get("finished_unix_s")
-    ended = finished_unix_s is not None and report.is_file() and report.stat().st_mtime >= int(finished_unix_s)
+    adopted = place.is_symlink()
+    after_last = finished_unix_s is not None and report.is_file() and report.stat().st_mtime >= int(finished_unix_s)
+    ended = report.is_file() if adopted else after_last
     trials = [trial.id for trial in folder.plan.trials] if not ended else []
     return Standing(
         there=True,
         ended=ended,
         same_plan=plan is None or manifest.get("plan_hash") == plan.hash,
-        adopted=place.is_symlink(),
+        adopted=adopted,
         finished=sum((folder.trials / name / "run.json").is_file() for name in trials),
         trials=int(manifest.get("trials", 0)),
     )
+
+
+def note_ended(place: Path) -> None:
+    """Note that a run ended where that is missing, because it was killed after its last trial and then analysed."""
+    folder = RunFolder.open(place)
+    if "finished_unix_s" not in folder.manifest:
+        folder.note(finished_unix_s=int((place / _LAST_FILE).stat().st_mtime))
 
 
 def move_replaced(place: Path, out: Path) -> Path:

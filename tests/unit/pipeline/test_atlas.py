@@ -131,7 +131,7 @@ def test_a_study_that_cannot_run_is_named_and_the_others_run(tmp_path: Path) -> 
 
     built = folder(tmp_path / "atlas", Faked(fail)).run(Observer())
     assert built.failed == {FIRST: "the stack cannot be built"}
-    assert of(built, FIRST).state is State.BEGUN or of(built, FIRST).reason == "the stack cannot be built"
+    assert (of(built, FIRST).state, of(built, FIRST).reason) == (State.FAILED, "the stack cannot be built")
     assert of(built, SECOND).state is State.RUN
     assert "the stack cannot be built" in built.page.read_text()
 
@@ -189,6 +189,20 @@ def test_a_run_made_elsewhere_is_adopted_and_never_run_again(tmp_path: Path) -> 
     assert engine.ran == [] and of(built, FIRST).state is State.RUN
     assert (out / RUNS / FIRST).is_symlink()
     assert f'href="runs/{FIRST}/report/index.html#c1-1"' in built.page.read_text()
+
+
+def test_a_run_that_was_killed_after_its_last_trial_is_analysed_once(tmp_path: Path) -> None:
+    out = tmp_path / "atlas"
+    folder(out, Faked(), FIRST).run(Observer())
+    run = RunFolder.open(out / RUNS / FIRST)
+    run.write_manifest({key: value for key, value in run.manifest.items() if key != "finished_unix_s"})
+    (run.path / "claims.json").unlink()
+    engine = Faked()
+    built = folder(out, engine, FIRST).run(Observer())
+    assert engine.ran == [] and of(built, FIRST).state is State.RUN
+    analysed = (run.path / "claims.json").stat().st_mtime_ns
+    folder(out, engine, FIRST).run(Observer())
+    assert (run.path / "claims.json").stat().st_mtime_ns == analysed
 
 
 def test_what_cannot_be_adopted(tmp_path: Path) -> None:
