@@ -95,7 +95,8 @@ def test_contrasts_of_one_row_stand_in_one_figure(built: Built) -> None:
 
 def test_a_cell_leads_to_the_report_and_to_its_explanation(built: Built) -> None:
     text = article(built, "kakhki2017-fig10")
-    (cell,) = re.findall(r"<td[^>]*>(?:(?!</td>).)*>why</a></td>", text)
+    cell, row = re.findall(r"<td[^>]*>(?:(?!</td>).)*>why</a></td>", text)
+    assert "see the cell" in row
     assert 'href="runs/kakhki2017-fig10/report/index.html#c1-3"' in cell
     assert 'href="runs/kakhki2017-fig10/explain/index.html#a1"' in cell
     assert EXPLAINED.capitalize() in text
