@@ -113,9 +113,15 @@ def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
             for number, entry in enumerate(table.evidence)
             if (found := _evidence(entry, f"evidence[{number}]", studies, problems)) is not None
         ]
-        undecidable = table.undecidable and Undecidable(table.undecidable.why, table.undecidable.needs)
-        settled = table.settled and Settled(table.settled.holds, table.settled.by)
-        dispute = Dispute(path.stem, table.question, positions, tuple(evidence), table.notes, undecidable, settled)
+        dispute = Dispute(
+            path.stem,
+            table.question,
+            positions,
+            tuple(evidence),
+            table.notes,
+            None if table.undecidable is None else Undecidable(table.undecidable.why, table.undecidable.needs),
+            None if table.settled is None else Settled(table.settled.holds, table.settled.by),
+        )
         _check_decides(table, problems)
         _check(dispute, problems)
     problems.raise_if_any()
