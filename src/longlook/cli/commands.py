@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from longlook import __version__
-from longlook.cli import certify, checks, claims, compare, explain, infer, link, run, setup, stacks, study, trace
+from longlook.cli import atlas, certify, checks, claims, compare, explain, infer, link, run, setup, stacks, study, trace
 from longlook.core.errors import LonglookError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.command()(compare.compare)
 app.command()(compare.bisect)
 app.command()(infer.infer)
 app.command()(claims.claims)
+app.command()(atlas.atlas)
 app.command()(checks.doctor)
 app.command()(run.run)
 app.command()(checks.calibrate)

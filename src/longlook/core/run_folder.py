@@ -210,10 +210,18 @@ def _read_run(folder: Path) -> Run | None:
 
 def write_json(path: Path, data: Any) -> None:
     """Write JSON atomically and durably."""
+    write_text(path, json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file in UTF-8, atomically and durably: where that fails, the file is as it was before."""
     temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("w") as file:
-        json.dump(data, file, indent=1, allow_nan=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

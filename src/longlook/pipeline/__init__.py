@@ -11,5 +11,6 @@ page comes out. Only `compare`, `certification`, `conformance` and `cli` use thi
 - `preview.preview` returns what `run_study` would do, and does none of it.
 - `provide.provide` installs and generates what the trials of a plan need.
 - `hars.export_hars` writes the page loads of a run folder for other tools.
+- `atlas.AtlasFolder` runs every study and builds the atlas; `atlas_runs` has its options and decides what is run.
 - `calibrate.run_calibration`, `claims.survey_runs` and `infer.infer_machines` are the other commands' pipelines.
 """

@@ -12,7 +12,9 @@ from urllib.parse import quote
 import pandas as pd
 
 from longlook.analysis.claims.dispute import Dispute, Evidence, list_disputes
-from longlook.analysis.claims.dispute_judge import JudgedEvidence, Point, conclude_all, judge_evidence
+from longlook.analysis.claims.dispute_flips import conclude_dispute, find_flips
+from longlook.analysis.claims.dispute_judge import JudgedEvidence, Point, judge_evidence
+from longlook.analysis.claims.settings_changes import changes
 from longlook.analysis.claims.survey import (
     NOT_RUN,
     Ours,
@@ -21,7 +23,6 @@ from longlook.analysis.claims.survey import (
     SurveyedDispute,
     SurveyedRun,
     SurveyedStudy,
-    changes,
     command_for,
     newest,
     survey_data,
@@ -60,38 +61,64 @@ class Analysed:
         return _table(self.path, "samples.parquet")
 
     @cached_property
-    def anchors(self) -> dict[tuple[str, str], str]:
-        """Return the anchors in the run's report by contrast and cell id."""
+    def content(self) -> ReportContent:
+        """Return what the run's report draws of its contrasts and claims."""
         estimates = estimates_from_table(_table(self.path, "estimates.parquet"))
-        content = ReportContent(
+        return ReportContent(
             self.study, self.samples, estimates, list(self.claims), self.manifest, metric_facts(self.study)
         )
+
+    @cached_property
+    def anchors(self) -> dict[tuple[str, str], str]:
+        """Return the anchors in the run's report by contrast and cell id."""
         prefixes = contrast_anchors(self.study)
         return {
             (contrast.name, str(place.cell_id)): anchor
             for contrast in self.study.contrasts
-            for anchor, place in make_grid(content, contrast).anchored(prefixes[contrast.name])
+            for anchor, place in make_grid(self.content, contrast).anchored(prefixes[contrast.name])
         }
+
+    def effects(self, name: str, metric: str) -> list[Estimate]:
+        """Return estimates of a contrast on a metric, which may differ from the contrast's own."""
+        if (name, metric) not in self._effects:
+            wanted = [replace(item, metric=metric) for item in self.study.contrasts if item.name == name]
+            known = metric in self.study.metrics
+            study = replace(self.study, contrasts=tuple(wanted))
+            self._effects[name, metric] = estimate(self.samples, study) if known else []
+        return self._effects[name, metric]
+
+    @cached_property
+    def _effects(self) -> dict[tuple[str, str], list[Estimate]]:
+        return {}
 
 
 def survey_runs(paths: Sequence[Path], out: Path) -> tuple[Survey, Path]:
     """Read the runs, judge the disputes, write the page and its JSON into a folder; return the survey and the page."""
-    survey = make_survey(paths, out)
+    found = make_survey(paths, out)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MachineError(f"cannot make {out}: {error.strerror}", "choose another --out") from error
-    write_json(out / DATA, survey_data(survey))
-    return survey, write_claims_page(survey, out)
+    write_json(out / DATA, survey_data(found))
+    return found, write_claims_page(found, out)
 
 
 def make_survey(paths: Sequence[Path], out: Path) -> Survey:
     """Return the findings of the runs on every claim and dispute of this installation; links are as seen from `out`."""
     folders = {path.resolve(): path for path in paths}
+    refuse_run_folder(out)
+    return survey([read_run(path) for path in folders.values()], {study.id: study for study in list_studies()}, out)
+
+
+def refuse_run_folder(out: Path) -> None:
+    """Raise InputError where `out` is a run folder or lies in one, whose files would be written over."""
     if any((place / "manifest.json").is_file() for place in (out.resolve(), out.resolve().parent)):
         raise InputError(f"--out {out} is a run folder, or in one, whose files are others", "choose another --out")
-    analysed = {str(path): _read(path) for path in folders.values()}
-    installed = {study.id: study for study in list_studies()}
+
+
+def survey(found: Sequence[Analysed], installed: Mapping[str, Study], out: Path) -> Survey:
+    """Return the findings of analysed runs on every claim of the installed studies, and on every dispute."""
+    analysed = {str(run.path): run for run in found}
     runs = _ranked([_surveyed(run, installed, out) for run in analysed.values()])
     counting = {run.study: run for run in runs if run.replaced_by is None}
     read = {study: analysed[run.path] for study, run in counting.items()}
@@ -101,7 +128,8 @@ def make_survey(paths: Sequence[Path], out: Path) -> Survey:
     return Survey(tuple(runs), tuple(studies), tuple(disputes))
 
 
-def _read(path: Path) -> Analysed:
+def read_run(path: Path) -> Analysed:
+    """Return a run folder after its analysis; InputError where it has none, or where its files cannot be read."""
     folder = RunFolder.open(path)
     again = f"longlook report {path}"
     try:
@@ -124,7 +152,7 @@ def _table(path: Path, name: str) -> pd.DataFrame:
 
 def _surveyed(run: Analysed, installed: Mapping[str, Study], out: Path) -> SurveyedRun:
     page = run.path / "report" / "index.html"
-    report = quote(os.path.relpath(page.resolve(), out.resolve())) if page.is_file() else None
+    report = link_to(page, out) if page.is_file() else None
     manifest, study = run.manifest, run.study
     return SurveyedRun(
         study=study.id,
@@ -136,6 +164,15 @@ def _surveyed(run: Analysed, installed: Mapping[str, Study], out: Path) -> Surve
         trials=int(manifest.get("trials", 0)),
         changes=changes(study, installed[study.id]) if study.id in installed else (),
     )
+
+
+def link_to(file: Path, out: Path) -> str:
+    """Return the link of a file as seen from a page in `out`. What lies in `out`, maybe by a symbolic link, is found
+    there wherever `out` is copied to.
+    """
+    if file.is_relative_to(out):
+        return quote(str(file.relative_to(out)))
+    return quote(os.path.relpath(file.resolve(), out.resolve()))
 
 
 def _ranked(runs: Sequence[SurveyedRun]) -> list[SurveyedRun]:
@@ -210,24 +247,19 @@ def _judged(dispute: Dispute, read: Mapping[str, Analysed], installed: Mapping[s
     judged = [_judged_evidence(evidence, dispute, read.get(evidence.study)) for evidence in dispute.evidence]
     lacking = [item.evidence.study for item in judged if any(point.missing for point in item.points)]
     commands = tuple(command_for(study) for study in dict.fromkeys(lacking) if study in installed)
-    return SurveyedDispute(dispute, tuple(judged), conclude_all(judged), commands)
+    flips = find_flips(dispute, judged, installed)
+    return SurveyedDispute(dispute, tuple(judged), conclude_dispute(dispute, judged, flips), commands, flips)
 
 
 def _judged_evidence(evidence: Evidence, dispute: Dispute, run: Analysed | None) -> JudgedEvidence:
     if run is None:
         points = [Point(level, missing=f"{evidence.study} was not run") for level in evidence.levels]
     else:
-        values = _effects(evidence, run) if evidence.contrast else _levels(evidence, run)
+        values: Sequence[Estimate | ArmLevel] = (
+            run.effects(evidence.contrast, evidence.metric) if evidence.contrast else _levels(evidence, run)
+        )
         points = [_point(evidence, level, values, run.study) for level in evidence.levels]
     return judge_evidence(evidence, dispute.positions, points)
-
-
-def _effects(evidence: Evidence, run: Analysed) -> list[Estimate]:
-    """Return estimates of the contrast on the metric that the evidence names, which may differ from its own."""
-    wanted = [replace(item, metric=evidence.metric) for item in run.study.contrasts if item.name == evidence.contrast]
-    if evidence.metric not in run.study.metrics:
-        return []
-    return estimate(run.samples, replace(run.study, contrasts=tuple(wanted)))
 
 
 def _levels(evidence: Evidence, run: Analysed) -> list[ArmLevel]:

@@ -1,6 +1,6 @@
 """The place of each cell: rows and columns of a heatmap in the order of the study's factors and levels."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -69,8 +69,11 @@ def ordered(study: Study, estimates: Iterable[Estimate]) -> list[Estimate]:
     return sorted(estimates, key=rank)
 
 
-def make_grid(content: ReportContent, contrast: Contrast) -> Grid:
-    """Return the heatmap of a contrast. Factors that the study's figure does not place become further row factors."""
+def make_grid(content: ReportContent, contrast: Contrast, also: Collection[CellKey] = ()) -> Grid:
+    """Return the heatmap of a contrast. Factors that the study's figure does not place become further row factors.
+
+    Rows and columns in which nothing ran are left out, except those of the cells in `also`.
+    """
     study = content.study
     column_factors, row_factors = _axes(study)
     estimates = {key_of(study, item.cell): item for item in content.estimates_of(contrast)}
@@ -84,7 +87,11 @@ def make_grid(content: ReportContent, contrast: Contrast) -> Grid:
         cell_id = estimate.cell_id if estimate else sampled.get(key)
         state = _state(study, cell, estimate, cell_id)
         squares[row, column] = Place(key, cell, cell_id, row, column, state, estimate)
-    ran = {position for position, place in squares.items() if place.state in ("estimated", "no estimate")}
+    ran = {
+        position
+        for position, place in squares.items()
+        if place.state in ("estimated", "no estimate") or place.key in also
+    }
     keep = ran or set(squares)
     rows = tuple(label for label in _labels(row_factors) if any(row == label for row, _ in keep))
     columns = tuple(label for label in _labels(column_factors) if any(column == label for _, column in keep))

@@ -36,12 +36,12 @@ class Holds:
 
 @dataclass(frozen=True)
 class Position:
-    """A source's finding, in words and as a condition that a program can check."""
+    """A source's finding, in words and as a condition that a program can check, which only evidence needs."""
 
     name: str
     source: str
     says: str
-    holds: Holds
+    holds: Holds = Holds()
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,32 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Undecidable:
+    """Why no value of this installation can decide a dispute, and what could."""
+
+    why: str
+    needs: str
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The position that follows from what the sources print, without any trial, and how it follows."""
+
+    holds: str
+    by: str
+
+
+@dataclass(frozen=True)
 class Dispute:
-    """A question to which sources give different answers."""
+    """A question to which sources give different answers: with evidence, or with one of the reasons for none."""
 
     id: str
     question: str
     positions: tuple[Position, ...]
     evidence: tuple[Evidence, ...]
     notes: str | None = None
+    undecidable: Undecidable | None = None
+    settled: Settled | None = None
 
 
 def list_disputes(studies: Mapping[str, Study]) -> list[Dispute]:
@@ -89,13 +107,22 @@ def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
     table = parse_table(DisputeTable, registry.toml_document(path), problems)
     dispute = None
     if table is not None:
-        positions = tuple(_position(entry, problems) for entry in table.positions)
+        positions = tuple(_position(entry, bool(table.evidence), problems) for entry in table.positions)
         evidence = [
             found
             for number, entry in enumerate(table.evidence)
             if (found := _evidence(entry, f"evidence[{number}]", studies, problems)) is not None
         ]
-        dispute = Dispute(path.stem, table.question, positions, tuple(evidence), table.notes)
+        dispute = Dispute(
+            path.stem,
+            table.question,
+            positions,
+            tuple(evidence),
+            table.notes,
+            None if table.undecidable is None else Undecidable(table.undecidable.why, table.undecidable.needs),
+            None if table.settled is None else Settled(table.settled.holds, table.settled.by),
+        )
+        _check_decides(table, problems)
         _check(dispute, problems)
     problems.raise_if_any()
     if dispute is None:  # parse_table has reported the reason
@@ -108,8 +135,29 @@ def unit_of(evidence: Evidence) -> str:
     return "%" if evidence.contrast else find_metric(evidence.metric).unit
 
 
-def _position(entry: PositionTable, problems: Problems) -> Position:
+def _check_decides(table: DisputeTable, problems: Problems) -> None:
+    """Add a problem unless exactly one thing decides the dispute, or is the reason why nothing does."""
+    given = [name for name in ("evidence", "undecidable", "settled") if getattr(table, name)]
+    if not given:
+        problems.add("evidence", "missing: give evidence, or [undecidable] with why and needs, or [settled]")
+    elif len(given) > 1:
+        problems.add(given[1], f"stands beside {given[0]}: a dispute has one of evidence, undecidable and settled")
+    names = [position.name for position in table.positions]
+    if table.settled is not None and table.settled.holds not in names:
+        problems.add_value(
+            "settled.holds", table.settled.holds, f"no such position; {allowed(table.settled.holds, names)}"
+        )
+
+
+def _position(entry: PositionTable, has_evidence: bool, problems: Problems) -> Position:
     holds, where = entry.holds, f"positions.{entry.name}.holds"
+    if not has_evidence:
+        if holds is not None:
+            problems.add(where, "is compared with evidence, and this dispute has none")
+        return Position(entry.name, entry.source, entry.says)
+    if holds is None:
+        problems.add(where, "missing: evidence is compared with it")
+        return Position(entry.name, entry.source, entry.says)
     bounds = [bound for bound in (holds.at_least, holds.at_most) if bound is not None]
     if holds.trend is None:
         _check_bounds(holds, bounds, where, problems)

@@ -29,6 +29,8 @@ class Kind(StrEnum):
     NONE = "none holds"
     DIFFERS = "evidence differs"
     UNDECIDED = "undecided"
+    UNDECIDABLE = "undecidable"  # here; the dispute's file says why, and what could decide it
+    SETTLED = "settled"  # by what the sources print
 
 
 @dataclass(frozen=True)

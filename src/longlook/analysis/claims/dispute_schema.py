@@ -28,7 +28,7 @@ class PositionTable(Part):
     name: Text
     source: Text
     says: Text
-    holds: HoldsTable
+    holds: HoldsTable | None = None
 
 
 class EvidenceTable(Part):
@@ -43,6 +43,20 @@ class EvidenceTable(Part):
     cell: dict[str, str] = Field(default_factory=dict)
 
 
+class UndecidableTable(Part):
+    """`[undecidable]`: why nothing here can decide the dispute, and what could."""
+
+    why: Text
+    needs: Text
+
+
+class SettledTable(Part):
+    """`[settled]`: the position that follows from what the sources print, and how."""
+
+    holds: Text
+    by: Text
+
+
 class DisputeTable(Part):
     """A whole file."""
 
@@ -50,4 +64,6 @@ class DisputeTable(Part):
     question: Text
     notes: Text | None = None
     positions: Annotated[list[PositionTable], Field(min_length=2)]
-    evidence: Annotated[list[EvidenceTable], Field(min_length=1)]
+    evidence: list[EvidenceTable] = Field(default_factory=list)
+    undecidable: UndecidableTable | None = None
+    settled: SettledTable | None = None

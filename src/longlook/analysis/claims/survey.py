@@ -1,18 +1,19 @@
 """Several runs beside everything that was published: the contents of the claims page (docs/claims.md)."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from longlook.analysis.claims.dispute import Dispute
+from longlook.analysis.claims.dispute_flips import Flip
 from longlook.analysis.claims.dispute_judge import Conclusion, JudgedEvidence
 from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, REPRODUCED
 from longlook.analysis.claims.welch import WelchVerdict
 from longlook.core import codec
 from longlook.core.model import Claim, Study
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The version of the page's claims.json."""
 
 NOT_RUN = "not run"
@@ -81,12 +82,16 @@ class SurveyedStudy:
 
 @dataclass(frozen=True)
 class SurveyedDispute:
-    """A dispute, each piece of evidence judged, and the conclusion. `commands` run what is missing."""
+    """A dispute, each piece of evidence judged, and the conclusion. `commands` run what is missing.
+
+    `flips` name what changes the answer when it alone is changed.
+    """
 
     dispute: Dispute
     evidence: tuple[JudgedEvidence, ...]
     conclusion: Conclusion
     commands: tuple[str, ...]
+    flips: tuple[Flip, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,25 +129,6 @@ def result_counts(claims: Iterable[SurveyedClaim]) -> dict[str, int]:
     return {result: counts[result] for result in RESULTS}
 
 
-def changes(ran: Study, installed: Study) -> tuple[str, ...]:
-    """Return the settings in which a run departs from the installed study: `network.rtt = 112ms instead of 36ms`."""
-    arms = {arm.name: arm.settings for arm in installed.arms}
-    found = _changed("", ran.settings, installed.settings)
-    for arm in ran.arms:
-        if arm.name in arms:
-            found += _changed(f"arms.{arm.name}.", arm.settings, arms[arm.name])
-    return (*found, *_changed("analysis.", codec.encode(ran.analysis), codec.encode(installed.analysis)))
-
-
-def _changed(prefix: str, ran: Mapping[str, Any], installed: Mapping[str, Any]) -> list[str]:
-    names = dict.fromkeys([*ran, *installed])
-    return [
-        f"{prefix}{name} = {ran.get(name, 'its default')} instead of {installed.get(name, 'its default')}"
-        for name in names
-        if ran.get(name) != installed.get(name)
-    ]
-
-
 def survey_data(survey: Survey) -> dict[str, Any]:
     """Return the content of claims.json."""
     return {
@@ -154,8 +140,13 @@ def survey_data(survey: Survey) -> dict[str, Any]:
         "runs": codec.encode(survey.runs),
         "not_run": {item.study.id: item.command for item in survey.not_run},
         "claims": codec.encode(survey.claims),
-        "disputes": [_dispute_data(item) for item in survey.disputes],
+        "disputes": disputes_data(survey),
     }
+
+
+def disputes_data(survey: Survey) -> list[dict[str, Any]]:
+    """Return the disputes as claims.json has them."""
+    return [_dispute_data(item) for item in survey.disputes]
 
 
 def _dispute_data(item: SurveyedDispute) -> dict[str, Any]:
@@ -178,6 +169,9 @@ def _dispute_data(item: SurveyedDispute) -> dict[str, Any]:
             for judged in item.evidence
         ],
         "conclusion": codec.encode(item.conclusion),
+        "flips": codec.encode(item.flips),
+        "undecidable": codec.encode(item.dispute.undecidable),
+        "settled": codec.encode(item.dispute.settled),
         "commands": codec.encode(item.commands),
     }
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from longlook.analysis.claims.dispute_flips import Flip
 from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, REPRODUCED
 from longlook.analysis.claims.survey import RESULTS, Survey, result_counts, survey_data
 from longlook.cli.terminal import console, print_json
@@ -24,6 +25,8 @@ def show_claims(survey: Survey, page: Path, *, as_json: bool) -> None:
     out.print(summary_table(survey))
     for item in survey.disputes:
         out.print(Text(f"\n{item.dispute.question}", style="bold"), Text(f"  → {item.conclusion.text}"), sep="\n")
+        for flip in item.flips:
+            out.print(f"    {flip_text(flip)}", markup=False)
         for command in item.commands:
             out.print(f"    missing evidence: {command}", style="dim", markup=False)
     out.print()
@@ -38,6 +41,15 @@ def show_claims(survey: Survey, page: Path, *, as_json: bool) -> None:
         if run.report is None:
             out.print(f"{run.path} has no report: longlook report {run.path}", markup=False)
     out.print(f"claims: {page}", soft_wrap=True, markup=False)
+
+
+def flip_text(flip: Flip) -> str:
+    """Return what flips the answer as a line: `queue 1bdp → 0.1bdp: QUIC is faster becomes no difference`."""
+    before, after = (" and ".join(names) or "none" for names in (flip.before_holds, flip.after_holds))
+    settings = f" ({'; '.join(flip.settings)})" if flip.settings else ""
+    places = [place for place in flip.places if place]
+    at = f", at {' · '.join(places)}" if places else ""
+    return f"{flip.what} {flip.before} → {flip.after}: {before} becomes {after}{settings}{at}"
 
 
 def summary_table(survey: Survey) -> Table:

@@ -52,7 +52,7 @@ class Piece:
 def write_claims_page(survey: Survey, out: Path) -> Path:
     """Write `index.html`, and the disputes that have values as figures, into a folder; return the page's path."""
     studies = {item.study.id: item.study for item in survey.studies}
-    pieces = {item.dispute.id: _pieces(item, studies) for item in survey.disputes}
+    pieces = {item.dispute.id: pieces_of(item, studies) for item in survey.disputes}
     for old in (out / "figures").glob("dispute-*"):
         old.unlink()
     for item in survey.disputes:
@@ -109,7 +109,8 @@ def evidence_title(evidence: Evidence, studies: Mapping[str, Study]) -> str:
     return f"{who}: {metric} over {evidence.factor}{where}"
 
 
-def _pieces(item: SurveyedDispute, studies: Mapping[str, Study]) -> list[Piece]:
+def pieces_of(item: SurveyedDispute, studies: Mapping[str, Study]) -> list[Piece]:
+    """Return the evidence of a dispute as pages show it."""
     return [
         Piece(
             judged,

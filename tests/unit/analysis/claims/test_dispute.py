@@ -60,6 +60,7 @@ def test_the_shipped_disputes_read(studies: dict[str, Study]) -> None:
     for dispute in disputes.values():
         assert len({position.name for position in dispute.positions}) == len(dispute.positions) >= 2
         assert all(position.source and position.says for position in dispute.positions)
+        assert [bool(dispute.evidence), dispute.undecidable is not None, dispute.settled is not None].count(True) == 1
 
 
 def test_evidence_is_an_effect_or_a_level(tmp_path: Path, studies: dict[str, Study]) -> None:
@@ -134,6 +135,36 @@ def test_disputes_of_others_are_found(
     (folder / "loss.toml").write_text(EXAMPLE)
     with pytest.raises(InputError, match="dispute 'loss' exists twice"):
         list_disputes(studies)
+
+
+NO_EVIDENCE = EXAMPLE.partition("[[evidence]]")[0].replace("holds = ", "# holds = ")
+UNDECIDABLE = '[undecidable]\nwhy = "no video"\nneeds = "a player"\n'
+SETTLED = '[settled]\nholds = "shrinks"\nby = "arithmetic"\n'
+
+
+def test_a_dispute_without_evidence_says_why_or_what_settles_it(tmp_path: Path, studies: dict[str, Study]) -> None:
+    open_question = read(tmp_path, NO_EVIDENCE + UNDECIDABLE, studies)
+    assert open_question.undecidable is not None and open_question.undecidable.needs == "a player"
+    settled = read(tmp_path, NO_EVIDENCE + SETTLED, studies)
+    assert settled.settled is not None and settled.settled.holds == "shrinks"
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        (NO_EVIDENCE, ["evidence", "missing", "[undecidable]", "[settled]"]),
+        (NO_EVIDENCE + UNDECIDABLE + SETTLED, ["settled", "stands beside undecidable"]),
+        (EXAMPLE + UNDECIDABLE, ["undecidable", "stands beside evidence"]),
+        (NO_EVIDENCE + UNDECIDABLE.replace('needs = "a player"\n', ""), ["undecidable.needs", "missing"]),
+        (NO_EVIDENCE + SETTLED.replace("shrinks", "shrink"), ["settled.holds", "did you mean 'shrinks'?"]),
+        (NO_EVIDENCE.replace("# holds", "holds") + UNDECIDABLE, ["positions.shrinks.holds", "has none"]),
+        (EXAMPLE.replace("holds = { at_least = 0 }", ""), ["positions.positive.holds", "missing"]),
+    ],
+)
+def test_what_decides_is_one_thing(tmp_path: Path, studies: dict[str, Study], text: str, messages: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text, studies)
+    assert all(message in caught.value.message for message in messages), caught.value.message
 
 
 def test_every_key_of_the_format_is_documented() -> None:

@@ -90,11 +90,14 @@ def test_the_page_loads_nothing_and_its_links_lead_somewhere(survey: Survey, out
 def test_the_json_says_the_same(survey: Survey, out: Path) -> None:
     data = json.loads((out / "claims.json").read_text())
     assert data == survey_data(survey)
-    assert data["schema_version"] == 2
+    assert data["schema_version"] == 3
     assert sum(data["summary"]["total"].values()) == len(data["claims"]) == len(survey.claims)
     assert data["not_run"]["kakhki2017-fig8a"] == "longlook run kakhki2017-fig8a"
     assert {claim["welch"]["verdict"] for claim in data["claims"] if claim["welch"]} >= {"better"}
     sizes = next(item for item in data["disputes"] if item["id"] == "file-size")
+    assert {"flips", "undecidable", "settled"} <= set(sizes)
+    video = next(item for item in data["disputes"] if item["id"] == "video-quality")
+    assert video["conclusion"]["kind"] == "undecidable" and video["undecidable"]["needs"]
     levels = sizes["evidence"][0]["levels"]
     assert levels[0]["level"] == "5KB" and set(levels[0]["positions"]) == {"shrinks", "grows"}
 

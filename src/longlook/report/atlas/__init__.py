@@ -1,0 +1,128 @@
+"""The atlas: every figure of every paper as published beside what is found today, on one page that opens from disk.
+
+`atlas_page` returns the page, `summary_markdown` its table of claims by study. Nothing is computed here.
+"""
+
+from collections.abc import Mapping
+
+from longlook.analysis.claims.atlas import Atlas, AtlasStudy, State, summary_rows
+from longlook.analysis.claims.survey import NOT_RUN, RESULTS, result_counts
+from longlook.report import wording
+from longlook.report.atlas.bars import level_bars
+from longlook.report.atlas.maps import maps_of, without_run
+from longlook.report.charts.colours import gradient
+from longlook.report.claims import HELD_SYMBOLS, made, ours_text, pieces_of
+from longlook.report.claims.disputes import position_colours
+from longlook.report.content import ReportContent, short_labels
+from longlook.report.templates import asset, template
+from longlook.report.text import markdown_rows
+
+PAGE = "index.html"
+_DIGITS = 16
+"""How much of a digest is shown."""
+
+
+def atlas_page(
+    atlas: Atlas,
+    contents: Mapping[str, ReportContent],
+    anchors: Mapping[str, Mapping[tuple[str, str], str]],
+) -> str:
+    """Return the page.
+
+    `contents` and `anchors` are, by study, what the report of its run draws, and where its cells are there, by contrast
+    and cell id.
+    """
+    survey = atlas.survey
+    studies = {item.study.id: item.study for item in survey.studies}
+    page = template("atlas/page.html.j2").render(
+        atlas=atlas,
+        survey=survey,
+        headline=headline(atlas),
+        total=result_counts(atlas.claims),
+        result_counts=result_counts,
+        results=RESULTS,
+        maps={
+            item.id: maps_of(item, contents.get(item.id) or without_run(item), anchors.get(item.id, {}))
+            for item in atlas.studies
+        },
+        bars={item.id: level_bars(item.claims) for item in atlas.studies},
+        whys={item.id: _whys(item, anchors.get(item.id, {})) for item in atlas.studies},
+        arms={item.id: _arms(item) for item in atlas.studies},
+        pieces={item.dispute.id: pieces_of(item, studies) for item in survey.disputes},
+        shades={item.dispute.id: position_colours(item.dispute) for item in survey.disputes},
+        symbols=HELD_SYMBOLS,
+        ours=ours_text,
+        made=made,
+        digits=_DIGITS,
+        gradient=gradient(),
+        wording=wording,
+        state_text=state_text,
+        css=asset("assets/report.css") + asset("claims/claims.css") + asset("atlas/atlas.css"),
+        js=asset("atlas/atlas.js"),
+    )
+    return _narrow(page)
+
+
+def headline(atlas: Atlas) -> str:
+    """Return the content of the page in one or two sentences."""
+    counts = result_counts(atlas.claims)
+    ran = [item for item in atlas.studies if item.surveyed.run is not None]
+    papers = [paper for paper in atlas.papers if any(study.claims for study in paper.studies)]
+    tested = len(atlas.claims) - counts[NOT_RUN]
+    return (
+        f"{len(atlas.claims)} published findings of {len(papers)} papers, as executable claims; "
+        f"{tested} of them tested today by {_counted(len(ran), 'study', 'studies')} of real programs "
+        "over an emulated network."
+    )
+
+
+def summary_markdown(atlas: Atlas) -> str:
+    """Return claims by study and result, with the command and the digest of each study's results, as Markdown."""
+    rows = []
+    for item, counts in summary_rows(atlas):
+        run = item.surveyed.run
+        digest = (item.results or wording.DASH)[:_DIGITS] if run else str(item.state)
+        rows.append(
+            [item.id, *map(str, counts.values()), str(run.trials) if run else "", digest, item.surveyed.command]
+        )
+    total = result_counts(atlas.claims)
+    rows.append(["all", *map(str, total.values()), "", "", ""])
+    return markdown_rows(
+        ["study", *RESULTS, "trials", "results", "command"], rows, frozenset(range(1, 2 + len(RESULTS)))
+    )
+
+
+def _whys(item: AtlasStudy, anchors: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    """Return the links of explanations by the links of the cells that they are about."""
+    run = item.surveyed.run
+    if run is None or run.report is None:
+        return {}
+    places = {(each.contrast, each.cell_id): each.link for each in item.explanations}
+    return {f"{run.report}#{anchors[place]}": link for place, link in places.items() if place in anchors}
+
+
+def _arms(item: AtlasStudy) -> list[str]:
+    labels = short_labels(item.surveyed.study)
+    return [labels[arm.name] for arm in item.surveyed.study.arms]
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _narrow(page: str) -> str:
+    """Return the page without the indentation of its templates, which is a tenth of its bytes."""
+    return "\n".join(line for line in map(str.strip, page.split("\n")) if line) + "\n"
+
+
+def state_text(item: AtlasStudy) -> str:
+    """Return why no run of a study is shown."""
+    words: dict[State, str] = {
+        State.NOT_RUN: "Not run yet",
+        State.BEGUN: "Begun",
+        State.LEFT_OUT: "Left out",
+        State.FAILED: "Could not run here",
+        State.DAMAGED: "Its run cannot be read",
+        State.RUN: "Run",
+    }
+    return f"{words[item.state]}{': ' + item.reason if item.reason else ''}."
