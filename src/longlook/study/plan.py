@@ -101,9 +101,15 @@ class _Block:
         conditions_hash = codec.content_hash(conditions)
         duration_s = stop_after_s(conditions.workload)
         drew = [codec.content_hash(["drawn", draw.drawn])] if draw is not None and draw.drawn else []
-        for arm, entry, (setup_hash, *stated) in point.arms:
+        for arm, resolved, (setup_hash, *stated) in point.arms:
+            entry = resolved.in_round(study.seed, number)
             setup, how = entry.setup, entry.circumstances
-            same = [setup_hash, seed, study.timeout_s, self._capture]
+            same = [
+                setup_hash if entry is resolved else codec.content_hash(setup),
+                seed,
+                study.timeout_s,
+                self._capture,
+            ]
             identity = codec.content_hash([conditions_hash, *same, *stated, *drew])
             undisturbed = _without_surgery(conditions, entry)
             plain = undisturbed and codec.content_hash([undisturbed[0], *same, *undisturbed[1], *drew])

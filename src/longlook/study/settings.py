@@ -25,6 +25,9 @@ KERNEL_CONGESTION_CONTROLS = (
 )
 """Congestion controls of Linux; whether this machine's kernel offers one is found when the laboratory is built."""
 
+STALE_TICKETS = "stale_tickets"
+"""Share of the rounds in which the client's ticket is of no use any more."""
+
 ENDPOINT_KEYS = (
     "protocol",
     "connection",
@@ -35,6 +38,7 @@ ENDPOINT_KEYS = (
     "client",
     "client_cpu",
     "engine",
+    STALE_TICKETS,
 )
 ARM_CONDITIONS = (
     *("network.access_delay", "network.up.access_delay", "network.down.access_delay"),
@@ -64,6 +68,8 @@ def endpoint_setting(key: str, value: object) -> Scalar:
         return tcp.tcp_setting(key, value)
     if key == "client_cpu":
         return _cpu(value)
+    if key == STALE_TICKETS:
+        return _share(key, value)
     if not isinstance(value, str) or not value:
         raise SettingError(key, "must be a text")
     choices: Mapping[str, tuple[str, ...]] = {
@@ -88,6 +94,13 @@ def _cpu(value: object) -> Scalar:
             "client_cpu", f"must be at least {units.print_share(LEAST_CPU_SHARE)} of a CPU, or {NO_CPU_LIMIT!r}"
         )
     return units.print_share(share)
+
+
+def _share(key: str, value: object) -> Scalar:
+    try:
+        return units.print_share(units.parse_share(value))
+    except units.UnitError as error:
+        raise SettingError(key, str(error)) from error
 
 
 def start_setting(value: object) -> Scalar:
