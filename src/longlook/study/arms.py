@@ -12,7 +12,7 @@ from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import Group, groups_of, is_flow_setting
 from longlook.study.resolve import Circumstances, FlowSetup, resolve_circumstances, resolve_flow_setup
 from longlook.study.seeded import uniform
-from longlook.study.settings import ENDPOINT_KEYS, QUIC_PROTOCOLS, STALE_TICKETS, WORKLOAD_PREFIX
+from longlook.study.settings import ENDPOINT_KEYS, QUIC_PROTOCOLS, SPLIT, STALE_TICKETS, WORKLOAD_PREFIX
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,9 @@ def resolve_arm(
         return ResolvedArm(setup, how, stale_tickets=_stale_tickets(arm, settings, setup))
     if how.client_cpu_share is not None:
         raise SettingError("client_cpu", "is for one client; of several that compete none can be limited")
-    if STALE_TICKETS in {**settings, **arm.settings}:
-        raise SettingError(STALE_TICKETS, "is for one client; leave it out where several compete")
+    for key in (STALE_TICKETS, SPLIT):
+        if key in {**settings, **arm.settings}:
+            raise SettingError(key, "is for one client; leave it out where several compete")
     groups = groups_of(arm, settings, catalogue)
     over_tcp = any(group.setup.congestion_control for group in groups)
     _check_tcp(arm, settings, *(group.setup.congestion_control for group in groups))

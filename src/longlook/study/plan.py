@@ -25,7 +25,7 @@ from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells, labels_of
 from longlook.study.flow_groups import Group
 from longlook.study.flow_groups import draw as draw_flows
-from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions
+from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions, split_workload
 from longlook.study.seeded import rank
 
 
@@ -126,7 +126,7 @@ class _Block:
                     round=number,
                     seed=seed,
                     link=how.link or conditions.link,
-                    workload=conditions.workload,
+                    workload=split_workload(conditions.workload, how.split),
                     protocol=setup.protocol,
                     connection=setup.connection,
                     congestion_control=setup.congestion_control,
@@ -172,7 +172,11 @@ class _Block:
 def _stated(entry: ResolvedArm) -> list[str]:
     """Return hashes of the circumstances in which a trial differs from an ordinary one, which has none."""
     how = entry.circumstances
-    stated = (("link", how.link), ("engine", how.engine), ("tcp", how.tcp), ("client_cpu", how.client_cpu_share))
+    split = how.split if how.split > 1 else None
+    stated = (
+        *(("link", how.link), ("engine", how.engine), ("tcp", how.tcp)),
+        *(("client_cpu", how.client_cpu_share), ("split", split)),
+    )
     return [
         codec.content_hash([name, value]) for name, value in (*stated, ("flows", _identity_of(entry.groups))) if value
     ]

@@ -28,6 +28,10 @@ KERNEL_CONGESTION_CONTROLS = (
 STALE_TICKETS = "stale_tickets"
 """Share of the rounds in which the client's ticket is of no use any more."""
 
+SPLIT = "split"
+"""Over how many connections the arm's client fetches each object, a part over each."""
+MOST_PARTS = 64
+
 ENDPOINT_KEYS = (
     "protocol",
     "connection",
@@ -38,6 +42,7 @@ ENDPOINT_KEYS = (
     "client",
     "client_cpu",
     "engine",
+    SPLIT,
     STALE_TICKETS,
 )
 ARM_CONDITIONS = (
@@ -68,6 +73,8 @@ def endpoint_setting(key: str, value: object) -> Scalar:
         return tcp.tcp_setting(key, value)
     if key == "client_cpu":
         return _cpu(value)
+    if key == SPLIT:
+        return _parts(value)
     if key == STALE_TICKETS:
         return _share(key, value)
     if not isinstance(value, str) or not value:
@@ -94,6 +101,12 @@ def _cpu(value: object) -> Scalar:
             "client_cpu", f"must be at least {units.print_share(LEAST_CPU_SHARE)} of a CPU, or {NO_CPU_LIMIT!r}"
         )
     return units.print_share(share)
+
+
+def _parts(value: object) -> Scalar:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_PARTS:
+        raise SettingError(SPLIT, f"must be a whole number of connections, from 1 to {MOST_PARTS}")
+    return value
 
 
 def _share(key: str, value: object) -> Scalar:
