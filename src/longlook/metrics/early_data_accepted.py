@@ -8,14 +8,16 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
-    """Return the share of the measured QUIC connections with accepted early data in %; None where no end knows."""
+    """Return the share of the client's QUIC connections with accepted early data in %; None where no end knows one."""
     done = timeline.select(Kind.HANDSHAKE_DONE)
     done = done.filter(pc.starts_with(done["flow"].cast("string"), "udp "))
-    found: dict[str, bool] = {}
+    states: dict[str, dict[str, str | None]] = {Vantage.CLIENT: {}, Vantage.SERVER: {}}
     for row in done.select(["flow", "vantage", "name"]).to_pylist():
-        if row["name"] is not None and (row["flow"] not in found or row["vantage"] == Vantage.SERVER):
-            found[row["flow"]] = row["name"] == ConnectionState.ZERO_RTT
-    return 100.0 * sum(found.values()) / len(found) if found else None
+        states[row["vantage"]][row["flow"]] = row["name"]
+    known = [states[Vantage.SERVER].get(flow) or state for flow, state in states[Vantage.CLIENT].items()]
+    if not known or None in known:
+        return None
+    return 100.0 * sum(state == ConnectionState.ZERO_RTT for state in known) / len(known)
 
 
 METRIC = Metric(
