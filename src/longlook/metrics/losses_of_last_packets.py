@@ -23,6 +23,6 @@ METRIC = Metric(
     measure=measure,
     summary="Share of the packets lost towards the client after which the server sent nothing for longer than a round "
     "trip. It is the most that the retransmission of the last packet alone, as soon as the sender falls silent, could "
-    "save; that is the aggressive retransmission at the tail with which Langley et al. compare parity (SIGCOMM 2017, "
-    "7.3), and costs as many packets as `recoverable_at_quiescence`. None if nothing was lost.",
+    "save. Langley et al. compare parity with such aggressive retransmission at the tail (SIGCOMM 2017, 7.3). "
+    "It costs as many packets as the parity of `recoverable_at_quiescence`. None if nothing was lost.",
 )

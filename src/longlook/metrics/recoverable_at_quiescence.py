@@ -21,9 +21,9 @@ METRIC = Metric(
     better=Better.HIGHER,
     needs=(Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED),
     measure=measure,
-    summary="Share of the packets lost towards the client that an XOR of the last round trip's packets would have "
-    "recovered, had it been sent, and had it arrived, whenever the server sent nothing for longer than a round trip: "
-    "those that were lost alone in that tail. "
+    summary="Share of the packets lost towards the client that were lost alone in the last round trip before the "
+    "server sent nothing for longer than a round trip. "
+    "An XOR of that round trip's packets, sent when the server falls silent, would have recovered them. "
     "It is the most that parity on quiescence could save (Langley et al., SIGCOMM 2017, 7.3); `recoverable_losses` is "
     "that of parity for all data. None if nothing was lost.",
 )
