@@ -101,6 +101,8 @@ vocabulary! {
         Parameters = "parameters",
         /// A state of the one vocabulary was entered.
         State = "state",
+        /// A part of a stream arrived.
+        StreamData = "stream_data",
     }
 }
 

@@ -9,6 +9,7 @@ from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, U
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.moments import Stretches, drops, numbers, stretches_shown
 from longlook.explain.side import Pair, Side
+from longlook.timeline.reassembly import tcp_waits
 
 _SEVERAL = 2
 
@@ -39,34 +40,11 @@ def blocked(side: Side) -> Stretches:
     begins, ends = [], []
     for flow in np.unique(link.flow[own]):
         of_flow = own[link.flow[own] == flow]
-        gaps = _gaps(
-            link.transport_sequence[of_flow].tolist(), link.payload_bytes[of_flow].tolist(),
-            link.departure_ns[of_flow].tolist(),
-        )  # fmt: skip
-        begins += [begin for begin, _ in gaps]
-        ends += [end for _, end in gaps]
+        found = tcp_waits(link.departure_ns[of_flow], link.transport_sequence[of_flow], link.payload_bytes[of_flow])
+        begins += [begin for begin, _ in found]
+        ends += [end for _, end in found]
     order = np.argsort(np.array(begins, np.int64), kind="stable")
     return Stretches(np.array(begins, np.int64)[order], np.array(ends, np.int64)[order])
-
-
-def _gaps(sequences: list[int], sizes: list[int], times_ns: list[int]) -> list[tuple[int, int]]:
-    """Return from when to when data had arrived that could not be delivered, of one flow's packets in order of time."""
-    expected = min(sequences[:10], key=lambda number: (number - sequences[0] + 2**31) % 2**32)
-    held: dict[int, int] = {}
-    found, since = [], None
-    for sequence, size, time_ns in zip(sequences, sizes, times_ns, strict=True):
-        ahead = (sequence - expected + 2**31) % 2**32 - 2**31
-        if ahead > 0:
-            held[sequence] = size
-            since = time_ns if since is None else since
-            continue
-        expected = max(0, size + ahead) + expected
-        while (expected % 2**32) in held:
-            expected += held.pop(expected % 2**32)
-        if since is not None and not held:
-            found.append((since, time_ns))
-            since = None
-    return found
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:

@@ -87,7 +87,9 @@ BLOCKS: Mapping[str, Callable[[str], merge.Merged]] = {
     "knobs": lambda old: merge.knobs(old, _newest(_reports()), _declared()),
     "proofs": lambda old: merge.proofs(old, _newest(_reports()), _declared()),
     "matrix h3": lambda old: merge.matrix(old, saved_matrix("h3")),
+    "handshakes h3": lambda old: merge.handshakes(old, saved_matrix("h3")),
     "matrix h2": lambda old: merge.matrix(old, saved_matrix("h2")),
+    "handshakes h2": lambda old: merge.handshakes(old, saved_matrix("h2")),
 }
 """The function that makes the new text of each block from its old text."""
 

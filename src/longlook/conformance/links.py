@@ -2,6 +2,8 @@
 
 from longlook.core.model import Link, Stage
 
+USUAL_RTT_S = 0.04
+
 
 def path(
     rate_mbps: float,
@@ -25,4 +27,4 @@ def path(
 
 def usual() -> Link:
     """Return the link of checks that need no particular one: 20 Mbit/s and 40 ms."""
-    return path(20, 0.04, 100_000)
+    return path(20, USUAL_RTT_S, 100_000)

@@ -1,4 +1,7 @@
-"""Tries every client against every server over one protocol: one object of 1 MB, and a small page."""
+"""Tries every client against every server over one protocol: one object of 1 MB, and a small page.
+
+Beside whether all arrived it has how many round trips the handshake took.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +11,7 @@ from pathlib import Path
 
 from longlook.conformance import Want
 from longlook.conformance.evidence import Seen
-from longlook.conformance.links import usual
+from longlook.conformance.links import USUAL_RTT_S, usual
 from longlook.conformance.runner import run_wants
 from longlook.core.model import Endpoint, Workload
 from longlook.core.stack import Stack
@@ -19,18 +22,26 @@ _WORKLOADS: Mapping[str, Workload] = {
     "page of 20": Workload("page", {"objects": 20, "object_bytes": 5_000}),
 }
 _TIMEOUT_S = 30.0
+_WHOLE_WITHIN = 0.25
+"""A handshake is a whole number of round trips and the time that its packets take to be sent; more is a timer."""
 
 WORKS, NOTHING_SHARED = "✓", "–"
+NOT_REPORTED = "·"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A cell of the matrix. `reason` is None where it works; `shared` is false where one lacks the protocol."""
+    """A cell of the matrix. `reason` is None where it works; `shared` is false where one lacks the protocol.
+
+    `handshake_round_trips` is the client's time from opening its connection to the completed handshake in round trips
+    of the link; None where the client reported no handshake.
+    """
 
     server: str
     client: str
     shared: bool
     reason: str | None
+    handshake_round_trips: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,10 +62,27 @@ class Matrix:
 
     def mark(self, server: str, client: str) -> str:
         """Return the mark of a pair: ✓, –, or the letter of its reason."""
-        (pair,) = (pair for pair in self.pairs if (pair.server, pair.client) == (server, client))
+        pair = self._pair(server, client)
         if not pair.shared:
             return NOTHING_SHARED
         return WORKS if pair.reason is None else key_of(self.reasons.index(pair.reason))
+
+    def handshake(self, server: str, client: str) -> str:
+        """Return the round trips of a pair's handshake, such as `1 RTT`; – or · where there is none to report.
+
+        A share of a round trip that sending cannot account for is shown: `1.6 RTT`.
+        """
+        pair = self._pair(server, client)
+        if not pair.shared:
+            return NOTHING_SHARED
+        if (value := pair.handshake_round_trips) is None:
+            return NOT_REPORTED
+        whole = round(value)
+        return f"{whole} RTT" if abs(value - whole) <= _WHOLE_WITHIN else f"{value:.1f} RTT"
+
+    def _pair(self, server: str, client: str) -> Pair:
+        (found,) = (pair for pair in self.pairs if (pair.server, pair.client) == (server, client))
+        return found
 
 
 def key_of(number: int) -> str:
@@ -87,11 +115,24 @@ def make_matrix(
     found = run_wants([want for wants in wanted.values() for want in wants.values()], engine, out, say, jobs)
     names = [f"{stack.name}@{version}" for stack, version in servers]
     others = [f"{stack.name}@{version}" for stack, version in clients]
-    pairs = [
-        Pair(server, client, (server, client) in wanted, _reason(wanted.get((server, client), {}), found))
-        for server, client in product(names, others)
-    ]
+    pairs = [_pair(server, client, wanted.get((server, client)), found) for server, client in product(names, others)]
     return Matrix(protocol, engine.name, int(time.time()), tuple(names), tuple(others), tuple(pairs))
+
+
+def _pair(server: str, client: str, wants: Mapping[str, Want] | None, found: Mapping[str, Seen | str]) -> Pair:
+    if wants is None:
+        return Pair(server, client, shared=False, reason=None)
+    first = found[next(iter(wants.values())).trial().id]
+    return Pair(server, client, True, _reason(wants, found), None if isinstance(first, str) else round_trips(first))
+
+
+def round_trips(seen: Seen) -> float | None:
+    """Return the time of the measured connection's handshake, seen by the client, in round trips of the link."""
+    lines = [line for line in seen.events("client", "connection") if not line["primes"]]
+    if not lines or lines[0].get("t_handshake_ns") is None:
+        return None
+    seconds = (lines[0]["t_handshake_ns"] - lines[0]["t_start_ns"]) / 1e9
+    return float(seconds / USUAL_RTT_S)
 
 
 def _reason(wants: Mapping[str, Want], found: Mapping[str, Seen | str]) -> str | None:

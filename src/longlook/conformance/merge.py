@@ -5,7 +5,7 @@ are not registered here, such as plug-ins of another machine, stay too.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from longlook.conformance import Report, tables
@@ -70,10 +70,20 @@ def matrix(old: str, found: Matrix | None) -> Merged:
 
     Rows of two matrices are not mixed: pairs of the one with the other would be missing.
     """
+    return _pairs(old, found, tables.matrix_table)
+
+
+def handshakes(old: str, found: Matrix | None) -> Merged:
+    """Return the round trips of the new matrix's handshakes, or the old ones, by the rule of `matrix`."""
+    measured = found is not None and any(pair.handshake_round_trips is not None for pair in found.pairs)
+    return _pairs(old, found if measured else None, tables.handshake_table)
+
+
+def _pairs(old: str, found: Matrix | None, table: Callable[[Matrix], str]) -> Merged:
     rows = tables.parsed(old)
     servers, clients = [row[0] for row in rows[1:]], rows[0][1:] if rows else []
     if found is not None and _stacks(servers) <= _stacks(found.servers) and _stacks(clients) <= _stacks(found.clients):
-        return Merged(tables.matrix_table(found))
+        return Merged(table(found))
     return Merged(old.strip() if rows else "", tuple(dict.fromkeys([*servers, *clients])))
 
 

@@ -39,7 +39,8 @@ def _rows(matrix: Matrix) -> list[tuple[str, list[tuple[str, str, str]]]]:
         squares = []
         for client in matrix.clients:
             mark = matrix.mark(server, client)
-            squares.append((mark, _CLASSES.get(mark, "fails"), f"server {server}, client {client}"))
+            tip = f"server {server}, client {client}; handshake: {matrix.handshake(server, client)}"
+            squares.append((mark, _CLASSES.get(mark, "fails"), tip))
         rows.append((server, squares))
     return rows
 

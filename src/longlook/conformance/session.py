@@ -96,7 +96,14 @@ def write_matrices(made: Sequence[Matrix], out: Path) -> None:
     """Write matrices as JSON, Markdown and a page into a folder."""
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / "matrix.json", codec.encode(tuple(made)))
-    text = "\n\n".join(f"## {matrix.protocol}\n{tables.matrix_table(matrix)}" for matrix in made)
+    text = "\n\n".join(
+        "\n\n".join(
+            part
+            for part in (f"## {matrix.protocol}", tables.matrix_table(matrix), tables.handshake_table(matrix))
+            if part
+        )
+        for matrix in made
+    )
     (out / "matrix.md").write_text(text + "\n", encoding="utf-8")
     write_page(made, out)
 

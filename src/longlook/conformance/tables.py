@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from longlook.conformance import Report, Result, Status
-from longlook.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
+from longlook.conformance.matrix import NOT_REPORTED, NOTHING_SHARED, WORKS, Matrix, key_of
 from longlook.core.stack import Stack
 from longlook.provision.catalogue import Entry
 from longlook.provision.go import PATCHED
@@ -111,6 +111,15 @@ def matrix_table(matrix: Matrix) -> str:
     legend = [f"{WORKS} all arrived; {NOTHING_SHARED} they do not both speak {matrix.protocol}."]
     legend += [f"- **{key_of(number)}** {reason}" for number, reason in enumerate(matrix.reasons)]
     return "\n".join([markdown(rows), "", *legend])
+
+
+def handshake_table(matrix: Matrix) -> str:
+    """Return the round trips of every pair's handshake, with servers in rows and clients in columns; "" for none."""
+    if all(pair.handshake_round_trips is None for pair in matrix.pairs):
+        return ""
+    rows = [["server \\ client", *matrix.clients]]
+    rows += [[server, *(matrix.handshake(server, client) for client in matrix.clients)] for server in matrix.servers]
+    return "\n".join([markdown(rows), "", f"{NOT_REPORTED} the client reported no handshake."])
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:

@@ -6,8 +6,8 @@ from longlook.core.model import Endpoint, Flow, Scalar, Trial, Workload
 
 DATAGRAM_PROTOCOLS = ("udp",)
 """Bare datagrams: cross traffic that fetches nothing. Other protocols that are not QUIC run over the kernel's TCP."""
-MOST_ADDRESS_SLOTS = 100
-"""Pairs of addresses in the laboratory's subnet of 254."""
+MOST_ADDRESS_SLOTS = 254
+"""Pairs of addresses for competing flows. Each has two programs, for which a guest's memory must have room."""
 DURATION = "duration_s"
 """Parameter of a workload: after that time all flows stop together; None or absent: each when it has everything."""
 WARM_UP = "warm_up_s"

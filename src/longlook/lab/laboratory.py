@@ -1,6 +1,7 @@
 """The laboratory of one agent: it runs trials one after another, with session clients that stay between them."""
 
 import os
+import resource
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from longlook.lab.testbed import Facilities
 from longlook.lab.timing import Timing
 from longlook.lab.topology import datapath
 from longlook.lab.trial import run_trial
+
+_OPEN_FILES, _OPEN_FILES_A_FLOW = 200, 12
+"""What a laboratory has open by itself, and for the client and the server of a flow, at most."""
 
 
 class Laboratory:
@@ -32,6 +36,7 @@ class Laboratory:
     def run(self, job: Job) -> Run:
         """Run one trial and return its result; see `run_trial`."""
         self._trials += 1
+        _allow_open_files(len(job.trial.flows))
         try:
             return run_trial(job, self._facilities, self._trials)
         finally:
@@ -50,3 +55,12 @@ class Laboratory:
             with suppress(OSError):
                 if pid not in kept and Path(f"/proc/{pid}/ns/net").stat().st_ino not in homes:
                     kill_orphan(pid)
+
+
+def _allow_open_files(flows: int) -> None:
+    """Raise this process's limit of open files, as far as it may, where many flows need more than it has."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = _OPEN_FILES + flows * _OPEN_FILES_A_FLOW
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        limit = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

@@ -21,7 +21,8 @@ from longlook.lab.linux.offload import switch_off
 
 CLIENT_ADDRESS = "10.8.0.1"
 SERVER_ADDRESS = "10.8.0.2"
-SUBNET = "10.8.0.0/24"
+SUBNET = "10.8.0.0/16"
+_PAIRS_A_BLOCK = 127  # of the addresses .1 to .254
 SERVER_PORT = 443
 _MTU_BYTES = 1500
 _QUEUE_PACKETS = 10_000  # of the devices: never the bottleneck
@@ -60,8 +61,9 @@ def addresses_of(address_slot: int) -> Addresses:
 
     Each competing flow has a slot of its own, so that routes can set the TCP of each separately.
     """
-    network = SUBNET.rpartition(".")[0]
-    return Addresses(f"{network}.{2 * address_slot + 1}", f"{network}.{2 * address_slot + 2}")
+    block, pair = divmod(address_slot, _PAIRS_A_BLOCK)
+    network = f"10.8.{block}"
+    return Addresses(f"{network}.{2 * pair + 1}", f"{network}.{2 * pair + 2}")
 
 
 _CLIENT_MAC, _SERVER_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"

@@ -1,27 +1,15 @@
 """Time to first byte."""
 
-import pyarrow.compute as pc
-
 from longlook.core.model import Better
 from longlook.metrics import Metric
+from longlook.timeline.first_byte import waiting_ns
 from longlook.timeline.timeline import Kind, Timeline
 
 
 def measure(timeline: Timeline) -> float | None:
     """Return seconds from the first request, or a browser's navigation start, to the first byte of its answer."""
-    started = timeline.select(Kind.PAGE_STARTED)
-    answered = timeline.select(Kind.PAGE_FIRST_BYTE)
-    if started.num_rows == 0:
-        started = timeline.select(Kind.REQUEST_SENT).slice(0, 1)
-        answered = timeline.select(Kind.FIRST_BYTE)
-        if started.num_rows:
-            answered = answered.filter(pc.equal(answered["name"].cast("string"), started["name"][0].as_py()))
-            if (flow := started["flow"][0].as_py()) is not None:  # of several connections, the request's own
-                answered = answered.filter(pc.equal(answered["flow"].cast("string"), flow))
-    if started.num_rows == 0 or answered.num_rows == 0:
-        return None
-    seconds = (answered["time_ns"][0].as_py() - started["time_ns"][0].as_py()) / 1e9
-    return float(seconds)
+    waited_ns = waiting_ns(timeline)
+    return None if waited_ns is None else waited_ns / 1e9
 
 
 METRIC = Metric(

@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from longlook.core import units
 from longlook.core.flows import DATAGRAM_PROTOCOLS
-from longlook.core.model import Arm, Scalar, Study
+from longlook.core.model import Arm, ConnectionState, Scalar, Study
 from longlook.core.problems import SettingError
 from longlook.study import tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import Group, groups_of, is_flow_setting
 from longlook.study.resolve import Circumstances, FlowSetup, resolve_circumstances, resolve_flow_setup
-from longlook.study.settings import ENDPOINT_KEYS, QUIC_PROTOCOLS, WORKLOAD_PREFIX
+from longlook.study.seeded import uniform
+from longlook.study.settings import ENDPOINT_KEYS, QUIC_PROTOCOLS, SPLIT, STALE_TICKETS, WORKLOAD_PREFIX
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,17 @@ class ResolvedArm:
     setup: FlowSetup
     circumstances: Circumstances
     groups: tuple[Group, ...] = ()
+    stale_tickets: float = 0.0
+    """Share of the rounds in which the client has no ticket that counts, and so a cold connection."""
+
+    def in_round(self, seed: int, number: int) -> "ResolvedArm":
+        """Return the arm as it is in a round of a study with this seed.
+
+        One draw a round is for all arms and cells: where a smaller share of tickets is stale, a larger one is too.
+        """
+        if uniform("tickets", seed, number) >= self.stale_tickets:
+            return self
+        return replace(self, setup=replace(self.setup, connection=ConnectionState.COLD))
 
 
 def resolve_arm(
@@ -33,14 +46,24 @@ def resolve_arm(
             message = f"{setup.protocol} is cross traffic alone, which only the workload compete has (flows.GROUP)"
             raise SettingError("protocol", message)
         _check_tcp(arm, settings, setup.congestion_control)
-        return ResolvedArm(setup, how)
+        return ResolvedArm(setup, how, stale_tickets=_stale_tickets(arm, settings, setup))
     if how.client_cpu_share is not None:
         raise SettingError("client_cpu", "is for one client; of several that compete none can be limited")
+    for key in (STALE_TICKETS, SPLIT):
+        if key in {**settings, **arm.settings}:
+            raise SettingError(key, "is for one client; leave it out where several compete")
     groups = groups_of(arm, settings, catalogue)
     over_tcp = any(group.setup.congestion_control for group in groups)
     _check_tcp(arm, settings, *(group.setup.congestion_control for group in groups))
     how = replace(how, tcp=tcp.parameters(tcp.with_presets(settings, arm.settings)) if over_tcp else {})
     return ResolvedArm(groups[0].setup, how, groups)
+
+
+def _stale_tickets(arm: Arm, settings: Mapping[str, Scalar], setup: FlowSetup) -> float:
+    share = units.parse_share({**settings, **arm.settings}.get(STALE_TICKETS, "0%"))
+    if share and setup.connection is ConnectionState.COLD and STALE_TICKETS in arm.settings:
+        raise SettingError(STALE_TICKETS, "a cold connection has no ticket; set connection to resumed or 0rtt")
+    return float(share)
 
 
 def _check_tcp(arm: Arm, settings: Mapping[str, Scalar], *congestion_controls: str | None) -> None:

@@ -25,7 +25,7 @@ from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells, labels_of
 from longlook.study.flow_groups import Group
 from longlook.study.flow_groups import draw as draw_flows
-from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions
+from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions, split_workload
 from longlook.study.seeded import rank
 
 
@@ -101,9 +101,15 @@ class _Block:
         conditions_hash = codec.content_hash(conditions)
         duration_s = stop_after_s(conditions.workload)
         drew = [codec.content_hash(["drawn", draw.drawn])] if draw is not None and draw.drawn else []
-        for arm, entry, (setup_hash, *stated) in point.arms:
+        for arm, resolved, (setup_hash, *stated) in point.arms:
+            entry = resolved.in_round(study.seed, number)
             setup, how = entry.setup, entry.circumstances
-            same = [setup_hash, seed, study.timeout_s, self._capture]
+            same = [
+                setup_hash if entry is resolved else codec.content_hash(setup),
+                seed,
+                study.timeout_s,
+                self._capture,
+            ]
             identity = codec.content_hash([conditions_hash, *same, *stated, *drew])
             undisturbed = _without_surgery(conditions, entry)
             plain = undisturbed and codec.content_hash([undisturbed[0], *same, *undisturbed[1], *drew])
@@ -120,7 +126,7 @@ class _Block:
                     round=number,
                     seed=seed,
                     link=how.link or conditions.link,
-                    workload=conditions.workload,
+                    workload=split_workload(conditions.workload, how.split),
                     protocol=setup.protocol,
                     connection=setup.connection,
                     congestion_control=setup.congestion_control,
@@ -166,7 +172,11 @@ class _Block:
 def _stated(entry: ResolvedArm) -> list[str]:
     """Return hashes of the circumstances in which a trial differs from an ordinary one, which has none."""
     how = entry.circumstances
-    stated = (("link", how.link), ("engine", how.engine), ("tcp", how.tcp), ("client_cpu", how.client_cpu_share))
+    split = how.split if how.split > 1 else None
+    stated = (
+        *(("link", how.link), ("engine", how.engine), ("tcp", how.tcp)),
+        *(("client_cpu", how.client_cpu_share), ("split", split)),
+    )
     return [
         codec.content_hash([name, value]) for name, value in (*stated, ("flows", _identity_of(entry.groups))) if value
     ]

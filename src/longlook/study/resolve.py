@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from longlook.core import units
 from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, ENDLESS
@@ -13,7 +13,7 @@ from longlook.network import settings as network
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
 from longlook.study import tcp
 from longlook.study.catalogue import Catalogue
-from longlook.study.settings import NO_CPU_LIMIT, QUIC_PROTOCOLS, WORKLOAD_PREFIX, workload_parameters
+from longlook.study.settings import NO_CPU_LIMIT, QUIC_PROTOCOLS, SPLIT, WORKLOAD_PREFIX, workload_parameters
 
 _FASTEST_BPS = 10e9
 
@@ -37,6 +37,8 @@ class Circumstances:
     engine: str | None
     tcp: Mapping[str, Scalar]  # `Trial.tcp`
     client_cpu_share: float | None
+    split: int = 1
+    """Over how many connections each object is fetched, a part over each."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,16 @@ def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue, *, 
 
     Without `ask_router` the router itself does not check the link, which costs the start of a program.
     """
-    kind = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])]
+    kind = catalogue.workloads[_kind(settings)]
     parameters = workload_parameters(kind, settings)
     link = network.link(settings) if ask_router else network.unchecked_link(settings)
     if kind.competes and DURATION in parameters:
         parameters[ENDLESS] = _more_than_passes(link, float(parameters[DURATION]))
     return Conditions(link, Workload(kind.name, parameters))
+
+
+def _kind(settings: Mapping[str, Scalar]) -> str:
+    return str(settings[f"{WORKLOAD_PREFIX}kind"])
 
 
 def _more_than_passes(link: Link, duration_s: float) -> int:
@@ -97,7 +103,16 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_route
         engine=None if engine is None else str(engine),
         tcp=kernel_tcp,
         client_cpu_share=None if client_cpu == NO_CPU_LIMIT else float(units.parse_share(client_cpu)),
+        split=int(own.get(SPLIT, 1)),
     )
+
+
+def split_workload(workload: Workload, split: int) -> Workload:
+    """Return the workload with each object in so many parts of one size, one over each of as many connections."""
+    if split == 1:
+        return workload
+    part_bytes = -(-int(workload.parameters["object_bytes"]) // split)
+    return replace(workload, parameters={**workload.parameters, "object_bytes": part_bytes, "connections": split})
 
 
 def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> FlowSetup:
@@ -169,10 +184,16 @@ def _check_abilities(role: str, stack: Stack, version: str, protocol: str, conne
 
 
 def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
-    if int(settings.get(network.CONNECTIONS, 1)) > 1 and not client.several_connections:
+    split, connections = int(settings.get(SPLIT, 1)), int(settings.get(network.CONNECTIONS, 1))
+    if split > 1 and {"connections", "object_bytes"} - catalogue.workloads[_kind(settings)].parameters.keys():
+        able = [name for name, kind in catalogue.workloads.items() if "connections" in kind.parameters]
+        raise SettingError(SPLIT, f"workload {_kind(settings)} fetches over one connection; use {', '.join(able)}")
+    if split > 1 and connections > 1:
+        raise SettingError(SPLIT, f"every object goes over all {connections} connections of the workload already")
+    if max(split, connections) > 1 and not client.several_connections:
         able = [name for name, stack in catalogue.stacks.items() if stack.several_connections]
         raise SettingError(
-            network.CONNECTIONS,
+            SPLIT if split > 1 else network.CONNECTIONS,
             f"client {client.name} opens one connection only; clients that open several: {', '.join(able) or 'none'}",
         )
 

@@ -25,6 +25,13 @@ KERNEL_CONGESTION_CONTROLS = (
 )
 """Congestion controls of Linux; whether this machine's kernel offers one is found when the laboratory is built."""
 
+STALE_TICKETS = "stale_tickets"
+"""Share of the rounds in which the client's ticket is of no use any more."""
+
+SPLIT = "split"
+"""Over how many connections the arm's client fetches each object, a part over each."""
+MOST_PARTS = 64
+
 ENDPOINT_KEYS = (
     "protocol",
     "connection",
@@ -35,6 +42,8 @@ ENDPOINT_KEYS = (
     "client",
     "client_cpu",
     "engine",
+    SPLIT,
+    STALE_TICKETS,
 )
 ARM_CONDITIONS = (
     *("network.access_delay", "network.up.access_delay", "network.down.access_delay"),
@@ -64,6 +73,10 @@ def endpoint_setting(key: str, value: object) -> Scalar:
         return tcp.tcp_setting(key, value)
     if key == "client_cpu":
         return _cpu(value)
+    if key == SPLIT:
+        return _parts(value)
+    if key == STALE_TICKETS:
+        return _share(key, value)
     if not isinstance(value, str) or not value:
         raise SettingError(key, "must be a text")
     choices: Mapping[str, tuple[str, ...]] = {
@@ -88,6 +101,19 @@ def _cpu(value: object) -> Scalar:
             "client_cpu", f"must be at least {units.print_share(LEAST_CPU_SHARE)} of a CPU, or {NO_CPU_LIMIT!r}"
         )
     return units.print_share(share)
+
+
+def _parts(value: object) -> Scalar:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_PARTS:
+        raise SettingError(SPLIT, f"must be a whole number of connections, from 1 to {MOST_PARTS}")
+    return value
+
+
+def _share(key: str, value: object) -> Scalar:
+    try:
+        return units.print_share(units.parse_share(value))
+    except units.UnitError as error:
+        raise SettingError(key, str(error)) from error
 
 
 def start_setting(value: object) -> Scalar:

@@ -35,6 +35,7 @@ class EventKind(StrEnum):
     MILESTONE = "milestone"
     PARAMETERS = "parameters"
     STATE = "state"
+    STREAM_DATA = "stream_data"
 
 
 EVENT_KINDS: Mapping[EventKind, str] = {
@@ -75,6 +76,8 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     "detail = the rule that found it, or the stack's own name. The source is derived "
     "for a rule, else the log's writer. A state is held until the next such row of "
     "the same flow and vantage, the last one until the connection ends.",
+    EventKind.STREAM_DATA: "A part of a stream arrived in a packet. Columns: stream, packet_number, space, "
+    "size_bytes. The value is the offset of its first byte in the stream.",
 }
 """The meaning of each kind in sentences, with its columns beside time, vantage, source, kind, flow and priming."""
 

@@ -3,7 +3,10 @@
 Langley et al. (SIGCOMM 2017, 7.3) asked with them how often the recovery of a single packet would help.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -47,3 +50,41 @@ def _of_flow(lost: pa.Table, trips: RoundTrips) -> list[int]:
         counts.append(behind - first)
         first = behind
     return counts
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The packets of the last round trip before a sender fell silent: how many were lost, and whether the last was."""
+
+    lost: int
+    last_is_lost: bool
+
+
+def tails(timeline: Timeline) -> list[Tail] | None:
+    """Return the tail of every flight of the load towards the client, flow by flow and in order of time.
+
+    A flight ends with a packet after which none of its flow follows for longer than a round trip, or none at all; its
+    tail are the packets of the round trip up to that one. None where `loss_epochs` has none.
+    """
+    trips = round_trips(timeline)
+    if not trips or timeline.load_window_ns() is None:
+        return None
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED], "down")
+    found = []
+    for name in sorted(trips):
+        own = packets.filter(among(packets["flow"], [name])).sort_by("arrival_ns")
+        lost = among(own["kind"], [Kind.PACKET_DROPPED]).to_numpy(zero_copy_only=False)
+        found += _tails_of(own["arrival_ns"].to_numpy(), np.asarray(lost, np.bool_), trips[name])
+    return found
+
+
+def _tails_of(times_ns: npt.NDArray[np.int64], lost: npt.NDArray[np.bool_], trips: RoundTrips) -> list[Tail]:
+    found, begin = [], 0
+    for end, time_ns in enumerate(times_ns.tolist()):
+        trip_ns = trips.at(time_ns)
+        if end + 1 < len(times_ns) and int(times_ns[end + 1]) - time_ns <= trip_ns:
+            continue
+        first = max(begin, int(np.searchsorted(times_ns, time_ns - trip_ns, side="right")))
+        found.append(Tail(int(lost[first : end + 1].sum()), bool(lost[end])))
+        begin = end + 1
+    return found

@@ -1,5 +1,6 @@
 """Congestion windows of a trial's senders over the load, from traces. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,14 @@ class WindowOverLoad:
     grown_bytes: float
 
 
+@dataclass(frozen=True)
+class Rises:
+    """How a window rises: in how many of the round trips in %, and by how many bytes on average where it does."""
+
+    often_pct: float
+    step_bytes: float
+
+
 def windows_over_load(timeline: Timeline) -> list[WindowOverLoad] | None:
     """Return the windows of all senders at the server that have any in the load; None without traces or a load."""
     rows = timeline.events_in_load([EventKind.METRICS], "server")
@@ -40,16 +49,57 @@ def windows_over_load(timeline: Timeline) -> list[WindowOverLoad] | None:
     return found
 
 
+def rises_over_load(timeline: Timeline) -> dict[str, Rises] | None:
+    """Return by flow how often and how steeply each window at the server that has any in the load rises.
+
+    Windows are looked at once in each round trip without queues, from the load's start, so that what they do does not
+    depend on how often a log has them. None without traces, a load, or a round trip that stays the same.
+    """
+    rows = timeline.events_in_load([EventKind.METRICS], "server")
+    window, every_ns = timeline.load_window_ns(), (timeline.metadata.get("competition") or {}).get("rtt_ns")
+    if rows is None or window is None or timeline.events is None or not every_ns:
+        return None
+    rows = rows.filter(rows["cwnd_bytes"].is_valid())
+    moments_ns = np.arange(window[0], window[1] + 1, every_ns)
+    found = {}
+    for flow, vantage in timeline.events.senders():
+        own = rows.filter(among(rows["flow"], [flow]))
+        places = np.searchsorted(own["time_ns"].to_numpy(), moments_ns, side="right") - 1
+        steps = np.diff(own["cwnd_bytes"].to_numpy().astype(np.float64)[places[places >= 0]])
+        if vantage == "server" and len(steps):
+            up = steps[steps > 0]
+            found[flow] = Rises(100 * len(up) / len(steps), float(up.mean()) if len(up) else 0.0)
+    return found
+
+
+def share_of_rises(timeline: Timeline, *, steepness: bool) -> float | None:
+    """Return how often a flow of the first group's window rises, or how steeply, in % of the sum of it and another's.
+
+    As `share_of_first_group`, of `rises_over_load`.
+    """
+    rises = rises_over_load(timeline)
+    if rises is None:
+        return None
+    return _share(timeline, {flow: each.step_bytes if steepness else each.often_pct for flow, each in rises.items()})
+
+
 def share_of_first_group(timeline: Timeline, *, grown: bool) -> float | None:
     """Return a flow of the first group's window in % of the sum of it and a competing flow's, or of what they grew.
 
     Of several flows of a group the mean counts, so that 50 % are windows alike however many there are. None where a
     flow that competes has no window, or where there are no competitors.
     """
-    competition, windows = Competition.of(timeline), windows_over_load(timeline)
-    if competition is None or windows is None or not competition.competitors:
+    windows = windows_over_load(timeline)
+    if windows is None:
         return None
-    of_server = {server_of(each.flow): each.grown_bytes if grown else each.mean_bytes for each in windows}
+    return _share(timeline, {each.flow: each.grown_bytes if grown else each.mean_bytes for each in windows})
+
+
+def _share(timeline: Timeline, of_flow: Mapping[str, float]) -> float | None:
+    competition = Competition.of(timeline)
+    if competition is None or not competition.competitors:
+        return None
+    of_server = {server_of(flow): value for flow, value in of_flow.items()}
     groups = [
         [of_server.get(competition.flows[index].server_address) for index in group]
         for group in (competition.subject, competition.competitors)

@@ -54,6 +54,7 @@ def test_without_any_result_there_is_no_table() -> None:
     assert merge.knobs("", [], DECLARED).text == ""
     assert merge.proofs("", [], DECLARED).text == ""
     assert merge.matrix("", None).text == ""
+    assert merge.handshakes("", None).text == ""
 
 
 def test_columns_of_knobs_are_kept_and_the_newest_version_of_a_stack_counts() -> None:
@@ -82,6 +83,16 @@ def test_a_matrix_of_fewer_stacks_does_not_replace_a_larger_one() -> None:
     assert merge.matrix(old, part) == merge.Merged(old, ("a@1", "b@1"))
     newer = replace(whole, servers=("a@1", "b@2"), pairs=(pairs[0], replace(pairs[1], server="b@2", reason="no")))
     assert merge.matrix(old, newer) == merge.Merged(tables.matrix_table(newer))
+
+
+def test_handshakes_of_an_older_document_stay_where_none_were_measured() -> None:
+    pair = Pair("a@1", "a@1", shared=True, reason=None)
+    unmeasured = Matrix("h3", "virtual", 1, ("a@1",), ("a@1",), (pair,))
+    measured = replace(unmeasured, pairs=(replace(pair, handshake_round_trips=2.02),))
+    old = tables.handshake_table(measured)
+    assert "| a@1 | 2 RTT |" in old
+    assert merge.handshakes(old, unmeasured) == merge.Merged(old.strip(), ("a@1",))
+    assert merge.handshakes("", measured) == merge.Merged(old)
 
 
 def test_a_document_keeps_the_results_of_other_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

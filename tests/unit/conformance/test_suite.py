@@ -9,12 +9,12 @@ import pytest
 
 from longlook.conformance import Check, Report, Result, Status, documents, saved, tables
 from longlook.conformance.basics import basics
-from longlook.conformance.matrix import Matrix, Pair, key_of
+from longlook.conformance.matrix import Matrix, Pair, key_of, round_trips
 from longlook.conformance.page import write_page
 from longlook.conformance.proofs import PROOFS
 from longlook.conformance.qlogs import count, events_of, parameters
 from longlook.conformance.runner import judged
-from longlook.conformance.session import matrices
+from longlook.conformance.session import matrices, write_matrices
 from longlook.conformance.subject import Subject, subject
 from longlook.conformance.suite import checks, knobs
 from longlook.core import codec, registry
@@ -244,10 +244,10 @@ MATRIX = Matrix(
     servers=("a@1", "b@1"),
     clients=("a@1", "c@1"),
     pairs=(
-        Pair("a@1", "a@1", shared=True, reason=None),
+        Pair("a@1", "a@1", shared=True, reason=None, handshake_round_trips=1.06),
         Pair("a@1", "c@1", shared=True, reason="page of 20: failed: <no>"),
         Pair("b@1", "a@1", shared=False, reason=None),
-        Pair("b@1", "c@1", shared=True, reason="page of 20: failed: <no>"),
+        Pair("b@1", "c@1", shared=True, reason="page of 20: failed: <no>", handshake_round_trips=2.6),
     ),
 )
 
@@ -260,6 +260,24 @@ def test_matrix_names_reasons_by_letters(tmp_path: Path) -> None:
     page = write_page([MATRIX], tmp_path).read_text()
     assert "1 of 3 pairs" in page
     assert "&lt;no&gt;" in page
+
+
+def test_round_trips_of_handshakes_have_a_table_of_their_own(tmp_path: Path) -> None:
+    table = tables.handshake_table(MATRIX)
+    assert table.splitlines()[2:4] == ["| a@1 | 1 RTT | · |", "| b@1 | – | 2.6 RTT |"]
+    unmeasured = replace(MATRIX, pairs=tuple(replace(pair, handshake_round_trips=None) for pair in MATRIX.pairs))
+    assert tables.handshake_table(unmeasured) == ""
+    write_matrices([MATRIX, unmeasured], tmp_path)
+    assert (tmp_path / "matrix.md").read_text().count("1 RTT") == 1
+    assert "handshake: 2.6 RTT" in (tmp_path / "index.html").read_text()
+
+
+def test_a_handshake_is_counted_from_the_clients_measured_connection() -> None:
+    primes = {"event": "connection", "primes": True, "t_start_ns": 0, "t_handshake_ns": 400_000_000}
+    measured = {"event": "connection", "primes": False, "t_start_ns": 10_000_000, "t_handshake_ns": 52_000_000}
+    with_lines = replace(seen(), lines={"client": [primes, measured]})
+    assert round_trips(with_lines) == pytest.approx(1.05)  # 42 ms over 40 ms
+    assert round_trips(replace(with_lines, lines={"client": [primes]})) is None
 
 
 def test_only_marked_blocks_of_a_document_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,3 +212,11 @@ def test_of_bursts_the_last_is_timed_by_itself(timeline_of: Any) -> None:
     assert measure("last_burst_time", timeline_of(bursts)) == pytest.approx(0.1)
     assert measure("last_burst_time", timeline_of(together)) == pytest.approx(0.25)
     assert measure("last_burst_time", timeline_of([*together, failed("/4", 2100, "reset")])) is None
+
+
+def test_waiting_and_receiving_are_the_load(timeline_of: Any) -> None:
+    timeline = timeline_of([connection(40000, 0, 10), fetched("/", 0, 20, 1000), fetched("/image", 1100, 1150, 1900)])
+    assert measure("time_to_first_byte", timeline) == pytest.approx(0.020)
+    assert measure("receive_time", timeline) == pytest.approx(1.880)
+    assert measure("page_load_time", timeline) == pytest.approx(1.900)
+    assert measure("receive_time", timeline_of([fetched("/", 0, 20, 1000), failed("/image", 1, "gone")])) is None

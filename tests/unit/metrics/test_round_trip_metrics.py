@@ -25,7 +25,18 @@ def test_of_three_epochs_two_lost_one_packet_and_of_five_packets_these_two_are_r
     assert measure("recoverable_losses", timeline) == pytest.approx(40)
 
 
-@pytest.mark.parametrize("name", ["single_loss_epochs", "recoverable_losses"])
+def test_of_four_losses_two_were_alone_in_a_tail_and_one_was_the_last_packet() -> None:
+    first = [dropped(200), crossed("down", 210, 230)]
+    second = [dropped(299), dropped(300), crossed("down", 310, 330)]
+    third = [crossed("down", 400, 420), dropped(410)]
+    timeline = load_with(*PATH, *first, *second, *third)
+    assert measure("recoverable_at_quiescence", timeline) == pytest.approx(50)
+    assert measure("losses_of_last_packets", timeline) == pytest.approx(25)
+
+
+@pytest.mark.parametrize(
+    "name", ["single_loss_epochs", "recoverable_losses", "recoverable_at_quiescence", "losses_of_last_packets"]
+)
 def test_without_a_loss_there_is_no_share(name: str) -> None:
     assert measure(name, load_with(*PATH)) is None
 

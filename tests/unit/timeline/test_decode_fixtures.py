@@ -67,6 +67,7 @@ SHOWN = (
     "loss_timer",
     "pto",
     "blocked",
+    "stream_data",
 )
 
 

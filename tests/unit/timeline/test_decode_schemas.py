@@ -209,6 +209,22 @@ def test_limits(tmp_path: Folder) -> None:
     ]
 
 
+def test_parts_of_streams_that_arrived(tmp_path: Folder) -> None:
+    frames = [
+        {"frame_type": "stream", "stream_id": 0, "offset": 1000, "length": 500, "fin": False},
+        {"frame_type": "stream", "stream_id": "4", "length": "20"},
+        {"frame_type": "stream", "stream_id": 8, "offset": 7, "raw": {"length": 12, "payload_length": 9}},
+        {"frame_type": "stream", "stream_id": 12},
+    ]
+    received = packet(1, "received", 5, *frames)
+    table, _ = decode_bytes(tmp_path, sequence(packet(0, "sent", 0, frames[0]), received))
+    assert rows(table, "stream_data", "packet_number", "space", "stream", "value", "size_bytes") == [
+        (5, "1rtt", 0, 1000.0, 500),
+        (5, "1rtt", 4, 0.0, 20),
+        (5, "1rtt", 8, 7.0, 9),
+    ]
+
+
 def test_probe_timeouts_are_reported_once(tmp_path: Folder) -> None:
     timer = {"timer_type": "pto", "packet_number_space": "application_data"}
     events = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from longlook.timeline.loss_epochs import epochs_by_size, loss_epochs
+from longlook.timeline.loss_epochs import Tail, epochs_by_size, loss_epochs, tails
 from longlook.timeline.timeline import Timeline
 from tests.data.link_rows import crossed, dropped, load_with
 
@@ -43,3 +43,21 @@ def test_without_a_round_trip_or_a_load_there_are_none(timeline: Timeline) -> No
 
 def test_flows_of_which_nothing_came_back_are_left_out() -> None:
     assert loss_epochs(load_with(*PATH, dropped(100), dropped(100, "udp cross"))) == [1]
+
+
+def test_a_tail_is_the_last_round_trip_before_a_silence() -> None:
+    first = [crossed("down", 190, 210), dropped(200), crossed("down", 231, 251), crossed("down", 240, 260)]
+    second = [dropped(300), crossed("down", 330, 350), dropped(370)]
+    assert tails(load_with(*PATH, *first, *second)) == [Tail(0, False), Tail(0, False), Tail(1, True)]
+    assert tails(load_with(*PATH, *first, dropped(241))) == [Tail(0, False), Tail(1, True)]
+
+
+def test_a_silence_is_longer_than_a_round_trip_and_tails_are_a_flows_own() -> None:
+    steady = [crossed("down", at, at + 20) for at in (100, 140, 180)]
+    timeline = load_with(*PATH, *OTHER_PATH, *steady, dropped(150, OTHER), dropped(220))
+    assert tails(timeline) == [Tail(0, False), Tail(1, True), Tail(0, False), Tail(1, True)]
+
+
+@pytest.mark.parametrize("timeline", [load_with(dropped(100)), Timeline(load_with(*PATH).table.slice(1, 2))])
+def test_without_a_round_trip_or_a_load_there_are_no_tails(timeline: Timeline) -> None:
+    assert tails(timeline) is None

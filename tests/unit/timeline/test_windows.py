@@ -7,7 +7,14 @@ import pytest
 from longlook.core import registry
 from longlook.timeline.normalise.tables import table_of_rows
 from longlook.timeline.timeline import Timeline
-from longlook.timeline.windows import WindowOverLoad, share_of_first_group, windows_over_load
+from longlook.timeline.windows import (
+    Rises,
+    WindowOverLoad,
+    rises_over_load,
+    share_of_first_group,
+    share_of_rises,
+    windows_over_load,
+)
 from tests.data.events import events_of, row
 
 MS = 1_000_000
@@ -22,8 +29,8 @@ def flow(name: str, address: str) -> dict[str, Any]:
     return {"name": name, "group": group, "cross": False, "client_address": "", "server_address": address, **times}
 
 
-def competing(*flows: dict[str, Any], traced: tuple[str, ...]) -> Timeline:
-    facts = {"flows": list(flows), "window_ns": [0, 100 * MS], "capacity": None, "rtt_ns": None}
+def competing(*flows: dict[str, Any], traced: tuple[str, ...], rtt_ns: int | None = None) -> Timeline:
+    facts = {"flows": list(flows), "window_ns": [0, 100 * MS], "capacity": None, "rtt_ns": rtt_ns}
     rows = [
         row(at * MS, "metrics", flow=name, cwnd_bytes=cwnd_bytes)
         for name in traced
@@ -47,6 +54,26 @@ def test_the_share_is_of_both_windows() -> None:
     assert registry.get("metrics", "window_share").measure(timeline) == pytest.approx(100 * 30 / (30 + 15))
     assert registry.get("metrics", "window_growth_share").measure(timeline) == pytest.approx(100 * 20 / (20 + 5))
     assert registry.get("metrics", "congestion_window").measure(timeline) == pytest.approx(45)
+
+
+def test_rises_are_counted_once_a_round_trip() -> None:
+    timeline = competing(SUBJECT, OTHER, traced=(QUIC, TCP), rtt_ns=20 * MS)
+    # At 0, 20, 40, 60, 80 and 100 ms: 20, 20, 40, 30, 30, 30 KB and 20, 20, 10, 15, 15, 15 KB.
+    assert rises_over_load(timeline) == {QUIC: Rises(20.0, 20_000.0), TCP: Rises(20.0, 5_000.0)}
+    assert registry.get("metrics", "window_rise_frequency_share").measure(timeline) == pytest.approx(50)
+    assert registry.get("metrics", "window_slope_share").measure(timeline) == pytest.approx(80)
+
+
+def test_a_window_that_never_rises_has_no_part_in_the_rises() -> None:
+    timeline = competing(SUBJECT, THIRD, traced=(QUIC, SECOND_TCP), rtt_ns=20 * MS)
+    assert share_of_rises(timeline, steepness=False) == 100
+    assert share_of_rises(timeline, steepness=True) == 100
+
+
+def test_where_the_round_trip_varies_or_a_flow_has_no_window_there_are_no_rises() -> None:
+    assert share_of_rises(competing(SUBJECT, OTHER, traced=(QUIC, TCP)), steepness=True) is None
+    assert share_of_rises(competing(SUBJECT, OTHER, traced=(QUIC,), rtt_ns=20 * MS), steepness=True) is None
+    assert share_of_rises(Timeline(table_of_rows([])), steepness=False) is None
 
 
 def test_of_several_flows_the_mean_counts_so_that_alike_is_half() -> None:

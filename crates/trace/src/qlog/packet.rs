@@ -114,6 +114,19 @@ pub enum Frame<'a> {
     StreamsBlocked(bool, Option<i64>),
     /// The handshake is confirmed.
     HandshakeDone,
+    /// A part of a stream.
+    Stream(Part),
+}
+
+/// What a STREAM frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The stream.
+    pub stream: i64,
+    /// Where in the stream its first byte belongs.
+    pub offset: i64,
+    /// How many bytes it has.
+    pub length: i64,
 }
 
 /// Gives every frame of an array of frames that becomes part of a row.
@@ -128,6 +141,7 @@ pub fn frames<'a>(text: &'a [u8], mut each: impl FnMut(Frame<'a>) -> Result<(), 
         let mut kind: &[u8] = b"";
         let mut ranges: &[u8] = b"";
         let (mut limit, mut stream, mut of_streams): (_, _, &[u8]) = (None, None, b"");
+        let (mut offset, mut length) = (Some(0), None);
         cursor.object(|key, cursor| {
             match key {
                 b"frame_type" => kind = cursor.scalar()?,
@@ -137,6 +151,16 @@ pub fn frames<'a>(text: &'a [u8], mut each: impl FnMut(Frame<'a>) -> Result<(), 
                 }
                 b"stream_id" | b"id" => stream = scaled(cursor.scalar()?, 0),
                 b"stream_type" => of_streams = cursor.scalar()?,
+                b"offset" => offset = scaled(cursor.scalar()?, 0),
+                b"length" => length = scaled(cursor.scalar()?, 0),
+                b"raw" if cursor.peek()? == b'{' => cursor.object(|key, cursor| {
+                    if key == b"payload_length" {
+                        length = scaled(cursor.scalar()?, 0);
+                    } else {
+                        cursor.skip()?;
+                    }
+                    Ok(())
+                })?,
                 _ => {
                     cursor.skip()?;
                 }
@@ -149,6 +173,10 @@ pub fn frames<'a>(text: &'a [u8], mut each: impl FnMut(Frame<'a>) -> Result<(), 
             b"stream_data_blocked" => each(Frame::StreamDataBlocked(stream, limit)),
             b"streams_blocked" => each(Frame::StreamsBlocked(!of_streams.starts_with(b"uni"), limit)),
             b"handshake_done" => each(Frame::HandshakeDone),
+            b"stream" => match (stream, offset, length) {
+                (Some(stream), Some(offset), Some(length)) => each(Frame::Stream(Part { stream, offset, length })),
+                _ => Ok(()),
+            },
             _ => Ok(()),
         }
     })

@@ -58,13 +58,14 @@ impl Qlog {
                     }
                 }
                 Frame::Ack(_) => {}
+                Frame::Stream(_) if !received => {}
                 other => others.push(other),
             }
             Ok(())
         })?;
         self.acked(at, space, acked, writer)?;
         for frame in others {
-            self.frame(at, frame, way, writer)?;
+            self.frame(at, packet, frame, way, writer)?;
         }
         Ok(())
     }
@@ -82,11 +83,27 @@ impl Qlog {
         Ok(self.rows.acked(at, space, acked, writer)?)
     }
 
-    fn frame(&mut self, at: At, frame: Frame, way: &str, writer: &mut EventWriter) -> Result<(), Refusal> {
+    fn frame(
+        &mut self,
+        at: At,
+        packet: &Packet,
+        frame: Frame,
+        way: &str,
+        writer: &mut EventWriter,
+    ) -> Result<(), Refusal> {
         let (name, stream, limit) = match frame {
             Frame::Ack(_) => return Ok(()),
             Frame::HandshakeDone => {
                 return Ok(self.rows.milestone_once(at, "confirmed", Some("handshake_done frame"), writer)?);
+            }
+            Frame::Stream(part) => {
+                let mut row = self.rows.row(at, Kind::StreamData);
+                row.space = packet.space();
+                row.packet_number = packet.number;
+                row.size_bytes = Some(part.length);
+                row.stream = Some(part.stream);
+                row.value = Some(part.offset as f64);
+                return Ok(writer.push(row)?);
             }
             Frame::DataBlocked(limit) => ("connection", None, limit),
             Frame::StreamDataBlocked(stream, limit) => ("stream", stream, limit),

@@ -31,7 +31,12 @@ def matrix_lines(matrix: Matrix) -> RenderableType:
         table.add_row(escape(server), *(_coloured(matrix.mark(server, client)) for client in matrix.clients))
     legend = [f"{WORKS} all arrived; {NOTHING_SHARED} they do not both speak {matrix.protocol}"]
     legend += [f"[red]{key_of(number)}[/] {escape(reason)}" for number, reason in enumerate(matrix.reasons)]
-    return Group(f"{matrix.protocol}:", table, *legend)
+    handshakes = Table("handshake", box=None)
+    for client in matrix.clients:
+        handshakes.add_column(escape(client), justify="center")
+    for server in matrix.servers:
+        handshakes.add_row(escape(server), *(matrix.handshake(server, client) for client in matrix.clients))
+    return Group(f"{matrix.protocol}:", table, *legend, handshakes)
 
 
 def _coloured(mark: str) -> str:
