@@ -110,9 +110,9 @@ def test_disputes_are_judged_by_the_runs_there_are(survey: Survey, out: Path) ->
     counts = disputes["many-small-objects"]
     assert counts.evidence[1].conclusion.text.startswith("page flips the answer between")
     assert counts.evidence[0].points[0].missing == "this cell was not run"
-    assert counts.commands == ("longlook run kakhki2017-fig6b",)
+    assert counts.commands[0] == "longlook run kakhki2017-fig6b"
     assert disputes["loss"].conclusion.text.startswith("undecided")
-    assert disputes["loss"].commands == ("longlook run kakhki2017-fig8a", "longlook run kakhki2017-fig8d")
+    assert disputes["loss"].commands[:2] == ("longlook run kakhki2017-fig8a", "longlook run kakhki2017-fig8d")
     figures = {path.name for path in (out / "figures").iterdir()}
     assert {f"dispute-file-size.{ending}" for ending in ("svg", "png", "pdf")} <= figures
     assert not any(name.startswith("dispute-loss") for name in figures)
