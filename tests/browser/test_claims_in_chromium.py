@@ -1,6 +1,5 @@
 """The claims page as a reader has it: opened from disk in Chromium without network, filtered, and looked at."""
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -32,10 +31,7 @@ def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page() -> Iterator[Page]:
-    with (
-        tempfile.TemporaryDirectory(prefix="longlook-", ignore_cleanup_errors=True) as profile,
-        chromium(Path(profile)) as tab,
-    ):
+    with chromium() as tab:
         yield tab
 
 

@@ -1,6 +1,5 @@
 """The page of explanations as a reader has it: opened from disk in Chromium without network, wide and narrow."""
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,10 +22,7 @@ def explanation(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page() -> Iterator[Page]:
-    with (
-        tempfile.TemporaryDirectory(prefix="longlook-", ignore_cleanup_errors=True) as profile,
-        chromium(Path(profile)) as tab,
-    ):
+    with chromium() as tab:
         yield tab
 
 

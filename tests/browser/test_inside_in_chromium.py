@@ -1,6 +1,5 @@
 """The page about the inside of a cell as a reader has it: opened from disk, zoomed, moved, and arms taken away."""
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,10 +47,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tab() -> Iterator[Page]:
-    with (
-        tempfile.TemporaryDirectory(prefix="longlook-", ignore_cleanup_errors=True) as profile,
-        chromium(Path(profile)) as tab,
-    ):
+    with chromium() as tab:
         yield tab
 
 

@@ -5,6 +5,7 @@ import itertools
 import json
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -123,8 +124,18 @@ class Page:
 
 
 @contextmanager
-def chromium(profile: Path, width: int = 1280, height: int = 1000) -> Iterator[Page]:
-    """A tab of a fresh headless Chromium whose profile is in `profile`; it ends with the context."""
+def chromium(width: int = 1280, height: int = 1000) -> Iterator[Page]:
+    """A tab of a fresh headless Chromium, which ends with the context and leaves nothing."""
+    with (
+        tempfile.TemporaryDirectory(prefix="longlook-", ignore_cleanup_errors=True) as profile,
+        _chromium(Path(profile)) as page,
+    ):
+        page.resize(width, height)
+        yield page
+
+
+@contextmanager
+def _chromium(profile: Path) -> Iterator[Page]:
     program = shutil.which(CHROMIUM)
     assert program, "Chromium is not installed: apt-get install chromium"
     arguments = [
@@ -136,9 +147,7 @@ def chromium(profile: Path, width: int = 1280, height: int = 1000) -> Iterator[P
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         with connect(_address(profile, process), max_size=None) as socket:
-            page = Page(socket, _attach(socket))
-            page.resize(width, height)
-            yield page
+            yield Page(socket, _attach(socket))
             socket.send(json.dumps({"id": 1, "method": "Browser.close"}))
             process.wait(timeout=10)
     finally:
