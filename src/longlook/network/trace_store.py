@@ -4,9 +4,7 @@ A trace that a setting names is read for that setting's column and kept as the J
 plans and trials hold the digest alone; a run folder keeps copies, so that it needs neither the file nor the cache.
 """
 
-import hashlib
 import json
-import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from longlook.core import codec, paths
+from longlook.core import codec, kept_files, paths
 from longlook.core.errors import InputError
 from longlook.core.model import Json
 from longlook.network import traces
@@ -25,6 +23,7 @@ __all__ = ["Role", "adopt", "digest_of", "folder", "lay", "load", "load_text", "
 T = TypeVar("T")
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_KEPT = "a trace", "move the cache: LONGLOOK_CACHE"
 
 
 def folder() -> Path:
@@ -68,7 +67,7 @@ def load_text(digest: str, within: Mapping[str, str] | None = None) -> str:
 
 
 def _read(how: Callable[[Path, str], T], digest: str, within: Mapping[str, str] | None) -> T:
-    path = Path((within or {}).get(digest) or _file(folder(), digest))
+    path = Path((within or {}).get(digest) or kept_files.file_of(folder(), digest))
     try:
         return how(path, digest)
     except OSError as error:
@@ -83,30 +82,22 @@ def lay(digests: Iterable[str], into: Path) -> dict[str, str]:
     """Copy traces into a folder of a run and return their files by digest; copies that exist need no cache."""
     laid: dict[str, str] = {}
     for digest in sorted(set(digests)):
-        target = _file(into, digest)
+        target = kept_files.file_of(into, digest)
         if not target.exists():
             into.mkdir(parents=True, exist_ok=True)
             load(digest)  # raises if it is not there
-            _write(target, _file(folder(), digest).read_bytes())
+            kept_files.write(target, kept_files.file_of(folder(), digest).read_bytes(), *_KEPT)
         laid[digest] = str(target.resolve())
     return laid
 
 
 def adopt(run_traces: Path) -> None:
     """Put a run's copies into the cache where it lacks them, so that its study can be planned again."""
-    for path in run_traces.glob("*.json"):
-        target = folder() / path.name
-        if not target.exists():
-            _write(target, path.read_bytes())
+    kept_files.adopt(run_traces, folder(), *_KEPT)
 
 
 def _keep(value: Json) -> str:
-    data = codec.canonical(value).encode()
-    digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
-    target = _file(folder(), digest)
-    if not target.exists():
-        _write(target, data)
-    return digest
+    return kept_files.keep(folder(), codec.canonical(value).encode(), *_KEPT)
 
 
 @cache
@@ -116,20 +107,6 @@ def _load(path: Path, digest: str) -> Json:
 
 def _load_text(path: Path, digest: str) -> str:
     data = path.read_bytes()
-    if f"sha256:{hashlib.sha256(data).hexdigest()}" != digest:
+    if kept_files.digest_of(data) != digest:
         raise ValueError("its content does not match its name")
     return data.decode()
-
-
-def _file(root: Path, digest: str) -> Path:
-    return root / f"{digest.removeprefix('sha256:')}.json"
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        partial.write_bytes(data)
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(f"a trace cannot be kept: {error}", "move the cache: LONGLOOK_CACHE") from error

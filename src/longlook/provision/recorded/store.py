@@ -4,13 +4,11 @@ Studies, plans and trials hold the digest alone. A run folder has copies, so tha
 cache; they have sizes, order and origins, and none of the cookies, paths and contents that a HAR holds.
 """
 
-import hashlib
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from longlook.core import codec, paths
+from longlook.core import codec, kept_files, paths
 from longlook.core.errors import InputError
 from longlook.core.model import Plan
 from longlook.core.registry import nearest
@@ -22,7 +20,7 @@ FOLDER = "pages"
 WORKLOAD, PARAMETER = "recorded_page", "har"
 """The workload that loads recorded pages, and its parameter, which names one."""
 
-_DIGEST = "sha256:"
+_KEPT = "a recorded page", "make room, or move the cache: LONGLOOK_CACHE"
 
 
 def shipped() -> dict[str, Path]:
@@ -52,23 +50,19 @@ def keep(path: Path) -> tuple[str, RecordedPage]:
     """Read a HAR into the cache; return the digest of its page, and the page. HarError where it cannot be used."""
     page = recorded_page(read_har(path))
     data = codec.canonical(codec.encode(page)).encode()
-    digest = f"{_DIGEST}{hashlib.sha256(data).hexdigest()}"
-    target = _file(_cache(), digest)
-    if not target.exists():
-        _write(target, data)
-    return digest, page
+    return kept_files.keep(_cache(), data, *_KEPT), page
 
 
 def load(digest: str) -> RecordedPage:
     """Return the page of a digest from the cache. Raise InputError where it is not there, or damaged."""
-    path = _file(_cache(), digest)
+    path = kept_files.file_of(_cache(), digest)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"the recorded page {digest} is not there: {path}", "name its HAR again in the study") from (
             error
         )
-    if f"{_DIGEST}{hashlib.sha256(data).hexdigest()}" != digest:
+    if kept_files.digest_of(data) != digest:
         raise InputError(f"the recorded page {path} is damaged", "remove it, and name its HAR again")
     return codec.decode(RecordedPage, json.loads(data))
 
@@ -76,18 +70,15 @@ def load(digest: str) -> RecordedPage:
 def lay(plan: Plan, run: Path) -> None:
     """Copy the pages that a plan's trials load into a run folder that lacks them."""
     for digest in _named(plan):
-        target = _file(run / FOLDER, digest)
+        target = kept_files.file_of(run / FOLDER, digest)
         if not target.exists():
             load(digest)  # raises if it is not there
-            _write(target, _file(_cache(), digest).read_bytes())
+            kept_files.write(target, kept_files.file_of(_cache(), digest).read_bytes(), *_KEPT)
 
 
 def adopt(run: Path) -> None:
     """Put a run folder's pages into the cache where it lacks them, so that its study can be planned again."""
-    for path in (run / FOLDER).glob("[!.]*.json"):
-        target = _cache() / path.name
-        if not target.exists():
-            _write(target, path.read_bytes())
+    kept_files.adopt(run / FOLDER, _cache(), *_KEPT)
 
 
 def _named(plan: Plan) -> Iterable[str]:
@@ -97,19 +88,3 @@ def _named(plan: Plan) -> Iterable[str]:
 
 def _cache() -> Path:
     return paths.cache_dir() / FOLDER
-
-
-def _file(root: Path, digest: str) -> Path:
-    return root / f"{digest.removeprefix(_DIGEST)}.json"
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        partial.write_bytes(data)
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(
-            f"a recorded page cannot be kept: {error}", "make room, or move the cache: LONGLOOK_CACHE"
-        ) from (error)

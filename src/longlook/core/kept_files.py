@@ -1,0 +1,50 @@
+"""JSON files named by the digest of their content: kept in the cache, and copied into the run folders that need them.
+
+`what` and `hint` are for the error: what could not be kept, and what to do.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+from longlook.core.errors import InputError
+
+_DIGEST = "sha256:"
+
+
+def digest_of(data: bytes) -> str:
+    """Return the digest of a content, `sha256:` and 64 hexadecimal digits."""
+    return f"{_DIGEST}{hashlib.sha256(data).hexdigest()}"
+
+
+def file_of(root: Path, digest: str) -> Path:
+    """Return where a folder has the content of a digest, whether it is there or not."""
+    return root / f"{digest.removeprefix(_DIGEST)}.json"
+
+
+def keep(root: Path, data: bytes, what: str, hint: str) -> str:
+    """Write a content into a folder that lacks it and return its digest; InputError where it cannot be written."""
+    digest = digest_of(data)
+    target = file_of(root, digest)
+    if not target.exists():
+        write(target, data, what, hint)
+    return digest
+
+
+def adopt(copies: Path, root: Path, what: str, hint: str) -> None:
+    """Write the files of a run's folder into a folder that lacks them; InputError where one cannot be written."""
+    for path in copies.glob("*.json"):
+        target = root / path.name
+        if not target.exists():
+            write(target, path.read_bytes(), what, hint)
+
+
+def write(path: Path, data: bytes, what: str, hint: str) -> None:
+    """Write a file as a whole or not at all, also beside others who write the same; InputError where it cannot be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError as error:
+        raise InputError(f"{what} cannot be kept: {error}", hint) from error
