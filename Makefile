@@ -6,7 +6,7 @@ RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo
 # Compiled modules are kept whatever the caller's shell exports: every test starts several interpreters.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build ready demo quick test test-stacks lint generate architecture bench fuzz clean
+.PHONY: help build ready demo quick test test-stacks lint generate architecture bench fuzz torture clean
 help:
 	@echo "make demo    install what is missing, run the study 'demo', print its verdicts and the report's path"
 	@echo "make quick   format, lint, types, and the unit tests of what has changed: under a minute"
@@ -15,7 +15,8 @@ help:
 	@echo "make lint    formatting, lint and strict types of Python, Rust and Go"
 	@echo "make generate  write every file that is made from the code: tables, drawing, golden results"
 	@echo "make architecture  draw the packages and their imports: docs/architecture.svg"
-	@echo "make fuzz    run the fuzzers of the decoder and of inference, FUZZ_SECONDS (60) each"
+	@echo "make fuzz    run the fuzzers of the decoder, inference, study files and recordings, FUZZ_SECONDS (60) each"
+	@echo "make torture kill, damage, fill disks and fuzz for TORTURE_MINUTES (120); the same folder goes on"
 	@echo "make bench   measure speed and accuracy, write benches/results.json"
 
 .venv/packages: requirements.lock scripts/bootstrap
@@ -39,7 +40,7 @@ quick: build
 	@$(BIN)/python -m scripts.quick
 
 test: ready
-	cargo test --quiet --workspace
+	cargo test --quiet --locked --workspace
 	cd adapters/quic-go && go test ./...
 	cd adapters/traffic && go test ./...
 	$(BIN)/pytest -n auto --dist loadgroup -m "not stacks"
@@ -60,7 +61,7 @@ lint: build
 	$(BIN)/python scripts/architecture.py --check
 	$(BIN)/mypy
 	cargo fmt --all --check
-	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	cd adapters/quic-go && test -z "$$(gofmt -l .)" && go vet ./...
 	cd adapters/traffic && test -z "$$(gofmt -l .)" && go vet ./...
 
@@ -73,8 +74,12 @@ architecture: build
 bench: ready
 	$(BIN)/python -m benches
 
-fuzz:
+fuzz: build
 	@fuzz/run
+
+torture: ready
+	$(BIN)/python -m tests.torture --minutes $${TORTURE_MINUTES:-120} --out $${TORTURE_OUT:-runs/torture} \
+		--record $${TORTURE_RECORD:-docs/torture.json}
 
 clean:
 	rm -rf .venv target

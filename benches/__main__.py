@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benches import capture, explain, ledger, overhead, virtual
+from benches import capture, evidence, explain, ledger, overhead, sandbox, virtual
 from benches.infer import bench_infer
 from benches.link import bench_link
 from benches.trace import bench_trace
@@ -38,6 +38,8 @@ def main() -> int:
         "infer": bench_infer.measure,
         "ledger": ledger.measure,
         "explain": explain.measure,
+        "evidence": evidence.measure,
+        "sandbox": sandbox.measure,
     }.items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue

@@ -48,21 +48,21 @@ class Cost:
 def measure() -> dict[str, Any]:
     """Medians of five trials each; `live` is the same trial in real time, of which CPU covers the laboratory too."""
     with VirtualEngine() as virtual, LiveEngine() as live:
-        small = {protocol: _costs(virtual, protocol, "100Mbit", "1KB") for protocol in ("h2", "h3")}
-        large = _costs(virtual, "h3", "100Mbit", "20MB", repeats=3)
-        slow = _costs(virtual, "h2", "1Mbit", "7MB", repeats=3)
-        live_small = _costs(live, "h3", "100Mbit", "1KB")
+        small = {protocol: costs(virtual, protocol, "100Mbit", "1KB") for protocol in ("h2", "h3")}
+        large = costs(virtual, "h3", "100Mbit", "20MB", repeats=3)
+        slow = costs(virtual, "h2", "1Mbit", "7MB", repeats=3)
+        live_small = costs(live, "h3", "100Mbit", "1KB")
         competition = _contest(virtual)
     # A live trial's processes belong to the agent, which tells of them only when it ends: not compared per MB.
-    overhead = {protocol: statistics.median(cost.cpu_s for cost in costs) for protocol, costs in small.items()}
+    overhead = {protocol: statistics.median(cost.cpu_s for cost in runs) for protocol, runs in small.items()}
     per_mb = (statistics.median(cost.cpu_s for cost in large) - overhead["h3"]) / 20
     return {
         "overhead": {
             protocol: {
                 "cpu_s": round(overhead[protocol], 3),
-                "wall_s": round(statistics.median(cost.wall_s for cost in costs), 3),
+                "wall_s": round(statistics.median(cost.wall_s for cost in runs), 3),
             }
-            for protocol, costs in small.items()
+            for protocol, runs in small.items()
         },
         "overhead_live_wall_s": round(statistics.median(cost.wall_s for cost in live_small), 3),
         "7MB_at_1Mbit": {
@@ -84,14 +84,15 @@ def measure() -> dict[str, Any]:
 def _contest(engine: Engine) -> dict[str, float]:
     """A QUIC flow and four of TCP for 60 s at 5 Mbit/s."""
     plan = make_plan(find_study(TAB4, rounds=3), ["against=4 TCP"])
-    costs = _run(engine, plan, lambda trial: trial.arm == "quic")
+    runs = _run(engine, plan, lambda trial: trial.arm == "quic")
     return {
-        "cpu_s": round(statistics.median(cost.cpu_s for cost in costs), 2),
-        "wall_s": round(statistics.median(cost.wall_s for cost in costs), 2),
+        "cpu_s": round(statistics.median(cost.cpu_s for cost in runs), 2),
+        "wall_s": round(statistics.median(cost.wall_s for cost in runs), 2),
     }
 
 
-def _costs(engine: Engine, protocol: str, rate: str, size: str, repeats: int = 5) -> list[Cost]:
+def costs(engine: Engine, protocol: str, rate: str, size: str, repeats: int = 5) -> list[Cost]:
+    """Return what trials of a page cost one by one, without the cache; those that failed are left out."""
     changes = {"network.rate": rate, "workload.object": size}
     study = find_study(STUDY, rounds=repeats, changes=changes)
     return _run(engine, make_plan(study), lambda trial: trial.protocol == protocol)

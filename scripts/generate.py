@@ -77,12 +77,47 @@ def trust(current: str) -> str:
     return current
 
 
+def torture(current: str) -> str:
+    """Return docs/torture.md with the tables of the counts beside it."""
+    from tests.torture.tally import TABLES, read
+
+    counts = read(ROOT / "docs" / "torture.json")
+    for header, rows in TABLES.items():
+        current = with_table(current, header, rows(counts))
+    return current
+
+
+def atlas(current: str) -> str:
+    """Return docs/atlas.md with the table of the entries beside it; other shipped studies are listed as not run yet."""
+    from longlook.analysis.claims.atlas import SummaryRow, summary_row
+    from longlook.analysis.claims.papers import PAPERS, checks_laboratory, paper_key, reading_order
+    from longlook.core.document import read_toml
+    from longlook.pipeline.entries import EntryFolder
+    from longlook.report.atlas import summary_markdown
+    from longlook.study.files import read_study
+    from longlook.study.plan import make_plan
+
+    files = {path.stem: path for path in (ROOT / "src" / "longlook" / "studies").glob("*.toml")}
+    entries = EntryFolder(ROOT / "docs" / "atlas" / "entries", files).all()
+    papers = [paper.key for paper in PAPERS]
+    rows = []
+    for name in sorted(files, key=lambda name: (papers.index(paper_key(name)), reading_order(name))):
+        if name in entries:
+            study = read_study(files[name])
+            rows.append(summary_row(study, entries[name], make_plan(study).hash))
+        elif not checks_laboratory(read_toml(files[name]).get("source")):
+            rows.append(SummaryRow(name, paper_key(name), {}, None, "not run yet"))
+    return with_table(current, "| study | paper |", summary_markdown(rows).splitlines()[2:])
+
+
 DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "docs/timeline.md": kinds_of_rows,
     "docs/ledger.md": classes_of_time,
     "docs/metrics.md": metrics,
     "docs/causes.md": causes,
     "docs/trust.md": trust,
+    "docs/torture.md": torture,
+    "docs/atlas.md": atlas,
 }
 QUICK = tuple(GeneratedFile(path, make) for path, make in DOCUMENTS.items())
 

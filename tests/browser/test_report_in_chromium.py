@@ -154,7 +154,7 @@ def test_the_page_never_scrolls_sideways(page: Page, report: Path, width: int, t
 
 
 def test_hostile_and_missing_data_harm_nothing(page: Page, tmp_path: Path) -> None:
-    hostile = "</script><script>window.harmed = true</script><b>&\"'"
+    hostile = "</script><script>window.harmed = true</script><b>&\"'a.b[0]:Q{{7*7}}${harm}\\u0041\u202e\x1b[31m"
     study = small_study(
         title=hostile,
         question=hostile * 3,
@@ -171,6 +171,9 @@ def test_hostile_and_missing_data_harm_nothing(page: Page, tmp_path: Path) -> No
     )
     page.open(write_report(tmp_path / "report", replace(content, manifest={hostile: hostile})).as_uri())
     assert page.evaluate("window.harmed") is None
+    assert "a.b[0]:Q{{7*7}}${harm}" in page.evaluate("document.body.innerText")
+    labels = "[...document.querySelectorAll('svg.marks text')].map(text => text.textContent).join(' ')"
+    assert "<b>&\"'a.b[" in page.evaluate(labels)
     assert page.evaluate("document.querySelectorAll('b').length") == page.evaluate(
         "document.querySelectorAll('.tally b, .counts b').length"
     )

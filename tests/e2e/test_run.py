@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 from longlook.core.run_folder import RunFolder
+from longlook.pipeline.sbom import SPEC_VERSION
 from tests.conftest import TINY
 from tests.support.command_line import LONGLOOK, call_longlook, longlook
 
@@ -44,6 +47,15 @@ def test_everything_the_design_promises_is_there(finished: Path) -> None:
     for trial in RunFolder.open(finished).plan.trials:
         names = {file.name for file in (finished / "trials" / trial.id).iterdir()}
         assert {"trial.json", "run.json", "client.jsonl", "server.jsonl", "link.bin", "timeline.parquet"} <= names
+
+
+def test_the_run_says_what_its_programs_are_made_of(finished: Path, tmp_path: Path) -> None:
+    answer = longlook("sbom", str(finished), "--out", str(tmp_path / "run.cdx.json"))
+    assert answer.returncode == 0, answer.stderr
+    text = (tmp_path / "run.cdx.json").read_text()
+    assert JsonStrictValidator(SchemaVersion.from_version(SPEC_VERSION)).validate_str(text) is None
+    digests = {each["content"] for part in json.loads(text)["components"] for each in part.get("hashes", ())}
+    assert set(RunFolder.open(finished).manifest["programs"].values()) <= digests
 
 
 def test_times_obey_the_link(finished: Path) -> None:

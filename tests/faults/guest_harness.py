@@ -20,10 +20,10 @@ schema = 1
 title = "Rogues"
 question = "What becomes of them?"
 rounds = {rounds}
-seed = 1
+seed = {seed}
 around = "none"
 timeout = "{timeout}"
-retries_when_invalid = 0
+retries_when_invalid = {retries}
 metrics = ["page_load_time"]
 
 [defaults]
@@ -36,7 +36,7 @@ congestion_control = "cubic"
 [arms.usual]
 
 [arms.rogue]
-client_knobs = {{ fault = "{fault}" }}
+{role}_knobs = {{ fault = "{fault}" }}
 
 [workload]
 kind = "page"
@@ -94,9 +94,20 @@ class GuestHome(Home):
         with VirtualEngine() as engine:
             return engine.run(self.job(*args, **options))
 
-    def study(self, fault: str = "none", rounds: int = 1, timeout: str = "30s", client: str = "rogue") -> Path:
+    def study(
+        self,
+        fault: str = "none",
+        rounds: int = 1,
+        timeout: str = "30s",
+        client: str = "rogue",
+        role: str = "client",
+        seed: int = 1,
+        retries: int = 0,
+    ) -> Path:
+        """A study of a usual arm and one whose `role` has a fault."""
         path = self.path / "rogues.toml"
-        path.write_text(STUDY.format(fault=fault, rounds=rounds, timeout=timeout, client=client))
+        values = {"fault": fault, "rounds": rounds, "timeout": timeout, "client": client}
+        path.write_text(STUDY.format(**values, role=role, seed=seed, retries=retries))
         return path
 
     def longlook(self, *arguments: str, prefix: tuple[str, ...] = (), **options: Any) -> subprocess.Popen[str]:

@@ -117,14 +117,14 @@ def results(driver: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in output.splitlines()]
 
 
-def wait_until(condition: Callable[[], Any], what: str) -> Any:
+def wait_until(condition: Callable[[], Any], what: str, within_s: float = 20) -> Any:
     """The first true value of a condition; what happens in other processes has no descriptor to wait on."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         if value := condition():
             return value
         time.sleep(0.01)
-    raise AssertionError(f"not in 20 s: {what}")
+    raise AssertionError(f"not in {within_s:g} s: {what}")
 
 
 def measuring(job: Job) -> bool:

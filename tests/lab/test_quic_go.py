@@ -27,6 +27,14 @@ PAGE = {"objects": 5, "object_bytes": 50_000}
 PAGE_LOAD = Workload("page", PAGE)
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A trial's folder that every user may read, as those of runs are."""
+    path = tmp_path / "trial"
+    path.mkdir()
+    return path
+
+
 @pytest.fixture(scope="module")
 def engine() -> Iterator[LiveEngine]:
     with LiveEngine() as engine:
@@ -80,10 +88,10 @@ def run(
         ("h2", ConnectionState.RESUMED),
     ],
 )
-def test_page_over(engine: LiveEngine, tmp_path: Path, protocol: str, connection: ConnectionState) -> None:
-    result = run(engine, tmp_path, protocol, connection, Capture())
+def test_page_over(engine: LiveEngine, folder: Path, protocol: str, connection: ConnectionState) -> None:
+    result = run(engine, folder, protocol, connection, Capture())
     assert (result.outcome, result.reason) == (Outcome.OK, None)
-    lines = [json.loads(line) for line in (tmp_path / "client.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (folder / "client.jsonl").read_text().splitlines()]
     objects = [line for line in lines if line["event"] == "object" and line["path"] != "/prime"]
     load_s = (max(line["t_end_ns"] for line in objects) - min(line["t_start_ns"] for line in objects)) / 1e9
     size_bits = 8 * PAGE["objects"] * PAGE["object_bytes"]
@@ -95,16 +103,14 @@ def test_page_over(engine: LiveEngine, tmp_path: Path, protocol: str, connection
     ("protocol", "connection"),
     [("h3", ConnectionState.COLD), ("h3", ConnectionState.ZERO_RTT), ("h2", ConnectionState.RESUMED)],
 )
-def test_two_connections_at_once(
-    engine: LiveEngine, tmp_path: Path, protocol: str, connection: ConnectionState
-) -> None:
+def test_two_connections_at_once(engine: LiveEngine, folder: Path, protocol: str, connection: ConnectionState) -> None:
     size_bytes = 200_000
     workload = Workload("download", {"object_bytes": size_bytes, "objects": 1, "connections": 2})
-    result = run(engine, tmp_path, protocol, connection, Capture(), workload)
+    result = run(engine, folder, protocol, connection, Capture(), workload)
     assert (result.outcome, result.reason) == (Outcome.OK, None)
-    assert json.loads((tmp_path / "client.json").read_text())["connections"] == 2
-    trial = codec.decode(Trial, json.loads((tmp_path / "trial.json").read_text()))
-    timeline = normalise_trial(tmp_path, trial, result)
+    assert json.loads((folder / "client.json").read_text())["connections"] == 2
+    trial = codec.decode(Trial, json.loads((folder / "trial.json").read_text()))
+    timeline = normalise_trial(folder, trial, result)
     done = timeline.select(Kind.OBJECT_DONE)
     started = timeline.select(Kind.CONNECTION_STARTED)["time_ns"].to_pylist()
     carried = [
@@ -120,8 +126,8 @@ def test_two_connections_at_once(
     assert (done["time_ns"][0].as_py() - min(started)) / 1e9 > 1.2 * 8 * size_bytes / RATE_BPS
 
 
-def test_what_is_captured_is_kept(engine: LiveEngine, tmp_path: Path) -> None:
-    result = run(engine, tmp_path, "h3", ConnectionState.COLD, Capture(qlog=True, keylog=True))
+def test_what_is_captured_is_kept(engine: LiveEngine, folder: Path) -> None:
+    result = run(engine, folder, "h3", ConnectionState.COLD, Capture(qlog=True, keylog=True))
     assert (result.outcome, result.reason) == (Outcome.OK, None)
     kept = set(result.artefacts)
     assert "keys.log" in kept
@@ -129,7 +135,7 @@ def test_what_is_captured_is_kept(engine: LiveEngine, tmp_path: Path) -> None:
     assert any(name.startswith("qlog/server/") for name in kept)
 
 
-def test_what_a_stack_cannot_do_is_unsupported(engine: LiveEngine, tmp_path: Path) -> None:
-    result = run(engine, tmp_path, "h2", ConnectionState.ZERO_RTT, Capture())
+def test_what_a_stack_cannot_do_is_unsupported(engine: LiveEngine, folder: Path) -> None:
+    result = run(engine, folder, "h2", ConnectionState.ZERO_RTT, Capture())
     assert result.outcome is Outcome.UNSUPPORTED
     assert "0-RTT" in (result.reason or "")

@@ -31,6 +31,7 @@ MAGIC = b"LLTCP1\n"
 PORT = 4433
 SIZE_BYTES = 3_000_000
 PAUSE_S = 0.3
+TIME_WAIT, LISTEN = "06", "0A"  # as /proc/net/tcp writes them
 INSTANCES = Path("/sys/kernel/tracing/instances")
 IS_ROOT = os.geteuid() == 0
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="tracepoints need the machine's root")
@@ -62,8 +63,8 @@ def line(process: subprocess.Popen[str]) -> dict[str, Any]:
     return line
 
 
-def transfer() -> None:
-    """A download with a pause in the middle, in which the sender has nothing to send."""
+def transfer(recorder: int) -> None:
+    """A download with a pause in the middle, in which the sender has nothing to send; `recorder`: process id."""
     listening = socket.create_server(("127.0.0.1", PORT))
 
     def serve() -> None:
@@ -75,6 +76,7 @@ def transfer() -> None:
             connection.sendall(bytes(SIZE_BYTES // 2))
             while _unacknowledged_bytes(connection):  # the kernel no longer counts them once the socket closes
                 time.sleep(0.001)
+            _wait_for_ticks(recorder)
 
     thread = threading.Thread(target=serve)
     thread.start()
@@ -85,6 +87,26 @@ def transfer() -> None:
             received += len(data)
         assert received == SIZE_BYTES
     thread.join()
+    while any(state != TIME_WAIT for state in _states()):
+        time.sleep(0.001)
+
+
+def _wait_for_ticks(recorder: int) -> None:
+    """The last acknowledgement shows only in a sample, and a busy machine lets the recorder wait for its turn."""
+    enough = _sleeps(recorder) + 3  # the first may have begun before, and the second be a look at the tracepoints only
+    while _sleeps(recorder) < enough:
+        time.sleep(0.001)
+
+
+def _sleeps(process: int) -> int:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.split("\nvoluntary_ctxt_switches:")[1].split()[0])
+
+
+def _states() -> list[str]:
+    """The states of the connections of the thread's network namespace, without listening sockets."""
+    lines = Path("/proc/thread-self/net/tcp").read_text().splitlines()[1:]
+    return [state for state in (line.split()[3] for line in lines) if state != LISTEN]
 
 
 def _unacknowledged_bytes(connection: socket.socket) -> int:
@@ -94,7 +116,7 @@ def _unacknowledged_bytes(connection: socket.socket) -> int:
 def record(folder: Path, *options: str) -> Recording:
     with Namespace() as namespace, namespace.inside(), recorder(folder, *options) as process:
         ready = line(process)
-        transfer()
+        transfer(process.pid)
         time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         summary = line(process)

@@ -31,7 +31,9 @@ _LIES_STILL = """(async (element) => {
 
 
 class Page:
-    """One tab. `problems` collects console errors, uncaught exceptions and logged errors; `requests` every URL."""
+    """One tab. `problems` collects console errors, uncaught exceptions and logged errors; `requests` every URL, and
+    `trace` the events that tracing reported.
+    """
 
     def __init__(self, socket: ClientConnection, session: str) -> None:
         self._socket = socket
@@ -39,6 +41,8 @@ class Page:
         self._ids = itertools.count(1000)
         self.problems: list[str] = []
         self.requests: list[str] = []
+        self.trace: list[dict[str, Any]] = []
+        self._traced = False
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Call a method of the protocol and return its result."""
@@ -64,6 +68,10 @@ class Page:
             self.problems.append(parameters["entry"]["text"])
         elif method == "Network.requestWillBeSent":
             self.requests.append(parameters["request"]["url"])
+        elif method == "Tracing.dataCollected":
+            self.trace += parameters["value"]
+        elif method == "Tracing.tracingComplete":
+            self._traced = True
 
     def open(self, url: str) -> None:
         """Go to a page and wait until it says that it is ready."""
@@ -116,6 +124,23 @@ class Page:
     def resize(self, width: int, height: int) -> None:
         """Set the size of the viewport in CSS pixels."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def begin_trace(self, *categories: str) -> None:
+        """Begin to trace events of some categories."""
+        self.trace, self._traced = [], False
+        self.call("Tracing.start", traceConfig={"includedCategories": list(categories), "excludedCategories": ["*"]})
+
+    def end_trace(self) -> list[dict[str, Any]]:
+        """End the trace and return its events."""
+        self.call("Tracing.end")
+        while not self._traced:
+            self._note(json.loads(self._socket.recv(timeout=WAIT_LIMIT_S)))
+        return self.trace
+
+    def wheel(self, down_px: float) -> None:
+        """Turn the wheel of the mouse in the middle of the window, and wait for the next frame."""
+        self.call("Input.dispatchMouseEvent", type="mouseWheel", x=640, y=500, deltaX=0, deltaY=down_px)
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => done()))")
 
     def screenshot(self, path: Path) -> None:
         """Save the whole page as PNG."""

@@ -1,9 +1,11 @@
 """What `make` brings up to date: an old installation is noticed, and stale bytecode does no harm."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -65,3 +67,27 @@ def test_bytecode_of_removed_modules_changes_nothing(tmp_path: Path) -> None:
         compiled.mkdir(parents=True, exist_ok=True)
         (compiled / f"removed.{sys.implementation.cache_tag}.pyc").write_bytes(b"compiled by an older checkout")
     assert answer() == before
+
+
+def test_nothing_is_compiled_without_the_lock_file() -> None:
+    """Every call of cargo that resolves dependences, by make, by the fuzzers and by the build of the wheel."""
+    calls = [
+        line
+        for file in ("Makefile", "fuzz/run", "scripts/bootstrap")
+        for line in (ROOT / file).read_text().splitlines()
+        if re.search(r"cargo (test|clippy|build|run|bench)\b", line)
+    ]
+    assert len(calls) >= 3
+    assert [line for line in calls if "--locked" not in line] == []
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["maturin"]["locked"] is True
+
+
+def test_uv_is_installed_with_the_digests_of_the_lock_file() -> None:
+    text = (ROOT / "scripts" / "bootstrap").read_text()
+    (command,) = re.findall(r"sed -n '[^']+' requirements\.lock", text)
+    found = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    first, *hashes = found.splitlines()
+    assert re.fullmatch(r"uv==[\d.]+ \\", first)
+    assert len(hashes) > 10
+    assert all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}( \\)?", line) for line in hashes)
+    assert "--require-hashes -r .venv/uv.lock" in text

@@ -42,6 +42,8 @@ pub struct Settings {
     pub max_incoming_streams: Option<u64>,
     /// A server's: accept early data.
     pub allow_0rtt: bool,
+    /// Over TCP: data in the SYN.
+    pub fast_open: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -58,15 +60,18 @@ impl Settings {
         let mut settings = Self { allow_0rtt: true, ..Self::default() };
         if server {
             settings.max_incoming_streams = knobs.count("max_incoming_streams", 1..=1 << 20)?;
+            settings.allow_0rtt = knobs.flag("allow_0rtt")?.unwrap_or(true);
         }
         if protocol == "h3" {
-            settings.set_quic(server, &mut knobs)?;
+            settings.set_quic(&mut knobs)?;
+        } else {
+            settings.fast_open = knobs.flag("fast_open")?.unwrap_or(false);
         }
         knobs.finish(protocol)?;
         Ok(settings)
     }
 
-    fn set_quic(&mut self, server: bool, knobs: &mut Knobs) -> Result<(), Failure> {
+    fn set_quic(&mut self, knobs: &mut Knobs) -> Result<(), Failure> {
         let controllers = [("cubic", Controller::Cubic), ("reno", Controller::Reno), ("bbr", Controller::Bbr)];
         self.congestion = knobs.choice("congestion_control", &controllers)?.unwrap_or_default();
         self.initial_window_packets = knobs.count("initial_window", 1..=10_000)?;
@@ -89,9 +94,6 @@ impl Settings {
         self.gso = knobs.flag("gso")?;
         self.requested_ack_threshold = knobs.count("requested_ack_threshold", 1..=1000)?;
         self.requested_max_ack_delay = knobs.seconds("requested_max_ack_delay", 0.001..=1.0)?;
-        if server {
-            self.allow_0rtt = knobs.flag("allow_0rtt")?.unwrap_or(true);
-        }
         Ok(())
     }
 

@@ -26,8 +26,8 @@ fn key_log() -> Arc<dyn KeyLog> {
     LOG.get_or_init(|| Arc::new(KeyLogFile::new())).clone()
 }
 
-/// Make the configuration of a server of one application protocol. `early_data`: over QUIC only.
-pub fn server(certificate: &str, key: &str, protocol: &str, early_data: bool) -> Result<ServerConfig, Failure> {
+/// Make the configuration of a server of one application protocol; over QUIC `early_data_bytes` is u32::MAX or 0.
+pub fn server(certificate: &str, key: &str, protocol: &str, early_data_bytes: u32) -> Result<ServerConfig, Failure> {
     let chain: Vec<_> = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect)
         .map_err(|error| Failure::of(certificate, error))?;
@@ -41,7 +41,7 @@ pub fn server(certificate: &str, key: &str, protocol: &str, early_data: bool) ->
     config.alpn_protocols = vec![protocol.into()];
     config.key_log = key_log();
     config.session_storage = Arc::new(Sessions::default());
-    config.max_early_data_size = if early_data { u32::MAX } else { 0 };
+    config.max_early_data_size = early_data_bytes;
     Ok(config)
 }
 

@@ -12,7 +12,7 @@ mod icmp;
 mod log;
 mod logfile;
 mod nat;
-mod pcapng;
+pub mod pcapng;
 mod pool;
 mod ports;
 mod probe;

@@ -12,6 +12,14 @@ pub const SCHEMA_VERSION: u32 = 1;
 const MOST_WARNINGS: usize = 20;
 const MOST_NAMES: usize = 1000;
 const LONGEST_NAME: usize = 100;
+const LONGEST_ID_BYTES: usize = 255;
+
+/// An id or an address of a connection, unless it is longer than any real one: a file has many connections, and each
+/// keeps its own in memory.
+#[must_use]
+pub fn id(text: &str) -> Option<String> {
+    (text.len() <= LONGEST_ID_BYTES).then(|| text.to_owned())
+}
 
 /// Where something in a file was odd.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -106,9 +114,10 @@ impl Account {
         count(&mut self.ignored, name);
     }
 
-    /// An event that cannot be used.
-    pub fn count_skipped(&mut self, reason: &str) {
+    /// Something in the file cannot be used: it is counted by its reason and has a warning, as none may go unseen.
+    pub fn skip(&mut self, reason: &str, line: u64, offset: u64, problem: impl Into<String>) {
         count(&mut self.skipped, reason);
+        self.warn(line, offset, problem);
     }
 
     /// Something odd; the first few are kept.

@@ -1,5 +1,6 @@
 //! A trace file → a table of events.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use longlook_support::failure::Failure;
@@ -33,7 +34,8 @@ pub fn decode(task: &Task) -> Result<Account, Failure> {
     let mut input = open()?;
     input.more();
     if input.pending().starts_with(tcp::MAGIC) {
-        return tcp::decode(&task.input, &task.output, task.limit_bytes);
+        let bytes = || Ok(Box::new(tcp::open(&task.input)?.take(task.limit_bytes)) as Box<dyn Read>);
+        return tcp::decode(&bytes, &task.input, &task.output);
     }
     decode_text(&open, &task.input, &task.output, task.vantage)
 }

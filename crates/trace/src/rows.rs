@@ -94,7 +94,7 @@ impl Rows {
         };
         self.connections[connection].flow = writer.text(&format!("udp {client} {server}"));
         let entry = &mut writer.account.connections[connection];
-        (entry.client, entry.server) = (Some(client), Some(server));
+        (entry.client, entry.server) = (account::id(&client), account::id(&server));
     }
 
     /// Returns a row with time, place and kind alone.

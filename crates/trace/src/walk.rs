@@ -12,6 +12,10 @@ use crate::qlog::header::Header;
 use crate::values::{Value, measure};
 use crate::writer::{EventWriter, Halt};
 
+const MOST_TRACES: usize = 1 << 16;
+/// Of a file's headers together; parsed, they take many times as much memory.
+const MOST_HEADER_BYTES: usize = 4 << 20;
+
 /// The headers of a document's traces. They may stand after the events, so that they are known only in a second pass.
 #[derive(Default)]
 pub struct Learned {
@@ -44,6 +48,7 @@ pub struct Walk<'a> {
     /// The headers that this pass found, and those with which it read events.
     seen: Learned,
     used: Vec<Header>,
+    header_bytes: usize,
     is_document: bool,
 }
 
@@ -63,6 +68,7 @@ impl<'a> Walk<'a> {
             known,
             seen: Learned::default(),
             used: Vec::new(),
+            header_bytes: 0,
             is_document: false,
         }
     }
@@ -106,8 +112,9 @@ impl<'a> Walk<'a> {
                 walk.elements(Self::trace)
             }
             "constants" => {
-                let constants = walk.small()?;
-                walk.netlog = Netlog::new(&constants, walk.writer);
+                if let Some(constants) = walk.kept(key)? {
+                    walk.netlog = Netlog::new(&constants, walk.writer);
+                }
                 Ok(())
             }
             "events" if walk.netlog.is_some() => {
@@ -116,8 +123,9 @@ impl<'a> Walk<'a> {
                 walk.elements(Self::element)
             }
             _ => {
-                let value = walk.small()?;
-                walk.seen.file.insert(key.to_owned(), value);
+                if let Some(value) = walk.kept(key)? {
+                    walk.seen.file.insert(key.to_owned(), value);
+                }
                 Ok(())
             }
         })
@@ -125,9 +133,13 @@ impl<'a> Walk<'a> {
 
     fn trace(&mut self) -> Result<(), Stop> {
         if self.input.skip_space() != Some(b'{') {
-            return self.small().map(|_| self.writer.account.count_skipped("a trace that is no object"));
+            return self.other("a trace that is no object");
         }
+        let place = self.input.place();
         let index = self.seen.traces.len();
+        if index == MOST_TRACES {
+            return self.other("too many traces in one file");
+        }
         self.seen.traces.push(Members::new());
         let done = self.members(|walk, key| {
             if key == "events" {
@@ -136,15 +148,16 @@ impl<'a> Walk<'a> {
                 walk.used.push(header);
                 return walk.elements(Self::element);
             }
-            let value = walk.small()?;
-            walk.seen.traces[index].insert(key.to_owned(), value);
+            if let Some(value) = walk.kept(key)? {
+                walk.seen.traces[index].insert(key.to_owned(), value);
+            }
             Ok(())
         });
         if self.used.len() == index {
             let header = self.header(index);
             self.used.push(header);
             if done.is_ok() {
-                self.writer.account.count_skipped("a trace without events");
+                self.skip("a trace without events", place);
             }
         }
         done
@@ -174,28 +187,60 @@ impl<'a> Walk<'a> {
                 Ok(())
             }
             Value::Cut => {
-                self.writer.account.count_skipped("cut off at the end of the file");
+                self.cut_off(place);
                 Err(Stop::Cut)
             }
         }
     }
 
     fn too_long(&mut self, place: (u64, u64)) {
-        self.writer.account.count_skipped("longer than 16 MiB");
-        self.writer.account.warn(place.0, place.1, "an event longer than 16 MiB is skipped");
+        let problem = "an event longer than 16 MiB is skipped";
+        self.writer.account.skip("longer than 16 MiB", place.0, place.1, problem);
     }
 
-    /// A value that is no event; one too long to keep is null.
-    fn small(&mut self) -> Result<Json, Stop> {
+    fn cut_off(&mut self, place: (u64, u64)) {
+        self.writer.account.truncated = true;
+        let problem = "the file ends within an event";
+        self.writer.account.skip("cut off at the end of the file", place.0, place.1, problem);
+    }
+
+    fn skip(&mut self, reason: &str, place: (u64, u64)) {
+        self.writer.account.skip(reason, place.0, place.1, format!("skipped: {reason}"));
+    }
+
+    /// A value where something else must be.
+    fn other(&mut self, reason: &str) -> Result<(), Stop> {
+        let place = self.input.place();
+        self.value(0)?;
+        self.skip(reason, place);
+        Ok(())
+    }
+
+    /// The value of a member of a header, unless the headers grow too long by it.
+    fn kept(&mut self, key: &str) -> Result<Option<Json>, Stop> {
+        self.input.skip_space().ok_or(Stop::Cut)?;
+        let place = self.input.place();
+        let left_bytes = (MOST_HEADER_BYTES - self.header_bytes).checked_sub(key.len());
+        let Some((value, bytes)) = self.value(left_bytes.unwrap_or(0))? else {
+            self.skip("headers longer than 4 MiB together", place);
+            return Ok(None);
+        };
+        self.header_bytes += key.len() + bytes;
+        Ok(Some(value))
+    }
+
+    /// A value that is no event, and its length; `None` for one that is longer than the limit.
+    fn value(&mut self, most_bytes: usize) -> Result<Option<(Json, usize)>, Stop> {
         self.input.skip_space().ok_or(Stop::Cut)?;
         match measure(self.input) {
             Value::Whole(0) => Err(Stop::Malformed),
-            Value::Whole(length) => {
-                let value = serde_json::from_slice(&self.input.pending()[..length]).unwrap_or_default();
-                self.input.consume(length);
-                Ok(value)
+            Value::Whole(bytes) => {
+                let text = &self.input.pending()[..bytes];
+                let value = (bytes <= most_bytes).then(|| serde_json::from_slice(text).unwrap_or_default());
+                self.input.consume(bytes);
+                Ok(value.map(|value| (value, bytes)))
             }
-            Value::TooLong => Ok(Json::Null),
+            Value::TooLong => Ok(None),
             Value::Cut => Err(Stop::Cut),
         }
     }
@@ -218,7 +263,9 @@ impl<'a> Walk<'a> {
                 b'}' => return self.take(b'}'),
                 b',' => self.take(b',')?,
                 b'"' => {
-                    let Json::String(key) = self.small()? else { return Err(Stop::Malformed) };
+                    let Some((Json::String(key), _)) = self.value(MOST_HEADER_BYTES)? else {
+                        return Err(Stop::Malformed);
+                    };
                     self.take(b':')?;
                     self.input.skip_space().ok_or(Stop::Cut)?;
                     each(self, &key)?;
@@ -230,7 +277,7 @@ impl<'a> Walk<'a> {
 
     fn elements(&mut self, mut each: impl FnMut(&mut Self) -> Result<(), Stop>) -> Result<(), Stop> {
         if self.input.skip_space() != Some(b'[') {
-            return self.small().map(|_| self.writer.account.count_skipped("no array where one must be"));
+            return self.other("no array where one must be");
         }
         self.take(b'[')?;
         loop {
@@ -269,8 +316,7 @@ impl<'a> Walk<'a> {
             let last = self.input.ended() && length == self.input.pending().len();
             let record = &self.input.pending()[..length - blank];
             if last && !is_complete(record) {
-                self.writer.account.count_skipped("cut off at the end of the file");
-                self.cut("the file ends within an event");
+                self.cut_off(place);
             } else if memchr::memchr(b'\n', record).is_some() && !is_complete(record) {
                 // Marks are missing, or a record is broken: lines show where the next one begins.
                 for line in record.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {

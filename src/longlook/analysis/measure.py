@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def measure_trials(
     """Return every attempt of some trials, as `measure_all` does, but without the metrics that compare arms."""
     cache = MeasureCache(study.metrics)
     attempts = [(trial, path, run) for trial in trials for path, run in folder.attempts(trial.id)]
-    work = [_Work(path, trial, run, study.metrics, cache.key(path, trial, run)) for trial, path, run in attempts]
+    work = [_Work(path, trial, run, study.metrics) for trial, path, run in attempts]
     found = [_known(item, cache) for item in work]
     fresh = _map([item for item, known in zip(work, found, strict=True) if known is None])
     measured = []
@@ -116,17 +117,19 @@ class _Work:
     trial: Trial
     run: Run
     metrics: tuple[str, ...]
-    key: str | None  # in the cache
+
+    @cached_property
+    def key(self) -> str:
+        """The key of its measurements in the cache."""
+        return MeasureCache(self.metrics).key(self.path, self.trial, self.run)
 
 
 def _known(work: _Work, cache: MeasureCache) -> Measured | None:
     """Return the result of an attempt that needs no measuring: one that did not go well, or one in the cache."""
     if work.run.outcome is not Outcome.OK:
         return Measured(work.trial, work.run, {})
-    data = None if work.key is None else cache.fetch(work.key, work.path)
-    if data is None:
-        return None
-    return _measured(work, data)
+    data = cache.fetch(work.key, work.path)
+    return None if data is None else _measured(work, data)
 
 
 def _map(work: list[_Work]) -> Iterator[Measured]:
@@ -140,7 +143,7 @@ def _map(work: list[_Work]) -> Iterator[Measured]:
 
 def _measure(work: _Work) -> Measured:
     timeline = normalise_trial(work.path, work.trial, work.run)
-    (work.path / TIMELINE).unlink(missing_ok=True)  # it may be the cache's too
+    (work.path / TIMELINE).unlink(missing_ok=True)  # of an earlier Longlook it may be the cache's too
     timeline.write(work.path / TIMELINE)
     traced = write_events(work.path, work.trial, work.run, timeline, work.path / EVENTS)
     if traced and needs_events(work.metrics):
@@ -157,9 +160,8 @@ def _measure(work: _Work) -> Measured:
     }
     if traced and (wrong := contradictions(work.trial, timeline, Events.read(work.path / EVENTS, COLUMNS))):
         data = {**dict.fromkeys(data), "values": {}, "contradicted": "; ".join(wrong)}
-    if work.key is not None:
-        made = [TIMELINE, EVENTS] if traced else [TIMELINE]
-        MeasureCache(work.metrics).keep(work.key, work.path, data, made)
+    made = [TIMELINE, EVENTS] if traced else [TIMELINE]
+    MeasureCache(work.metrics).keep(work.key, work.path, data, made)
     return _measured(work, data)
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from longlook.core import codec, registry
 from longlook.core.content_store import ContentStore
-from longlook.core.digests import code_digest, file_digest, source_digest
+from longlook.core.digests import code_digest, source_digest
 from longlook.core.flows import endpoints_of
 from longlook.core.model import Run, Trial
 from longlook.core.paths import cache_root
 from longlook.core.programs import trace_program
-from longlook.core.run_folder import TIMELINE
+from longlook.core.run_folder import EVENTS, TIMELINE
 from longlook.timeline.normalise.trace_files import raw_traces
 
 _DATA = "measured.json"
@@ -30,15 +30,8 @@ class MeasureCache:
         self._metrics = metrics
         self._store = ContentStore(root or measured_root())
 
-    def key(self, path: Path, trial: Trial, run: Run) -> str | None:
-        """Return the digest that determines the results of a trial's folder, or None if the folder does not match
-        its `run.json`.
-        """
-        try:
-            if any(file_digest(path / name) != digest for name, digest in run.artefacts.items()):
-                return None
-        except OSError:
-            return None
+    def key(self, path: Path, trial: Trial, run: Run) -> str:
+        """Return the digest of what determines the results of a trial's folder whose files are as they were sealed."""
         decoder = trace_program().digest if raw_traces(path) else None
         made_of = [
             code_of_measurements(),
@@ -51,14 +44,15 @@ class MeasureCache:
         return codec.content_hash(made_of, 64)
 
     def fetch(self, key: str, path: Path) -> Any | None:
-        """Return the data kept under a key, with its tables copied into the trial's folder; None if there is no
-        entry.
+        """Return the data kept under a key, with its tables, and no others, laid into the trial's folder; None if there
+        is no entry.
         """
         found = self._store.read(key, lambda folder: json.loads((folder / _DATA).read_text()))
-        if found is None:
+        if found is None or not self._store.lay(key, found["made"], path):
             return None
-        missing = [name for name in found["made"] if not (path / name).exists()]
-        return found["data"] if self._store.lay(key, missing, path) else None
+        for name in {TIMELINE, EVENTS}.difference(found["made"]):
+            (path / name).unlink(missing_ok=True)
+        return found["data"]
 
     def keep(self, key: str, path: Path, data: Any, made: Sequence[str] = (TIMELINE,)) -> None:
         """Store plain data and the tables of a trial's folder; if that fails, the trial is measured again next time."""

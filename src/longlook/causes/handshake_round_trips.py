@@ -39,10 +39,10 @@ def _held(side: Side, time_ns: int) -> Surgery | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return early data for the loser; for the winner none, and its first flight held back by what the loser needs."""
     trial, other = pair.loser.trial, pair.winner.trial
-    if changes.over_quic(trial):
+    if changes.has_early_data(trial):
         early: Change | str = Change("early data on a resumed connection", {"connection": "0rtt"})
     else:
-        early = "TCP with TLS 1.3 has no early data here: a resumed session takes as many round trips as a new one"
+        early = "these programs have no early data over TCP: a resumed session takes as many round trips as a new one"
     held = {number: sign.transplant for number, sign in finding.signs.items() if sign.transplant is not None}
     late = Change("its first packets held back for as long as the loser's handshake is longer", surgery=held)
     found = [changes.cure(Target.LOSER, early), changes.transplant(late)]

@@ -15,7 +15,7 @@ from longlook.core.model import Analysis
 from longlook.core.run_folder import write_json
 
 CERTIFICATE = "certificate.json"
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Part:
     repeated: tuple[Repeated, ...] = ()
     stopped_after: Mapping[str, float] = field(default_factory=dict)  # true difference in % → median rounds
     missing: str | None = None
-    minutes: float = 0.0  # of this machine, trials included, over all sessions
+    minutes: float = 0.0  # of its machine, trials included, over all sessions
+    host: Mapping[str, str | int] = field(default_factory=dict)  # the machine of the last session of this part
 
     @property
     def sound(self) -> bool:
@@ -42,11 +43,10 @@ class Certificate:
     """The rates of one version of Longlook. `scale` is `quick` or `full`; `parts` are by name."""
 
     longlook: str
-    method: str  # digest of the code that makes verdicts
+    method: str  # digest of longlook.analysis.stats, which makes verdicts; not of what it imports
     scale: str
     seed: int
     analysis: Analysis
-    host: Mapping[str, str | int]
     day: str  # ISO date of the last session
     runs: tuple[MadeRun, ...] = ()
     parts: Mapping[str, Part] = field(default_factory=dict)
@@ -61,6 +61,11 @@ class Certificate:
     def rates(self) -> list[Rate]:
         """Return the rates of all parts."""
         return [rate for part in self.parts.values() for rate in part.rates]
+
+    @property
+    def done(self) -> set[str]:
+        """Return the names of the parts that were measured."""
+        return {name for name, part in self.parts.items() if part.missing is None}
 
     @property
     def minutes(self) -> float:

@@ -71,7 +71,9 @@ def facts_rows(certificate: Certificate) -> Iterator[str]:
     yield _row("day", certificate.day)
     yield _row("Longlook, method", f"{certificate.longlook}, `{certificate.method}`")
     yield _row("seed of the resampling", f"{certificate.seed}")
-    yield _row("machine", f"{certificate.host['cpus']} CPUs, {certificate.host['kernel']}")
+    hosts = [part.host for part in certificate.parts.values() if part.host]
+    machines = dict.fromkeys(f"{host['cpus']} CPUs, {host['kernel']}" for host in hosts)
+    yield _row("machines" if len(machines) > 1 else "machine", "; ".join(machines))
     for name, part in certificate.parts.items():
         yield _row(f"minutes of {name}", f"not measured: {part.missing}" if part.missing else f"{part.minutes:.1f}")
 

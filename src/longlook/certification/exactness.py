@@ -85,6 +85,12 @@ def load(out: Path) -> list[Repeated]:
         raise MachineError(f"{path}: {error}", "remove that file; its repeats are then made again") from error
 
 
+def carry_over(before: Path, out: Path) -> None:
+    """Take over what is noted in another certification's folder, if anything is; MachineError if it is damaged."""
+    if noted := load(before):
+        write_json(out / NOTES, codec.encode(noted))
+
+
 def _trials(out: Path, jobs: int, observer: Observer) -> Path:
     path = out / "runs" / STUDY
     resume = (path / "manifest.json").exists()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from longlook import __version__
 from longlook.certification import exactness, fixed_rounds, stopped_rounds
-from longlook.certification.bank import METRIC, Bank, Scale
+from longlook.certification.bank import METRIC, Bank, MadeRun, Scale
 from longlook.certification.certificate import CERTIFICATE, Certificate, Part, load, save
 from longlook.certification.populations import Population, populations, twins
-from longlook.core.digests import code_digest
+from longlook.core.digests import folder_digest
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Analysis, Study
 from longlook.core.registry import nearest
@@ -25,11 +25,16 @@ _HOST = ("kernel", "machine", "cpu", "cpus", "memory_kib", "python")
 
 @dataclass(frozen=True)
 class CertifyOptions:
-    """How to certify. `parts` are names of PARTS; none are all."""
+    """How to certify. `parts` are names of PARTS; none are all that are not yet measured.
+
+    `before` is a certificate that a new folder goes on from, made in another folder or on another machine; repeats that
+    are noted beside it count, too.
+    """
 
     scale: Scale
     out: Path
     parts: tuple[str, ...] = ()
+    before: Path | None = None
     jobs: int = 1
     use_cache: bool = True
 
@@ -75,7 +80,7 @@ def _coverage(session: Session) -> Part:
 
 def _equivalence(session: Session) -> Part:
     scale = session.options.scale
-    given = session.twins("cells"), session.contrasts("dense"), session.study.analysis
+    given = session.twins("dense"), session.contrasts("dense"), session.study.analysis
     return Part(tuple(fixed_rounds.equivalence_at_margin(*given, SEED, scale.draws)))
 
 
@@ -125,7 +130,7 @@ PARTS: Mapping[str, Callable[[Session], Part]] = {
 
 
 def certify(options: CertifyOptions, observer: Observer) -> Certificate:
-    """Make the parts that are asked for, or what is missing of them, and return the certificate of all parts so far.
+    """Make the parts that are asked for, or those not yet measured, and return the certificate of all parts so far.
 
     It is written after each part. Raises InputError for an unknown part, and where the folder holds a certification of
     another scale or version. A part that this machine cannot measure in real time is noted as missing.
@@ -133,21 +138,29 @@ def certify(options: CertifyOptions, observer: Observer) -> Certificate:
     chosen = _chosen(options.parts)
     session = Session(options, observer)
     certificate = _begin(options, session)
-    for name in chosen:
+    facts = host_facts()
+    host = {name: facts[name] for name in _HOST}
+    for name in chosen if options.parts else [name for name in chosen if name not in certificate.done]:
         began_s = time.monotonic()
         observer.say(f"{name} …")
         part = _made(name, session)
         before = certificate.parts.get(name, Part()).minutes
-        part = replace(part, minutes=round(before + (time.monotonic() - began_s) / 60, 3))
+        part = replace(part, minutes=round(before + (time.monotonic() - began_s) / 60, 3), host=host)
         ordered = {**certificate.parts, name: part}
         certificate = replace(
             certificate,
             day=time.strftime("%Y-%m-%d", time.gmtime()),
-            runs=tuple(session.bank.made()),
+            runs=_merged(certificate.runs, session.bank),
             parts={known: ordered[known] for known in PARTS if known in ordered},
         )
         save(certificate, options.out)
     return certificate
+
+
+def _merged(before: Sequence[MadeRun], bank: Bank) -> tuple[MadeRun, ...]:
+    """Return the runs of the certificate so far and those of this bank, which replace runs of the same name."""
+    by_name = {run.name: run for run in (*before, *bank.made())}
+    return tuple(by_name[name] for name in bank.scale.runs if name in by_name)
 
 
 def _made(name: str, session: Session) -> Part:
@@ -167,15 +180,25 @@ def _chosen(parts: Sequence[str]) -> list[str]:
 
 
 def _begin(options: CertifyOptions, session: Session) -> Certificate:
-    """Return the certificate of the folder, or a new one without parts; InputError where the folder is another's."""
+    """Return the certificate of the folder, or what a new one begins with; InputError where the folder is another's."""
     out, path = options.out, options.out / CERTIFICATE
     new = empty(options.scale, session.study.analysis)
-    if not path.exists():
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise InputError(f"{out} exists and holds no certification", "choose another --out")
-        out.mkdir(parents=True, exist_ok=True)
-        save(new, out)
-        return new
+    if path.exists():
+        if options.before is not None:
+            raise InputError(f"{out} has a certificate of its own", "leave --from out, or choose a new --out")
+        return _compatible(path, new)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{out} exists and holds no certification", "choose another --out")
+    begun = new if options.before is None else _compatible(options.before, new)
+    out.mkdir(parents=True, exist_ok=True)
+    if options.before is not None:
+        exactness.carry_over(options.before.parent, out)
+    save(begun, out)
+    return begun
+
+
+def _compatible(path: Path, new: Certificate) -> Certificate:
+    """Return the certificate of a file; InputError where its parts were measured otherwise than those of `new`."""
     begun = load(path)
     for what, before, now in (
         ("version of Longlook", begun.longlook, new.longlook),
@@ -186,21 +209,19 @@ def _begin(options: CertifyOptions, session: Session) -> Certificate:
     ):
         if before != now:
             raise InputError(
-                f"{out} was begun with another {what}: {before}, now {now}",
+                f"{path} was begun with another {what}: {before}, now {now}",
                 "certify with the same options and version, or with another --out: trials come from the cache then",
             )
     return begun
 
 
 def empty(scale: Scale, analysis: Analysis) -> Certificate:
-    """Return the certificate of this version on this machine, before any part of it is made."""
-    facts = host_facts()
+    """Return the certificate of this version, before any part of it is made."""
     return Certificate(
         __version__,
-        code_digest("longlook.analysis.stats")[:16],
+        folder_digest("longlook.analysis.stats")[:16],
         scale.name,
         SEED,
         analysis,
-        {name: facts[name] for name in _HOST},
         time.strftime("%Y-%m-%d", time.gmtime()),
     )

@@ -29,7 +29,9 @@ class Instead:
         list[Path] | None, typer.Option(metavar="RUN", help="Take this run folder for the run of its study; repeat.")
     ] = None
     page: Annotated[bool, typer.Option("--page", help="Run nothing: build the page from what is there.")] = False
-    to_run: Annotated[bool, typer.Option("--list", help="Print what each study would run, and run nothing.")] = False
+    to_run: Annotated[
+        bool, typer.Option("--list", help="Print what each study would run and how long that takes, and run nothing.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,10 @@ def atlas(
         list[str] | None, typer.Argument(metavar="STUDY…", help="Studies to run; default: every one.")
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder of the atlas: begun there, or continued.")] = Path("atlas"),
+    entries: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The folder of entries; default: entries in that of the atlas."),
+    ] = None,
     as_json: AsJsonLines = False,
 ) -> None:
     """Run every study once, and show every published figure beside what is found today, on one page."""
@@ -66,6 +72,7 @@ def atlas(
         live=chosen.live,
         jobs=effort.jobs or len(usable_cpus()),
         use_cache=not effort.no_cache,
+        entries=entries,
     )
     folder = AtlasFolder(options)
     for path in instead.adopt or ():

@@ -16,6 +16,14 @@ def certify(
     quick: Annotated[bool, typer.Option("--quick", help="Minutes instead of hours: fewer cells and repeats.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where it goes on or begins; default runs/certify-TIME.")] = None,
     part: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this part; repeat for more.")] = None,
+    before: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Certificate to go on from, in a new --out; with the exactness.json beside it.",
+        ),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False,
     as_json: AsJsonLines = False,
@@ -31,7 +39,9 @@ def certify(
 
     scale = bank.QUICK if quick else bank.FULL
     folder = out or Path("runs") / f"certify-{time.strftime('%Y%m%d-%H%M%S')}"
-    options = CertifyOptions(scale, folder, tuple(part or ()), jobs or len(usable_cpus()), use_cache=not no_cache)
+    options = CertifyOptions(
+        scale, folder, tuple(part or ()), before, jobs or len(usable_cpus()), use_cache=not no_cache
+    )
     display = RunDisplay(as_json=as_json)
     again = f"finished trials and parts are kept: repeat the command with --out {folder}"
     try:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from longlook.cli.options import AsJson
 from longlook.cli.terminal import console, print_json
@@ -14,21 +15,42 @@ from longlook.core.errors import InputError
 cache_app = typer.Typer(help="Show or prune the cache of finished trials.", no_args_is_help=True)
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    provenance: Annotated[
+        bool, typer.Option("--provenance", help="List everything that was downloaded, and who vouches for it.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Check that this machine has everything that Longlook needs, and print the command that fixes what is missing."""
     from longlook.engines.doctor import examine
 
+    if provenance:
+        _list_downloads(as_json=as_json)
+        return
     needs = examine()
     if as_json:
         print_json([codec.encode(need) for need in needs])
     else:
         table = Table("", "need", "found", "fix", box=None)
         for need in needs:
-            mark = "[green]ok[/]" if need.met else ("[red]missing[/]" if need.required else "[yellow]absent[/]")
+            missing = Text("missing", "red") if need.required else Text("absent", "yellow")
+            mark = Text("ok", "green") if need.met else missing
             table.add_row(mark, need.name, need.detail, "" if need.met else need.fix)
         console().print(table)
     if any(need.required and not need.met for need in needs):
         raise typer.Exit(3)
+
+
+def _list_downloads(*, as_json: bool) -> None:
+    from longlook.cli.show.provenance import downloads
+    from longlook.provision.provenance.installed import all_made
+
+    made = all_made()
+    if as_json:
+        print_json([codec.encode(each) for each in made])
+        return
+    for part in downloads(made):
+        console().print(part)
 
 
 def calibrate(

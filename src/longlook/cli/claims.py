@@ -7,7 +7,9 @@ import typer
 
 
 def claims(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, of different studies.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN…", help="Run folders or entries of an atlas, of different studies.")
+    ],
     out: Annotated[Path, typer.Option(help="Folder for index.html, claims.json and figures/.")] = Path("claims"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the content of claims.json.")] = False,
 ) -> None:

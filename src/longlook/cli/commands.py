@@ -1,15 +1,31 @@
 """The commands of `longlook` put together, and what happens around each of them."""
 
+import errno
 import signal
 import sys
 from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 from longlook import __version__
-from longlook.cli import atlas, certify, checks, claims, compare, explain, infer, link, run, setup, stacks, study, trace
-from longlook.core.errors import LonglookError
+from longlook.cli import (
+    atlas,
+    certify,
+    checks,
+    claims,
+    compare,
+    explain,
+    infer,
+    link,
+    run,
+    sbom,
+    setup,
+    stacks,
+    study,
+    trace,
+)
+from longlook.cli.terminal import error_console
+from longlook.core.errors import LonglookError, MachineError
 
 app = typer.Typer(
     help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False
@@ -33,6 +49,7 @@ app.command()(checks.calibrate)
 app.command()(certify.certify)
 app.command()(run.report)
 app.command()(explain.explain)
+app.command()(sbom.sbom)
 
 
 def _print_version(asked: bool) -> None:
@@ -51,6 +68,18 @@ def _options(version: _Version = False) -> None:
     """Hold the options that come before a command."""
 
 
+_CHOOSE = "choose another place: --out for results, LONGLOOK_CACHE for the cache"
+_OF_THE_MACHINE = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), f"free some space, or {_CHOOSE}"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), f"make it writable, or {_CHOOSE}"),
+    **dict.fromkeys((errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), _CHOOSE),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise the limit of open files: ulimit -n"),
+    errno.ENOMEM: "free some memory, or run fewer trials at once: --jobs 1",
+    errno.EIO: "the disk fails: see dmesg",
+}
+"""What a place or the machine refuses, wherever it shows → what to do next."""
+
+
 def main() -> None:
     """Run the `longlook` command; an expected failure exits with its own code."""
     # SIGTERM ends the program as Ctrl-C does, so that every `with` on the way cleans up.
@@ -59,13 +88,18 @@ def main() -> None:
         app()
     except LonglookError as error:
         _fail(error.message, error.hint, error.exit_code)
+    except OSError as error:
+        if error.errno not in _OF_THE_MACHINE:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror}", _OF_THE_MACHINE[error.errno], MachineError.exit_code)
 
 
 def _fail(message: str, hint: str | None, code: int) -> NoReturn:
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    errors.print(f"longlook: {message}", style="red", markup=False)
+    errors = error_console()
+    errors.print(f"longlook: {message}", style="red")
     if hint:
-        errors.print(f"  → {hint}", markup=False)
+        errors.print(f"  → {hint}")
     sys.exit(code)
 
 

@@ -128,12 +128,9 @@ def parse_rounds(text: str | None) -> int | str | None:
     """Return `20` as a number and `decide` as it is; InputError for anything else."""
     if text is None or text == "decide":
         return text
-    try:
+    if text.isascii() and text.isdigit() and len(text) < 20:
         return int(text)
-    except ValueError:
-        raise InputError(
-            f"--rounds {text}: neither a whole number nor decide", "write for example --rounds 20"
-        ) from None
+    raise InputError(f"--rounds {text}: neither a whole number nor decide", "write for example --rounds 20")
 
 
 def parse_changes(changes: list[str]) -> dict[str, str]:

@@ -2,14 +2,31 @@
 
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longlook.cli.options import AsJson, EngineOptions, StudyChanges, expand_options
 from longlook.core.errors import InputError, InterruptedByUserError, LonglookError, MachineError
-from longlook.core.model import Outcome
+from longlook.core.model import Outcome, Study
+
+
+@dataclass(frozen=True)
+class _Extent:
+    """How much is run."""
+
+    verify: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Then run every trial N times more and compare every byte.")
+    ] = 0
+    many: Annotated[
+        bool, typer.Option("--many", help="Take a plan of more than 100 000 trials, without a question.")
+    ] = False
+
+
+if TYPE_CHECKING:
+    from longlook.pipeline.analyse import Result
 
 
 @expand_options
@@ -17,11 +34,9 @@ def run(
     study: Annotated[str, typer.Argument(help="A study's name, or the path of a study file.")],
     engine: EngineOptions,
     changes: StudyChanges,
+    extent: _Extent,
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/STUDY-TIME.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Continue this run folder.")] = None,
-    verify: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Then run every trial N times more and compare every byte.")
-    ] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run, and run nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -31,6 +46,7 @@ def run(
     from longlook.network import trace_store
     from longlook.pipeline.options import RunOptions
     from longlook.provision.recorded import store as recorded
+    from longlook.study.plan import MOST_TRIALS_ASKED_FOR
 
     if out is not None and resume is not None:
         raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
@@ -48,7 +64,10 @@ def run(
         use_cache=not engine.no_cache,
         only=changes.levels,
         resume=resume is not None,
-        verify=verify,
+        verify=extent.verify,
+        most_trials=MOST_TRIALS_ASKED_FOR
+        if extent.many or resume is not None
+        else _most_trials(chosen, engine, changes),
         command=("longlook", *sys.argv[1:]),
     )
     if dry_run:
@@ -70,11 +89,12 @@ def run(
     except MachineError as error:
         raise MachineError(error.message, "; then ".join(filter(None, [error.hint, _how_to_go_on(path)]))) from error
     display.conclude(result)
-    if verify and result.verification is not None and (diverged := result.verification.diverged):
+    if extent.verify and result.verification is not None and (diverged := result.verification.diverged):
         raise LonglookError(
             f"{len(diverged)} of {len(result.verification.trials)} trials did not repeat exactly",
             "longlook diff-runs, as above, shows the first difference between each and its repeat",
         )
+    _fail_where_altered(result)
     if Outcome.OK not in result.outcomes:
         raise LonglookError("no trial succeeded", f"the report gives the reasons: {result.report}")
 
@@ -101,6 +121,30 @@ def report(
     with display, RunFolder.open(run_folder) as folder:
         result = analyse(folder, display.observer(), wanted(inside or (), round_number))
     display.conclude(result)
+    _fail_where_altered(result)
+
+
+def _fail_where_altered(result: "Result") -> None:
+    if result.altered:
+        from longlook.pipeline.evidence import described
+
+        raise LonglookError(
+            f"{described(result.altered)}, and counted out",
+            f"the run's command with --resume {result.path} in place of --out runs them again",
+        )
+
+
+def _most_trials(study: Study, engine: EngineOptions, changes: StudyChanges) -> int:
+    """Return how many trials a plan may have; where it has more than usual, a person at the terminal is asked."""
+    from longlook.cli.show.study import duration
+    from longlook.study.plan import MOST_TRIALS, MOST_TRIALS_ASKED_FOR, chosen_cells, count_trials
+
+    count = count_trials(study, len(chosen_cells(study, changes.levels)))
+    if not MOST_TRIALS < count <= MOST_TRIALS_ASKED_FOR or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return MOST_TRIALS
+    jobs = engine.jobs_at_once
+    question = f"{count} trials: at one second each and {jobs} at once about {duration(count / jobs)}. Go on?"
+    return MOST_TRIALS_ASKED_FOR if typer.confirm(question, err=True) else MOST_TRIALS
 
 
 def _how_to_go_on(path: Path) -> str | None:

@@ -41,25 +41,27 @@ def study_show(
     from longlook.cli.show.study import study_summary
     from longlook.study.arms import arm_differences
     from longlook.study.catalogue import installed
-    from longlook.study.plan import make_plan
+    from longlook.study.plan import MOST_TRIALS, chosen_cells, count_trials, make_plan
     from longlook.study.settings import ENGINES
 
     if engine not in ENGINES:
         raise InputError(f"unknown engine {engine!r}", f"known: {', '.join(ENGINES)}")
     found = changes.find(study, engine)
-    plan = make_plan(found, changes.levels)
+    cells = len(chosen_cells(found, changes.levels))
+    trials = count_trials(found, cells)
+    plan_hash = make_plan(found, changes.levels).hash if trials <= MOST_TRIALS else None
     differences = arm_differences(found, installed())
     if as_json:
         print_json(
             {
                 "study": codec.encode(found),
                 "arms_differ_in": differences,
-                "plan_hash": plan.hash,
-                "trials": len(plan.trials),
+                "plan_hash": plan_hash,
+                "trials": trials,
             }
         )
     else:
-        console().print(study_summary(found, plan, differences))
+        console().print(study_summary(found, cells, differences))
 
 
 @study_app.command("page")

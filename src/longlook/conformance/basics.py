@@ -92,12 +92,10 @@ def _took_s(seen: Seen) -> float:
 def state(subject: Subject, role: str, protocol: str, wanted: ConnectionState) -> Check:
     """Check that a declared state is proven by both endpoints' lines, and that an undeclared one is refused."""
     name = f"connection {wanted} over {protocol} ({role})"
-    if wanted is ConnectionState.ZERO_RTT and protocol != "h3":
-        return inapplicable(name, "early data is QUIC's here")
     if subject.can(role, protocol, wanted):
         want = _want(subject, role, protocol, _least(protocol), connection=wanted)
         return _one(name, want, _reported_by_both if protocol in DATAGRAM_PROTOCOLS else _reported)
-    if wanted in subject.stack.connections_of(subject.version):
+    if wanted in subject.stack.connections_of(subject.version, protocol):
         return inapplicable(name, f"{subject.other(role).stack} cannot")
     if role == "server":
         return inapplicable(name, "not declared")  # only a client finds out whether a server gives tickets

@@ -60,8 +60,7 @@ class Subject:
     def can(self, role: str, protocol: str, state: ConnectionState) -> bool:
         """Return whether both endpoints can bring a connection into a state."""
         both = (self.end, self.other(role))
-        early_over_tcp = state is ConnectionState.ZERO_RTT and protocol != "h3"
-        return not early_over_tcp and all(state in stack_of(end).connections_of(end.version) for end in both)
+        return all(state in stack_of(end).connections_of(end.version, protocol) for end in both)
 
 
 def stack_of(end: Endpoint) -> Stack:

@@ -101,6 +101,12 @@ def spread(packets: Packets, rtt_s: float, parts: int = 20) -> float | None:
     return len(np.unique((inside / (rtt_s / parts)).astype(np.int64))) / (3 * parts)
 
 
+def longest_train(packets: Packets, gap_s: float) -> int:
+    """Return how many large packets the server sends with less than a gap between each and the next, at most."""
+    gaps = np.flatnonzero(np.diff(_data(packets).sent_s, prepend=-np.inf, append=np.inf) >= gap_s)
+    return int(np.diff(gaps).max(initial=0))
+
+
 def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float, later_turns: int = 0) -> float | None:
     """Return the share of the window that the last loss leaves: bytes sent in a round trip after it over those before.
 

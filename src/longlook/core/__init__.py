@@ -5,9 +5,10 @@ Everything may import this package; it imports nothing of ours. Modules that oth
 - `model`: studies, plans, trials and runs as frozen dataclasses; `results`: estimates and judged claims;
   `dependence.Dependence`: how an effect depends on a setting that rounds draw; `codec` turns them into JSON and back.
 - `stack` and `workload`: the types of plug-ins, which `registry` finds; `job.Job`: the order to run a trial.
-- `run_folder.RunFolder`: what a run keeps on disk; `content_store.ContentStore`: caches by content;
-  `kept_files`: single files by theirs.
+- `run_folder.RunFolder`: what a run keeps on disk; `seals` and `attempts`: whether that is as it was;
+  `content_store.ContentStore`: caches by content; `kept_files`: single files by theirs.
 - `errors`: failures that a user can act on; `problems.Problems`: all that is wrong with one file.
+- `document.read_toml`: a TOML file within limits; `visible.visible`: text of others, which steers no terminal.
 - `units`, `flows`, `paths`, `digests`, `programs`: quantities, competing flows, places, digests and our binaries.
 - `cpus.usable_cpus`: the processors that this process may use; `knobs`: the contract's knobs, for stacks to share.
 """

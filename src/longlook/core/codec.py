@@ -63,7 +63,10 @@ def _decode_scalar(kind: Any, data: Any, where: str) -> Any:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(data)
     if kind is float and isinstance(data, int) and not isinstance(data, bool):
-        return float(data)
+        try:
+            return float(data)
+        except OverflowError as error:
+            raise ValueError(f"{where}: a number of {data.bit_length()} bits is too large") from error
     return _expect(data, kind, where)
 
 

@@ -1,8 +1,10 @@
 """Cached folders by a key of everything they were made from: whole or absent, and checked before they are used.
 
-An entry holds the digests of all its files; one that does not match them is thrown away.
+An entry holds the digests of all its files; one that does not match them is thrown away. What is kept, and what is laid
+into a folder, are copies: no folder shares a file with another.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -17,6 +19,10 @@ from longlook.core.digests import file_digest
 
 ENTRY = "entry.json"
 _ABANDONED_S = 3600.0  # an unfinished entry is left for so long to the process that may be writing it
+
+_LARGEST_COPY_BYTES = 1 << 30
+_NOT_COPIED_BY_KERNEL = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)
+"""Between some file systems the kernel does not copy by itself."""
 
 T = TypeVar("T")
 
@@ -58,12 +64,17 @@ class ContentStore:
         return (self._folder(key) / ENTRY).is_file()
 
     def lay(self, key: str, names: Iterable[str] | None, into: Path) -> bool:
-        """Link files of an entry (None: all) into a folder; return False, with nothing done, if it was just removed."""
+        """Copy files of an entry (None: all) into a folder, but for those that are the same there.
+
+        Return False, with none of them left there, if the entry was just removed.
+        """
         folder = self._folder(key)
         chosen = sorted(_names(folder)) if names is None else list(names)
         try:
+            digests: dict[str, str] = json.loads((folder / ENTRY).read_text())["files"]
             for name in chosen:
-                share(folder / name, into / name)
+                if not _is(into / name, digests[name]):
+                    copy(folder / name, into / name)
             os.utime(folder / ENTRY)  # last used, for prune
         except FileNotFoundError:  # another process is pruning: there is none, then
             for name in chosen:
@@ -78,7 +89,7 @@ class ContentStore:
         partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=self._root))
         try:
             for name in names:
-                share(source / name, partial / name)
+                copy(source / name, partial / name)
             for name, text in (texts or {}).items():
                 (partial / name).write_text(text)
             files = {name: file_digest(partial / name) for name in sorted(_names(partial))}
@@ -116,16 +127,28 @@ class ContentStore:
         return self._root / key[:2] / key
 
 
-def share(source: Path, target: Path) -> None:
-    """Give a file a second name where the file system can, else copy it.
+def copy(source: Path, target: Path) -> None:
+    """Make a file of the same content that shares nothing with the first: a change of one never shows in the other.
 
-    A change under either name then shows in the digest.
+    Where the file system can, both have the same blocks on the disk until one is changed.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)  # a run folder of an earlier Longlook shares its files with others
+    with source.open("rb", buffering=0) as old, target.open("xb", buffering=0) as new:
+        try:
+            while os.copy_file_range(old.fileno(), new.fileno(), _LARGEST_COPY_BYTES):
+                pass
+        except OSError as error:
+            if error.errno not in _NOT_COPIED_BY_KERNEL:
+                raise
+            shutil.copyfileobj(old, new)
+
+
+def _is(path: Path, digest: str) -> bool:
     try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
+        return file_digest(path) == digest
+    except FileNotFoundError:
+        return False
 
 
 def _names(folder: Path) -> set[str]:

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from longlook.core.codec import content_hash
 
 _PACKAGE = "longlook"
 _PLUGINS = ("stacks", "workloads", "metrics")
+_SITES = ("site-packages", "dist-packages")
 _ROOT = Path(__file__).parents[1]
 _IMPORT = re.compile(
     rf"^[ \t]*(?:from|import)[ \t]+({_PACKAGE}(?:\.\w+)*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*))?", re.M
@@ -34,6 +36,12 @@ def code_digest(*modules: str) -> str:
     return _digest_behind(frozenset(map(_folder_of, modules)))
 
 
+def folder_digest(module: str) -> str:
+    """Return the digest of the files in a module's own folder, 64 hexadecimal digits; what they import is left out."""
+    folder = _folder_of(module)
+    return content_hash(sorted((path.relative_to(folder).as_posix(), file_digest(path)) for path in _below(folder)), 64)
+
+
 def code_files(*modules: str) -> set[Path]:
     """Return the files that `code_digest` covers."""
     return _files_behind(map(_folder_of, modules))
@@ -43,7 +51,8 @@ def code_files(*modules: str) -> set[Path]:
 def source_digest(file: Path) -> str:
     """Return the digest of a plug-in's source file, and of all code that it depends on, of Longlook and of its own.
 
-    Its own code is every Python file of its package, or of its root in LONGLOOK_PLUGINS with the folders in it.
+    Its own code is every file of its package, or of its folder in a root of LONGLOOK_PLUGINS with the Python files
+    beside that; and so on for every module that these import and that is neither Longlook's nor Python's own.
     """
     own = [file] if file.is_relative_to(Path(__file__).parents[1]) else _own_files(file)
     folders = frozenset(folder for each in own for folder in _named_folders(each))
@@ -52,22 +61,82 @@ def source_digest(file: Path) -> str:
 
 
 def _own_files(file: Path) -> list[Path]:
+    found: set[Path] = set()
+    waiting = _files_beside(file)
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found.add(each)
+            waiting |= {path for name in _other_modules(each) for path in _files_of_module(name)} - found
+    return sorted(found)
+
+
+def _files_beside(file: Path) -> set[Path]:
+    if (file.parent / "__init__.py").exists():
+        return _below(_package_of(file))
+    if file.parent.name not in _PLUGINS:
+        return {file}  # a module of its own: what it imports is found by name
+    root = file.parent.parent
+    return {file, *_below(file.parent), *root.glob("*.py"), *root.glob("*/*.py")}
+
+
+def _package_of(file: Path) -> Path:
     folder = file.parent
-    if (folder / "__init__.py").exists():
-        while (folder.parent / "__init__.py").exists():
-            folder = folder.parent
-        return sorted(folder.rglob("*.py"))
-    root = folder.parent if folder.name in _PLUGINS else folder
-    return sorted({file, *root.glob("*.py"), *root.glob("*/*.py")})
+    while (folder.parent / "__init__.py").exists():
+        folder = folder.parent
+    return folder
+
+
+def _below(folder: Path) -> set[Path]:
+    """Return every file below a folder, data as well as code, but what Python or an editor leaves there."""
+    return {
+        path
+        for path in folder.rglob("*")
+        if path.is_file()
+        and path.suffix != ".pyc"
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    }
+
+
+def _other_modules(file: Path) -> Iterator[str]:
+    """Yield the modules that a file imports, wherever in it, which are neither Longlook's nor Python's own."""
+    for node in _nodes(file):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [str(node.module)]
+        else:
+            continue
+        for name in names:
+            first = name.partition(".")[0]
+            if first != _PACKAGE and first not in sys.stdlib_module_names:
+                yield name
+
+
+def _files_of_module(name: str) -> set[Path]:
+    """Return the files of a module that this process has imported: of all its package, if it is in one."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if file is None:
+        return set()
+    path = Path(file)
+    site = next((parent for parent in path.parents if parent.name in _SITES), None)
+    if site is not None:  # an installed library: its record has the digests of all its files
+        return set(site.glob(f"{name.partition('.')[0]}-*.dist-info/RECORD")) or {path}
+    return _below(_package_of(path)) if (path.parent / "__init__.py").exists() else {path}
+
+
+def _nodes(file: Path) -> Iterator[ast.AST]:
+    if file.suffix != ".py":
+        return
+    try:
+        yield from ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+    except (SyntaxError, ValueError):
+        return  # importing it reports that
 
 
 def _named_folders(file: Path) -> Iterator[Path]:
     """Yield the folders of all modules of Longlook that a file imports or names in a text, in any notation."""
-    try:
-        nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
-    except (SyntaxError, ValueError):
-        return  # importing it reports that
-    for node in nodes:
+    for node in _nodes(file):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:

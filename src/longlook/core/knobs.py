@@ -63,6 +63,9 @@ MAX_UDP_PAYLOAD = Knob(int, "bytes", None, "largest UDP payload", minimum=1200, 
 DISABLE_PMTUD = Knob(bool, None, None, "no path MTU discovery")
 GSO = Knob(bool, None, None, "UDP segmentation offload")
 ALLOW_0RTT = Knob(bool, None, True, "accept early data", roles=("server",))
+FAST_OPEN = Knob(
+    bool, None, False, "TCP Fast Open: data in the SYN of a client that was here before", protocols=("h2",)
+)
 RETRY = Knob(bool, None, None, "answer a first packet with a Retry", roles=("server",))
 
 

@@ -63,7 +63,7 @@ class ConnectionState(StrEnum):
 
     COLD = "cold"  # no ticket: full TLS 1.3 handshake
     RESUMED = "resumed"  # TLS session ticket, no early data
-    ZERO_RTT = "0rtt"  # TLS session ticket and early data accepted (QUIC)
+    ZERO_RTT = "0rtt"  # TLS session ticket and early data accepted
 
 
 @dataclass(frozen=True)

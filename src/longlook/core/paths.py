@@ -3,16 +3,32 @@
 import os
 from pathlib import Path
 
+from longlook.core.errors import MachineError
+
+_NO_HOME = "set HOME to a folder that exists, or LONGLOOK_CACHE to one that may be made"
+
 
 def cache_dir() -> Path:
     """Return the folder of built programs, workload files and certificates, keyed by digest.
 
-    It is safe to delete; LONGLOOK_CACHE moves it.
+    It is safe to delete; LONGLOOK_CACHE moves it. MachineError where neither that nor a home folder exists.
     """
     if override := os.environ.get("LONGLOOK_CACHE"):
         return Path(override).absolute()
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "longlook"
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "longlook"
+    return _home() / ".cache" / "longlook"
+
+
+def _home() -> Path:
+    """Return the home folder; MachineError where there is none, since a new cache would be filled for minutes."""
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise MachineError("nobody knows the home folder, and the cache belongs into it", _NO_HOME) from error
+    if not home.is_dir():
+        raise MachineError(f"the home folder {home} does not exist, and the cache belongs into it", _NO_HOME)
+    return home
 
 
 def state_dir() -> Path:

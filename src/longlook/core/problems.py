@@ -9,6 +9,8 @@ from longlook.core.errors import InputError
 from longlook.core.registry import nearest
 
 _LONGEST_VALUE = 60
+_LONGEST_LINE = 4_000
+_MOST_LINES = 100
 
 
 class SettingError(Exception):
@@ -56,9 +58,12 @@ class Problems:
 
     def _add(self, key: str, text: str) -> None:
         self._keys.add(tuple(key.removeprefix("--set ").partition("[")[0].split(".")))
-        line = f"{self.file}: {text}"
+        line = f"{self.file}: {text if len(text) <= _LONGEST_LINE else f'{text[:_LONGEST_LINE]}…'}"
         if line not in self.lines:
             self.lines.append(line)
+        if len(self.lines) == _MOST_LINES:
+            self.lines.append(f"{self.file}: and perhaps more: reading ended after {_MOST_LINES} problems")
+            self.raise_if_any()
 
 
 def shown(value: object) -> str:

@@ -3,20 +3,19 @@
 Each plug-in folder (`stacks`, `workloads`, `metrics`) is scanned; so are the folders of the same name below every root
 in LONGLOOK_PLUGINS and the modules named by entry points of the group `longlook.<folder>`. A plug-in module defines one
 constant (STACK, WORKLOAD, METRIC) whose `name` is its key. `studies` and `disputes` hold TOML files, and the name of a
-file is its key.
+file is its key. A plug-in of others that is broken is left out, with a warning; one of ours is an error.
 
 Metrics are typed where they are declared: `longlook.metrics.find_metric`.
 """
 
-import contextlib
 import importlib
 import importlib.util
 import pkgutil
 import sys
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -28,42 +27,111 @@ from longlook.core.stack import Stack
 from longlook.core.workload import WorkloadKind
 
 CONSTANTS: Mapping[str, str] = {"stacks": "STACK", "workloads": "WORKLOAD", "metrics": "METRIC", "causes": "CAUSE"}
+_LONGEST_NAME = 200
+"""Characters beyond which a text is no misspelt name, and looking for a near one would take long."""
 _RENAMED_FIELDS = {"server_tells_state": "server_reports_state"}
+
+
+_KINDS: Mapping[str, type] = {"stacks": Stack, "workloads": WorkloadKind}
+"""The types of plug-ins that this module knows; the others are checked where they are declared."""
+
+_FOLDERS = (*CONSTANTS, "studies", "disputes")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A place that should have a plug-in. `origin` names it to people."""
+
+    origin: str
+    load: Callable[[], ModuleType]
+    shipped: bool
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The plug-ins of a folder: name → (origin, module, plug-in); and those left out: origin → reason."""
+
+    plugins: Mapping[str, tuple[str, ModuleType, Any]]
+    left_out: Mapping[str, str]
 
 
 @cache
 def load(folder: str) -> Mapping[str, Any]:
-    """Return all plug-ins of a folder by name, in alphabetical order."""
-    return {name: plugin for name, (_, _, plugin) in _found(folder).items()}
+    """Return all plug-ins of a folder by name, in alphabetical order.
+
+    One that is broken is left out with a warning on standard error that names it; InputError where two have one name.
+    """
+    return {name: plugin for name, (_, _, plugin) in _found(folder).plugins.items()}
 
 
 def forget() -> None:
     """Scan again at the next call, because LONGLOOK_PLUGINS has changed in this process."""
     load.cache_clear()
     _found.cache_clear()
+    _check_root.cache_clear()
 
 
 def source(folder: str, name: str) -> Path:
     """Return the file that defines a plug-in; InputError where there is no such plug-in."""
     get(folder, name)
-    return Path(str(_found(folder)[name][1].__file__))
+    return Path(str(_found(folder).plugins[name][1].__file__))
 
 
 @cache
-def _found(folder: str) -> Mapping[str, tuple[str, ModuleType, Any]]:
+def _found(folder: str) -> _Found:
     constant = CONSTANTS[folder]
     found: dict[str, tuple[str, ModuleType, Any]] = {}
-    for origin, module in _modules(folder):
-        plugin = getattr(module, constant, None)
-        if plugin is None:
-            raise InputError(f"{origin}: plug-in file defines no {constant}", f"see CONTRIBUTING.md on {folder}")
-        if not isinstance(getattr(plugin, "name", None), str):
-            raise InputError(f"{origin}: {constant} is not a plug-in", f"see CONTRIBUTING.md on {folder}")
+    left_out: dict[str, str] = {}
+    for each in _sources(folder):
+        try:
+            module = each.load()
+            plugin = _plugin_of(module, folder)
+        except (Exception, SystemExit) as error:
+            if each.shipped:
+                raise
+            left_out[each.origin] = _reason(error)
+            _warn(f"{each.origin}: this plug-in is left out: {left_out[each.origin]}")
+            continue
         if plugin.name in found:
             first = found[plugin.name][0]
-            raise InputError(f"{constant.lower()} {plugin.name!r} is defined twice: {first} and {origin}")
-        found[plugin.name] = (origin, module, plugin)
-    return {name: found[name] for name in sorted(found)}
+            raise InputError(f"{constant.lower()} {plugin.name!r} is defined twice: {first} and {each.origin}")
+        found[plugin.name] = (each.origin, module, plugin)
+    return _Found({name: found[name] for name in sorted(found)}, left_out)
+
+
+def _plugin_of(module: ModuleType, folder: str) -> Any:
+    constant, hint = CONSTANTS[folder], f"see CONTRIBUTING.md on {folder}"
+    plugin = getattr(module, constant, None)
+    if plugin is None:
+        raise InputError(f"it defines no {constant}", hint)
+    if not isinstance(plugin, _KINDS.get(folder, object)) or not isinstance(getattr(plugin, "name", None), str):
+        raise InputError(f"its {constant} is not a plug-in", hint)
+    return plugin
+
+
+def _reason(error: BaseException) -> str:
+    """Return in words why a plug-in cannot be used, with the line of its file and what to do."""
+    if isinstance(error, InputError):
+        return f"{error.message} ({error.hint})" if error.hint else error.message
+    for old, new in _RENAMED_FIELDS.items():
+        if f"unexpected keyword argument '{old}'" in str(error):
+            return f"the field {old!r} has another name now (write {new!r})"
+    import traceback
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    is_ours = last.filename == __file__ or "importlib" in last.filename
+    where = "" if is_ours else f", line {last.lineno} of {last.filename}"
+    moved = isinstance(error, ImportError) and "longlook" in str(error)
+    hint = "modules have moved: ARCHITECTURE.md has the packages" if moved else "correct the file"
+    return f"{type(error).__name__}: {error}{where} ({hint})"
+
+
+def _warn(text: str) -> None:
+    import logging  # here and above: guests import this module, and should not pay for what they do not need
+    import multiprocessing
+
+    if multiprocessing.parent_process() is None:  # workers read the same plug-ins, and need not say the same
+        logging.getLogger("longlook").warning("%s", text)
 
 
 def stack(name: str) -> Stack:
@@ -88,7 +156,9 @@ def get(folder: str, name: str) -> Any:
     plugins = load(folder)
     if name not in plugins:
         kind = CONSTANTS[folder].lower()
-        raise InputError(f"unknown {kind} {name!r}", f"known: {', '.join(plugins)}{nearest(name, plugins)}")
+        left_out = "".join(f"; left out: {origin}: {reason}" for origin, reason in _found(folder).left_out.items())
+        known = f"known: {', '.join(plugins)}{nearest(name, plugins)}"
+        raise InputError(f"unknown {kind} {name!r}", f"{known}{left_out}")
     return plugins[name]
 
 
@@ -97,7 +167,7 @@ def toml_files(folder: str, kind: str) -> dict[str, Path]:
 
     Raises InputError where two have one name; `kind` is the noun for one of them in that message.
     """
-    folders = [Path(__file__).parents[1] / folder, *(root / folder for root in plugin_paths())]
+    folders = [Path(__file__).parents[1] / folder, *(root / folder for root in _roots())]
     found: dict[str, Path] = {}
     for path in (path for folder_path in folders for path in sorted(folder_path.glob("*.toml"))):
         if path.stem in found:
@@ -108,62 +178,54 @@ def toml_files(folder: str, kind: str) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def toml_document(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file; InputError where it cannot be read or is not TOML."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name}: not TOML: {error}", "https://toml.io shows the notation") from error
-
-
 def nearest(name: str, known: Mapping[str, Any] | list[str]) -> str:
     """Return `; did you mean 'x'?`, or an empty text where no known name is near."""
-    matches = get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    if len(name) > _LONGEST_NAME:
+        return ""
+    matches = get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
-def _modules(folder: str) -> Iterator[tuple[str, ModuleType]]:
+def _roots() -> list[Path]:
+    """Return the roots of LONGLOOK_PLUGINS, with a warning for each that has no plug-ins."""
+    roots = plugin_paths()
+    for root in roots:
+        _check_root(root)
+    return roots
+
+
+@cache
+def _check_root(root: Path) -> None:
+    if not root.is_dir():
+        _warn(f"LONGLOOK_PLUGINS: {root} is no folder, and is passed over")
+    elif not any((root / folder).is_dir() for folder in _FOLDERS):
+        _warn(f"LONGLOOK_PLUGINS: {root} has none of the folders {', '.join(_FOLDERS)}, and is passed over")
+
+
+def _sources(folder: str) -> Iterator[_Source]:
     package = importlib.import_module(f"longlook.{folder}")
     for info in pkgutil.iter_modules(package.__path__):
         if info.name.startswith("_"):
             continue  # a program of the folder, such as `python -m longlook.metrics`
-        yield f"longlook.{folder}.{info.name}", importlib.import_module(f"longlook.{folder}.{info.name}")
-    for root in plugin_paths():
+        name = f"longlook.{folder}.{info.name}"
+        yield _Source(name, partial(importlib.import_module, name), shipped=True)
+    for root in _roots():
         for file in sorted((root / folder).glob("[!_]*.py")):
-            with _renamed_fields_named(str(file)):
-                module = _module_of_file(folder, file)
-            yield str(file), module
+            yield _Source(str(file), partial(_module_of_file, folder, file), shipped=False)
     for point in entry_points(group=f"longlook.{folder}"):
-        origin = f"{point.name} ({point.value})"
-        with _renamed_fields_named(origin):
-            module = point.load()
-        yield origin, module
-
-
-@contextlib.contextmanager
-def _renamed_fields_named(origin: str) -> Iterator[None]:
-    """Raise InputError with the new name where a plug-in passes a field by the name that it once had."""
-    try:
-        yield
-    except TypeError as error:
-        for old, new in _RENAMED_FIELDS.items():
-            if f"unexpected keyword argument '{old}'" in str(error):
-                raise InputError(f"{origin}: the field {old!r} has another name now", f"write {new!r}") from error
-        raise
-    except (ImportError, SyntaxError) as error:
-        moved = "longlook" in str(error)
-        hint = "modules have moved: ARCHITECTURE.md has the packages" if moved else "correct the file"
-        raise InputError(f"{origin}: the plug-in cannot be imported: {error}", hint) from error
+        yield _Source(f"{point.name} ({point.value})", point.load, shipped=False)
 
 
 def _module_of_file(folder: str, file: Path) -> ModuleType:
     name = f"longlook_plugins.{folder}.{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise InputError(f"{file}: not a Python module")
+        raise InputError("it is no Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module

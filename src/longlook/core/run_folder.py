@@ -1,27 +1,33 @@
 """Run folders: which file is where, when a trial counts as finished, and how a stopped run continues.
 
 A trial is written to a folder whose name begins with a dot and renamed when it is complete, so every folder named by a
-trial's id is whole. Attempts that a validity guard rejected stay beside it as `ID.attempt1`, `ID.attempt2`, …
+trial's id is whole. Attempts that a validity guard rejected stay beside it as `ID.attempt1`, `ID.attempt2`, … What was
+written is sealed (`core/seals.py`): an attempt that is not as it was sealed reads as invalid.
 """
 
 import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import count, takewhile
 from pathlib import Path
 from typing import IO, Any
 
 from longlook.core import codec
+from longlook.core.attempts import read_attempt
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import SCHEMA_VERSION, Plan, Run, Study, Trial
+from longlook.core.seals import RUN_RECORD, Seals, altered_file
 
 TIMELINE = "timeline.parquet"
 EVENTS = "events.parquet"
+LEDGER = "ledger.parquet"
 """Tables of a trial's folder: made from its other files, and made again when they are missing. Only trials with traces
-have events."""
+have events, and only those that were explained a ledger."""
+_DERIVED = (TIMELINE, EVENTS, LEDGER)
 
 FLOWS, RATES, POINTS = "flows.parquet", "rates.parquet", "envelopes.parquet"
 STATES = "states.parquet"
@@ -29,15 +35,28 @@ DEPENDENCES = "dependences.parquet"
 """Tables of a run folder about competing flows, about times in states, and about how effects depend on what rounds
 drew; absent where there are no such rows."""
 
+SAMPLES = "samples.parquet"
+"""The table of a run folder with every attempt and metric, failed attempts included."""
+
 READ_VERSIONS = (1, SCHEMA_VERSION)
 """Schema versions of run folders that can be read; only folders of the current one can be continued."""
 _RENAMED = {"seat": "address_slot"}
 """Fields of a flow in plans of schema version 1, and their present names."""
 
+ALTERED = "altered"
+"""The folder of attempts that were not as they were sealed, and that ran again."""
+
 _DAMAGED = "a run folder is read whole: restore the file from a copy, or run the study again"
 
+_LONGEST_SHOWN = 200
 FREE_BYTES_NEEDED = 200 * 1024 * 1024
 """Below this much free space no trial is started."""
+
+
+def shortened(path: Path) -> str:
+    """Return a path as messages call it, without the middle where it is very long."""
+    text = str(path)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN // 2]}…{text[-_LONGEST_SHOWN // 2 :]}"
 
 
 class RunFolder:
@@ -46,25 +65,40 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock: IO[str] | None = None
+        self._seals = Seals(path)
+        self._attempts: dict[str, tuple[Run, str]] = {}
 
     @classmethod
     def create(cls, path: Path, study: Study, plan: Plan, manifest: Mapping[str, Any]) -> "RunFolder":
-        """Make a run folder with the study, the plan and the manifest; InputError where `path` is taken."""
+        """Make a run folder with the study, the plan and the manifest.
+
+        InputError where `path` is taken, MachineError where it cannot be written: nothing of it then stays.
+        """
         cls.refuse_taken(path)
         folder = cls(path)
         try:
             (path / "trials").mkdir(parents=True)
+            write_json(path / "study.json", codec.encode(study))
+            write_json(path / "plan.json", codec.encode(plan))
+            folder.write_manifest({"schema_version": SCHEMA_VERSION, **manifest})
         except OSError as error:
-            raise MachineError(f"cannot make {path / 'trials'}: {error.strerror}", "choose another --out") from error
-        write_json(path / "study.json", codec.encode(study))
-        write_json(path / "plan.json", codec.encode(plan))
-        folder.write_manifest({"schema_version": SCHEMA_VERSION, **manifest})
+            shutil.rmtree(path, ignore_errors=True)  # it was not there, or empty
+            hint = "free some space, or choose another --out"
+            raise MachineError(f"cannot make the run folder {path}: {error.strerror}", hint) from error
+        folder.seal(["study.json", "plan.json"])
         return folder
 
     @staticmethod
     def refuse_taken(path: Path) -> None:
-        """Raise InputError unless `path` does not exist or is an empty folder."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        """Raise InputError unless `path` can be made, or is an empty folder."""
+        try:
+            path.stat()
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as error:  # too long, below a file, or not to be looked into
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise InputError(f"--out {shortened(path)} cannot be a run folder: {reason}", "choose another") from error
+        if not path.is_dir() or any(path.iterdir()):
             hint = f"continue it with --resume {path}" if (path / "manifest.json").exists() else "choose another --out"
             raise InputError(f"{path} exists and is not empty", hint)
 
@@ -75,8 +109,8 @@ class RunFolder:
             manifest = json.loads((path / "manifest.json").read_text())
         except FileNotFoundError as error:
             raise InputError(f"{path} is not a run folder (no manifest.json)", "name a folder below runs/") from error
-        except ValueError as error:
-            raise InputError(f"{path / 'manifest.json'}: {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path / 'manifest.json'} is damaged: {error}", _DAMAGED) from error
         if not isinstance(manifest, dict):
             raise InputError(f"{path / 'manifest.json'} is damaged: it holds no object", _DAMAGED)
         if manifest.get("schema_version") not in READ_VERSIONS:
@@ -101,6 +135,7 @@ class RunFolder:
             )
         for partial in self.trials.glob(".partial-*"):
             shutil.rmtree(partial)
+        self._seals.drop_half_line()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -141,12 +176,14 @@ class RunFolder:
 
     @contextmanager
     def _damage_named(self, name: str) -> Iterator[Any]:
-        """Yield the data of a file of the folder; raise InputError where it cannot be read or does not hold it."""
+        """Yield the data of a file of the folder; raise InputError where it is not what was written there."""
+        if (what := self.broken(name)) is not None:
+            raise InputError(f"{self.path}: {what} since the run was planned", _DAMAGED)
         try:
             yield json.loads((self.path / name).read_text())
         except OSError as error:
             raise InputError(f"{self.path / name} cannot be read: {error.strerror}", _DAMAGED) from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"{self.path / name} is damaged: {error}", _DAMAGED) from error
 
     @property
@@ -184,28 +221,71 @@ class RunFolder:
         """Make a written attempt part of the run: the trial's result, or an attempt that was repeated."""
         name = f"{run.trial_id}.attempt{run.attempt}" if superseded else run.trial_id
         partial.rename(self.trials / name)
+        self.seal([_record(name)])
+
+    def seal(self, names: Iterable[str]) -> None:
+        """Remember files of the run as they are now, by relative path."""
+        self._seals.add(names)
+
+    def broken(self, name: str) -> str | None:
+        """Return in a phrase what happened to a file since it was sealed; None where nothing did, or it has no seal."""
+        sealed = self._seals.of(name)
+        return None if sealed is None else altered_file(self.path, name, sealed)
 
     def result(self, trial_id: str) -> Run | None:
         """Return the trial's final attempt; None while it has none."""
-        return _read_run(self.trials / trial_id)
+        return self._read(trial_id)[0] if self._has(trial_id) else None
 
     def attempts(self, trial_id: str) -> Iterator[tuple[Path, Run]]:
-        """Yield every attempt in order with its folder, the final one last."""
-        attempt = 1
-        while (run := _read_run(folder := self.trials / f"{trial_id}.attempt{attempt}")) is not None:
-            yield folder, run
-            attempt += 1
-        if (run := _read_run(self.trials / trial_id)) is not None:
-            yield self.trials / trial_id, run
+        """Yield every attempt in order with its folder, the final one last.
+
+        One that is not as it was sealed is invalid, for that reason.
+        """
+        for name in self._names(trial_id):
+            yield self.trials / name, self._read(name)[0]
+
+    def altered(self, trial_ids: Iterable[str]) -> dict[str, str]:
+        """Return the trials with an attempt that is not as it was sealed, each with what is not."""
+        found = {}
+        for trial_id in trial_ids:
+            wrong = [what for name in self._names(trial_id) if (what := self._read(name)[1])]
+            if wrong:
+                found[trial_id] = "; ".join(wrong)
+        return found
+
+    def set_aside(self, trial_id: str) -> list[Path]:
+        """Move every attempt at a trial to `altered/`, so that it can run again; return where they are now."""
+        names, moved = list(self._names(trial_id)), []
+        for name in names:
+            self._attempts.pop(name, None)
+            if (self.trials / name).exists():
+                place = self.path / ALTERED
+                place.mkdir(exist_ok=True)
+                free = (place / (name if number == 1 else f"{name}-{number}") for number in count(1))
+                moved.append(next(target for target in free if not target.exists()))
+                (self.trials / name).rename(moved[-1])
+        self._seals.withdraw(map(_record, names))
+        return moved
+
+    def _names(self, trial_id: str) -> Iterator[str]:
+        superseded = (f"{trial_id}.attempt{attempt}" for attempt in count(1))
+        yield from takewhile(self._has, superseded)
+        if self._has(trial_id):
+            yield trial_id
+
+    def _has(self, name: str) -> bool:
+        return self._seals.of(_record(name)) is not None or (self.trials / name).exists()
+
+    def _read(self, name: str) -> tuple[Run, str]:
+        """Return an attempt, and what is not as it was sealed: an empty text where everything is."""
+        if name not in self._attempts:
+            sealed = self._seals.of(_record(name))
+            self._attempts[name] = read_attempt(self.trials / name, sealed, _DERIVED, f"--resume {self.path}")
+        return self._attempts[name]
 
 
-def _read_run(folder: Path) -> Run | None:
-    try:
-        return codec.decode(Run, json.loads((folder / "run.json").read_text()))
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise InputError(f"{folder / 'run.json'}: {error}", "remove that folder and use --resume") from error
+def _record(name: str) -> str:
+    return f"trials/{name}/{RUN_RECORD}"
 
 
 def write_json(path: Path, data: Any) -> None:

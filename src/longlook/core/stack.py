@@ -4,8 +4,9 @@ Each file in `longlook.stacks` defines one STACK. The agent imports these files 
 nothing heavy. `install` may import anything when it is called.
 """
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,6 +14,10 @@ from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.job import Identity, Program
 from longlook.core.model import ConnectionState, Scalar
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._~-]*")
+_TAKEN = frozenset({"all", "kernel"})
+"""What stands for other things where stacks and versions are named: every version, and the guest kernel."""
 
 
 @dataclass(frozen=True)
@@ -136,12 +141,23 @@ class Stack:
     repeats: bool = True  # its trials are deterministic: in virtual time the same trial gives the same bytes
     busy_waits: bool = False  # it spins until time has passed: then CPU costs time in virtual time too, inexactly
     several_connections: bool = False  # the client opens as many connections as its ClientJob has
+    early_data_protocols: tuple[str, ...] = ("h3",)  # over which a `0rtt` connection can be made
     waits: bool = False  # the client waits before phases as its ClientJob says
     server_reports_state: bool = True  # it prints `connection` lines; if not, the client's lines prove the state
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
 
     def __post_init__(self) -> None:
-        """Raise InputError where a knob is bounded by a version, or asks for a knob, that the stack does not have."""
+        """Raise InputError for a name that cannot be one, and where there is no version, or where a knob is bounded by
+        a version, or asks for a knob, that the stack does not have.
+        """
+        for what, given in (("name", self.name), *(("version", version) for version in self.version_names)):
+            if not _NAME.fullmatch(given) or given in _TAKEN:
+                raise InputError(
+                    f"stack {self.name!r}: {what} {given!r} cannot be one",
+                    f"letters, digits and + - . _ ~, first a letter or a digit, and not {' or '.join(sorted(_TAKEN))}",
+                )
+        if not self.versions:
+            raise InputError(f"stack {self.name} has no version", "name at least one in `versions`")
         for name, knob in self.knobs.items():
             for other in knob.only_with:
                 if other not in self.knobs:
@@ -153,8 +169,26 @@ class Stack:
                 if version is not None and version not in self.version_names:
                     known = ", ".join(self.version_names)
                     raise InputError(
-                        f"stack {self.name}, knob {name}: {key} is {version!r}, no version of it", f"known: {known}"
+                        f"stack {self.name}, knob {name}: {key} is {version!r}, no version of it",
+                        f"known: {known}; `STACK.derived` takes the knobs of one version for a stack made from it",
                     )
+
+    def derived(self, name: str, version: Version, of: str, **changes: Any) -> "Stack":
+        """Return a stack of one version that is made from version `of` of this one; InputError where that is unknown.
+
+        It has the protocols, connection states and knobs of that version. `changes` are other fields, at least
+        `install` and `installed`, since its program is another.
+        """
+        knobs = {knob: found for role in self.roles for knob, found in self.knobs_of(of, role).items()}
+        return replace(
+            self,
+            name=name,
+            versions=(version,),
+            protocols=self.protocols_of(of),
+            connections=self.connections_of(of),
+            knobs={knob: replace(found, since=None, until=None) for knob, found in knobs.items()},
+            **changes,
+        )
 
     @property
     def default_version(self) -> str:
@@ -180,10 +214,13 @@ class Stack:
         own = self.version(version).protocols
         return self.protocols if own is None else own
 
-    def connections_of(self, version: str) -> tuple[ConnectionState, ...]:
-        """Return the connection states that this version supports."""
+    def connections_of(self, version: str, protocol: str | None = None) -> tuple[ConnectionState, ...]:
+        """Return the connection states that this version supports: over a protocol, or over any."""
         own = self.version(version).connections
-        return self.connections if own is None else own
+        states = self.connections if own is None else own
+        if protocol is None or protocol in self.early_data_protocols:
+            return states
+        return tuple(state for state in states if state is not ConnectionState.ZERO_RTT)
 
     def knobs_of(self, version: str, role: str) -> Mapping[str, Knob]:
         """Return the knobs of this version's server or client, by name."""

@@ -11,8 +11,11 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 
-_QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*(\D.*)?", re.DOTALL)
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*([^0-9].*)?", re.DOTALL)
 _MAX_DECIMALS = 3  # more are printed only where the smallest unit needs them
+_LONGEST = 400  # characters
+_MOST_DIGITS = 40  # of a numerator or denominator
+_LARGEST = 2**63 - 1  # of a base unit, as the link emulator and JSON readers count
 
 
 class UnitError(ValueError):
@@ -48,6 +51,7 @@ _SIZE = _Kind(
     "30KB",
     {"kB": "KB"},
 )
+_UNSCALED = ("bdp", "packets")
 _QUEUE = _Kind(
     "queue", "bytes", {**_SIZE.units, "bdp": 1, "packets": 1}, "1bdp", {**_SIZE.aliases, "packet": "packets"}
 )
@@ -158,10 +162,10 @@ def print_share(share: Fraction) -> str:
 
 def _share(value: object) -> Fraction:
     text = format(Decimal(str(value)), "f") if isinstance(value, float) else str(value).strip()
-    match = _QUANTITY.fullmatch(text)
+    match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
     if isinstance(value, bool) or match is None or (match[2] or "%") != "%":
         raise UnitError("not a share: write a percentage, for example 1%")
-    number = Fraction(match[1])
+    number = _number(match[1])
     if match[2]:
         return number / 100
     if number >= 1:
@@ -175,7 +179,7 @@ def _split(kind: _Kind, value: object) -> tuple[Fraction, str]:
     allowed = f"write a number and one of {known}, for example {kind.example}"
     if isinstance(value, int | float) and not isinstance(value, bool):
         raise UnitError(f"a {kind.noun} needs a unit: {allowed}")
-    match = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
+    match = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) and len(value) <= _LONGEST else None
     if match is None:
         raise UnitError(f"not a {kind.noun}: {allowed}")
     if match[2] is None:
@@ -187,10 +191,20 @@ def _split(kind: _Kind, value: object) -> tuple[Fraction, str]:
         near = _nearest_unit(kind, match[2].strip())
         guess = f"; did you mean '{match[1]}{near}'?" if near else ""
         raise UnitError(f"unknown unit '{match[2].strip()}' of a {kind.noun}: {allowed}{guess}")
-    number = Fraction(match[1])
+    number = _number(match[1])
     if number < 0:
         raise UnitError(f"a {kind.noun} cannot be negative")
+    if number * kind.units[unit] > _LARGEST:
+        raise UnitError(f"a {kind.noun} is at most {_LARGEST} {unit if unit in _UNSCALED else kind.base}")
     return number, unit
+
+
+def _number(text: str) -> Fraction:
+    """Return the number of a text of digits; UnitError where it has too many."""
+    number = Fraction(text) if len(text) <= _LONGEST else None
+    if number is None or max(abs(number.numerator), number.denominator) >= 10**_MOST_DIGITS:
+        raise UnitError(f"a number of too many digits; allowed: fewer than {_MOST_DIGITS}")
+    return number
 
 
 def _unit(kind: _Kind, written: str) -> str | None:

@@ -9,9 +9,10 @@ from pathlib import Path
 from longlook.core import paths, registry
 from longlook.core.errors import LonglookError
 from longlook.core.programs import link_program
+from longlook.core.stack import Stack
 from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.lab import capability
-from longlook.provision import guest_kernel
+from longlook.provision import debian, guest_kernel, pins
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,17 @@ def _stacks() -> Iterator[Need]:
         yield Need(
             f"stack {name}",
             met=ready,
-            detail=f"{version} is {'installed' if ready else 'not installed'}{older}",
+            detail=f"{version} is {'installed' if ready else 'not installed'}{_others(stack) if ready else ''}{older}",
             fix=f"longlook setup {name}",
             required=False,
         )
+
+
+def _others(stack: Stack) -> str:
+    """Return what the default version was made of that is not as pinned."""
+    version = stack.default_version
+    clauses = map(pins.deviation, debian.taken_for(stack.name, version, stack.install(version)))
+    return "".join(f", with {clause}" for clause in clauses if clause)
 
 
 def _space() -> Iterator[Need]:

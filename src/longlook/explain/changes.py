@@ -9,7 +9,7 @@ where its knobs are at their defaults (docs/stacks.md).
 from collections.abc import Iterable, Mapping
 
 from longlook.core import registry
-from longlook.core.model import Endpoint, Scalar, Trial
+from longlook.core.model import ConnectionState, Endpoint, Scalar, Trial
 from longlook.core.problems import SettingError
 from longlook.core.stack import Knob
 from longlook.explain.cause import Change, Finding, Intervention, Kind, Surgery, Target, Untestable
@@ -101,6 +101,14 @@ def tcp_value(trial: Trial, name: str) -> Scalar | None:
 def over_quic(trial: Trial) -> bool:
     """Return whether the trial's protocol runs over QUIC."""
     return trial.protocol in QUIC_PROTOCOLS
+
+
+def has_early_data(trial: Trial) -> bool:
+    """Return whether both programs can begin a connection of the trial's protocol with early data."""
+    return all(
+        ConnectionState.ZERO_RTT in registry.stack(end.stack).connections_of(end.version, trial.protocol)
+        for end in (trial.server, trial.client)
+    )
 
 
 def cure(target: Target, change: Change | str, dose: float | None = None) -> Intervention | Untestable:

@@ -12,5 +12,6 @@ Modules import the standard library and pyroute2 only, because starting the agen
 Entry points: `laboratory.Laboratory`, `agent.main`, `guest.main`, `guest.run_as_init`, `capability.check`,
 `stale_state.clear_stale_state`, `topology.Side`, `router.launch`, `artefacts.seal`.
 
-`calibration` also imports `link_options` (how the router is started) and `timing` (whose time it is).
+`calibration` also imports `link_options` (how the router is started) and `timing` (whose time it is), and the engines
+`needed` (the paths that programs need).
 """

@@ -74,7 +74,8 @@ def _serve(requests: Iterable[str], record: Record) -> int:
     os.chdir(record.scratch)
     try:
         mount_own()
-        laboratory = Laboratory(Path(record.scratch), record.marker, Timing())
+        os.umask(0o022)  # programs under test are another user, and read some of what is written here
+        laboratory = Laboratory(*_folders(Path(record.scratch)), record.marker, Timing())
         for line in requests:
             request = json.loads(line)
             if request["op"] == "quit":
@@ -85,6 +86,15 @@ def _serve(requests: Iterable[str], record: Record) -> int:
         _send_error(error)
         return error.exit_code
     return code
+
+
+def _folders(scratch: Path) -> tuple[Path, Path]:
+    """Make the programs' folder and the laboratory's private one in its scratch folder, and return both."""
+    programs, private = scratch / "programs", scratch / "private"
+    for folder in (programs, private):
+        folder.mkdir(mode=0o700)
+    scratch.chmod(0o711)
+    return programs, private
 
 
 def _attempt(laboratory: "Laboratory", job: Job) -> int:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from longlook.core.stack import ClientJob, Command
 from longlook.lab.artefacts import write_json
+from longlook.lab.linux.confine import Confinement
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.proctable import cpu_of_tree
 from longlook.lab.process import Process, start, stop
@@ -57,10 +58,12 @@ class PlainClient:
         side: Side,
         folder: Path,
         job_file: Path,
+        confinement: Confinement,
         quota: CpuQuota | None = None,
     ) -> None:
         self._command, self._env, self._side, self._folder, self._job_file = command, env, side, folder, job_file
-        self._quota = quota
+        self._confinement, self._quota = confinement, quota
+        self._crowded_out = False
         self.process: Process | None = None
 
     def ready(self) -> bool:
@@ -70,19 +73,23 @@ class PlainClient:
     def begin(self, job: ClientJob) -> None:
         """Write the job's file and start the program."""
         write_json(self._job_file, job.data())
-        with self._quota.inside() if self._quota else nullcontext():
-            self.process = start(
-                "client",
-                self._command.argv,
-                self._side.namespace,
-                self._env,
-                stdout_log=self._folder / "client.jsonl",
-                stderr_log=self._folder / "client.stderr",
-            )
+        try:
+            with self._quota.inside() if self._quota else nullcontext():
+                self.process = start(
+                    "client",
+                    self._command.argv,
+                    self._side.namespace,
+                    self._env,
+                    stdout_log=self._folder / "client.jsonl",
+                    stderr_log=self._folder / "client.stderr",
+                    confinement=self._confinement,
+                )
+        except BlockingIOError:  # another program of the trial has taken every process there may be
+            self._crowded_out = True
 
     def done(self) -> bool:
-        """Return whether it has ended."""
-        return self.process is not None and self.process.exit is not None
+        """Return whether it has ended, or cannot begin."""
+        return self._crowded_out or (self.process is not None and self.process.exit is not None)
 
     def finish(self, *, trusted: bool) -> float:
         """Stop it if it still runs; return its CPU seconds."""

@@ -14,7 +14,7 @@ _INHERITED = ("LD_LIBRARY_PATH", "TZ", "PYTHONHASHSEED", "PYTHONPYCACHEPREFIX")
 
 @dataclass(frozen=True)
 class Environment:
-    """`scratch` is a folder that is removed with the laboratory; `marker` names the laboratory in every program."""
+    """`scratch` is a folder of the programs that is removed with the laboratory; `marker` names it in every program."""
 
     scratch: Path
     marker: str

@@ -169,4 +169,4 @@ def observations_of(process: Process | None) -> Observations:
         return Observations()
     code = process.exit.code if process.exit else None
     stderr = read_excerpt(process.stderr) if code else ""
-    return Observations(tuple(process.lines), tuple(process.junk), code, stderr)
+    return Observations(tuple(process.lines), tuple(process.junk), code, stderr, process.broke)

@@ -11,6 +11,7 @@ traceback is on the console. Starting a guest costs each trial its imports, so t
 import json
 import os
 import shutil
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -30,11 +31,13 @@ ENGINE = "virtual"
 _EXCHANGE_ON_HOST = Path("/proc/self/cwd")  # of the kernel, as long as the guest has mounted no /proc of its own
 _STAGE = Path("/tmp")  # noqa: S108  # of the guest: the only folder that every host has
 HOME = Path("/run/longlook")
-EXCHANGE = HOME / "exchange"
+PRIVATE = HOME / "private"  # programs under test cannot enter it
+EXCHANGE = PRIVATE / "exchange"
 _CACHE = HOME / "cache"
 _SETTINGS: Mapping[str, str] = {
     "net/core/rmem_max": "16777216",  # as QUIC stacks ask for, and as doctor advises on a host
     "net/core/wmem_max": "16777216",
+    "user/max_user_namespaces": "0",  # in one of its own, a program could mount file systems
 }
 
 
@@ -46,6 +49,7 @@ class GuestRequest:
     environment: Mapping[str, str]
     exact: bool
     host_folders: tuple[str, ...] = ()  # folders of the host that the guest's own file systems would hide
+    closed: tuple[str, ...] = ()  # folders of the host that only their owner may enter, on the way to what is needed
 
 
 def main() -> None:
@@ -55,6 +59,7 @@ def main() -> None:
 
 def run_as_init(work: Callable[[GuestRequest], None]) -> None:
     """Be pid 1 of a guest: set it up, do the work, report an error in `error.json`, switch off. Does not return."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one that Python handles: the kernel spares pid 1 all others
     try:
         work(_set_up())
     except LonglookError as error:
@@ -79,10 +84,14 @@ def _set_up() -> GuestRequest:
     request = codec.decode(GuestRequest, json.loads((_EXCHANGE_ON_HOST / REQUEST).read_text()))
     new = _make_root()
     view.show(request.host_folders, new, _STAGE)
+    view.open_to_programs(request.closed, new)
     home = new / HOME.relative_to("/")
-    for name in ("exchange", "www", "tls", "scratch", "cache"):
+    for name in ("www", "tls", "scratch", "cache", "private"):
         (home / name).mkdir(parents=True, exist_ok=True)
-    system.mount("exchange", str(home / "exchange"), "hostfs", 0, str(_EXCHANGE_ON_HOST))
+    (home / PRIVATE.name).chmod(0o700)
+    exchange = new / EXCHANGE.relative_to("/")
+    exchange.mkdir()
+    system.mount("exchange", str(exchange), "hostfs", 0, str(_EXCHANGE_ON_HOST))
     os.chroot(new)
     os.chdir("/")
     system.mount(request.environment["LONGLOOK_CACHE"], str(_CACHE), None, system.MS_BIND)
@@ -121,7 +130,7 @@ def _run_jobs(request: GuestRequest) -> None:
 
     registry.load("stacks")  # before any trial's time begins
     timing = Timing(ENGINE, virtual=True, exact=request.exact)
-    laboratory = Laboratory(HOME / "scratch", "guest", timing)
+    laboratory = Laboratory(HOME / "scratch", PRIVATE, "guest", timing)
     timing.align(BOOT_BEAT_NS)
     for number, job in enumerate(request.jobs):
         folder = HOME / "trial"

@@ -7,13 +7,12 @@ fault, the trial is invalid.
 Pure: nothing here touches the machine or imports `lab.linux`.
 """
 
-import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from longlook.core.job import Expected
 from longlook.core.model import ConnectionState, Outcome
-from longlook.lab.observations import Case, FlowKind, Line, Observations, Stopped
+from longlook.lab.observations import Case, FlowKind, Line, Observations, Stopped, bounded, signal_name
 
 UNSUPPORTED_EXIT = 127
 _HTTP_OK = 200
@@ -42,7 +41,8 @@ def judge_all(cases: Sequence[Case]) -> Judgement:
     """
     for case in sorted(cases, key=_blame_order):
         if (found := judge(case)).outcome is not Outcome.OK:
-            return replace(found, reason=f"flow {case.flow}: {found.reason}") if case.flow else found
+            reason = bounded(found.reason or "")
+            return replace(found, reason=f"flow {case.flow}: {reason}" if case.flow else reason)
     return Judgement(Outcome.OK)
 
 
@@ -51,6 +51,8 @@ def _blame_order(case: Case) -> int:
 
     A flow that was stopped because another one ended has not failed itself.
     """
+    if case.server.broke is not None or case.client.broke is not None:
+        return -1
     late = case.stopped is Stopped.SERVER_STARTED_LATE and not case.server.events("ready")
     if case.server.exit_code is not None or late:
         return 0
@@ -63,7 +65,7 @@ def judge(case: Case) -> Judgement:
     """Return the outcome of one flow: the first check that fails decides, in the order of how much it explains."""
     if not case.started and _blame_order(case) > 0:
         return Judgement(Outcome.OK)
-    for check in (_support, _link, _server, _client, _objects, _protocol, _connections, _congestion_control):
+    for check in (_limits, _support, _link, _server, _client, _objects, _protocol, _connections, _congestion_control):
         if (found := check(case)) is not None:
             return found
     return Judgement(Outcome.OK)
@@ -74,6 +76,18 @@ def succeeded(client: Observations, *, session: bool) -> bool:
     if session:
         return any(line.get("ok") is True for line in client.events("done"))
     return client.exit_code == 0
+
+
+def _limits(case: Case) -> Judgement | None:
+    """Check that both programs kept their limits. One that broke a limit may have disturbed everything else."""
+    for role, program in (("server", case.server), ("client", case.client)):
+        if program.broke is not None:
+            return Judgement(
+                Outcome.FAILED,
+                f"the {role} {program.broke}",
+                f"see {role}.stderr; adapters/CONTRACT.md has the limits of programs",
+            )
+    return None
 
 
 def _support(case: Case) -> Judgement | None:
@@ -336,8 +350,8 @@ def _congestion_control(case: Case) -> Judgement | None:
     if case.kind is FlowKind.CROSS and not case.client.events("connection"):
         return None  # it was not yet connected when all stopped
     lines = (*case.server.events("connection"), *case.client.events("connection"))
-    reported = {line.get("congestion_control") for line in lines} - {None}
-    seen = {str(name) for name in reported | case.seen_congestion_controls}
+    reported = {str(name) for line in lines if (name := line.get("congestion_control")) is not None}
+    seen = reported | case.seen_congestion_controls
     if not seen:
         return Judgement(
             Outcome.INVALID,
@@ -377,7 +391,7 @@ def _ending(program: Observations) -> str:
         return "by its own report"
     if program.exit_code >= 0:
         return f"exit code {program.exit_code}"
-    return f"signal {-program.exit_code}, {signal.Signals(-program.exit_code).name}"
+    return f"signal {-program.exit_code}, {signal_name(-program.exit_code)}"
 
 
 def _port(address: object) -> str:

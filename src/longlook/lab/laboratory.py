@@ -9,7 +9,8 @@ from longlook.core.job import Job
 from longlook.core.model import Run
 from longlook.lab.environment import Environment
 from longlook.lab.linux.proctable import children_of
-from longlook.lab.process import kill_orphan
+from longlook.lab.process import end_everything, kill_orphan
+from longlook.lab.sandbox import Sandbox
 from longlook.lab.session import Sessions
 from longlook.lab.testbed import Facilities
 from longlook.lab.timing import Timing
@@ -19,18 +20,21 @@ from longlook.lab.trial import run_trial
 _OPEN_FILES, _OPEN_FILES_A_FLOW = 200, 12
 """What a laboratory has open by itself, and for the client and the server of a flow, at most."""
 
+_ROUNDS = 100  # of killing orphans: the children of an orphan come to light when it is gone
+
 
 class Laboratory:
     """Runs jobs. Its process must be pid 1 of a PID namespace, so that orphans of programs become its children.
 
-    `scratch` is an existing folder for programs' temporary files, `marker` the laboratory's name in programs and
-    control groups.
+    `scratch` is an existing folder that becomes the programs' own, for their temporary files; `private` is one that
+    they cannot enter. `marker` is the laboratory's name in programs and control groups.
     """
 
-    def __init__(self, scratch: Path, marker: str, timing: Timing) -> None:
+    def __init__(self, scratch: Path, private: Path, marker: str, timing: Timing) -> None:
         environment, path = Environment(scratch, marker), datapath()
-        self._sessions = Sessions(environment, path)
-        self._facilities = Facilities(self._sessions, environment, path, timing)
+        sandbox = Sandbox(scratch, virtual=timing.virtual)
+        self._sessions = Sessions(environment, sandbox, private, path)
+        self._facilities = Facilities(self._sessions, environment, sandbox, path, timing)
         self._trials = 0
 
     def run(self, job: Job) -> Run:
@@ -50,11 +54,23 @@ class Laboratory:
     def _end_orphans(self) -> None:
         """Kill orphans that programs left; those in a session client's namespace belong to it (a crash reporter)."""
         kept = {process.pid for process in self._sessions.processes()}
+        if not kept and os.getpid() == 1:
+            end_everything()
+            return
         homes = {os.fstat(namespace.descriptor).st_ino for namespace in self._sessions.namespaces()}
-        for pid in children_of(os.getpid()):
-            with suppress(OSError):
-                if pid not in kept and Path(f"/proc/{pid}/ns/net").stat().st_ino not in homes:
-                    kill_orphan(pid)
+        for _ in range(_ROUNDS):
+            orphans = [pid for pid in children_of(os.getpid()) if pid not in kept and _home_of(pid) not in homes]
+            if not orphans:
+                return
+            for pid in orphans:
+                kill_orphan(pid)
+
+
+def _home_of(pid: int) -> int | None:
+    """Return the inode of the network namespace of a process; None where it is gone."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/ns/net").stat().st_ino
+    return None
 
 
 def _allow_open_files(flows: int) -> None:

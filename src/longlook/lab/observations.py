@@ -3,7 +3,9 @@
 Pure: nothing here touches the machine or imports `lab.linux`.
 """
 
+import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -12,6 +14,8 @@ from longlook.core.job import Content
 from longlook.core.model import Trial
 
 Line = Mapping[str, Any]
+
+_LONGEST_CHARACTERS = 1000  # of what a program may put into a reason
 
 
 class Stopped(StrEnum):
@@ -41,6 +45,7 @@ class Observations:
     junk: Sequence[str] = ()  # output that is not JSON lines
     exit_code: int | None = None  # negative: the number of the signal that ended it
     stderr: str = ""  # an excerpt (`stderr.excerpt`) where it ended with an error
+    broke: str | None = None  # the limit that it broke, as a sentence without its subject
 
     def events(self, event: str) -> list[Line]:
         """Return the lines of one kind, in order."""
@@ -48,7 +53,7 @@ class Observations:
 
     def errors(self) -> str:
         """Return the reasons of its `error` lines as one text, "" where it printed none."""
-        return "; ".join(str(line.get("reason")) for line in self.events("error"))
+        return bounded("; ".join(str(line.get("reason"))[:_LONGEST_CHARACTERS] for line in self.events("error")))
 
     def cause(self) -> str:
         """Return why it ended, to be put behind a sentence: its `error` lines, else its standard error, else ""."""
@@ -75,3 +80,16 @@ class Case:
     flow: str = ""  # its name where there are several
     started: bool = True  # False: the trial stopped before this flow's start
     virtual: bool = False  # the trial ran in virtual time
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, or its number as text where it has none (most real-time signals)."""
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return str(number)
+
+
+def bounded(text: str) -> str:
+    """Return a program's text as a reason can hold it: at most 1000 characters, every one of them encodable."""
+    encodable = text[:_LONGEST_CHARACTERS].encode(errors="replace").decode()
+    return encodable if len(text) <= _LONGEST_CHARACTERS else f"{encodable} …"

@@ -1,5 +1,6 @@
 """The programs of a trial as processes: started in a namespace, watched by descriptor, and always ended and reaped."""
 
+import errno
 import json
 import math
 import os
@@ -13,10 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core.errors import MachineError
+from longlook.lab import limits
+from longlook.lab.linux.confine import Confinement
 from longlook.lab.linux.namespace import Namespace
+from longlook.lab.observations import signal_name
 
 STOP_WITHIN_S = 2.0
 _READ_BYTES = 1 << 16
+_READS_AT_ONCE = 16  # more than any pipe holds; a program that prints without pause must not keep its reader for ever
+_JUNK_KEPT = 20
 _LONGEST_LINE_BYTES = 1 << 20
 _HANDLED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM)
 
@@ -31,12 +37,15 @@ class Exit:
     cpu_s: float
 
     def __str__(self) -> str:
-        return f"exit code {self.code}" if self.code >= 0 else f"signal {signal.Signals(-self.code).name}"
+        return f"exit code {self.code}" if self.code >= 0 else f"signal {signal_name(-self.code)}"
 
 
 @dataclass
 class Process:
-    """A running program. `lines` are the JSON objects that it printed; other output counts as `junk`."""
+    """A running program. `lines` are the JSON objects that it printed; `junk` is the first of its other output.
+
+    `broke` is the limit that it broke, as a sentence without its subject: it is killed for that.
+    """
 
     name: str
     pid: int
@@ -48,7 +57,12 @@ class Process:
     lines: list[Line] = field(default_factory=list)
     junk: list[str] = field(default_factory=list)
     exit: Exit | None = None
+    broke: str | None = None
+    before_reap: Callable[[], None] = lambda: None  # called while what it started still runs
     _rest: bytes = b""
+    _printed: int = 0
+    _line_count: int = 0
+    _stderr_before: int = 0
 
     def events(self, event: str) -> list[Line]:
         """Return the lines of one kind, in order."""
@@ -73,6 +87,8 @@ class Process:
         self.log = -1 if log is None else _create(log)
         self.lines.clear()
         self.junk.clear()
+        self._printed = self._line_count = 0
+        self._stderr_before = self.stderr.stat().st_size
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the program's whole process group, if it still runs."""
@@ -80,19 +96,35 @@ class Process:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, number)
 
+    def breaks(self, limit: str) -> None:
+        """Kill the program because it broke a limit, and read no more of its output; only the first limit counts."""
+        if self.broke is None:
+            self.broke = limit
+            self.send(signal.SIGKILL)
+            self._close_stdout()
+
+    def check_stderr(self) -> None:
+        """Kill the program if it has written too much to standard error since its output was redirected."""
+        if self.stderr.stat().st_size - self._stderr_before > limits.STDERR_BYTES:
+            self.breaks(f"wrote more than {limits.mebibytes(limits.STDERR_BYTES)} to standard error")
+
     def read(self) -> None:
-        """Read what the program has printed, without waiting."""
-        while self.stdout >= 0:
+        """Read what the program has printed, without waiting, and no more than a pipe holds."""
+        for _ in range(_READS_AT_ONCE):
+            if self.stdout < 0:
+                return
             try:
                 data = os.read(self.stdout, _READ_BYTES)
             except BlockingIOError:
                 return
             if not data:
-                os.close(self.stdout)
-                self.stdout = -1
+                self._close_stdout()
                 self._take(b"\n" if self._rest else b"")
                 return
             self._take(data)
+            if self._printed > limits.OUTPUT_BYTES or self._line_count > limits.OUTPUT_LINES:
+                most = f"{limits.mebibytes(limits.OUTPUT_BYTES)} or {limits.OUTPUT_LINES} lines"
+                self.breaks(f"printed more than {most} to standard output")
 
     def has_ended(self) -> bool:
         """Return whether the program has ended by now; reap it if so."""
@@ -102,6 +134,7 @@ class Process:
 
     def reap(self) -> None:
         """Collect the exit status of a program that has ended or been killed, and kill what is left of its group."""
+        self.before_reap()
         with suppress(ProcessLookupError):  # before the wait: until then the group's number cannot be anyone else's
             os.killpg(self.pid, signal.SIGKILL)
         _, status, usage = os.wait4(self.pid, 0)
@@ -119,12 +152,24 @@ class Process:
         self.pidfd = self.stdout = self.log = -1
         self.stdin = None
 
+    def _close_stdout(self) -> None:
+        if self.stdout >= 0:
+            os.close(self.stdout)
+        self.stdout = -1
+
     def _take(self, data: bytes) -> None:
+        self._printed += len(data)
         if self.log >= 0 and data:
-            _write_all(self.log, data)
+            try:
+                _write_all(self.log, data)
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                self.breaks("printed more than there is room for")  # a host whose disk is full is found out later
         *complete, self._rest = (self._rest + data).split(b"\n")
         if len(self._rest) > _LONGEST_LINE_BYTES:
             complete, self._rest = [*complete, self._rest], b""
+        self._line_count += len(complete)
         for line in complete:
             self._take_line(line)
 
@@ -133,15 +178,15 @@ class Process:
             return
         try:
             parsed = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             parsed = None
         if isinstance(parsed, dict):
             self.lines.append(parsed)
-        else:
+        elif len(self.junk) < _JUNK_KEPT:
             self.junk.append(line[:200].decode(errors="replace"))
 
 
-def start(
+def start(  # noqa: PLR0913
     name: str,
     argv: Sequence[str],
     namespace: Namespace,
@@ -151,11 +196,13 @@ def start(
     stderr_log: Path,
     with_stdin: bool = False,
     inherit: Sequence[int] = (),
+    confinement: Confinement | None = None,
 ) -> Process:
     """Start a program in a network namespace as the leader of a session of its own, and return it.
 
     `stdout_log` and `stderr_log` are files that get its output; `inherit` are descriptors that it keeps under the same
-    numbers. Raise MachineError when it cannot be executed.
+    numbers. `confinement` is that of a program under test; None starts one of Longlook's own. Raise MachineError when
+    it cannot be executed, BlockingIOError where its user has as many processes as it may have.
     """
     out_read, out_write = os.pipe2(os.O_CLOEXEC)
     in_read, in_write = os.pipe2(os.O_CLOEXEC) if with_stdin else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), -1)
@@ -169,15 +216,24 @@ def start(
             (os.POSIX_SPAWN_DUP2, stderr, 2),
             *((os.POSIX_SPAWN_DUP2, descriptor, descriptor) for descriptor in inherit),
         ]
-        with namespace.inside():
-            pid = os.posix_spawnp(
+
+        def spawn() -> int:
+            return os.posix_spawnp(
                 argv[0], list(argv), dict(env), file_actions=actions, setsid=True, setsigdef=_HANDLED_BY_PYTHON
             )
+
+        if confinement is not None:
+            pid = confinement.start(spawn, namespace.descriptor)
+            if confinement.view is not None:  # in a guest this would move the program's time by a tick
+                _offer_to_memory_killer(pid)
+        else:
+            with namespace.inside():
+                pid = spawn()
     except OSError as error:
         for descriptor in (out_read, in_write, log):
             if descriptor >= 0:
                 os.close(descriptor)
-        if error.filename not in (None, argv[0]):
+        if error.filename not in (None, argv[0]) or isinstance(error, BlockingIOError):
             raise
         raise MachineError(
             f"{name} {argv[0]} cannot be started: {error.strerror}", "install it again: longlook setup"
@@ -239,6 +295,24 @@ def kill_orphan(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     with suppress(ChildProcessError):
         os.waitpid(pid, 0)
+
+
+def _offer_to_memory_killer(pid: int) -> None:
+    """Let the kernel end this program and what it starts before anything else where memory runs out."""
+    with suppress(OSError):  # it has ended
+        Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
+
+
+def end_everything() -> None:
+    """Kill and reap every other process of the PID namespace that this process is pid 1 of.
+
+    It is one call, so that no program can start others meanwhile.
+    """
+    with suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
+    with suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
 
 
 def _create(path: Path) -> int:

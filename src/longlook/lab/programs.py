@@ -1,6 +1,7 @@
 """Starts the programs of a trial: servers, and clients that end with their job."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.core import registry
@@ -10,8 +11,11 @@ from longlook.core.model import Capture, Endpoint
 from longlook.core.stack import ServerJob, Stack
 from longlook.lab.clients import PlainClient
 from longlook.lab.environment import Environment
+from longlook.lab.linux.confine import Confinement
 from longlook.lab.linux.cpuquota import CpuQuota
+from longlook.lab.needed import job_paths
 from longlook.lab.process import Process, start
+from longlook.lab.sandbox import Sandbox
 from longlook.lab.topology import SERVER_PORT, Side
 
 
@@ -20,12 +24,21 @@ def stack_of(end: Endpoint) -> Stack:
     return registry.stack(end.stack)
 
 
-def start_server(
-    job: Job, program: Program, address: str, side: Side, environment: Environment, folder: Path, name: str
-) -> Process:
+@dataclass(frozen=True)
+class Launch:
+    """Where and how a program of a flow is started: `name` is the flow's, "" where it is the only one."""
+
+    side: Side
+    environment: Environment
+    sandbox: Sandbox
+    folder: Path  # the flow's
+    name: str
+
+
+def start_server(job: Job, program: Program, address: str, launch: Launch) -> Process:
     """Start the server of a flow and return its process; raise InputError where the stack has no server.
 
-    The job's trial is the trial as this flow sees it; `name` is the flow's, "" where it is the only one.
+    The job's trial is the trial as this flow sees it.
     """
     trial = job.trial
     stack = stack_of(trial.server)
@@ -40,56 +53,63 @@ def start_server(
         knobs=trial.server.knobs,
     )
     command = stack.server_command(program, server_job)
+    variables, traces = _variables(job, "server", launch.name)
     return start(
         "server",
         command.argv,
-        side.namespace,
-        environment.variables(_variables(job, "server", name), command.env),
-        stdout_log=folder / "server.jsonl",
-        stderr_log=folder / "server.stderr",
+        launch.side.namespace,
+        launch.environment.variables(variables, command.env),
+        stdout_log=launch.folder / "server.jsonl",
+        stderr_log=launch.folder / "server.stderr",
+        confinement=_confinement(job, launch, traces),
     )
 
 
-def plain_client(
-    job: Job,
-    program: Program,
-    side: Side,
-    environment: Environment,
-    folder: Path,
-    name: str,
-    quota: CpuQuota | None,
-) -> PlainClient:
+def plain_client(job: Job, program: Program, launch: Launch, quota: CpuQuota | None) -> PlainClient:
     """Return the client of a flow, not yet started; raise InputError where the stack has none that ends by itself."""
     trial = job.trial
     stack = stack_of(trial.client)
     if stack.client_command is None:
         raise InputError(f"stack {stack.name} has no client that ends with its job", "see: longlook stacks list")
-    job_file = folder / "client.json"
+    job_file = launch.folder / "client.json"
     command = stack.client_command(program, str(job_file))
-    env = environment.variables(_variables(job, "client", name), command.env)
-    return PlainClient(command, env, side, folder, job_file, quota)
+    variables, traces = _variables(job, "client", launch.name)
+    env = launch.environment.variables(variables, command.env)
+    confinement = _confinement(job, launch, traces)
+    return PlainClient(command, env, launch.side, launch.folder, job_file, confinement, quota)
 
 
-def _variables(job: Job, role: str, name: str) -> Mapping[str, str]:
-    """Return the environment variables that depend on the trial.
+def _confinement(job: Job, launch: Launch, traces: Sequence[Path]) -> Confinement:
+    needed = (*job_paths(job), job.folder)
+    return launch.sandbox.of_trial(needed, traces, len(job.trial.flows))
+
+
+def _variables(job: Job, role: str, name: str) -> tuple[Mapping[str, str], Sequence[Path]]:
+    """Return the environment variables that depend on the trial, and the files and folders that they name.
 
     One of several flows gets the source of its randomness: the trial's seed, which all arms of a round share, and the
     flow's name, so that no two flows behave alike.
     """
     source = {"LONGLOOK_SEED": str(job.trial.seed), "LONGLOOK_FLOW": name} if name else {}
-    return {**capture_variables(job.trial.capture, Path(job.folder), role, name), **source}
+    own, traces = capture_variables(job.trial.capture, Path(job.folder), role, name)
+    return {**own, **source}, traces
 
 
-def capture_variables(capture: Capture, folder: Path, role: str, name: str) -> Mapping[str, str]:
-    """Return the variables that make a program keep its own traces, and make the folders that they name.
+def capture_variables(capture: Capture, folder: Path, role: str, name: str) -> tuple[Mapping[str, str], Sequence[Path]]:
+    """Return the variables that make a program keep its own traces, and the files and folders that they name.
 
-    The traces of several flows lie in folders, or have names, with the flow's `name`.
+    These are made, because a program can write nothing else in a trial's folder. The traces of several flows lie in
+    folders, or have names, with the flow's `name`.
     """
-    own = {}
+    own, made = {}, []
     if capture.qlog:
         qlog = folder / "qlog" / role / name
         qlog.mkdir(parents=True, exist_ok=True)
         own["QLOGDIR"] = str(qlog)
+        made.append(qlog)
     if capture.keylog and role == "client":
-        own["SSLKEYLOGFILE"] = str(folder / (f"keys-{name}.log" if name else "keys.log"))
-    return own
+        keys = folder / (f"keys-{name}.log" if name else "keys.log")
+        keys.touch()
+        own["SSLKEYLOGFILE"] = str(keys)
+        made.append(keys)
+    return own, made

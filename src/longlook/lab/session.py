@@ -11,6 +11,7 @@ from longlook.lab.environment import Environment
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop
+from longlook.lab.sandbox import Sandbox
 from longlook.lab.topology import CLIENT, Side
 
 
@@ -39,8 +40,8 @@ class Sessions:
     Trials share a client where stack, program, identity, captured traces and share of a CPU agree.
     """
 
-    def __init__(self, environment: Environment, path: str) -> None:
-        self._environment = environment
+    def __init__(self, environment: Environment, sandbox: Sandbox, private: Path, path: str) -> None:
+        self._environment, self._sandbox, self._private = environment, sandbox, private
         self._path = path
         self._open: dict[Key, Session] = {}
         self._started = 0
@@ -97,6 +98,9 @@ class Sessions:
             if wanted:
                 place.mkdir()
                 own[name] = str(place)
+        made = [place for place in (folder, netlogs, qlogs) if place.exists()]
+        needed = (program.path, identity.ca, identity.certificate)
+        stderr = self._private / f"{folder.name}.stderr"
         command = stack.session_command(program, identity)
         with ExitStack() as undo:
             quota = (
@@ -113,8 +117,9 @@ class Sessions:
                     side.namespace,
                     self._environment.variables(own, command.env),
                     stdout_log=None,
-                    stderr_log=folder / "stderr",
+                    stderr_log=stderr,
                     with_stdin=True,
+                    confinement=self._sandbox.of_session(needed, made),
                 )
             undo.pop_all()
-        return Session(process, router, side, folder, folder / "stderr", keys, netlogs, capture, quota)
+        return Session(process, router, side, folder, stderr, keys, netlogs, capture, quota)

@@ -3,11 +3,13 @@
 Standard error and TLS secrets are cut where the files ended when the trial began; traces of connections (qlog) are
 those that are new; a browser's netlog is cut at whole events. Chromium writes it 15 events at a time, so a trial's last
 few are in the next one's file: each event has its time, by which a decoder assigns it.
+The files lie where the client can do with them what it likes, so only regular ones are read.
 """
 
 import shutil
 from pathlib import Path
 
+from longlook.lab.kept import is_regular, open_regular
 from longlook.lab.session import Session
 
 NETLOG = "netlog.json"
@@ -38,17 +40,18 @@ class SessionTraces:
             target.mkdir(parents=True, exist_ok=True)
             for file in self._connections():
                 if file not in self._old:
-                    shutil.copyfile(file, target / file.name)
+                    _copy_from(file, 0, target / file.name)
 
     def _growing(self) -> list[Path]:
         named = [self._session.stderr, self._session.keylog, *self._netlogs()]
         return [file for file in named if file is not None]
 
     def _netlogs(self) -> list[Path]:
-        return sorted(self._session.netlogs.glob("*.json"))
+        return sorted(file for file in self._session.netlogs.glob("*.json") if is_regular(file))
 
     def _connections(self) -> list[Path]:
-        return sorted(self._session.folder.rglob("*.qlog")) + sorted(self._session.folder.rglob("*.sqlog"))
+        found = (sorted(self._session.folder.rglob(f"*.{ending}")) for ending in ("qlog", "sqlog"))
+        return [file for files in found for file in files if is_regular(file)]
 
 
 def cut_netlog(source: Path, begin: int, target: Path) -> None:
@@ -57,7 +60,7 @@ def cut_netlog(source: Path, begin: int, target: Path) -> None:
     `begin` may lie in the middle of an event, which then counts; an event without its end is left out. Nothing is
     written where the source has no events yet.
     """
-    with source.open("rb") as whole:
+    with open_regular(source) as whole:
         head, found, _ = whole.read(_HEADER_BYTES).partition(_EVENTS)
         if not found:
             return
@@ -71,12 +74,12 @@ def cut_netlog(source: Path, begin: int, target: Path) -> None:
 
 
 def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+    return path.stat().st_size if is_regular(path) else 0
 
 
 def _copy_from(source: Path, offset: int, target: Path) -> None:
-    if not source.exists():
+    if not is_regular(source):
         return
-    with source.open("rb") as whole, target.open("wb") as part:
+    with open_regular(source) as whole, target.open("wb") as part:
         whole.seek(offset)
         shutil.copyfileobj(whole, part)

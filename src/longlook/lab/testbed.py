@@ -10,7 +10,7 @@ from typing import Any, Self
 from longlook.core.flows import phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Scalar, Trial
-from longlook.lab import link_options
+from longlook.lab import kept, link_options
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
 from longlook.lab.environment import Environment
@@ -20,12 +20,14 @@ from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import Observations, Stopped
 from longlook.lab.process import Process, stop, watch
-from longlook.lab.programs import plain_client, stack_of, start_server
+from longlook.lab.programs import Launch, plain_client, stack_of, start_server
 from longlook.lab.router import Router
+from longlook.lab.sandbox import Sandbox
 from longlook.lab.session import Sessions
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
+from longlook.lab.watcher import Watcher
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
@@ -40,6 +42,7 @@ class Facilities:
 
     sessions: Sessions
     environment: Environment
+    sandbox: Sandbox
     path: str  # how packets reach the router, as `topology.datapath` returns it
     timing: Timing
 
@@ -63,10 +66,12 @@ class Testbed:
     def __init__(self, job: Job, facilities: Facilities, serial: int) -> None:
         self._job, self._folder = job, Path(job.folder)
         self._sessions, self._environment = facilities.sessions, facilities.environment
+        self._sandbox = facilities.sandbox
         self._path = facilities.path
         # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end = replace(SERVER, router_device=f"rs{serial}")
         self._own_kernel = facilities.timing.virtual
+        self._virtual = facilities.timing.virtual
         self._link_options = link_options.in_guest(job) if facilities.timing.virtual else link_options.on_host()
         self._serial = serial
         self._quota: CpuQuota | None = None
@@ -92,6 +97,14 @@ class Testbed:
         client = self._make_client()
         network = self.client_side.router
         self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
+        self.watcher = Watcher(
+            self._programs,
+            (self.client_side, self.server_side),
+            self._folder,
+            self._environment.scratch,
+            flows=len(trial.flows),
+            virtual=self._virtual,
+        )
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
         for side in (self.client_side, self.server_side):
             side.set_tcp(None if trial.flows else trial.congestion_control, trial.tcp)
@@ -117,9 +130,8 @@ class Testbed:
 
     def processes(self) -> list[Process]:
         """Return all processes that run now."""
-        clients = [flow_run.client.process for flow_run in self.flow_runs if flow_run.client.process is not None]
-        recorder = [] if self._recorder is None else [self._recorder.process]
-        return [*self.servers, self.router.process, *clients, *recorder]
+        programs = self._programs()
+        return [*programs["server"], self.router.process, *programs["client"], *programs["tracer"]]
 
     def await_ready(self) -> Stopped | None:
         """Wait until clients may begin and return None, else the reason why not.
@@ -127,7 +139,8 @@ class Testbed:
         Raise MachineError where the router cannot run, InputError where it refuses the network.
         """
         clients_ready = all(flow_run.client.ready() for flow_run in self.flow_runs)
-        watch(self.processes(), self._settled, READY_WITHIN_S if clients_ready else SESSION_READY_WITHIN_S)
+        within_s = READY_WITHIN_S if clients_ready else SESSION_READY_WITHIN_S
+        watch(self.processes(), self._settled, within_s, self.watcher.every_s)
         if self.lost_server() is not None:
             return Stopped.SERVER_ENDED
         self.router.raise_if_not_ready()
@@ -141,6 +154,8 @@ class Testbed:
         """Start the work of a flow's client."""
         self._throttled_before = self._throttled()
         flow_run.begin(self._job)
+        if flow_run.client.process is not None:
+            flow_run.client.process.before_reap = self.watcher.count_tasks
 
     def lost_server(self) -> Process | None:
         """Return a server that has ended without being stopped, None where all run."""
@@ -159,10 +174,11 @@ class Testbed:
             stop(server, [self.router.process])
         summary = self.router.finish(drain=trusted)
         collectors = self._recorder.finish() if self._recorder is not None else {}
+        broke = kept.take_stock(self._folder)
         return Teardown(
-            clients=clients,
+            clients=tuple(replace(client, broke=client.broke or broke.get("client")) for client in clients),
             servers=tuple(
-                replace(server, lines=tuple(flow_run.server.lines))
+                replace(server, lines=tuple(flow_run.server.lines), broke=flow_run.server.broke or broke.get("server"))
                 for server, flow_run in zip(servers, self.flow_runs, strict=True)
             ),
             link=observations_of(self.router.process),
@@ -179,10 +195,17 @@ class Testbed:
             },
         )
 
+    def _programs(self) -> dict[str, list[Process]]:
+        """Return the processes of programs that were started so far, by role."""
+        clients = [flow_run.client.process for flow_run in self.flow_runs if flow_run.client.process is not None]
+        recorder = [] if self._recorder is None else [self._recorder.process]
+        return {"server": self.servers, "client": clients, "tracer": recorder}
+
     def _throttled(self) -> dict[str, float]:
         return {} if self._quota is None else self._quota.throttled()
 
     def _settled(self) -> bool:
+        self.watcher.look_if_due()
         if self.lost_server() is not None or self.router.process.exit is not None:
             return True
         if any(flow_run.done() for flow_run in self.flow_runs):
@@ -217,7 +240,8 @@ class Testbed:
 
     def _plain_client(self, trial: Trial, program: Program, folder: Path, name: str) -> Client:
         job = replace(self._job, trial=trial)
-        client = plain_client(job, program, self.client_side, self._environment, folder, name, self._quota)
+        launch = Launch(self.client_side, self._environment, self._sandbox, folder, name)
+        client = plain_client(job, program, launch, self._quota)
         self._undo.callback(lambda: client.finish(trusted=False))
         return client
 
@@ -244,8 +268,10 @@ class Testbed:
 
     def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:
         job = replace(self._job, trial=trial)
-        server = start_server(job, program, where.server, self.server_side, self._environment, folder, name)
+        launch = Launch(self.server_side, self._environment, self._sandbox, folder, name)
+        server = start_server(job, program, where.server, launch)
         self._undo.callback(server.close)
+        server.before_reap = self.watcher.count_tasks
         return server
 
 

@@ -59,7 +59,8 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
     observed = guard.observe(measured.before, measured.after, teardown.summary, own_cpu_s) | teardown.throttling
     judgement = _judge(testbed, job, measured, teardown, observed, virtual=timing.virtual)
     if judgement.outcome is not Outcome.OK:
-        artefacts.raise_if_full(folder)
+        if not timing.virtual:  # what a guest has no room for, its programs have written
+            artefacts.raise_if_full(folder)
         if out_of_memory_kills() > killed:
             reason = f"{judgement.reason}; the kernel ran out of memory and killed a process"
             judgement = replace(judgement, reason=reason)
@@ -90,6 +91,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
     sides = (testbed.client_side, testbed.server_side)
     before = take_reading(sides)
     if late is not None:
+        testbed.watcher.look()
         return _Measurement(late, 0.0, before, take_reading(sides), (frozenset(),) * len(testbed.flow_runs))
     running = testbed.processes()
 
@@ -102,6 +104,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
     with closing(CongestionProof(testbed.flow_runs, sides)) as proof:
 
         def over() -> bool:
+            testbed.watcher.look_if_due()
             proof.look()
             ended = testbed.lost_server() is not None or testbed.router.process.exit is not None
             return schedule.over() or ended
@@ -109,8 +112,14 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         timing.align(phase_ns=job.trial.start_phase_ns)
         began = time.monotonic()
         schedule.begin()
-        in_time = watch(running, over, job.trial.timeout_s + GRACE_S, lambda: min(proof.every_s(), schedule.next_s()))
+        in_time = watch(
+            running,
+            over,
+            job.trial.timeout_s + GRACE_S,
+            lambda: min(proof.every_s(), schedule.next_s(), testbed.watcher.every_s()),
+        )
         duration_s = time.monotonic() - began
+        testbed.watcher.look()
         seen = tuple(proof.seen_of(flow_run) for flow_run in testbed.flow_runs)
     if not all(flow_run.in_order() for flow_run in testbed.flow_runs):
         watch(running, lambda: testbed.lost_server() is not None, SERVER_EXIT_DELAY_S)

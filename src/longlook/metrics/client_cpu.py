@@ -2,14 +2,8 @@
 
 from longlook.core.model import Better, Vantage
 from longlook.metrics import Metric
-from longlook.timeline.timeline import Kind, Timeline
-
-
-def measure(timeline: Timeline) -> float | None:
-    """Return the CPU seconds of the client's process tree, or None if they were not recorded."""
-    used = timeline.select(Kind.CPU_USED, Vantage.CLIENT)
-    return None if used.num_rows == 0 else used["value"][0].as_py()
-
+from longlook.timeline.cpu_time import cpu_s
+from longlook.timeline.timeline import Kind
 
 METRIC = Metric(
     name="client_cpu",
@@ -17,7 +11,7 @@ METRIC = Metric(
     unit="s",
     better=Better.LOWER,
     needs=(Kind.CPU_USED,),
-    measure=measure,
+    measure=lambda timeline: cpu_s(timeline, Vantage.CLIENT),
     summary="User and system CPU seconds of the client's processes during the trial. The kernel charges the "
     "handling of received packets to whichever process runs at the time, so TCP's share is partly "
     "hidden.",

@@ -33,7 +33,7 @@ _EXAMPLE = "forgive 12; drop 30-32; hold 40 20ms"
 _HIGHEST = 2**53
 _MOST_RANGES = 10_000
 _LONGEST_NS = 3_600 * 10**9
-_HELD = re.compile(r"(.*[\d\s])\s+(\d[\d.]*\s*[a-zµμ]+)", re.DOTALL)
+_HELD = re.compile(r"(.*[0-9\s])\s+([0-9][0-9.]*\s*[a-zµμ]+)", re.DOTALL)
 
 _Range = tuple[int, int, int]
 """First packet, last packet, and how long they are held in ns (0 for the other operations)."""

@@ -25,7 +25,7 @@ Number = int | Fraction
 
 _CALL = re.compile(r"([A-Za-z_]+)\s*\((.*)\)", re.DOTALL)
 _OPENED = re.compile(r"([A-Za-z_]+)\s*\(")
-_STEP = re.compile(r"([\d.]+\s*(?:ns|us|µs|μs|ms|s))\s+(.*)", re.DOTALL)
+_STEP = re.compile(r"([0-9.]+\s*(?:ns|us|µs|μs|ms|s))\s+(.*)", re.DOTALL)
 _SHAPES = {
     "uniform": "uniform(MINIMUM, MAXIMUM, EVERY)",
     "walk": "walk(START, STEP, MINIMUM, MAXIMUM, EVERY)",

@@ -10,7 +10,9 @@ page comes out. Only `compare`, `certification`, `conformance` and `cli` use thi
 - `analyse.analyse` repeats every stage after the engine, from files alone, and returns an `analyse.Result`.
 - `preview.preview` returns what `run_study` would do, and does none of it.
 - `provide.provide` installs and generates what the trials of a plan need.
+- `evidence` decides what commands do where a run's files are not as they were sealed.
 - `hars.export_hars` writes the page loads of a run folder for other tools.
+- `sbom.bill_of_materials` says what the programs of a run are made of.
 - `atlas.AtlasFolder` runs every study and builds the atlas; `atlas_runs` has its options and decides what is run.
 - `calibrate.run_calibration`, `claims.survey_runs` and `infer.infer_machines` are the other commands' pipelines.
 """

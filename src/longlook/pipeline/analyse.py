@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -18,9 +18,10 @@ from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome, Study
 from longlook.core.results import ClaimResult, Estimate
-from longlook.core.run_folder import DEPENDENCES, FLOWS, POINTS, RATES, STATES, RunFolder, write_json
+from longlook.core.run_folder import DEPENDENCES, FLOWS, POINTS, RATES, SAMPLES, STATES, RunFolder, write_json
 from longlook.explain.rounds import Wanted, find_cells
 from longlook.pipeline.answers import FOLDER, read_answers
+from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
 from longlook.report import ReportContent, metrics_by_arm, write_report
@@ -32,6 +33,11 @@ from longlook.study.releases import Release
 from longlook.timeline.collectors import collector_costs, not_recorded
 
 LOSS_EPOCHS, WINS, TAILS = "loss_epochs.parquet", "wins.parquet", "tails.parquet"
+RESULTS = (
+    *(SAMPLES, "estimates.parquet", "claims.json", DEPENDENCES, WINS, TAILS),
+    *(STATES, FLOWS, RATES, POINTS, LOSS_EPOCHS),
+)
+"""What an analysis leaves in a run folder for other commands, which is sealed."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,7 @@ class Result:
     verification: Verification | None = None  # of this session or an earlier one
     results_digest: ResultsDigest | None = None  # of the exact trials
     inside: tuple[Path, ...] = ()  # pages about the inside of cells
+    altered: Mapping[str, str] = field(default_factory=dict)  # trials counted out: not as they were sealed, and why
 
 
 def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None) -> Result:
@@ -61,18 +68,32 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
     estimates = write_estimates(folder, measured, samples)
     spread = write_spread(folder, samples)
     claims = write_claims(folder, samples, estimates)
+    folder.seal(RESULTS)
     content = report_content(folder, samples, tables, estimates, spread, claims, wanted)
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
     page = write_report(folder.path / "report", content)
     outcomes = Counter(entry.run.outcome for entry in measured)
     return Result(
-        folder.path, folder.study, estimates, claims, page, outcomes, content.verification, digest, tuple(pages)
+        path=folder.path,
+        study=folder.study,
+        estimates=estimates,
+        claims=claims,
+        report=page,
+        outcomes=outcomes,
+        verification=content.verification,
+        results_digest=digest,
+        inside=tuple(pages),
+        altered=folder.manifest.get(ALTERED, {}),
     )
 
 
 def measure(folder: RunFolder, observer: Observer) -> list[Measured]:
-    """Measure every attempt, and write the timelines and events that are missing."""
+    """Measure every attempt, and write the timelines and events that are missing or were altered.
+
+    Trials that are not as they were sealed are counted out: they are invalid, which the manifest notes.
+    """
     measured = measure_all(folder, folder.study, observer.measuring)
+    note_altered(folder, observer)
     if not measured:
         again = f"longlook run {folder.study.id} --resume {folder.path}"
         raise InputError(f"{folder.path} holds no finished trial", again)
@@ -90,7 +111,7 @@ def write_digest(folder: RunFolder, measured: Sequence[Measured]) -> ResultsDige
 def write_samples(folder: RunFolder, measured: Sequence[Measured]) -> pd.DataFrame:
     """Write `samples.parquet`: a row for each attempt and metric."""
     samples = samples_table(folder.study, [(entry.trial, entry.run, entry.values) for entry in measured])
-    samples.to_parquet(folder.path / "samples.parquet", index=False)
+    samples.to_parquet(folder.path / SAMPLES, index=False)
     return samples
 
 

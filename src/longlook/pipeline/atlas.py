@@ -5,18 +5,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.analysis.claims.atlas import Atlas, AtlasPaper, AtlasStudy, Explanation, State, atlas_data, evidence_for
+from longlook.analysis.claims.atlas import (
+    Atlas,
+    AtlasPaper,
+    AtlasStudy,
+    Explanation,
+    State,
+    atlas_data,
+    evidence_for,
+    summary_rows,
+)
+from longlook.analysis.claims.dispute import list_disputes
+from longlook.analysis.claims.entry import Entry
 from longlook.analysis.claims.papers import paper_of, papers_of, reading_order
 from longlook.analysis.claims.survey import SurveyedStudy, command_for
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.model import Plan, Study
-from longlook.core.run_folder import FREE_BYTES_NEEDED, write_json, write_text
+from longlook.core.run_folder import FREE_BYTES_NEEDED, RunFolder, write_json, write_text
+from longlook.pipeline.answers import ANSWERS
 from longlook.pipeline.answers import FOLDER as EXPLANATIONS
-from longlook.pipeline.answers import read_answers
+from longlook.pipeline.atlas_cost import minutes
 from longlook.pipeline.atlas_runs import (
+    ENTRIES,
     RUNS,
     AtlasOptions,
     Choice,
+    Standing,
     choose,
     in_order,
     move_replaced,
@@ -24,13 +38,13 @@ from longlook.pipeline.atlas_runs import (
     standing,
     taken,
 )
-from longlook.pipeline.claims import Analysed, link_to, read_run, refuse_run_folder, survey
+from longlook.pipeline.claims import link_to, refuse_run_folder, survey
+from longlook.pipeline.entries import CLAIMS, EntryFolder, Found, make_entry
 from longlook.pipeline.options import Observer
 from longlook.pipeline.preview import preview
 from longlook.pipeline.run import run_study
 from longlook.report.atlas import PAGE, atlas_page, summary_markdown
 from longlook.report.causes.section import anchor
-from longlook.report.causes.text import sentence
 from longlook.study.files import list_studies
 from longlook.study.plan import make_plan
 
@@ -48,13 +62,18 @@ class Built:
 
 @dataclass(frozen=True)
 class ToRun:
-    """What a study needs: of its trials, how many are finished and how many more the cache holds."""
+    """What a study needs: of its trials, how many are finished and how many more the cache holds.
+
+    `minutes` is an estimate for the trials that would run. `day` is when the run ended whose entry there is.
+    """
 
     study: str
     trials: int
     finished: int
     cached: int | None  # None: unknown until `install` is done
     install: tuple[str, ...]  # parts as `longlook setup` takes them
+    minutes: float
+    day: str | None = None
 
     @property
     def left(self) -> int:
@@ -71,8 +90,10 @@ class AtlasFolder:
         refuse_run_folder(self.out)
         self.installed = {study.id: study for study in list_studies()}
         self.choice: Choice = choose(self.installed, options)
+        self.disputes = list_disputes(self.installed)
+        self.entries = EntryFolder(options.entries or self.out / ENTRIES, self.installed)
         self.failed: dict[str, str] = {}
-        self._read: dict[str, tuple[float, Analysed]] = {}
+        self._kept: dict[str, tuple[float, ...]] = {}
         self._hashes: dict[str, str] = {}
 
     def run(self, observer: Observer) -> Built:
@@ -99,7 +120,7 @@ class AtlasFolder:
         """Run a study, or go on with it; return whether anything was to do."""
         place = self.out / RUNS / study.id
         there = standing(place, plan)
-        if not there.to_run:
+        if not there.to_run or self._has(study, plan):
             return False
         try:
             if there.there and not there.same_plan:
@@ -115,16 +136,21 @@ class AtlasFolder:
         if isinstance(error, MachineError) and shutil.disk_usage(self.out).free < FREE_BYTES_NEEDED:
             raise error
 
+    def _has(self, study: Study, plan: Plan) -> bool:
+        """Return whether there is an entry of a run of this plan."""
+        entry = self.entries.read(study.id)
+        return entry is not None and entry.plan_hash == plan.hash
+
     def build(self) -> Built:
-        """Write the page, its data and its summary from the runs that there are."""
-        atlas, read = self.content()
-        contents = {name: run.content for name, run in read.items()}
-        anchors = {name: run.anchors for name, run in read.items()}
+        """Write the page, its data and its summary from the entries, after those of the runs that there are."""
+        atlas, found = self.content()
+        contents = {name: run.content for name, run in found.items()}
+        anchors = {name: run.anchors for name, run in found.items()}
         page = self.out / PAGE
         try:
             self.out.mkdir(parents=True, exist_ok=True)
             write_text(page, atlas_page(atlas, contents, anchors))
-            write_text(self.out / SUMMARY, summary_markdown(atlas))
+            write_text(self.out / SUMMARY, summary_markdown(summary_rows(atlas)))
             write_json(self.out / DATA, atlas_data(atlas))
         except OSError as error:
             raise MachineError(
@@ -133,78 +159,89 @@ class AtlasFolder:
             ) from error
         return Built(atlas, page, dict(self.failed))
 
-    def content(self) -> tuple[Atlas, Mapping[str, Analysed]]:
-        """Return the contents of the page, and the runs that count by study."""
+    def content(self) -> tuple[Atlas, Mapping[str, Found]]:
+        """Return the contents of the page, and what counts by study."""
         states = {name: self._state(name) for name in self.installed}
-        read = {name: run for name, (_, _, run) in states.items() if run is not None}
-        found = survey(list(read.values()), self.installed, self.out)
-        surveyed = {item.study.id: item for item in found.studies}
-        evidence = evidence_for(found)
+        found = {name: run for name, (_, _, run) in states.items() if run is not None}
+        surveyed = survey(list(found.values()), self.installed, self.disputes, self.out)
+        items = {item.study.id: item for item in surveyed.studies}
+        evidence = evidence_for(surveyed)
         shown = []
         for name, study in self.installed.items():
             state, reason, run = states[name]
-            item = surveyed.get(name) or SurveyedStudy(study, None, (), command_for(name))
             shown.append(
                 AtlasStudy(
-                    surveyed=item,
+                    surveyed=items.get(name) or SurveyedStudy(study, None, (), command_for(name)),
                     state=state,
                     reason=reason,
-                    results=None if run is None else run.manifest.get("results", {}).get("digest"),
+                    entry=None if run is None else run.entry,
+                    earlier=run is not None and self._is_earlier(run.entry),
                     explanations=() if run is None else self._explanations(run),
                     disputes=evidence.get(name, ()),
                 )
             )
-        shown.sort(key=lambda item: reading_order(item.surveyed.study))
+        shown.sort(key=lambda item: reading_order(item.id))
         papers = [
             AtlasPaper(paper, tuple(item for item in shown if paper_of(item.surveyed.study) == paper))
             for paper in papers_of(self.installed.values())
         ]
-        return Atlas(tuple(papers), found), read
+        return Atlas(tuple(papers), surveyed), found
 
-    def _state(self, name: str) -> tuple[State, str, Analysed | None]:
+    def _state(self, name: str) -> tuple[State, str, Found | None]:
         """Return how a study stands, the reason, and its run where one counts."""
         place = self.out / RUNS / name
+        there, problem = None, ""
         try:
             there = standing(place, None)
             if there.ended:
-                run = self._analysed(name, place)
-                return State.RUN, self._other_plan(run), run
+                self._keep(name, place)
         except InputError as error:
-            return State.DAMAGED, error.message, None
+            problem = error.message
+        try:
+            entry = self.entries.read(name)
+        except InputError as error:
+            return State.DAMAGED, f"{error.message}; {error.hint}", None
+        if entry is None:
+            return *self._without_entry(name, there, problem), None
+        reasons = [f"its run folder cannot be read: {problem}"] if problem else []
+        if self._is_earlier(entry):
+            plans = f"made by plan {entry.plan_hash}; the study's plan is {self._plan_hash(name)} now"
+            reasons.append(f"of an earlier version of the study: {plans}")
+        folder = place if not problem and _is_of(entry, place) else None
+        return State.RUN, "; ".join(reasons), Found(entry, self.entries.file(name), folder)
+
+    def _without_entry(self, name: str, there: Standing | None, problem: str) -> tuple[State, str]:
+        if problem or there is None:
+            return State.DAMAGED, problem
         if name in self.failed:
-            return State.FAILED, self.failed[name], None
+            return State.FAILED, self.failed[name]
         if there.there:
-            return State.BEGUN, f"{there.finished} of {there.trials} trials are there", None
+            return State.BEGUN, f"{there.finished} of {there.trials} trials are there"
         if name in self.choice.left_out:
-            return State.LEFT_OUT, self.choice.left_out[name], None
-        return State.NOT_RUN, "", None
+            return State.LEFT_OUT, self.choice.left_out[name]
+        return State.NOT_RUN, ""
 
-    def _analysed(self, name: str, place: Path) -> Analysed:
-        """Return a run, read again only where its analysis is another than before."""
-        made = (place / "claims.json").stat().st_mtime if (place / "claims.json").is_file() else 0.0
-        if name not in self._read or self._read[name][0] != made:
-            run = read_run(place)
-            run.anchors  # noqa: B018 reads the tables, so that a damaged one is found here
-            self._read[name] = made, run
-        return self._read[name][1]
+    def _keep(self, name: str, place: Path) -> None:
+        """Keep the entry of a run that ended, made again only where its analysis or its explanations are others."""
+        made = (place / CLAIMS, place / EXPLANATIONS / ANSWERS)
+        times = tuple(file.stat().st_mtime if file.is_file() else 0.0 for file in made)
+        if self._kept.get(name) != times:
+            self.entries.keep(make_entry(place, self.disputes))
+            self._kept[name] = times
 
-    def _other_plan(self, run: Analysed) -> str:
-        """Return that a run was planned differently from its study as it is now, or nothing."""
-        name, before = run.study.id, str(run.manifest.get("plan_hash"))
+    def _is_earlier(self, entry: Entry) -> bool:
+        return entry.plan_hash != self._plan_hash(entry.study.id)
+
+    def _plan_hash(self, name: str) -> str:
         if name not in self._hashes:
             self._hashes[name] = make_plan(self.installed[name]).hash
-        now = self._hashes[name]
-        return "" if before == now else f"made by plan {before}; the study's plan is {now} now"
+        return self._hashes[name]
 
-    def _explanations(self, run: Analysed) -> tuple[Explanation, ...]:
-        folder = run.path / EXPLANATIONS
-        page = folder / "index.html"
-        if not page.is_file():
-            return ()
-        link = link_to(page, self.out)
+    def _explanations(self, run: Found) -> tuple[Explanation, ...]:
+        page = None if run.proofs is None else link_to(run.proofs, self.out)
         return tuple(
-            Explanation(answer.contrast, answer.cell_id, sentence(answer), f"{link}#{anchor(number)}")
-            for number, answer in enumerate(read_answers(folder))
+            Explanation(each.contrast, each.cell_id, each.sentence, page and f"{page}#{anchor(number)}")
+            for number, each in enumerate(run.entry.explanations)
         )
 
     def to_run(self) -> list[ToRun]:
@@ -213,10 +250,24 @@ class AtlasFolder:
 
     def _to_run(self, study: Study, plan: Plan) -> ToRun:
         place, trials = self.out / RUNS / study.id, len(plan.trials)
-        there = standing(place, plan)
-        if not there.to_run:
-            return ToRun(study.id, trials, trials, 0, ())
+        there, entry = standing(place, plan), self.entries.read(study.id)
+        day = None if entry is None else entry.day
+        if not there.to_run or self._has(study, plan):
+            return ToRun(study.id, trials, trials, 0, (), 0.0, day)
         resume = there.there and there.same_plan
         free = place.with_name(f".{study.id}.new")  # where a run with another plan lies, a new one begins elsewhere
         seen = preview(study, place if resume else free, self.options.run_options(study.id, resume=resume))
-        return ToRun(study.id, trials, seen.finished, seen.cached, seen.install)
+        lasts = minutes(plan, seen.left, self.options.jobs, entry)
+        return ToRun(study.id, trials, seen.finished, seen.cached, seen.install, lasts, day)
+
+
+def _is_of(entry: Entry, place: Path) -> bool:
+    """Return whether a run folder is at hand, and is the run that an entry was made of."""
+    if not (place / CLAIMS).is_file():
+        return False
+    manifest = RunFolder.open(place).manifest
+    return (manifest.get("plan_hash"), manifest.get("results", {}).get("digest"), manifest.get("trials")) == (
+        entry.plan_hash,
+        entry.results,
+        entry.trials,
+    )

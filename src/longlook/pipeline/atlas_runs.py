@@ -21,7 +21,7 @@ from longlook.pipeline.options import RunOptions
 from longlook.pipeline.preview import LIVE
 from longlook.study.plan import make_plan
 
-RUNS, REPLACED = "runs", "replaced"
+RUNS, REPLACED, ENTRIES = "runs", "replaced", "entries"
 _LAST_FILE = Path("report") / "index.html"
 """What the analysis of a run writes last."""
 
@@ -37,6 +37,7 @@ class AtlasOptions:
     live: bool = False  # also studies with trials in real time
     jobs: int = 1
     use_cache: bool = True
+    entries: Path | None = None  # the folder of entries; None: in `out`
 
     def run_options(self, study: str, *, resume: bool) -> RunOptions:
         """Return the options with which a study runs: those of `longlook run STUDY`."""
@@ -85,7 +86,7 @@ def choose(installed: Mapping[str, Study], options: AtlasOptions) -> Choice:
 
 
 def _why_not(study: Study, *, live: bool) -> str:
-    if checks_laboratory(study):
+    if checks_laboratory(study.source):
         return "it checks the laboratory itself (longlook certify, longlook run --verify): name it to run it"
     if not live and runs_live(study):
         return "its trials run in real time, which needs an idle machine and privileges: --live takes it too"

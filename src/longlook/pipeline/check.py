@@ -4,15 +4,22 @@ from pathlib import Path
 
 from longlook.core.errors import InputError
 from longlook.core.model import SCHEMA_VERSION, Plan, Study
+from longlook.core.paths import cache_dir
 from longlook.core.run_folder import RunFolder
 from longlook.pipeline.by_engine import trials_by_engine
+from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.options import RunOptions
 from longlook.run.verify import refuse_unrepeatable
 from longlook.study.virtual_time import check_live, check_virtual
 
 
 def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
-    """Raise InputError where trials cannot repeat, cannot run by their engine, or cannot go to the folder `out`."""
+    """Raise InputError where trials cannot repeat, cannot run by their engine, or cannot go to the folder `out`.
+
+    LonglookError where trials are to be verified that are not as they were sealed, MachineError where there is no place
+    for the cache.
+    """
+    cache_dir()  # before a program of others, such as Go's, makes the home folder that is missing
     if options.verify:
         for engine, trials in trials_by_engine(plan, options.engine):
             with engine:
@@ -20,7 +27,9 @@ def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
     check_virtual(study, plan, options.engine.name)
     check_live(study, plan, options.engine.name)
     if options.resume:
-        reopen(out, plan)
+        folder = reopen(out, plan)
+        if options.verify:
+            refuse_altered(folder, plan.trials)
     else:
         RunFolder.refuse_taken(out)
 

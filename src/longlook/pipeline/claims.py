@@ -1,15 +1,10 @@
 """`longlook claims`: published claims beside the findings of analysed runs, as a page and as JSON."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
-
-import pandas as pd
 
 from longlook.analysis.claims.dispute import Dispute, Evidence, list_disputes
 from longlook.analysis.claims.dispute_flips import conclude_dispute, find_flips
@@ -28,68 +23,17 @@ from longlook.analysis.claims.survey import (
     survey_data,
 )
 from longlook.analysis.claims.welch import welch_verdict
-from longlook.analysis.stats import arm_levels, estimate, estimates_from_table
-from longlook.core import codec
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Claim, Contrast, Study
 from longlook.core.results import ArmLevel, ClaimResult, Estimate
-from longlook.core.run_folder import RunFolder, write_json
-from longlook.report import ReportContent
+from longlook.core.run_folder import write_json
+from longlook.pipeline.entries import CLAIMS, Found, read_found
 from longlook.report.claims import write_claims_page
 from longlook.report.content import metric_facts
-from longlook.report.contrasts.section import contrast_anchors
-from longlook.report.layout import make_grid
 from longlook.report.wording import published, statement
 from longlook.study.files import list_studies
 
-DATA = "claims.json"
 _NOT_IN_RUN = "not part of the run: its study did not have this claim yet, or --only left its contrast out"
-
-
-@dataclass(frozen=True)
-class Analysed:
-    """A run folder after its analysis."""
-
-    path: Path
-    study: Study
-    manifest: Mapping[str, Any]
-    claims: tuple[ClaimResult, ...]
-
-    @cached_property
-    def samples(self) -> pd.DataFrame:
-        """Return the run's samples."""
-        return _table(self.path, "samples.parquet")
-
-    @cached_property
-    def content(self) -> ReportContent:
-        """Return what the run's report draws of its contrasts and claims."""
-        estimates = estimates_from_table(_table(self.path, "estimates.parquet"))
-        return ReportContent(
-            self.study, self.samples, estimates, list(self.claims), self.manifest, metric_facts(self.study)
-        )
-
-    @cached_property
-    def anchors(self) -> dict[tuple[str, str], str]:
-        """Return the anchors in the run's report by contrast and cell id."""
-        prefixes = contrast_anchors(self.study)
-        return {
-            (contrast.name, str(place.cell_id)): anchor
-            for contrast in self.study.contrasts
-            for anchor, place in make_grid(self.content, contrast).anchored(prefixes[contrast.name])
-        }
-
-    def effects(self, name: str, metric: str) -> list[Estimate]:
-        """Return estimates of a contrast on a metric, which may differ from the contrast's own."""
-        if (name, metric) not in self._effects:
-            wanted = [replace(item, metric=metric) for item in self.study.contrasts if item.name == name]
-            known = metric in self.study.metrics
-            study = replace(self.study, contrasts=tuple(wanted))
-            self._effects[name, metric] = estimate(self.samples, study) if known else []
-        return self._effects[name, metric]
-
-    @cached_property
-    def _effects(self) -> dict[tuple[str, str], list[Estimate]]:
-        return {}
 
 
 def survey_runs(paths: Sequence[Path], out: Path) -> tuple[Survey, Path]:
@@ -99,15 +43,20 @@ def survey_runs(paths: Sequence[Path], out: Path) -> tuple[Survey, Path]:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MachineError(f"cannot make {out}: {error.strerror}", "choose another --out") from error
-    write_json(out / DATA, survey_data(found))
+    write_json(out / CLAIMS, survey_data(found))
     return found, write_claims_page(found, out)
 
 
 def make_survey(paths: Sequence[Path], out: Path) -> Survey:
-    """Return the findings of the runs on every claim and dispute of this installation; links are as seen from `out`."""
-    folders = {path.resolve(): path for path in paths}
+    """Return the findings of runs on every claim and dispute of this installation; links are as seen from `out`.
+
+    `paths` are analysed run folders, or entries of an atlas.
+    """
+    given = {path.resolve(): path for path in paths}
     refuse_run_folder(out)
-    return survey([read_run(path) for path in folders.values()], {study.id: study for study in list_studies()}, out)
+    installed = {study.id: study for study in list_studies()}
+    disputes = list_disputes(installed)
+    return survey([read_found(path, disputes) for path in given.values()], installed, disputes, out)
 
 
 def refuse_run_folder(out: Path) -> None:
@@ -116,53 +65,32 @@ def refuse_run_folder(out: Path) -> None:
         raise InputError(f"--out {out} is a run folder, or in one, whose files are others", "choose another --out")
 
 
-def survey(found: Sequence[Analysed], installed: Mapping[str, Study], out: Path) -> Survey:
-    """Return the findings of analysed runs on every claim of the installed studies, and on every dispute."""
-    analysed = {str(run.path): run for run in found}
-    runs = _ranked([_surveyed(run, installed, out) for run in analysed.values()])
+def survey(found: Sequence[Found], installed: Mapping[str, Study], disputes: Sequence[Dispute], out: Path) -> Survey:
+    """Return the findings of runs on every claim of the installed studies, and on the disputes."""
+    by_path = {str(run.path): run for run in found}
+    runs = _ranked([_surveyed(run, installed, out) for run in by_path.values()])
     counting = {run.study: run for run in runs if run.replaced_by is None}
-    read = {study: analysed[run.path] for study, run in counting.items()}
+    read = {study: by_path[run.path] for study, run in counting.items()}
     studies = [_covered(read[study], run, installed.get(study)) for study, run in counting.items()]
     studies += [_not_covered(study) for name, study in installed.items() if name not in counting and study.claims]
-    disputes = [_judged(dispute, read, installed) for dispute in list_disputes(installed)]
-    return Survey(tuple(runs), tuple(studies), tuple(disputes))
+    judged = [_judged(dispute, read, installed) for dispute in disputes]
+    return Survey(tuple(runs), tuple(studies), tuple(judged))
 
 
-def read_run(path: Path) -> Analysed:
-    """Return a run folder after its analysis; InputError where it has none, or where its files cannot be read."""
-    folder = RunFolder.open(path)
-    again = f"longlook report {path}"
-    try:
-        claims = json.loads((path / DATA).read_text(encoding="utf-8"))
-        return Analysed(
-            path, folder.study, folder.manifest, tuple(codec.decode(ClaimResult, claim) for claim in claims)
-        )
-    except FileNotFoundError as error:
-        raise InputError(f"{path} has not been analysed: no {Path(error.filename).name}", f"first {again}") from error
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path} cannot be read: {error}", f"{again} writes its tables again") from error
-
-
-def _table(path: Path, name: str) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path / name)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path / name} cannot be read: {error}", f"first longlook report {path}") from error
-
-
-def _surveyed(run: Analysed, installed: Mapping[str, Study], out: Path) -> SurveyedRun:
-    page = run.path / "report" / "index.html"
-    report = link_to(page, out) if page.is_file() else None
-    manifest, study = run.manifest, run.study
+def _surveyed(run: Found, installed: Mapping[str, Study], out: Path) -> SurveyedRun:
+    entry, study = run.entry, run.study
     return SurveyedRun(
         study=study.id,
         path=str(run.path),
-        report=report,
-        engine=str(manifest.get("engine", "")),
-        command=str(manifest.get("command") or command_for(study.id)),
-        made_unix_s=int(manifest.get("finished_unix_s") or manifest.get("started_unix_s") or 0),
-        trials=int(manifest.get("trials", 0)),
+        report=None if run.report is None else link_to(run.report, out),
+        engine=entry.engine,
+        command=entry.command or command_for(study.id),
+        made_unix_s=entry.made_unix_s,
+        trials=entry.trials,
+        good=entry.good,
+        at_hand=run.folder is not None,
         changes=changes(study, installed[study.id]) if study.id in installed else (),
+        altered=entry.altered,
     )
 
 
@@ -181,7 +109,7 @@ def _ranked(runs: Sequence[SurveyedRun]) -> list[SurveyedRun]:
     return [run if run is first[run.study] else replace(run, replaced_by=first[run.study].path) for run in runs]
 
 
-def _covered(run: Analysed, surveyed: SurveyedRun, installed: Study | None) -> SurveyedStudy:
+def _covered(run: Found, surveyed: SurveyedRun, installed: Study | None) -> SurveyedStudy:
     facts = metric_facts(run.study)
     claims = [
         SurveyedClaim(
@@ -226,7 +154,7 @@ def _ours(found: ClaimResult) -> Ours | None:
     return None
 
 
-def _link(run: Analysed, surveyed: SurveyedRun, found: ClaimResult) -> str | None:
+def _link(run: Found, surveyed: SurveyedRun, found: ClaimResult) -> str | None:
     """Return the link of a claim's cell in the run's report; for one arm, in the first contrast that shows the arm."""
     place = found.estimate or found.level
     if surveyed.report is None or place is None:
@@ -243,7 +171,7 @@ def _shows(contrast: Contrast, found: ClaimResult) -> bool:
     return not contrast.family or expected.arm in (contrast.baseline, contrast.contender)
 
 
-def _judged(dispute: Dispute, read: Mapping[str, Analysed], installed: Mapping[str, Study]) -> SurveyedDispute:
+def _judged(dispute: Dispute, read: Mapping[str, Found], installed: Mapping[str, Study]) -> SurveyedDispute:
     judged = [_judged_evidence(evidence, dispute, read.get(evidence.study)) for evidence in dispute.evidence]
     lacking = [item.evidence.study for item in judged if any(point.missing for point in item.points)]
     commands = tuple(command_for(study) for study in dict.fromkeys(lacking) if study in installed)
@@ -251,21 +179,15 @@ def _judged(dispute: Dispute, read: Mapping[str, Analysed], installed: Mapping[s
     return SurveyedDispute(dispute, tuple(judged), conclude_dispute(dispute, judged, flips), commands, flips)
 
 
-def _judged_evidence(evidence: Evidence, dispute: Dispute, run: Analysed | None) -> JudgedEvidence:
+def _judged_evidence(evidence: Evidence, dispute: Dispute, run: Found | None) -> JudgedEvidence:
+    values = None if run is None else run.values(evidence)
     if run is None:
         points = [Point(level, missing=f"{evidence.study} was not run") for level in evidence.levels]
+    elif values is None:
+        points = [Point(level, missing="the entry has no such value") for level in evidence.levels]
     else:
-        values: Sequence[Estimate | ArmLevel] = (
-            run.effects(evidence.contrast, evidence.metric) if evidence.contrast else _levels(evidence, run)
-        )
         points = [_point(evidence, level, values, run.study) for level in evidence.levels]
     return judge_evidence(evidence, dispute.positions, points)
-
-
-def _levels(evidence: Evidence, run: Analysed) -> list[ArmLevel]:
-    if evidence.metric not in run.study.metrics:
-        return []
-    return [level for level in arm_levels(run.samples, run.study, [evidence.metric]) if level.arm == evidence.arm]
 
 
 def _point(evidence: Evidence, level: str, values: Sequence[Estimate | ArmLevel], study: Study) -> Point:

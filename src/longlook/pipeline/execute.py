@@ -1,7 +1,8 @@
 """The engines' stage: every trial that has no result yet runs, or comes from the cache."""
 
+import resource
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -10,23 +11,28 @@ from longlook.core.model import Plan, Trial
 from longlook.core.run_folder import RunFolder
 from longlook.engines import Engine
 from longlook.pipeline.by_engine import trials_by_engine
+from longlook.pipeline.evidence import set_aside_altered
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.rounds import run_until_decided
-from longlook.run.execute import Executor, Provisions, Tally
+from longlook.run.execute import Executor, Progress, Provisions, Tally
 from longlook.run.trial_cache import TrialCache
 
 
 def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer) -> None:
-    """Run what is missing, engine by engine, and note in the manifest what decides results beside the trials.
+    """Run what is missing, engine by engine, and note in the manifest what decides results beside the trials, and what
+    they took.
 
-    Where the study stops when it is decided, some trials of the plan never run.
+    Where the study stops when it is decided, some trials of the plan never run. A trial that is not as it was sealed
+    runs again.
     """
+    set_aside_altered(folder, plan.trials, observer)
     finished = sum(folder.result(trial.id) is not None for trial in plan.trials)
     observer.planned(plan, finished)
     if finished == len(plan.trials):
         return
-    tally = Tally(len(plan.trials), observer.progress, finished)
-    with ExitStack() as stack:
+    effort = _Effort(folder, options.jobs, observer.progress)
+    tally = Tally(len(plan.trials), effort.progress, finished)
+    with effort, ExitStack() as stack:
         executors: dict[str, Executor] = {}
 
         def run(trials: Sequence[Trial]) -> None:
@@ -42,6 +48,40 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
         else:
             run_until_decided(plan, folder, tally, run, observer)
     folder.note(finished_unix_s=int(time.time()))
+
+
+class _Effort:
+    """What the trials of a session took, noted in the manifest when it ends, beside earlier sessions.
+
+    Trials from the cache are not counted. `cpu_s` are CPU seconds of this process and of all that it started and that
+    ended; `job_s` is the time that passed, in s, times the jobs of which each could run a trial in that time.
+    """
+
+    def __init__(self, folder: RunFolder, jobs: int, report: Callable[[Progress], None]) -> None:
+        self._folder, self._jobs, self._report = folder, jobs, report
+        self._trials = 0
+        self._began: dict[str, float] = {}
+
+    def progress(self, step: Progress) -> None:
+        """Count a step of the run and report it. A tally calls this one step after another."""
+        self._trials += not (step.cached or step.retried)
+        self._report(step)
+
+    def __enter__(self) -> "_Effort":
+        self._began = self._now()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._trials:
+            before = self._folder.manifest.get("effort", dict.fromkeys(self._began, 0))
+            now = self._now()
+            took = {name: before[name] + now[name] - began for name, began in self._began.items()}
+            self._folder.note(effort={name: round(value, 3) for name, value in took.items()})
+
+    def _now(self) -> dict[str, float]:
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        cpu_s = sum(each.ru_utime + each.ru_stime for each in used)
+        return {"trials": self._trials, "cpu_s": cpu_s, "job_s": time.monotonic() * self._jobs}
 
 
 def _executor(

@@ -33,11 +33,14 @@ def export_hars(folder: RunFolder, out: Path, cells: Sequence[str] = (), arms: S
         raise InputError(f"--arm {unknown[0]}: not an arm of this run", allowed(unknown[0], known))
     wanted = set(find_cells(trials, cells or (_ALL,)))
     chosen = [trial for trial in trials if trial.cell_id in wanted and (not arms or trial.arm in arms)]
+    altered = folder.altered(trial.id for trial in chosen)
     written: list[Written] = []
     without: dict[str, str] = {}
     for trial in chosen:
         if folder.result(trial.id) is None:
             without[trial.id] = "has not finished"
+        elif trial.id in altered:
+            without[trial.id] = f"is not as it was sealed: {altered[trial.id]}"
         elif (made := har.trial_har(folder.trials / trial.id)) is None:
             without[trial.id] = "its clients reported no object"
         else:

@@ -12,6 +12,8 @@ from longlook.network.trace_store import lay
 from longlook.network.varying import traces_of
 from longlook.pipeline.check import reopen
 from longlook.pipeline.options import RunOptions
+from longlook.pipeline.provide import deviations
+from longlook.pipeline.sbom import keep_components
 from longlook.provision.recorded import store as recorded
 from longlook.run.execute import Provisions
 from longlook.run.host_facts import host_facts
@@ -27,6 +29,9 @@ def open_run(study: Study, plan: Plan, out: Path, provisions: Provisions, option
         folder = RunFolder.create(out, study, plan, _manifest(study, plan, provisions, options))
     lay((digest for trial in plan.trials for digest in traces_of(trial.link)), folder.traces)
     recorded.lay(plan, folder.path)
+    keep_components(folder, provisions.made)
+    if others := deviations(provisions.made):
+        folder.note(not_as_pinned=sorted({*folder.manifest.get("not_as_pinned", ()), *others}))
     return folder
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from longlook.core.model import Plan
 from longlook.engines import Engine
 from longlook.run.execute import Progress
+from longlook.study.plan import MOST_TRIALS
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class RunOptions:
 
     `engine` has not been entered. It runs the trials that name no other engine, up to `jobs` of them at once where it
     can. `only` are filters FACTOR=LEVEL. With `resume` the run folder holds the same plan already, and only what is
-    missing runs. `verify` is how many times each trial is then run again, without the cache, and compared.
+    missing runs. `verify` is how many times each trial is then run again, without the cache, and compared. A plan
+    of more than `most_trials` is refused.
     """
 
     engine: Engine
@@ -23,6 +25,7 @@ class RunOptions:
     only: tuple[str, ...] = ()
     resume: bool = False
     verify: int = 0
+    most_trials: int = MOST_TRIALS
     command: tuple[str, ...] = ()  # for the manifest
 
 

@@ -61,7 +61,7 @@ def preview(study: Study, out: Path, options: RunOptions) -> Preview:
     Raises InputError where `run_study` would refuse. Of the things that trials need only the files that they fetch are
     generated, into the cache, since the cache of trials is keyed by their content.
     """
-    plan = make_plan(study, options.only)
+    plan = make_plan(study, options.only, most=options.most_trials)
     check(study, plan, out, replace(options, verify=0))  # whether trials repeat is known when their engine is entered
     done = _finished(plan, out) if options.resume else set()
     left = replace(plan, trials=tuple(trial for trial in plan.trials if trial.id not in done))

@@ -19,7 +19,7 @@ def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) 
     Raises InputError where the study cannot run as asked, MachineError where this machine cannot go on; finished
     trials stay. The folder is made after everything is installed, so that a failed installation leaves none.
     """
-    plan = make_plan(study, options.only)
+    plan = make_plan(study, options.only, most=options.most_trials)
     check(study, plan, out, options)
     provisions = provide(plan, options.engine, observer.say)
     with open_run(study, plan, out, provisions, options) as folder:

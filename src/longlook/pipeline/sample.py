@@ -7,7 +7,7 @@ import pandas as pd
 
 from longlook.analysis.measure import Measured
 from longlook.core.model import Plan, Study
-from longlook.core.run_folder import RunFolder
+from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.pipeline.analyse import measure, write_digest, write_samples
 from longlook.pipeline.check import check
 from longlook.pipeline.execute import execute
@@ -22,7 +22,7 @@ def sample_study(study: Study, out: Path, options: RunOptions, observer: Observe
 
     Raises what `run.run_study` raises, which writes everything else of the run too.
     """
-    return _sampled(study, make_plan(study, options.only), out, options, observer)[2]
+    return _sampled(study, make_plan(study, options.only, most=options.most_trials), out, options, observer)[2]
 
 
 def measure_plan(
@@ -46,4 +46,6 @@ def _sampled(
         execute(plan, folder, provisions, options, observer)
         measured = measure(folder, observer)
         write_digest(folder, measured)
-        return folder, measured, write_samples(folder, measured)
+        samples = write_samples(folder, measured)
+        folder.seal([SAMPLES])
+        return folder, measured, samples

@@ -60,6 +60,7 @@ class Package:
     size: int  # bytes
     sha256: str
     depends: str = ""
+    path: str = ""  # in the archive, below the mirror's address
 
     @property
     def file_name(self) -> str:
@@ -183,6 +184,7 @@ class PrivateApt:
     def __init__(self, folder: Path, mirror_uri: str, suite: str, keyring: str, log: Path) -> None:
         """Write the configuration; nothing is fetched yet."""
         self.suite = suite
+        self._mirror_uri = mirror_uri
         self._log = log
         self._configuration = folder / "apt.conf"
         for part in ("state/lists/partial", "cache/archives/partial"):
@@ -199,20 +201,45 @@ class PrivateApt:
         """Return the names of all packages that begin with a prefix."""
         return sorted(self._ask("apt-cache", "pkgnames", prefix).split())
 
-    def show(self, name: str) -> Package | None:
-        """Return the newest version of a package, None where the suite has none (or only a virtual one)."""
-        fields = parse_stanza(self._ask("apt-cache", "show", "--no-all-versions", name).partition("\n\n")[0])
+    def show(self, name: str, version: str | None = None) -> Package | None:
+        """Return a version of a package, the newest by default; None where the suite has none (or a virtual one)."""
+        wanted = name if version is None else f"{name}={version}"
+        fields = parse_stanza(self._ask("apt-cache", "show", "--no-all-versions", wanted).partition("\n\n")[0])
         if fields.get("package") != name:
             return None
         depends = ", ".join(filter(None, (fields.get("pre-depends"), fields.get("depends"))))
-        version, architecture = fields["version"], fields["architecture"]
-        return Package(name, version, architecture, int(fields["size"]), fields["sha256"], depends)
+        return Package(
+            name,
+            fields["version"],
+            fields["architecture"],
+            int(fields["size"]),
+            fields["sha256"],
+            depends,
+            fields.get("filename", ""),
+        )
 
     def download(self, package: Package, into: Path, say: Callable[[str], None]) -> Path:
-        """Download a package into the folder `into`, check its digest and return the file.
+        """Download a package of the index into the folder `into`, check its digest and return the file.
 
         An interrupted download is continued. Raise MachineError where it fails, or the digest is not the index's.
         """
+        return self._download(package, self._uri, into, say)
+
+    def download_unlisted(self, package: Package, into: Path, say: Callable[[str], None]) -> Path | None:
+        """Download a package that the index has no more, as `download` does; None where the mirror lacks it too.
+
+        Its digest alone says that it is the right one.
+        """
+        try:
+            return self._download(package, lambda package: f"{self._mirror_uri.rstrip('/')}/{package.path}", into, say)
+        except MachineError as error:
+            if re.search(r"\b(404|410)\b|File not found", error.message):
+                return None
+            raise
+
+    def _download(
+        self, package: Package, uri: Callable[[Package], str], into: Path, say: Callable[[str], None]
+    ) -> Path:
         file = into / package.file_name
         if is_file_of(package, file):
             return file
@@ -222,7 +249,7 @@ class PrivateApt:
         try:
             run(
                 # `apt-get download` would start from the beginning where a part is there
-                self._command(_helper(), "download-file", self._uri(package), str(part), f"SHA256:{package.sha256}"),
+                self._command(_helper(), "download-file", uri(package), str(part), f"SHA256:{package.sha256}"),
                 self._log,
                 env=_environment(),
                 hint=NETWORK_HINT,
@@ -233,7 +260,7 @@ class PrivateApt:
                 part.unlink()  # it cannot be continued: the next attempt starts from the beginning
         if not is_file_of(package, part):
             raise MachineError(
-                f"{package.file_name} is not what the signed index of Debian promises (sha256 {package.sha256})",
+                f"{package.file_name} is not the file with the SHA-256 {package.sha256}",
                 "run it again; if it stays so, do not trust the mirror",
             )
         return part.rename(file)
@@ -290,6 +317,7 @@ def configuration(folder: Path) -> str:
         "Dir::State::status": folder / "state" / "status",
         "Dir::Cache": folder / "cache",
         "Dir::Cache::archives": folder / "cache" / "archives",
+        "Dir::Cache::pkgcache": folder / "cache" / "pkgcache.bin",  # images of containers often switch it off
         "Dir::Etc::sourcelist": folder / "sources.list",
         "Dir::Etc::sourceparts": "-",
         "Dir::Etc::preferences": "-",

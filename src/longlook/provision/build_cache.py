@@ -73,12 +73,17 @@ def is_built(name: str, version: str, sources: Path, toolchain: str, recipe: str
     return _is_intact(_entry(name, version, sources, toolchain, recipe))
 
 
-def toolchain_version(command: Sequence[str], hint: str, cwd: Path | None = None) -> str:
-    """Return the version that a compiler prints in `cwd`; MachineError with `hint` where it is missing or broken."""
+def toolchain_version(
+    command: Sequence[str], hint: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> str:
+    """Return the version that a compiler prints in `cwd`, by default with the caller's environment.
+
+    Raise MachineError with `hint` where it is missing or broken.
+    """
     if cwd is not None:
         _expect_folder(cwd)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=env)
     except FileNotFoundError as error:
         raise MachineError(f"{command[0]} is not installed", hint) from error
     if done.returncode != 0:

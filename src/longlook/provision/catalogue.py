@@ -1,5 +1,6 @@
 """Lists every stack and version for `longlook stacks list`. Nothing is installed or fetched for it."""
 
+import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from longlook.core.errors import InputError, LonglookError
 from longlook.core.stack import Stack
 
 _AT_ONCE = 8
+_log = logging.getLogger("longlook")
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,14 @@ def selected(names: Sequence[str]) -> list[tuple[Stack, str]]:
 
 
 def is_installed(stack: Stack, version: str) -> bool:
-    """Return whether a version is installed; False where that cannot be found out."""
+    """Return whether a version is installed; False where that cannot be found out. A broken plug-in is warned of."""
     try:
         return stack.installed(version)
     except LonglookError:
+        return False
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        _log.warning("%s@%s: whether it is installed cannot be found out: %s", stack.name, version, what)
         return False
 
 

@@ -3,12 +3,16 @@
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from longlook.core.errors import MachineError
+from longlook.core.job import Program
+from longlook.core.paths import adapters_dir
+from longlook.provision import pins
+from longlook.provision.progress import report_step
 
 if TYPE_CHECKING:
-    from longlook.provision.apt import Package
+    from longlook.provision.apt import Package, PrivateApt
 
 _HINT = "this needs apt, a mirror of Debian among the machine's package sources, and the network once"
 _LIBRARIES = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
@@ -17,11 +21,12 @@ _LIBRARIES = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
 def fetch_libraries(listed: Path, suite: str, work: Path, into: Path) -> None:
     """Put the libraries that a file lists (`PACKAGE SONAME` lines) into the new folder `into`, as `NN-SONAME` in order.
 
-    All are of one release of Debian (`suite`), and apt verifies them with its keyring; `work` is apt's temporary
-    folder. Raise MachineError where they cannot be fetched.
+    All are of one release of Debian (`suite`), as the file of pins beside the list has them (`pins`); apt verifies what
+    it takes from an index with its keyring. The folder above `into` gets the record of what was taken; `work` is apt's
+    temporary folder. Raise MachineError where they cannot be fetched.
     """
     libraries = listed_libraries(listed)
-    root = _unpacked([name for name, _ in libraries], suite, work, listed.parent.parent.name)
+    root = _unpacked(listed, suite, work, into.parent)
     into.mkdir()
     for number, (name, soname) in enumerate(libraries):
         shutil.copy(_library(root, name, soname), into / f"{number:02d}-{soname}")
@@ -30,15 +35,39 @@ def fetch_libraries(listed: Path, suite: str, work: Path, into: Path) -> None:
 def fetch_packages(listed: Path, suite: str, work: Path, into: Path) -> None:
     """Unpack the packages that a file lists (one per line) into a folder, without their documentation.
 
-    Release, verification, `work` and errors are as for `fetch_libraries`; the machine's own packages stay as they are.
+    Release, pins, record, `work` and errors are as for `fetch_libraries`; the machine's own packages stay as they are.
     """
-    names = [name for line in _lines(listed) for name in line]
-    shutil.move(_unpacked(names, suite, work, listed.parent.parent.name), into)
+    shutil.move(_unpacked(listed, suite, work, into.parent), into)
     shutil.rmtree(into / "usr" / "share", ignore_errors=True)
 
 
-def _unpacked(names: list[str], suite: str, work: Path, stack: str) -> Path:
+def pins_of(listed: Path) -> Path:
+    """Return the file of pins of a list of packages."""
+    return listed.with_suffix(".lock")
+
+
+def _unpacked(listed: Path, suite: str, work: Path, record: Path) -> Path:
     """Fetch and unpack packages; return the folder below `work` that holds their files."""
+    stack = listed.parent.parent.name
+    pinned = _pinned(listed)
+    work.mkdir()
+    taken = []
+    try:
+        archive = open_archive(suite, work, stack)
+        for pin in pinned:
+            taken.append(pins.fetch(archive, pin, work / "packages", report_step))
+            _unpack(taken[-1].file, work / "root")
+    except MachineError as error:
+        raise MachineError(error.message, _HINT) from error
+    pins.write_record(taken, record)
+    return work / "root"
+
+
+def open_archive(suite: str, work: Path, stack: str) -> "PrivateApt":
+    """Return a release of Debian as the machine's mirror has it, with its index read; `work` is apt's own folder.
+
+    Raise MachineError where the machine has no apt or no mirror of Debian.
+    """
     from longlook.provision import apt  # not at the top: a guest reads the declarations of stacks
 
     for program in ("apt-get", "apt-cache", "dpkg-deb"):
@@ -47,16 +76,24 @@ def _unpacked(names: list[str], suite: str, work: Path, stack: str) -> Path:
     mirror = apt.choose_mirror(apt.machine_entries(Path("/etc/apt")), None)
     if mirror is None:
         raise MachineError("this machine's package sources name no mirror of Debian", _HINT)
-    work.mkdir()
-    try:
-        archive = apt.PrivateApt(work, mirror.uri, suite, apt.archive_keyring(), work / "log")
-        archive.update()
-        for name in names:
-            file = archive.download(_found(archive.show(name), name, suite), work / "packages", lambda _text: None)
-            _unpack(file, work / "root")
-    except MachineError as error:
-        raise MachineError(error.message, _HINT) from error
-    return work / "root"
+    archive = apt.PrivateApt(work, mirror.uri, suite, apt.archive_keyring(), work / "log")
+    archive.update()
+    return archive
+
+
+def taken_for(name: str, version: str, program: Program) -> list[dict[str, Any]]:
+    """Return the records (`pins.read_record`) of Debian's packages that a version of a stack was made of.
+
+    Empty for one that is made otherwise.
+    """
+    if not pins_of(adapters_dir() / name / "packages" / f"{version}.txt").is_file():
+        return []
+    return pins.read_record(Path(program.path).parents[1])
+
+
+def listed_packages(listed: Path) -> list[str]:
+    """Return the packages that a file lists, with or without a library."""
+    return [line[0] for line in _lines(listed)]
 
 
 def listed_libraries(listed: Path) -> list[tuple[str, str]]:
@@ -68,10 +105,12 @@ def _lines(listed: Path) -> list[list[str]]:
     return [line.split() for line in listed.read_text().splitlines() if not line.startswith("#")]
 
 
-def _found(package: "Package | None", name: str, suite: str) -> "Package":
-    if package is None:
-        raise MachineError(f"Debian {suite} has no package {name}", _HINT)
-    return package
+def _pinned(listed: Path) -> list["Package"]:
+    """Return the pins of a list; raise MachineError where they are of other packages."""
+    pinned = pins.read_pins(pins_of(listed))
+    if [pin.name for pin in pinned] != listed_packages(listed):
+        raise MachineError(f"{pins_of(listed)} does not pin what {listed.name} lists", "python -m scripts.pin_packages")
+    return pinned
 
 
 def _unpack(package: Path, root: Path) -> None:

@@ -5,6 +5,8 @@ Below an adapter's folder:
     versions/VERSION/         go.mod and go.sum of another version
     _older/NAME-until-X.Y.go  stands in for NAME.go (or is added) up to X.Y; of several, the first that reaches it
     _patches/VERSION/         *.patch for the library's sources of that version, *.go that stand in where these apply
+
+`adapters/go-toolchains.sum` has the checksum of every release of Go that may be fetched, as a go.sum would.
 """
 
 import json
@@ -15,10 +17,12 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
+from longlook.core.errors import InputError, MachineError
+from longlook.core.paths import adapters_dir
 from longlook.provision.build_cache import compile_with, toolchain_version
 
 OWN_GO = (1, 26)
@@ -27,14 +31,36 @@ FLAGS = ("-trimpath", "-ldflags=-s -w")
 PATCHED = "+knobs"
 """Ends the name of a version whose library is patched."""
 _HINT = "sudo apt-get install golang-go (1.26; from 1.21 on it fetches 1.26 by itself unless GOTOOLCHAIN=local)"
+TOOLCHAINS = "go-toolchains.sum"
+"""The file of adapters/ with the checksums of releases of Go."""
+
 _PATCHES = "library.patches"
+_TOOLCHAIN_MODULE = "golang.org/toolchain"
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Patches of a variant, as `diff -ru old new` or `git diff` writes them, in the order in which they are applied.
+
+    Those of the `library` apply to its released sources, or to what the version's own patches make of them; those of
+    the `adapter` to the adapter's files as the version is built from them.
+    """
+
+    library: tuple[Path, ...] = ()
+    adapter: tuple[Path, ...] = ()
+
+
+NO_PATCHES = Patches()
 
 
 @contextmanager
-def assembled(adapter: Path, version: str, renamed: tuple[str, str] | None = None) -> Iterator[Path]:
-    """Yield a folder with exactly the files that one version is built from.
+def assembled(
+    adapter: Path, version: str, renamed: tuple[str, str] | None = None, patches: Patches = NO_PATCHES
+) -> Iterator[Path]:
+    """Yield a folder with exactly the files that one version, or a variant of it, is built from.
 
-    `renamed` is (import path, its name in that version). Raise MachineError where the sources are missing.
+    `renamed` is (import path, its name in that version). Raise MachineError where the sources are missing, and
+    InputError where a patch is missing or does not apply to the adapter.
     """
     if not adapter.is_dir():
         raise MachineError(f"there are no sources in {adapter}", "set LONGLOOK_ADAPTERS to the adapters/ of a checkout")
@@ -46,7 +72,29 @@ def assembled(adapter: Path, version: str, renamed: tuple[str, str] | None = Non
                 text = text.replace(f'"{renamed[0]}', f'"{renamed[1]}').replace(f" {renamed[0]}/", f" {renamed[1]}/")
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)
+        for number, patch in enumerate(patches.library):
+            (folder / _PATCHES).mkdir(exist_ok=True)
+            (folder / _PATCHES / f"variant-{number:03}-{patch.name}").write_text(_text(patch))
+        for patch in patches.adapter:
+            _apply(_text(patch), patch, folder)
         yield folder
+
+
+def _text(patch: Path) -> str:
+    try:
+        return patch.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the patch {patch} cannot be read: {error}", "name a file that `git diff` wrote") from error
+
+
+def _apply(text: str, patch: Path, folder: Path) -> None:
+    _expect_patch_program()
+    done = subprocess.run(
+        ("patch", "--strip=1", "--fuzz=0", "--batch", "--no-backup-if-mismatch"),
+        cwd=folder, input=text, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise InputError(f"the patch {patch} does not apply: {done.stdout.strip()}", "make it of the adapter's files")
 
 
 def _files(adapter: Path, version: str) -> Iterator[tuple[Path, str]]:
@@ -79,9 +127,11 @@ def _older(folder: Path, release: tuple[int, int]) -> dict[str, Path]:
 
 
 def release_of(version: str) -> tuple[int, int]:
-    """Return the first two numbers of a version."""
-    major, minor = version.split(".")[:2]
-    return int(major), int(minor)
+    """Return the first two numbers of a version; InputError where it does not begin with two."""
+    numbers = re.match(r"(\d+)\.(\d+)", version, re.ASCII)
+    if numbers is None:
+        raise InputError(f"the version {version!r} does not begin with two numbers", "0.65.0 does, and 0.65.0+mine")
+    return int(numbers[1]), int(numbers[2])
 
 
 def toolchain(folder: Path, older: str | None) -> str:
@@ -117,21 +167,60 @@ def compile_go(work: Path, out: Path, library: str, older: str | None) -> None:
     env = environment(older)
     patches = sorted((work / _PATCHES).glob("*.patch"))
     if patches:
+        _expect_patch_program()
+    _expect_pinned(work, older, env)
+    if patches:
         _patch(work, library, patches, env)
     compile_with(("go", "build", *FLAGS, "-o", str(out), "."), work, env)
 
 
-def _patch(work: Path, library: str, patches: list[Path], env: Mapping[str, str]) -> None:
+def _expect_patch_program() -> None:
     if shutil.which("patch") is None:
         raise MachineError("patch is not installed", "sudo apt-get install patch")
-    download = subprocess.run(
-        ("go", "mod", "download", "-json", library), cwd=work, env=env, capture_output=True, text=True, check=False
+
+
+def toolchain_sums() -> dict[str, str]:
+    """Return the checksum of each release of Go that may be fetched, by the version of its module."""
+    lines = (line.split() for line in (adapters_dir() / TOOLCHAINS).read_text().splitlines())
+    return {version: checksum for _, version, checksum in lines}
+
+
+def toolchain_module(release: str, machine: str) -> str:
+    """Return the version of the module that holds a release such as `go1.16.15`; `machine` as in `linux-amd64`."""
+    return f"v0.0.1-{release}.{machine}"
+
+
+def _expect_pinned(work: Path, older: str | None, env: Mapping[str, str]) -> None:
+    """Raise MachineError where the Go that compiles `work` is fetched, and its checksum is not the repository's."""
+    used = f"go{older}" if older else toolchain_version(("go", "env", "GOVERSION"), _HINT, work, env)
+    local = {**env, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"}
+    own, system, processor = toolchain_version(("go", "env", "GOVERSION", "GOOS", "GOARCH"), _HINT, work, local).split()
+    if used == own:
+        return
+    module = toolchain_module(used, f"{system}-{processor}")
+    fetched = _download(f"{_TOOLCHAIN_MODULE}@{module}", work, local)["Sum"]
+    pinned = toolchain_sums().get(module, "none")
+    if fetched != pinned:
+        raise MachineError(
+            f"{used} for {system}-{processor} has the checksum {fetched}, and adapters/{TOOLCHAINS} has {pinned}",
+            "where it names another, trust neither the proxy of Go's modules nor its cache: go clean -modcache",
+        )
+
+
+def _download(module: str, work: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the facts that Go prints about a module, after fetching it where its cache lacks it."""
+    done = subprocess.run(
+        ("go", "mod", "download", "-json", module), cwd=work, env=env, capture_output=True, text=True, check=False
     )
-    if download.returncode != 0:
-        reason = download.stderr.strip()
-        raise MachineError(f"{library} cannot be fetched: {reason}", "can the Go module proxy be reached?")
+    if done.returncode != 0:
+        raise MachineError(f"{module} cannot be fetched: {done.stderr.strip()}", "can the Go module proxy be reached?")
+    facts: dict[str, str] = json.loads(done.stdout)
+    return facts
+
+
+def _patch(work: Path, library: str, patches: list[Path], env: Mapping[str, str]) -> None:
     copy = work / "library"
-    shutil.copytree(json.loads(download.stdout)["Dir"], copy)
+    shutil.copytree(_download(library, work, env)["Dir"], copy)
     for folder in (copy, *(path for path in copy.rglob("*") if path.is_dir())):
         folder.chmod(0o755)
     for path in copy.rglob("*"):

@@ -26,11 +26,12 @@ def cargo_stack(
     *,
     protocols: tuple[str, ...] = ("h3",),
     boringssl: bool = False,
+    early_data_protocols: tuple[str, ...] = ("h3",),
 ) -> Stack:
     """Return the stack of a Rust program in adapters/`name` that is both server and client.
 
     `boringssl` says that the program contains BoringSSL: its build needs cmake, and it runs in an environment in which
-    its random numbers can be repeated.
+    its random numbers can be repeated. Over `early_data_protocols` its connections can be 0-RTT.
     """
     env = _REPEATABLE_BORINGSSL if boringssl else {}
 
@@ -57,6 +58,7 @@ def cargo_stack(
         client_command=client_command,
         installed=lambda version: is_cargo_built(name, version),
         several_connections=True,
+        early_data_protocols=early_data_protocols,
     )
     return stack
 

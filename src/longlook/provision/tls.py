@@ -33,6 +33,7 @@ _PADDING = x509.ObjectIdentifier("1.3.6.1.4.1.32473.1")
 """Below the number that is reserved for examples (RFC 5612): no program knows it, so all ignore it."""
 _PADDING_FRAME_BYTES = 17  # of an extension, without its value
 _CA, _CERTIFICATE, _KEY = "ca.pem", "certificate.pem", "key.pem"
+_MODE = 0o644  # of the key too: anybody can know it
 _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
@@ -57,15 +58,20 @@ def identity(padding_bytes: int = 0) -> Identity:
 
 def _holds(folder: Path, files: dict[str, bytes]) -> bool:
     try:
-        return all((folder / name).read_bytes() == data for name, data in files.items())
+        return all(_is_readable(folder / name) and (folder / name).read_bytes() == data for name, data in files.items())
     except OSError:
         return False
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
     for name, data in files.items():
-        (folder / name).touch(mode=0o600 if name == _KEY else 0o644)
         (folder / name).write_bytes(data)
+        (folder / name).chmod(_MODE)
+
+
+def _is_readable(path: Path) -> bool:
+    """Return whether any user may read a file: servers under test run as one without privilege."""
+    return path.stat().st_mode & _MODE == _MODE
 
 
 def _make(padding_bytes: int) -> dict[str, bytes]:

@@ -10,11 +10,15 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from longlook.core.visible import visible
 from longlook.report.charts.export import javascript
 
 
 def template(name: str) -> jinja2.Template:
-    """Return a template by its path below `report/`. It escapes what it is given; a variable it lacks is an error."""
+    """Return a template by its path below `report/`; a variable it lacks is an error.
+
+    It escapes what it is given, and shows control characters.
+    """
     return _environment().get_template(name)
 
 
@@ -26,7 +30,12 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_visible,
     )
+
+
+def _visible(value: Any) -> Any:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def asset(name: str) -> Markup:
@@ -40,15 +49,19 @@ def vega() -> Markup:
 
 
 def embedded_json(data: Any) -> Markup:
-    """Return JSON that may stand inside a script element: without `<`, and with null for NaN and infinity."""
-    text = json.dumps(_finite(data), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    """Return JSON that may stand inside a script element: without `<`, with null for NaN and infinity, and with control
+    characters shown.
+    """
+    text = json.dumps(_plain(data), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return Markup(text)  # noqa: S704 escaped in the line above
 
 
-def _finite(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
+        return {_visible(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [_plain(item) for item in value]
+    if isinstance(value, str):
+        return visible(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

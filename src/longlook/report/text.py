@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from longlook.analysis.claims.welch import welch_verdict
 from longlook.core.model import Study
 from longlook.core.results import ClaimResult, Estimate
+from longlook.core.visible import visible
 from longlook.report import wording
 from longlook.report.content import short_labels
 from longlook.report.layout import cell_label, ordered
 
-_MARKUP = re.compile(r"([\\`*|\[\]])")
+_MARKUP = re.compile(r"([\\`*|~\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
 
 def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
@@ -91,4 +92,5 @@ def markdown_rows(header: Sequence[str], rows: Sequence[Sequence[str]], right: f
 
 def escaped(text: str) -> str:
     """Return text on one line that Markdown shows as it is, in a cell of a table too."""
-    return _MARKUP.sub(r"\\\1", " ".join(text.splitlines())).replace("<", "&lt;")
+    line = " ".join(visible(text).splitlines()).replace("&", "&amp;").replace("<", "&lt;")
+    return _MARKUP.sub(r"\\\1", line)

@@ -275,6 +275,11 @@ def answer(content: ReportContent) -> list[str]:
         )
     if content.claims:
         sentences.append(_claims_answer(content.claims))
+    if altered := len(content.manifest.get("altered", {})):
+        sentences.append(
+            f"{altered} {'trial is' if altered == 1 else 'trials are'} counted out, with files that are not as they "
+            "were sealed: Validity names them."
+        )
     return sentences
 
 

@@ -14,6 +14,7 @@ from longlook.core.model import Endpoint, Outcome, Plan, Run, Study, Trial
 from longlook.core.run_folder import RunFolder
 from longlook.engines import Engine
 from longlook.network.varying import traces_of
+from longlook.provision.provenance import Made
 from longlook.run.batches import batches
 from longlook.run.trial_cache import TrialCache
 
@@ -24,7 +25,8 @@ T = TypeVar("T")
 class Provisions:
     """Everything that trials share: programs by endpoint, contents by workload, the TLS identity.
 
-    `padded` are identities with a longer certificate, by its padding in bytes.
+    `padded` are identities with a longer certificate, by its padding in bytes; `made` says what the programs are made
+    of.
     """
 
     programs: dict[tuple[str, str], Program]
@@ -33,6 +35,7 @@ class Provisions:
     link: Program
     trace: Program | None = None  # records the kernel's TCP where that is wanted
     padded: Mapping[int, Identity] = field(default_factory=dict)
+    made: tuple[Made, ...] = ()
 
 
 @dataclass(frozen=True)

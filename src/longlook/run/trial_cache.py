@@ -13,6 +13,7 @@ from longlook.core.job import Job
 from longlook.core.model import SCHEMA_VERSION, Outcome, Run
 from longlook.core.paths import cache_root
 from longlook.core.run_folder import TIMELINE
+from longlook.lab.artefacts import raise_if_full
 
 
 class TrialCache:
@@ -39,10 +40,17 @@ class TrialCache:
         )
 
     def fetch(self, job: Job) -> Run | None:
-        """Fill the job's folder from the cache; return None, and do nothing, where there is no sound entry."""
+        """Fill the job's folder from the cache; return None, and do nothing, where there is no sound entry.
+
+        MachineError where there is no room for it.
+        """
         key = self.key(job)
         run = self._store.read(key, _run_in)
-        return run if run is not None and self._store.lay(key, None, Path(job.folder)) else None
+        try:
+            return run if run is not None and self._store.lay(key, None, Path(job.folder)) else None
+        except OSError as error:
+            raise_if_full(Path(job.folder), error)
+            raise
 
     def holds(self, job: Job) -> bool:
         """Whether there is an entry for the job. Its files are not checked, so `fetch` may still refuse it."""

@@ -6,7 +6,7 @@ from longlook.core.stack import Knob, Stack, Version
 from longlook.provision.packaged import is_packaged, packaged, packaged_server
 
 _NAME = "nginx"
-_SUITES = {"1.22.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
+SUITES = {"1.22.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
 _KNOBS = {
     "max_incoming_streams": Knob(
         int, "streams", None, "requests at once per connection (stack: 128)",
@@ -17,7 +17,7 @@ _KNOBS = {
 
 def install(version: str) -> Program:
     """Return the adapter with Debian's packages, from the cache or from Debian's archive."""
-    return packaged(_NAME, STACK.version(version).name, _SUITES[version])
+    return packaged(_NAME, STACK.version(version).name, SUITES[version])
 
 
 def installed(version: str) -> bool:

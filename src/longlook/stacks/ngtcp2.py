@@ -22,7 +22,7 @@ from longlook.provision.debian import fetch_libraries
 from longlook.provision.python import compile_modules, copy_adapter, python_version, shared_digest
 
 _NAME = "ngtcp2"
-_SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
+SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
 _RELEASED = {"0.12.1": "2023-01-06"}  # version → when Debian packaged that release of ngtcp2
 _LARGEST_WINDOW = 2**62 - 1
 _ENVIRONMENT = {
@@ -89,7 +89,7 @@ def _command(program: Program, *arguments: str) -> Command:
 def _make(version: str, out: Path, final: Path) -> None:
     out.mkdir()
     work = out.with_name("work")
-    fetch_libraries(_sources() / "packages" / f"{version}.txt", _SUITES[version], work, out / "lib")
+    fetch_libraries(_sources() / "packages" / f"{version}.txt", SUITES[version], work, out / "lib")
     shutil.rmtree(work)
     copy_adapter(_sources(), out / "adapter")
     compile_modules(Path(sys.executable), out, final)
@@ -107,7 +107,7 @@ STACK = Stack(
     roles=("server", "client"),
     protocols=("h3",),
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
-    versions=tuple(Version(name, _RELEASED[name]) for name in _SUITES),
+    versions=tuple(Version(name, _RELEASED[name]) for name in SUITES),
     knobs=_KNOBS,
     log_formats=("qlog",),
     install=install,

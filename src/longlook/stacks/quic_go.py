@@ -1,5 +1,6 @@
 """quic-go: HTTP/3 (quic-go/http3) and HTTP/2 (net/http over TLS 1.3) from one Go program (adapters/quic-go)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
 from longlook.provision.build_cache import build, is_built
-from longlook.provision.go import FLAGS, PATCHED, assembled, compile_go, release_of, toolchain
+from longlook.provision.go import FLAGS, NO_PATCHES, PATCHED, Patches, assembled, compile_go, release_of, toolchain
 
 _NAME = "quic-go"
 _MODULE = "github.com/quic-go/quic-go"
@@ -99,6 +100,10 @@ _TUNED = {
         knobs.HYSTART, "stack: on", usual=True, help="slow start ends at once on a rising RTT: Hybrid Slow Start"
     ),
     "pacing": with_default(knobs.PACING, "stack: on", usual=True),
+    "pacing_burst": Knob(
+        int, "packets", None, "packets that may leave at once where pacing had let fewer through (stack: 10)",
+        minimum=1, maximum=1_000, usual=10,
+    ),
     "pto_factor": with_default(knobs.PTO_FACTOR, "stack: 1", usual=1.0),
     "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.1", usual=0.1),
     "ack_threshold": with_default(knobs.ACK_THRESHOLD, "stack: 2", usual=2),
@@ -136,18 +141,45 @@ _KNOBS = {
 
 def install(version: str) -> Program:
     """Build the adapter with one version of quic-go, or take it from the cache."""
-    library, older = library_of(STACK.version(version).name), older_go(version)
-    with assembled(_sources(), version, renamed(version)) as sources:
+    return _build(STACK.version(version).name)
+
+
+def installed(version: str) -> bool:
+    """Return whether `install` has nothing to do."""
+    return _is_built(version)
+
+
+def variant(
+    name: str, version: Version, of: str, *, library: Sequence[Path] = (), adapter: Sequence[Path] = ()
+) -> Stack:
+    """Return version `of` with patches of the library and of the adapter's program, as a stack with a name of its own.
+
+    The patches are files; they are part of what the program is built from, so a change of one makes another program,
+    and its trials run again. InputError where there is no version `of`.
+    """
+    patches = Patches(tuple(library), tuple(adapter))
+    return STACK.derived(
+        name,
+        version,
+        of,
+        summary=f"{_NAME} {of} with patches",
+        install=lambda _version: _build(of, patches),
+        installed=lambda _version: _is_built(of, patches),
+    )
+
+
+def _build(version: str, patches: Patches = NO_PATCHES) -> Program:
+    library, older = library_of(version), older_go(version)
+    with assembled(_sources(), version, renamed(version), patches) as sources:
         return build(
             _NAME, version, sources, toolchain(sources, older),
             lambda work, out: compile_go(work, out, library, older), str(FLAGS),
         )  # fmt: skip
 
 
-def installed(version: str) -> bool:
-    """Return whether `install` has nothing to do."""
+def _is_built(version: str, patches: Patches = NO_PATCHES) -> bool:
     try:
-        with assembled(_sources(), version, renamed(version)) as sources:
+        with assembled(_sources(), version, renamed(version), patches) as sources:
             return is_built(_NAME, version, sources, toolchain(sources, older_go(version)), str(FLAGS))
     except MachineError:  # no Go here: its version is unknown
         return False

@@ -42,7 +42,6 @@ _OF_QUIC = {
     ),
     "disable_pmtud": with_default(knobs.DISABLE_PMTUD, "stack: on, from 1200"),
     "gso": with_default(knobs.GSO, "stack: where the kernel has it"),
-    "allow_0rtt": knobs.ALLOW_0RTT,
     "requested_ack_threshold": Knob(
         int, "packets", None, "asks a peer that has the ACK frequency extension for one ACK in so many packets",
         minimum=1, maximum=1000,
@@ -56,8 +55,15 @@ _OF_QUIC = {
 _KNOBS = {
     **{name: replace(knob, protocols=("h3",)) for name, knob in _OF_QUIC.items()},
     "max_incoming_streams": with_default(knobs.MAX_INCOMING_STREAMS, "stack: 100 over h3, 200 over h2"),
+    "allow_0rtt": knobs.ALLOW_0RTT,
+    "fast_open": knobs.FAST_OPEN,
 }
 
 STACK = cargo_stack(
-    "quinn", "quinn: HTTP/3, and HTTP/2 of hyper, from one program", _VERSIONS, _KNOBS, protocols=("h3", "h2")
+    "quinn",
+    "quinn: HTTP/3, and HTTP/2 of hyper, from one program",
+    _VERSIONS,
+    _KNOBS,
+    protocols=("h3", "h2"),
+    early_data_protocols=("h3", "h2"),
 )

@@ -13,7 +13,7 @@ from longlook.study.catalogue import Catalogue
 from longlook.study.claims import claims
 from longlook.study.flow_groups import flow_setting, is_flow_setting
 from longlook.study.rounds import rounds_of
-from longlook.study.schema import ContrastTable, FactorTable, StudyTable
+from longlook.study.schema import LABEL, ContrastTable, FactorTable, StudyTable, is_label
 from longlook.study.settings import (
     ARM_CONDITIONS,
     ENDPOINT_KEYS,
@@ -129,8 +129,8 @@ def _settings(table: StudyTable, kind: WorkloadKind | None, problems: Problems) 
 
 def _arm(name: str, entry: Mapping[str, Any], kind: WorkloadKind | None, problems: Problems) -> Arm:
     label = entry.get("label", name)
-    if not isinstance(label, str) or not label:
-        problems.add_value(f"arms.{name}.label", label, "must be a text")
+    if not is_label(label):
+        problems.add_value(f"arms.{name}.label", label, f"must be {LABEL}")
     settings: dict[str, Scalar] = {}
     for key, value in flatten({key: value for key, value in entry.items() if key != "label"}).items():
         _put(settings, {}, key, value, kind, problems, f"arms.{name}.{key}", endpoint_only=True)
@@ -153,8 +153,8 @@ def _factor(entry: FactorTable, kind: WorkloadKind | None, problems: Problems) -
             continue
         else:
             flat, label = {entry.sets: given}, str(given).lower() if isinstance(given, bool) else str(given)
-        if not isinstance(label, str) or not label.strip():
-            problems.add(f"{where}.label", "missing: a level that is a table needs a label (a text)")
+        if not is_label(label):
+            problems.add(f"{where}.label", f"missing: a level that is a table needs a label: {LABEL}")
             continue
         levels.append(Level(label.strip(), _level_sets(where, flat, kind, problems)))
     return Factor(entry.name, tuple(levels))

@@ -1,5 +1,6 @@
 """Checks between the parts of a study: names exist, levels differ, combinations can run."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
@@ -16,6 +17,7 @@ from longlook.study.claims import check_expected
 from longlook.study.only import CONTRAST
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions
+from longlook.study.schema import MOST_CELLS
 from longlook.study.settings import WORKLOAD_PREFIX
 
 
@@ -25,6 +27,7 @@ def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
     A check is left out where a part that it reads was dropped from the file, because it would report what is missing
     there under another name.
     """
+    _check_size(study, problems)
     checks: Sequence[tuple[Callable[[], None], set[str]]] = (
         (lambda: _check_arms(study, problems), {"arms"}),
         (lambda: _check_factors(study, problems), {"factors", "arms"}),
@@ -43,6 +46,15 @@ def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
         _check_around(study, catalogue, problems)
     if not problems.touch("arms", "defaults", "factors", "figure"):
         check_releases(study, catalogue, problems)
+
+
+def _check_size(study: Study, problems: Problems) -> None:
+    """Raise InputError at once where the levels make more cells than can be looked at one by one."""
+    combinations_of_levels = math.prod(len(factor.levels) for factor in study.factors)
+    if combinations_of_levels > MOST_CELLS:
+        message = f"{combinations_of_levels} combinations of levels; allowed: at most {MOST_CELLS}, before exclude"
+        problems.add("factors", message)
+        problems.raise_if_any()
 
 
 def _check_arms(study: Study, problems: Problems) -> None:

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from longlook.core.document import check_document, read_toml
 from longlook.core.errors import InputError
 from longlook.core.model import Study
-from longlook.core.problems import Problems, allowed, flatten
-from longlook.core.registry import nearest, toml_document, toml_files
+from longlook.core.problems import Problems, allowed, flatten, shown
+from longlook.core.registry import nearest, toml_files
 from longlook.study.build import build_study
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.checks import check_study
@@ -20,6 +21,10 @@ from longlook.study.schema import DECIDE, StudyTable, parse_table
 from longlook.study.settings import ENDPOINT_KEYS, KNOB_PREFIXES
 from longlook.study.traces import anchor_traces, read_traces
 from longlook.study.virtual_time import VIRTUAL, default_around
+
+_MOST_EXTENDED = 16
+_LONGEST_ID = 100
+"""Characters of a study's name, which names folders too."""
 
 
 def read_study(
@@ -50,6 +55,7 @@ def read_study(
     if around is not None:
         document["around"] = around
     document.setdefault("around", default_around(engine))
+    check_document(document, path.name)  # again, with what `extends` and the changes have put together
     anchor_traces(document, Path.cwd())  # those of `changes`
     anchor_recordings(document, Path.cwd())
     known = traces or {}
@@ -103,8 +109,11 @@ def study_files() -> dict[str, Path]:
 def _locate(name_or_path: str) -> Path:
     if name_or_path.endswith(".toml") or "/" in name_or_path:
         path = Path(name_or_path)
-        if not path.is_file():
+        if not _is_file(path):
             raise InputError(f"no study file {name_or_path}", "longlook study list names the studies there are")
+        if len(path.stem) > _LONGEST_ID or not path.stem.isprintable():
+            message = f"the study file {name_or_path} names the study: allowed: up to {_LONGEST_ID} visible characters"
+            raise InputError(message, "rename the file")
         return path
     files = study_files()
     if name_or_path not in files:
@@ -115,21 +124,42 @@ def _locate(name_or_path: str) -> Path:
     return files[name_or_path]
 
 
+def _is_file(path: Path) -> bool:
+    """Whether a path is a file; False also where it can be none, as with names that are too long."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def _document(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
     """Return the file's tables over those of the study it extends; arrays are replaced, not joined."""
-    document = toml_document(path)
+    document = read_toml(path)
     anchor_traces(document, path.parent)
     anchor_recordings(document, path.parent)
     base = document.get("extends")
     if base is None:
         return document
-    if not isinstance(base, str):
-        raise InputError(f"{path.name}: extends = {base!r}: must be the name of a study")
+    chain = (*below, path.resolve())
+    base_path = _extended(path, base, chain)
+    return _merged(_document(base_path, chain), document)
+
+
+def _extended(path: Path, base: object, chain: Sequence[Path]) -> Path:
+    """Return the file that a file extends; InputError where there is none, or where it is in the chain already."""
+    where, hint = f"{path.name}: extends = {shown(base)}", "name a study, or a path without .toml from this file on"
+    if not isinstance(base, str) or not base:
+        raise InputError(f"{where}: must be the name of a study", hint)
     beside = path.parent / f"{base}.toml"
-    base_path = beside if beside.is_file() else _locate(base)
-    if base_path in (path, *below):
-        raise InputError(f"{path.name}: extends = {base!r}: the studies extend each other in a circle")
-    return _merged(_document(base_path, (path, *below)), document)
+    try:
+        found = beside if _is_file(beside) else _locate(base)
+    except InputError as error:
+        raise InputError(f"{where}: {error.message}", error.hint) from error
+    if found.resolve() in chain:
+        raise InputError(f"{where}: the studies extend each other in a circle", hint)
+    if len(chain) >= _MOST_EXTENDED:
+        raise InputError(f"{where}: allowed: at most {_MOST_EXTENDED} studies in a row", hint)
+    return found
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,6 +255,6 @@ def toml_value(text: str) -> str | int | float | bool:
     """Return the value as TOML would read it where it is a number or a truth value, else the text itself."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # not TOML, a whole number of thousands of digits, or hundreds of brackets
         return text
     return value if isinstance(value, str | int | float | bool) else text

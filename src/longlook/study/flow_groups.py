@@ -20,6 +20,7 @@ PREFIX = "flows."
 START = f"{WORKLOAD_PREFIX}start"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 _PARETO = "pareto"
+_SHAPE = re.compile(r"\s*[0-9]{1,2}(\.[0-9]{0,20})?\s*")
 _ENDPOINT = ("protocol", "connection", "server", "client", tcp.CONGESTION_CONTROL, "tcp_initial_window")
 """Settings of an arm that each of its groups may have for itself; the other settings of TCP are the host's."""
 _TCP_KEYS = (tcp.CONGESTION_CONTROL, tcp.PRESET, *tcp.SETTINGS)
@@ -270,12 +271,9 @@ def _size(value: object) -> Size:
         if not (size_bytes := units.parse_size(value)):
             raise units.UnitError("must be above 0B")
         return Size(size_bytes)
-    mean, comma, shape = called[1].partition(",")
-    try:
-        number = float(shape)
-    except ValueError:
-        number = 0.0
-    if called[0] != _PARETO or not comma or not 1 < number <= 10:
+    mean, _, shape = called[1].partition(",")
+    number = float(shape) if _SHAPE.fullmatch(shape) else 0.0
+    if called[0] != _PARETO or not 1 < number <= 10:
         raise units.UnitError(
             "write a size, or pareto(MEAN, SHAPE) with a shape above 1, for example pareto(30KB, 1.2)"
         )

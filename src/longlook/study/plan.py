@@ -28,18 +28,24 @@ from longlook.study.flow_groups import draw as draw_flows
 from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions, split_workload
 from longlook.study.seeded import rank
 
+MOST_TRIALS = 100_000
+"""The trials of a plan that nobody has to ask for."""
+MOST_TRIALS_ASKED_FOR = 1_000_000
+"""The trials of any plan: it is held in memory."""
 
-def make_plan(study: Study, only: Sequence[str] = (), catalogue: Catalogue | None = None) -> Plan:
+
+def make_plan(
+    study: Study, only: Sequence[str] = (), catalogue: Catalogue | None = None, *, most: int = MOST_TRIALS
+) -> Plan:
     """Return all trials of the study in the order in which they run.
 
     `only` are filters FACTOR=LEVEL: several of one factor are alternatives, those of different factors must all hold.
-    A filter changes neither ids nor the relative order of the trials that it leaves. InputError for unknown names.
+    A filter changes neither ids nor the relative order of the trials that it leaves. InputError for unknown names, and
+    where there are more than `most` trials.
     """
     known = catalogue or installed()
-    wanted = _filters(study, only)
-    chosen = [cell for cell in cells(study) if all(cell[name].label in labels for name, labels in wanted.items())]
-    if not chosen:
-        raise InputError(f"no cell of study {study.id} has {' and '.join(only)}", "the study excludes this combination")
+    chosen = chosen_cells(study, only)
+    refuse_more_than(most, study, len(chosen))
     resolved = [_Block(study, cell, known) for cell in chosen]
     trials = [
         trial
@@ -48,6 +54,32 @@ def make_plan(study: Study, only: Sequence[str] = (), catalogue: Catalogue | Non
         for trial in block.trials(number)
     ]
     return Plan(study.id, codec.content_hash([trial.id for trial in trials]), tuple(trials))
+
+
+def chosen_cells(study: Study, only: Sequence[str] = ()) -> Sequence[Cell]:
+    """Return the cells that the filters leave, in the order of factors and levels; InputError where there is none."""
+    wanted = _filters(study, only)
+    chosen = [cell for cell in cells(study) if all(cell[name].label in labels for name, labels in wanted.items())]
+    if not chosen:
+        raise InputError(f"no cell of study {study.id} has {' and '.join(only)}", "the study excludes this combination")
+    return chosen
+
+
+def count_trials(study: Study, chosen: int) -> int:
+    """Return how many trials a plan of so many cells has."""
+    return chosen * len(study.arms) * study.rounds
+
+
+def refuse_more_than(most: int, study: Study, chosen: int) -> None:
+    """Raise InputError where so many cells have more trials than `most`."""
+    if (count := count_trials(study, chosen)) <= most:
+        return
+    product = f"{chosen} cells × {len(study.arms)} arms × {study.rounds} rounds = {count} trials"
+    if most < MOST_TRIALS_ASKED_FOR >= count:
+        hint = "longlook run takes them with --many; --only and --rounds make them fewer"
+        raise InputError(f"study {study.id}: {product}, more than {most} must be asked for", hint)
+    hint = "--only and --rounds make them fewer; several runs can be read together by longlook claims"
+    raise InputError(f"study {study.id}: {product}; allowed: at most {MOST_TRIALS_ASKED_FOR}", hint)
 
 
 @dataclass(frozen=True)

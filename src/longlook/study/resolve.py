@@ -144,10 +144,6 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
         if "congestion_control" not in own:
             message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic" or tcp = "stock"'
             raise SettingError("congestion_control", message, absent=True)
-        if connection is ConnectionState.ZERO_RTT:
-            raise SettingError(
-                "connection", f"{protocol} runs over TCP, which has no 0-RTT here; allowed: cold, resumed"
-            )
         congestion_control = str(own["congestion_control"])
     return FlowSetup(protocol, connection, congestion_control, endpoints["server"], endpoints["client"])
 
@@ -175,12 +171,12 @@ def find_stack(role: str, text: str, catalogue: Catalogue) -> tuple[Stack, str]:
 
 
 def _check_abilities(role: str, stack: Stack, version: str, protocol: str, connection: ConnectionState) -> None:
-    protocols, connections = stack.protocols_of(version), stack.connections_of(version)
+    protocols, connections = stack.protocols_of(version), stack.connections_of(version, protocol)
     program = f"{role} {stack.name}" + (f"@{version}" if len(stack.versions) > 1 else "")
     if protocol not in protocols:
         raise SettingError("protocol", f"{program} does not speak it, but {', '.join(protocols)}")
     if connection not in connections:
-        raise SettingError("connection", f"{program} cannot do this, but {', '.join(connections)}")
+        raise SettingError("connection", f"{program} cannot do this over {protocol}, but {', '.join(connections)}")
 
 
 def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:

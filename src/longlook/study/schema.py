@@ -7,13 +7,28 @@ import re
 import types
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from longlook.core import units
 from longlook.core.problems import Problems, allowed
+
+LONGEST_NAME = 100
+LONGEST_LABEL = 200
+LONGEST_TIMEOUT_S = 86_400
+MOST_FACTORS = 32
+MOST_LEVELS = 1_000
+MOST_CELLS = 10_000
+MOST_ARMS = 200
+MOST_RULES = 200
+MOST_CONTRASTS = 1_000
+MOST_METRICS = 200
+MOST_ROUNDS = 100_000
+DECIDE = "decide"
+"""As `rounds`: until each cell is decided."""
+LABEL = f"one line of text, of at most {LONGEST_LABEL} characters"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -36,15 +51,31 @@ def _name(value: str) -> str:
     return value
 
 
-Seconds = Annotated[float, _in_units(lambda value: units.parse_time(value) / 1e9), Field(gt=0)]
-Percent = Annotated[float, _in_units(lambda value: float(units.parse_share(value) * 100))]
-Name = Annotated[str, AfterValidator(_name)]
-Text = Annotated[str, Field(min_length=1)]
-Scalar = str | int | float | bool
+def is_label(value: object) -> TypeGuard[str]:
+    """Whether a value can name something: a line of text that is neither empty nor too long."""
+    return isinstance(value, str) and bool(value.strip()) and "\n" not in value and len(value) <= LONGEST_LABEL
 
-MOST_ROUNDS = 100_000
-DECIDE = "decide"
-"""As `rounds`: until each cell is decided."""
+
+def _label(value: str) -> str:
+    if not is_label(value):
+        raise PydanticCustomError("label", "must be {what}", {"what": LABEL})
+    return value
+
+
+def _whole(value: object) -> object:
+    """Return a value unless it is equal to a whole number without being one: true, 1.0."""
+    if type(value) is not int:
+        raise PydanticCustomError("int_type", "must be a whole number")
+    return value
+
+
+SchemaVersion = Annotated[Literal[1], BeforeValidator(_whole)]
+Seconds = Annotated[float, _in_units(lambda value: units.parse_time(value) / 1e9), Field(gt=0, le=LONGEST_TIMEOUT_S)]
+Percent = Annotated[float, _in_units(lambda value: float(units.parse_share(value) * 100))]
+Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_name)]
+Text = Annotated[str, Field(min_length=1)]
+Label = Annotated[str, AfterValidator(_label)]
+Scalar = str | int | float | bool
 
 
 class Table(BaseModel):
@@ -64,17 +95,17 @@ class FactorTable(Table):
 
     name: Name
     sets: str | None = None
-    levels: Annotated[list[Any], Field(min_length=1)]
+    levels: Annotated[list[Any], Field(min_length=1, max_length=MOST_LEVELS)]
 
 
 class ContrastTable(Table):
     """`[[contrasts]]`: baseline and contender, or neighbours, each of which is the baseline of the next."""
 
-    name: Text
+    name: Label
     baseline: str | None = None
     contender: str | None = None
     neighbours: Literal["all"] | list[str] | None = None
-    family: Text | None = None
+    family: Label | None = None
     metric: str
 
 
@@ -94,7 +125,7 @@ class ExpectedTable(Table):
 class ClaimTable(Table):
     """`[[claims]]`: one published figure or table: effects of a contrast, a value per cell, or levels of an arm."""
 
-    id: Text
+    id: Label
     source: Text
     contrast: str | None = None
     rows: str | None = None
@@ -153,9 +184,9 @@ class StudyTable(Table):
         "contrasts": [{"name": "?", "baseline": "?", "contender": "?", "metric": "?"}],
     }
 
-    schema_: Annotated[Literal[1], Field(alias="schema")]
+    schema_: Annotated[SchemaVersion, Field(alias="schema")]
     extends: str | None = None
-    title: Text
+    title: Label
     question: Text
     source: str | None = None
     notes: str | None = None
@@ -165,15 +196,15 @@ class StudyTable(Table):
     timeout: Seconds = 60.0
     retries_when_invalid: Annotated[int, Field(ge=0, le=100)] = 2
     around: Any = None  # "standard", "none" or a table: `build` checks it
-    metrics: Annotated[list[str], Field(min_length=1)]
-    arms: dict[Name, dict[str, Any]]
+    metrics: Annotated[list[str], Field(min_length=1, max_length=MOST_METRICS)]
+    arms: Annotated[dict[Name, dict[str, Any]], Field(max_length=MOST_ARMS)]
     defaults: dict[str, Any] = {}
     workload: dict[str, Any]
     network: dict[str, Any]
     capture: CaptureTable = CaptureTable()
-    factors: Annotated[list[FactorTable], Field(min_length=1)]
-    exclude: list[dict[str, str | list[str]]] = []
-    contrasts: Annotated[list[ContrastTable], Field(min_length=1)]
+    factors: Annotated[list[FactorTable], Field(min_length=1, max_length=MOST_FACTORS)]
+    exclude: Annotated[list[dict[str, str | list[str]]], Field(max_length=MOST_RULES)] = []
+    contrasts: Annotated[list[ContrastTable], Field(min_length=1, max_length=MOST_CONTRASTS)]
     analysis: AnalysisTable = AnalysisTable()
     figure: FigureTable | None = None
     claims: list[ClaimTable] = []

@@ -151,9 +151,9 @@ settings of the study."""
 def tcp_setting(key: str, value: object) -> Scalar:
     """Return the canonical value of `tcp` or one of SETTINGS; SettingError where it cannot be."""
     if key == PRESET:
-        if value not in PRESETS:
+        if not isinstance(value, str) or value not in PRESETS:
             raise SettingError(key, allowed(value, PRESETS))
-        return str(value)
+        return value
     try:
         return SETTINGS[key](value)
     except units.UnitError as error:

@@ -195,10 +195,24 @@ class Events:
             metadata = table.schema.metadata
             return cls(table.cast(wanted).replace_schema_metadata(metadata))
         except (pa.ArrowInvalid, ValueError, KeyError) as error:
-            raise InputError(
-                f"{path}: not the events of this version: {error}",
-                "normalise the run folder again: longlook report RUN",
-            ) from error
+            raise _other_version(path, error) from error
+
+
+def metadata_of(path: Path) -> Mapping[str, Any]:
+    """Return the metadata of saved events without reading them. Raise InputError if the file is not of this version."""
+    try:
+        schema = pq.read_schema(path)
+    except (pa.ArrowInvalid, ValueError) as error:
+        raise _other_version(path, error) from error
+    if missing := [name for name in EVENT_SCHEMA.names if name not in schema.names]:
+        raise _other_version(path, f"it has no column {missing[0]}")
+    return Events(schema.empty_table()).metadata
+
+
+def _other_version(path: Path, reason: object) -> InputError:
+    return InputError(
+        f"{path}: not the events of this version: {reason}", "normalise the run folder again: longlook report RUN"
+    )
 
 
 def among(column: pa.ChunkedArray, values: Sequence[str]) -> pa.ChunkedArray:

@@ -15,7 +15,7 @@ from longlook.timeline.timeline import Timeline
 
 def write_events(folder: Path, trial: Trial, run: Run, timeline: Timeline, out: Path) -> bool:
     """Write the events of the traces in a trial's folder to `out`; return False if it holds no trace."""
-    out.unlink(missing_ok=True)  # it may be a cache's too
+    out.unlink(missing_ok=True)  # of an earlier Longlook it may be a cache's too
     return normalise_traces(folder, trial, run, timeline, decode_to, out) is not None
 
 

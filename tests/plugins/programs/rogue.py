@@ -4,6 +4,8 @@ The protocol: one line `GET path`, answered by one line with the body's length a
 `rogue.py server JSON`, `rogue.py client FILE` or `rogue.py session`.
 """
 
+import contextlib
+import ctypes
 import hashlib
 import json
 import os
@@ -79,6 +81,110 @@ def crash_the_kernel():
     Path("/proc/sysrq-trigger").write_text("c")
 
 
+def interrupt_the_laboratory():
+    """Signals that pid 1 is safe from, whether or not it may be sent one."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(PermissionError):
+            os.kill(1, number)
+
+
+def print_without_pause():
+    """Nothing that is of use, for ever."""
+    line = b'{"event": "nonsense"}\n' * 2000
+    while True:
+        os.write(1, line)
+
+
+def complain_without_pause():
+    complaint = b"it is all the laboratory's fault\n" * 30_000
+    while True:
+        os.write(2, complaint)
+
+
+def nest_deeply():
+    """A line of JSON that is too deep for any parser that calls itself."""
+    print("[" * 200_000, flush=True)
+    print('{"a":' * 200_000, flush=True)
+
+
+def bomb():
+    """Start children until the kernel refuses, and wait."""
+    try:
+        while True:
+            if os.fork() == 0:
+                os.setsid()
+                hang()
+    except BlockingIOError:
+        pass
+
+
+def log_without_end():
+    """Fill the folder of traces with large files."""
+    for number in range(100):
+        with Path(os.environ["QLOGDIR"], f"{number}.qlog").open("wb") as log:
+            log.truncate(100 << 20)
+
+
+def leave_traps():
+    """Files in the folder of traces that a reader should not open."""
+    folder = Path(os.environ["QLOGDIR"])
+    (folder / "secret.qlog").symlink_to("/etc/shadow")
+    os.mkfifo(folder / "pipe.qlog")
+    (folder / "root").symlink_to("/")
+    (folder / "real.qlog").write_text("{}")
+
+
+def try_to_break_out():
+    """Report on standard error what a program without privilege must not be able to do."""
+    attempts = {
+        "reads /etc/shadow": lambda: Path("/etc/shadow").read_bytes(),
+        "writes to /etc": lambda: Path("/etc/longlook-was-here").touch(),
+        "writes to /usr": lambda: Path("/usr/longlook-was-here").touch(),
+        "is root": lambda: os.setuid(0),
+        "writes to its trial": lambda: Path(sys.argv[2]).with_name("run.json").touch(),
+        "mounts": lambda: mount("none", "/tmp", b"tmpfs"),
+        "mounts the host": lambda: mount("none", "/tmp", b"hostfs"),
+        "makes a user namespace": lambda: unshare(0x10000000),
+        "makes a mount namespace": lambda: unshare(0x20000),
+        "enters pid 1": lambda: list(Path("/proc/1/root").iterdir()),
+        "sees the exchange": lambda: list(Path("/run/longlook/private").iterdir()),
+    }
+    done = []
+    for what, attempt in attempts.items():
+        try:
+            attempt()
+        except OSError:
+            continue
+        done.append(what)
+    print(f"broke out: {done}, uid {os.getuid()}", file=sys.stderr, flush=True)
+
+
+def mount(source, target, kind):
+    check(ctypes.CDLL(None, use_errno=True).mount(source.encode(), target.encode(), kind, 0, None))
+
+
+def unshare(flags):
+    check(ctypes.CDLL(None, use_errno=True).unshare(flags))
+
+
+def check(result):
+    if result != 0:
+        raise OSError(ctypes.get_errno(), "refused")
+
+
+DEEDS = {
+    "prints_without_pause": print_without_pause,
+    "complains_without_pause": complain_without_pause,
+    "nests_deeply": nest_deeply,
+    "bombs": bomb,
+    "eats_memory": eat_memory,
+    "logs_without_end": log_without_end,
+    "leaves_traps": leave_traps,
+    "breaks_out": try_to_break_out,
+}
+"""What a server or a client does beside its work, before it listens or connects."""
+
+
 def serve(order):
     fault = order["knobs"].get("fault", "none")
     signal.signal(signal.SIGTERM, signal.SIG_IGN if fault == "ignores_sigterm" else lambda *_: os._exit(0))
@@ -120,6 +226,7 @@ def open_shop(order, fault):
         hang()
     if fault == "leaves_daemon":
         leave_daemon()
+    DEEDS.get(fault, lambda: None)()
     listener = socket.create_server((order["address"], order["port"]))
     if fault == "port_in_use":
         try:
@@ -159,15 +266,14 @@ def misbehave(fault):
     """What a client does wrong before it connects."""
     if fault == "prints_junk":
         print("Segmentation fault (only joking)", flush=True)
-    deeds = {
+    deeds = DEEDS | {
         "hangs": hang,
         "spins": spin,
         "waits_busily": wait_busily,
         "computes": lambda: compute(3),
         "needs_jitter": need_jitter,
-        "eats_memory": eat_memory,
         "crashes_the_kernel": crash_the_kernel,
-        "kills_the_laboratory": lambda: os.kill(1, signal.SIGKILL),  # which pid 1 of a guest is safe from
+        "interrupts_the_laboratory": interrupt_the_laboratory,
         "crashes": lambda: os.kill(os.getpid(), signal.SIGABRT),
     }
     deeds.get("waits_busily" if sys.argv[3:] == ["busily"] else fault, lambda: None)()

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from longlook.analysis import measure_cache
-from longlook.analysis.measure_cache import TIMELINE, MeasureCache
+from longlook.analysis.measure_cache import EVENTS, TIMELINE, MeasureCache
 from longlook.core.digests import file_digest
 from longlook.core.model import Run
 from tests.data.trials import RUN, TRIAL
@@ -27,7 +27,6 @@ def trial_folder(place: Path) -> tuple[Path, Run]:
 def test_kept_results_come_back_to_the_last_bit_with_the_timeline(cache: MeasureCache, tmp_path: Path) -> None:
     folder, run = trial_folder(tmp_path / "one")
     key = cache.key(folder, TRIAL, run)
-    assert key is not None
     assert cache.fetch(key, folder) is None
     cache.keep(key, folder, DATA)
     (folder / TIMELINE).unlink()
@@ -50,18 +49,23 @@ def test_what_determines_the_results_makes_the_key(
     assert len({key, *others}) == 5
 
 
-def test_a_changed_or_missing_artefact_has_no_key(cache: MeasureCache, tmp_path: Path) -> None:
+def test_tables_that_were_edited_or_forged_are_those_of_the_measurement_again(
+    cache: MeasureCache, tmp_path: Path
+) -> None:
     folder, run = trial_folder(tmp_path / "one")
-    (folder / "link.bin").write_bytes(b"other packets")
-    assert cache.key(folder, TRIAL, run) is None
-    (folder / "link.bin").unlink()
-    assert cache.key(folder, TRIAL, run) is None
+    key = cache.key(folder, TRIAL, run)
+    cache.keep(key, folder, DATA)
+    (folder / TIMELINE).write_bytes(b"another timeline")
+    (folder / EVENTS).write_bytes(b"events of nothing")
+    assert cache.fetch(key, folder) == DATA
+    assert (folder / TIMELINE).read_bytes() == b"a timeline"
+    assert not (folder / EVENTS).exists()
 
 
 @pytest.mark.parametrize("damaged", ["entry.json", TIMELINE])
 def test_a_damaged_entry_is_none(cache: MeasureCache, tmp_path: Path, damaged: str) -> None:
     folder, run = trial_folder(tmp_path / "one")
-    key = cache.key(folder, TRIAL, run) or ""
+    key = cache.key(folder, TRIAL, run)
     cache.keep(key, folder, DATA)
     (entry,) = (tmp_path / "measured").glob(f"??/*/{damaged}")
     entry.unlink()

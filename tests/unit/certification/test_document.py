@@ -53,5 +53,11 @@ def test_a_part_that_was_not_measured_says_so() -> None:
     assert "| minutes of live | not measured: no namespaces |" in rows
 
 
+def test_every_machine_that_measured_a_part_is_named() -> None:
+    one, two = ({"cpus": count, "kernel": "Linux 6.1"} for count in (2, 8))
+    rows = list(TABLES[FACTS](certificate(a=Part(host=one), b=Part(host=two), c=Part(host=one), d=Part())))
+    assert "| machines | 2 CPUs, Linux 6.1; 8 CPUs, Linux 6.1 |" in rows
+
+
 def test_the_certificate_in_docs_is_one_and_sound() -> None:
     assert load(ROOT / "docs" / "certificate.json").parts

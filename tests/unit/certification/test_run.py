@@ -7,12 +7,14 @@ import pytest
 
 from longlook.certification.bank import METRIC, BankRun, Scale
 from longlook.certification.certificate import CERTIFICATE, Part, load, save
-from longlook.certification.exactness import Repeated
+from longlook.certification.disturbances import DISTURBANCES
+from longlook.certification.exactness import NOTES, Repeated
 from longlook.certification.rates import Limit, Promise
 from longlook.certification.run import PARTS, CertifyOptions, Session, certify, empty
 from longlook.core import codec
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Analysis
+from longlook.core.run_folder import write_json
 from longlook.engines import choice
 from longlook.engines.fake import FakeEngine
 from longlook.pipeline.options import Observer
@@ -70,6 +72,49 @@ def test_a_session_goes_on_with_the_parts_and_trials_of_the_one_before(engine: F
     assert len(engine.ran) == ran
     assert tuple(second.parts) == ("a-against-a", "heatmaps")
     assert second.parts["a-against-a"] == first.parts["a-against-a"]
+
+
+def test_a_session_makes_what_is_not_yet_measured_and_again_what_is_asked_for(
+    engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    for name in PARTS:
+        monkeypatch.setitem(PARTS, name, lambda _, name=name: made.append(name) or Part())  # type: ignore[index,misc]
+    certify(options(tmp_path, "a-against-a", "live"), Observer())
+    monkeypatch.setitem(PARTS, "power", lambda _: Part(missing="no such machine"))  # type: ignore[index]
+    certify(options(tmp_path), Observer())
+    assert sorted(made) == sorted(name for name in PARTS if name != "power")
+    made.clear()
+    monkeypatch.setitem(PARTS, "power", lambda _: made.append("power") or Part())  # type: ignore[index,func-returns-value]
+    certify(options(tmp_path), Observer())
+    assert made == ["power"]
+    certify(options(tmp_path, "heatmaps"), Observer())
+    assert made == ["power", "heatmaps"]
+
+
+def test_a_new_folder_goes_on_from_the_certificate_of_another_machine(engine: FakeEngine, tmp_path: Path) -> None:
+    first = certify(options(tmp_path / "one", "a-against-a"), Observer())
+    carried = tmp_path / "carried.json"
+    carried.write_bytes((tmp_path / "one" / CERTIFICATE).read_bytes())
+    second = certify(options(tmp_path / "two", "coverage", before=carried), Observer())
+    assert tuple(second.parts) == ("a-against-a", "coverage")
+    assert second.parts["a-against-a"] == first.parts["a-against-a"]
+    assert [run.name for run in second.runs] == ["cells", "dense"]
+    assert second.parts["coverage"].host["cpus"]
+    with pytest.raises(InputError, match="a certificate of its own"):
+        certify(options(tmp_path / "two", before=carried), Observer())
+    carried.write_bytes(carried.read_bytes().replace(first.method.encode(), b"another"))
+    with pytest.raises(InputError, match="another method"):
+        certify(options(tmp_path / "three", before=carried), Observer())
+    assert not (tmp_path / "three").exists()
+
+
+def test_repeats_noted_beside_another_certificate_are_not_made_again(engine: FakeEngine, tmp_path: Path) -> None:
+    certify(options(tmp_path / "one", "a-against-a"), Observer())
+    noted = [Repeated(disturbance.name, 1, 8, 8) for disturbance in DISTURBANCES]
+    write_json(tmp_path / "one" / NOTES, codec.encode(noted))
+    second = certify(options(tmp_path / "two", "exactness", before=tmp_path / "one" / CERTIFICATE), Observer())
+    assert second.parts["exactness"].repeated == tuple(noted)
 
 
 def test_an_interruption_loses_no_finished_part(
@@ -141,7 +186,7 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(tmp_path: Path) ->
         ("{", "cannot be read"),
         ('{"schema": 9}', "has schema 9"),
         ("[]", "has schema None"),
-        ('{"schema": 1}', "damaged"),
+        ('{"schema": 2}', "damaged"),
     ],
 )
 def test_a_damaged_certificate_is_named(tmp_path: Path, text: str, message: str) -> None:

@@ -113,11 +113,11 @@ MARKDOWN = f"""\
 | network | metric | rounds | baseline | contender | effect | interval | p adj | gate |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |
 | 10mbit,36ms | page_load_time | 20 | 405~ms | 799~ms | −97~% | −98 to −96~% | 0.0001 | ✗ worse |
-| &lt;dsl> & \x07\\| | handshake_time | 20 | 405~ms | 799~ms | +1.5~% | 0.5 to 2.5~% | 0.0001 | ✓ passed |
+| &lt;dsl> &amp; \\\\x07\\| | handshake_time | 20 | 405~ms | 799~ms | +1.5~% | 0.5 to 2.5~% | 0.0001 | ✓ passed |
 | 10mbit,36ms | page_load_time | 0 | 405~ms | 799~ms | – | – | – | ✗ not measured |
 | lte | page_load_time | 17 | 405~ms | 799~ms | 0~% | −6.0 to 1.0~% | 0.0001 | ? undecided |
 | 10mbit,36ms | failed rounds | 20 | 0 of 20 | 0 of 20 | – | – | 1.000 | ✓ passed |
-| &lt;dsl> & \x07\\| | failed rounds | 20 | 0 of 20 | 0 of 20 | – | – | 1.000 | ✓ passed |
+| &lt;dsl> &amp; \\\\x07\\| | failed rounds | 20 | 0 of 20 | 0 of 20 | – | – | 1.000 | ✓ passed |
 | lte | failed rounds | 20 | 0 of 20 | 3 of 20 | – | – | 0.125 | ? undecided |
 
 - **10mbit,36ms: page_load_time**: {WORSE}

@@ -137,7 +137,7 @@ def test_tcp_has_a_congestion_control_and_knobs_go_where_they_are_known() -> Non
         ({"alpha": 0.5}, "--alpha 0.5: not above 0 and below 0.5"),
         ({"metrics": ("page_lod_time",)}, "did you mean 'page_load_time'"),
         ({"contender": Side("h3only", "9", "h2")}, "does not speak it"),
-        ({"connection": "0rtt", "contender": Side("go", "1.0", "h2")}, "0-RTT"),
+        ({"connection": "0rtt", "contender": Side("go", "1.0", "h2")}, "cannot do this over h2"),
         ({"baseline": Side("browser", "system", "h3")}, "has no server"),
     ],
 )

@@ -249,6 +249,15 @@ def test_pacing_spreads_a_window() -> None:
     assert judged("pacing", {"on": at_once, "off": spread}).status is Status.FAILED
 
 
+def in_trains(length: int) -> Seen:
+    return seen(packets(data([0.01 * (number // length) + 1e-5 * (number % length) for number in range(72)])))
+
+
+def test_a_burst_is_as_long_as_the_pace_allows() -> None:
+    assert judged("pacing_burst", {"short": in_trains(2), "long": in_trains(24)}).status is Status.PASSED
+    assert judged("pacing_burst", {"short": in_trains(10), "long": in_trains(10)}).status is Status.FAILED
+
+
 def filled(queue_bytes: int, lost: int) -> Seen:
     made = packets(data([0.0, 0.1]), queue_bytes=np.array([0, queue_bytes]))
     return seen(made, link={"down": {"dropped_queue": lost}})

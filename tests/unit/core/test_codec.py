@@ -35,6 +35,7 @@ def test_nested_tuples_round_trip() -> None:
         ({"round": True}, "Trial.round: True is not int"),
         ({"nonsense": 1}, "Trial: unknown key 'nonsense'"),
         ({"connection": "warm"}, "warm"),
+        ({"timeout_s": 10**400}, "too large"),
         ({"link": {"up": []}}, "down"),
     ],
 )

@@ -1,6 +1,7 @@
 """A digest of code covers every file that a result depends on, so that no old result passes for a new one."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -51,6 +52,13 @@ def test_what_a_result_does_not_depend_on_keeps_it(package: Path, result: str, f
     before = KEYS[result]()
     touched(package / file)
     assert KEYS[result]() == before
+
+
+@pytest.mark.parametrize(("file", "counts"), [("analysis/stats/verdicts.py", True), ("core/model.py", False)])
+def test_a_folder_alone_does_not_depend_on_what_it_imports(package: Path, file: str, counts: bool) -> None:
+    before = digests.folder_digest("longlook.analysis.stats")
+    touched(package / file)
+    assert (digests.folder_digest("longlook.analysis.stats") != before) is counts
 
 
 @pytest.mark.parametrize(
@@ -143,6 +151,62 @@ def test_a_plug_in_depends_on_its_package(tmp_path: Path) -> None:
     helper.write_text("FACTOR = 2\n")
     forget_digests()
     assert digests.source_digest(plugin) != before
+
+
+DERIVED = """
+from dataclasses import replace
+import {module}
+from longlook.stacks.quic_go import STACK as BASE
+STACK = replace(BASE, name="mine", server_command={module}.server_command)
+"""
+
+
+@pytest.mark.parametrize("way", ["module", "package", "deep"])
+def test_a_derived_stack_depends_on_its_functions_wherever_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """The functions are outside the root of the plug-in, found by Python's own path."""
+    name, elsewhere = f"elsewhere_{way}", tmp_path / "elsewhere"
+    code = elsewhere / {"module": f"{name}.py", "package": f"{name}/inner.py", "deep": f"{name}.py"}[way]
+    code.parent.mkdir(parents=True)
+    if way == "package":
+        (code.parent / "__init__.py").write_text(f"from {name}.inner import server_command\n")
+    if way == "deep":
+        code.write_text(f"from {name}_helper import server_command\n")
+        code = elsewhere / f"{name}_helper.py"
+    code.write_text("def server_command(program, job): return 1\n")
+    plugin = tmp_path / "root" / "stacks" / "mine.py"
+    plugin.parent.mkdir(parents=True)
+    plugin.write_text(DERIVED.format(module=name))
+    monkeypatch.syspath_prepend(str(elsewhere))
+    importlib.import_module(name)
+    before = digests.source_digest(plugin)
+    code.write_text("def server_command(program, job): return 2\n")
+    forget_digests()
+    assert digests.source_digest(plugin) != before
+
+
+def test_a_plug_in_depends_on_the_data_beside_it(tmp_path: Path) -> None:
+    plugin, data = tmp_path / "root" / "stacks" / "mine.py", tmp_path / "root" / "stacks" / "mine" / "server.conf"
+    data.parent.mkdir(parents=True)
+    plugin.write_text("STACK = None\n")
+    data.write_text("one")
+    before = digests.source_digest(plugin)
+    (data.parent / "__pycache__").mkdir()
+    (data.parent / "__pycache__" / "x.pyc").write_bytes(b"made")
+    forget_digests()
+    assert digests.source_digest(plugin) == before
+    data.write_text("two")
+    forget_digests()
+    assert digests.source_digest(plugin) != before
+
+
+def test_an_installed_library_of_a_plug_in_counts_by_its_record(tmp_path: Path) -> None:
+    plugin = tmp_path / "root" / "metrics" / "mine.py"
+    plugin.parent.mkdir(parents=True)
+    plugin.write_text("import numpy.linalg\n")
+    names = {path.name for path in digests._own_files(plugin)}
+    assert names == {"mine.py", "RECORD"}
 
 
 def test_names_of_another_version_of_longlook_are_passed_over(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 """Plug-ins are found by folder, and mistakes in them are explained."""
 
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,54 +13,86 @@ from longlook.core.errors import InputError
 PLUGIN = """
 from longlook.core.stack import Stack, Version
 STACK = Stack(
-    name="mine", summary="", roles=("server",), protocols=("h3",), connections=(), versions=(Version("1", ""),),
+    name="{name}", summary="", roles=("server",), protocols=("h3",), connections=(), versions=(Version("1", ""),),
     knobs={{}}, log_formats=(), install=lambda version: None, {field}=False,
 )
 """
 
 
 @pytest.fixture
-def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("LONGLOOK_PLUGINS", str(tmp_path))
     (tmp_path / "stacks").mkdir()
-    return tmp_path / "stacks" / "mine.py"
+    registry.forget()
+    yield tmp_path / "stacks" / "mine.py"
+    registry.forget()
 
 
-def uncached() -> dict[str, object]:
-    return registry._found.__wrapped__("stacks")
-
-
-def test_a_plug_in_of_a_folder_is_found(plugin: Path) -> None:
-    plugin.write_text(PLUGIN.format(field="server_reports_state"))
-    assert "mine" in uncached()
-
-
-def test_a_renamed_field_is_named_with_its_new_name(plugin: Path) -> None:
-    plugin.write_text(PLUGIN.format(field="server_tells_state"))
-    with pytest.raises(InputError) as caught:
-        uncached()
-    assert caught.value.message == f"{plugin}: the field 'server_tells_state' has another name now"
-    assert caught.value.hint == "write 'server_reports_state'"
-
-
-def test_another_mistake_of_a_plug_in_stays_as_it_is(plugin: Path) -> None:
-    plugin.write_text(PLUGIN.format(field="server_sings"))
-    with pytest.raises(TypeError, match="server_sings"):
-        uncached()
+def test_a_plug_in_of_a_folder_is_found(plugin: Path, caplog: pytest.LogCaptureFixture) -> None:
+    plugin.write_text(PLUGIN.format(name="mine", field="server_reports_state"))
+    assert "mine" in registry.stacks()
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        (PLUGIN.format(name="mine", field="server_tells_state"), "has another name now (write 'server_reports_state')"),
+        (PLUGIN.format(name="mine", field="server_sings"), "unexpected keyword argument 'server_sings', line 3 of"),
+        (PLUGIN.format(name="mine@1", field="waits"), "name 'mine@1' cannot be one"),
+        (PLUGIN.format(name="kernel", field="waits"), "name 'kernel' cannot be one"),
         ("from longlook.installing_rust import cargo_build\n", "modules have moved"),
-        ("import nonexistent\n", "correct the file"),
-        ("def broken(:\n", "correct the file"),
-        ("STACK = 5\n", "CONTRIBUTING.md"),
+        ("import nonexistent\n", "No module named 'nonexistent', line 1 of"),
+        ("def broken(:\n", "SyntaxError"),
+        ("x = 1\n\nraise ValueError('no')\n", "ValueError: no, line 3 of"),
+        ("import sys\nsys.exit(5)\n", "SystemExit"),
+        ("STACK = 5\n", "its STACK is not a plug-in (see CONTRIBUTING.md on stacks)"),
+        ("from types import SimpleNamespace\nSTACK = SimpleNamespace(name='x')\n", "its STACK is not a plug-in"),
+        ("x = 1\n", "it defines no STACK"),
     ],
 )
-def test_a_plug_in_that_cannot_be_used_is_named(plugin: Path, text: str, words: str) -> None:
+def test_a_broken_plug_in_is_named_and_left_out_and_the_others_work(
+    plugin: Path, text: str, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
     plugin.write_text(text)
-    registry.forget()
-    with pytest.raises(InputError, match=plugin.name) as caught:
+    (plugin.parent / "other.py").write_text(PLUGIN.format(name="other", field="waits"))
+    assert {"other", "quic-go"} <= registry.stacks().keys()
+    assert len(registry.stacks()) == len(set(registry.stacks()) - {"mine", "kernel", "x", "mine@1"})
+    (message,) = caplog.messages
+    assert message.startswith(f"{plugin}: this plug-in is left out: ")
+    assert words in message
+    with pytest.raises(InputError, match="unknown stack 'mine'") as caught:
+        registry.stack("mine")
+    assert f"left out: {plugin}" in (caught.value.hint or "")
+
+
+def test_a_warning_of_a_broken_plug_in_is_on_standard_error_and_the_command_works(plugin: Path) -> None:
+    plugin.write_text("def broken(:\n")
+    code = "from longlook.core import registry; print(len(registry.stacks())); registry.load('metrics')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) >= 1
+    assert done.stderr.count("left out") == 1
+    assert str(plugin) in done.stderr
+
+
+def test_two_of_one_name_are_an_error_that_names_both(plugin: Path) -> None:
+    for name in ("mine", "other"):
+        plugin.with_stem(name).write_text(PLUGIN.format(name="mine", field="waits"))
+    with pytest.raises(InputError, match=r"stack 'mine' is defined twice: .*mine\.py and .*other\.py"):
         registry.stacks()
-    assert words in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(("made", "words"), [(False, "is no folder"), (True, "has none of the folders stacks,")])
+def test_a_root_without_plug_ins_is_named_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, made: bool, words: str
+) -> None:
+    root = tmp_path / "plugs"
+    if made:
+        root.mkdir()
+    monkeypatch.setenv("LONGLOOK_PLUGINS", str(root))
+    registry.forget()
+    registry.load("stacks")
+    registry.toml_files("studies", "study")
+    registry.forget()
+    (message,) = caplog.messages
+    assert message.startswith(f"LONGLOOK_PLUGINS: {root} {words}")

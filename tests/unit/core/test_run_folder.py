@@ -1,15 +1,20 @@
 """Run folders: whole or absent, resumable, never overwritten."""
 
 import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from longlook.core import codec
+from longlook.core.digests import file_digest
 from longlook.core.errors import InputError
 from longlook.core.model import ConnectionState, Flow, Outcome, Plan, Run, Study, Trial
-from longlook.core.run_folder import RunFolder, write_json
+from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder, write_json
 from tests.unit.core.test_codec import TRIAL
 
 
@@ -63,6 +68,96 @@ def test_attempts_come_in_order_and_the_last_is_the_result(folder: RunFolder) ->
     assert [run.attempt for _, run in folder.attempts(TRIAL.id)] == [1, 2]
 
 
+def sealed(folder: RunFolder) -> Path:
+    """A finished trial with a file of its own."""
+    partial = folder.begin(TRIAL, 1)
+    (partial / "qlog").mkdir()
+    (partial / "qlog" / "a.sqlog").write_bytes(b"0123456789")
+    run = replace(a_run(TRIAL, Outcome.OK, 1), artefacts={"qlog/a.sqlog": file_digest(partial / "qlog" / "a.sqlog")})
+    write_json(partial / "run.json", codec.encode(run))
+    folder.finish(partial, run, superseded=False)
+    return folder.trials / TRIAL.id
+
+
+DAMAGE: Mapping[str, tuple[Callable[[Path], object], str]] = {
+    "edited": (lambda trial: (trial / "qlog" / "a.sqlog").write_bytes(b"0123456780"), r"qlog/a\.sqlog was changed"),
+    "halved": (lambda trial: os.truncate(trial / "qlog" / "a.sqlog", 5), r"qlog/a\.sqlog was changed"),
+    "deleted": (lambda trial: (trial / "qlog" / "a.sqlog").unlink(), r"qlog/a\.sqlog is missing"),
+    "added": (lambda trial: (trial / "qlog" / "b.sqlog").write_bytes(b""), r"qlog/b\.sqlog was added"),
+    "record edited": (
+        lambda trial: (trial / "run.json").write_text((trial / "run.json").read_text().replace("0.0", "1.0", 1)),
+        r"run\.json was changed",
+    ),
+    "record halved": (lambda trial: os.truncate(trial / "run.json", 40), r"run\.json was changed"),
+    "record deleted": (lambda trial: (trial / "run.json").unlink(), r"run\.json is missing"),
+    "trial deleted": (shutil.rmtree, r"run\.json is missing"),
+}
+
+
+@pytest.mark.parametrize(("damage", "what"), DAMAGE.values(), ids=DAMAGE)
+def test_a_trial_that_is_not_as_it_was_sealed_is_invalid_and_the_file_is_named(
+    folder: RunFolder, damage: Callable[[Path], object], what: str
+) -> None:
+    damage(sealed(folder))
+    found = RunFolder.open(folder.path)
+    (wrong,) = found.altered([TRIAL.id]).values()
+    assert re.fullmatch(what, wrong)
+    result = found.result(TRIAL.id)
+    assert result is not None
+    assert (result.outcome, result.exact) == (Outcome.INVALID, False)
+    assert result.reason == f"not as it was sealed: {wrong}"
+    assert [run for _, run in found.attempts(TRIAL.id)] == [result]
+
+
+def test_what_is_made_from_a_trial_does_not_alter_it(folder: RunFolder) -> None:
+    trial = sealed(folder)
+    for name in (TIMELINE, EVENTS, ".nfs0001"):
+        (trial / name).write_bytes(b"made later")
+    found = RunFolder.open(folder.path)
+    assert found.altered([TRIAL.id]) == {}
+    assert found.result(TRIAL.id) == folder.result(TRIAL.id)
+
+
+def test_an_altered_trial_is_set_aside_and_has_no_result_any_more(folder: RunFolder) -> None:
+    for number in (1, 2):
+        os.truncate(sealed(folder) / "qlog" / "a.sqlog", number)
+        found = RunFolder.open(folder.path)
+        (moved,) = found.set_aside(TRIAL.id)
+        assert (moved / "qlog" / "a.sqlog").stat().st_size == number
+        for each in (found, RunFolder.open(folder.path)):
+            assert each.result(TRIAL.id) is None
+            assert each.altered([TRIAL.id]) == {}
+
+
+def test_a_trial_from_before_there_were_seals_is_checked_by_its_own_digests(folder: RunFolder) -> None:
+    trial = sealed(folder)
+    (folder.path / "seals.jsonl").unlink()
+    assert RunFolder.open(folder.path).altered([TRIAL.id]) == {}
+    os.truncate(trial / "qlog" / "a.sqlog", 5)
+    assert RunFolder.open(folder.path).altered([TRIAL.id]) == {TRIAL.id: "qlog/a.sqlog was changed"}
+
+
+def test_half_a_seal_of_a_killed_run_is_dropped_and_a_damaged_one_is_named(folder: RunFolder) -> None:
+    seals = folder.path / "seals.jsonl"
+    whole = seals.read_bytes()
+    seals.write_bytes(whole + b'{"file": "trials/0')
+    with RunFolder.open(folder.path) as entered:
+        sealed(entered)
+    assert RunFolder.open(folder.path).altered([TRIAL.id]) == {}
+    seals.write_bytes(b"\0\0\0\n" + whole)
+    with pytest.raises(InputError, match=r"seals\.jsonl: line 1 is damaged"):
+        RunFolder.open(folder.path).result(TRIAL.id)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "study.json"])
+def test_an_edited_plan_or_study_is_named(folder: RunFolder, name: str) -> None:
+    with (folder.path / name).open("a") as file:
+        file.write(" ")
+    found = RunFolder.open(folder.path)
+    with pytest.raises(InputError, match=rf"{name} was changed since the run was planned"):
+        _ = found.plan if name == "plan.json" else found.study
+
+
 def test_an_interrupted_attempt_is_cleared_on_entry(folder: RunFolder) -> None:
     partial = folder.begin(TRIAL, 1)
     (partial / "client.jsonl").write_text("half a li")
@@ -81,7 +176,7 @@ def test_two_at_once_are_refused(folder: RunFolder) -> None:
         pass
 
 
-@pytest.mark.parametrize("text", ["{", json.dumps({"schema_version": 999})])
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, json.dumps({"schema_version": 999})])
 def test_foreign_manifests_are_refused(folder: RunFolder, text: str) -> None:
     (folder.path / "manifest.json").write_text(text)
     with pytest.raises(InputError, match=r"manifest\.json|schema version"):
@@ -96,6 +191,7 @@ def test_a_plan_of_schema_version_1_is_read(tmp_path: Path, tiny_study: Study) -
     data["trials"][0]["flows"][0]["seat"] = data["trials"][0]["flows"][0].pop("address_slot")
     write_json(path / "plan.json", data)
     write_json(path / "manifest.json", {**json.loads((path / "manifest.json").read_text()), "schema_version": 1})
+    (path / "seals.jsonl").unlink()  # there were none then
     assert RunFolder.open(path).plan == plan
 
 
@@ -119,7 +215,7 @@ def test_no_manifest_is_no_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["plan.json", "study.json"])
-@pytest.mark.parametrize("text", [None, "{", "[]", "{}", '{"trials": [{"flows": [3]}]}'])
+@pytest.mark.parametrize("text", [None, "{", "[" * 100_000, "[]", "{}", '{"trials": [{"flows": [3]}]}'])
 def test_a_damaged_file_is_named(tmp_path: Path, name: str, text: str | None) -> None:
     write_json(tmp_path / "manifest.json", {"schema_version": 2})
     if text is not None:

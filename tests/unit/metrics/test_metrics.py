@@ -54,10 +54,19 @@ PLAIN = [
         ("throughput", 200_000 * 8 / 0.4 / 1e6),
         ("client_cpu", 0.5),
         ("server_cpu", 0.75),
+        ("client_cpu_per_gb", 0.5 / 200_000 * 1e9),
+        ("server_cpu_per_gb", 0.75 / 200_000 * 1e9),
     ],
 )
 def test_of_a_plain_client(timeline_of: Any, name: str, expected: float) -> None:
     assert measure(name, timeline_of(PLAIN)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["client_cpu_per_gb", "server_cpu_per_gb"])
+def test_no_cpu_time_per_gigabyte_without_bytes(timeline_of: Any, name: str) -> None:
+    assert measure(name, timeline_of(PLAIN[:3])) is None
+    assert measure(name, timeline_of([*PLAIN[:3], fetched("/index.html", 100, 173, 180, size=0)])) is None
+    assert measure(name, timeline_of(PLAIN, cpu_s={})) is None
 
 
 def test_of_a_browser(timeline_of: Any) -> None:

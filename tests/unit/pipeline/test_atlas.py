@@ -1,6 +1,7 @@
 """The atlas as a whole: studies run once, stopped and continued, and a page of whatever is there."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.pipeline import atlas_runs
 from longlook.pipeline.atlas import DATA, SUMMARY, AtlasFolder, Built
-from longlook.pipeline.atlas_runs import RUNS, AtlasOptions, adopt
+from longlook.pipeline.atlas_runs import ENTRIES, RUNS, AtlasOptions, adopt
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.study.files import find_study, list_studies, read_study
@@ -72,8 +73,10 @@ def two_studies(tmp_path: Path, shipped: list[Study], monkeypatch: pytest.Monkey
     return folder
 
 
-def folder(out: Path, engine: Faked, *studies: str, papers: tuple[str, ...] = ("smith2030",)) -> AtlasFolder:
-    return AtlasFolder(AtlasOptions(out, engine.make, studies, () if studies else papers))
+def folder(
+    out: Path, engine: Faked, *studies: str, papers: tuple[str, ...] = ("smith2030",), entries: Path | None = None
+) -> AtlasFolder:
+    return AtlasFolder(AtlasOptions(out, engine.make, studies, () if studies else papers, entries=entries))
 
 
 def of(built: Built, name: str) -> AtlasStudy:
@@ -97,7 +100,7 @@ def test_every_study_runs_once_and_the_page_has_what_was_found(tmp_path: Path) -
     assert [item["study"] for item in paper["studies"]] == [FIRST, SECOND]
     assert paper["studies"][0]["command"] == f"longlook run {FIRST}"
     row = next(line for line in (out / SUMMARY).read_text().splitlines() if line.startswith(f"| {FIRST} "))
-    assert [cell.strip() for cell in row.split("|")[2:8]] == ["1", "1", "0", "0", "0", "40"]
+    assert [cell.strip() for cell in row.split("|")[2:9]] == ["smith2030", "1", "1", "0", "0", "0", "40"]
     again = Faked()
     folder(out, again).run(Observer())
     assert again.ran == []
@@ -158,7 +161,10 @@ def test_a_study_with_another_plan_runs_again_and_its_former_run_is_kept(tmp_pat
     file = two_studies / f"{FIRST}.toml"
     file.write_text(file.read_text().replace("rounds = 10", "rounds = 12"))
     page_only = folder(out, Faked(), FIRST).build()
-    assert of(page_only, FIRST).reason.startswith(f"made by plan {before}; the study's plan is ")
+    earlier = f"of an earlier version of the study: made by plan {before}; the study's plan is "
+    assert of(page_only, FIRST).reason.startswith(earlier)
+    assert f"| {FIRST} | smith2030 |" in (out / SUMMARY).read_text()
+    assert ", of an earlier version of the study |" in (out / SUMMARY).read_text()
     engine, said = Faked(), []
     built = folder(out, engine, FIRST).run(Observer(say=said.append))
     assert len(engine.ran) == 2 * 2 * 12 and of(built, FIRST).reason == ""
@@ -172,9 +178,58 @@ def test_a_damaged_run_is_named_and_the_rest_is_shown(tmp_path: Path) -> None:
     folder(out, Faked()).run(Observer())
     (out / RUNS / FIRST / "samples.parquet").write_text("no")
     built = folder(out, Faked()).build()
+    assert of(built, FIRST).state is State.RUN  # its entry was kept
+    assert "samples.parquet was changed since the run was analysed" in of(built, FIRST).reason
+    assert f'href="runs/{FIRST}/' not in built.page.read_text()
+    (out / ENTRIES / f"{FIRST}.json").unlink()
+    built = folder(out, Faked()).build()
     assert of(built, FIRST).state is State.DAMAGED and "longlook report" not in of(built, FIRST).reason
-    assert "samples.parquet cannot be read" in of(built, FIRST).reason
+    assert "samples.parquet was changed since the run was analysed" in of(built, FIRST).reason
     assert of(built, SECOND).state is State.RUN
+
+
+def test_the_page_is_built_from_entries_without_run_folders_and_nothing_runs_again(tmp_path: Path) -> None:
+    out, kept = tmp_path / "atlas", tmp_path / "entries"
+    with_runs = folder(out, Faked(), FIRST, entries=kept).run(Observer())
+    shutil.rmtree(out)
+    engine = Faked()
+    built = folder(out, engine, FIRST, entries=kept).run(Observer())
+    assert engine.ran == [] and not (out / RUNS).exists()
+    (first, before) = (of(each, FIRST) for each in (built, with_runs))
+    assert first.entry == before.entry and first.state is State.RUN
+    assert [claim.result for claim in first.claims] == [claim.result for claim in before.claims]
+    page = built.page.read_text()
+    assert f"runs/{FIRST}" not in page and f"its report: longlook run {FIRST}" in page
+    (listed,) = folder(out, engine, FIRST, entries=kept).to_run()
+    assert (listed.left, listed.minutes, listed.day) == (0, 0.0, first.entry.day if first.entry else "")
+
+
+def test_a_study_that_changed_since_its_entry_runs_again(tmp_path: Path, two_studies: Path) -> None:
+    out = tmp_path / "atlas"
+    folder(out, Faked(), FIRST).run(Observer())
+    shutil.rmtree(out / RUNS)
+    file = two_studies / f"{FIRST}.toml"
+    file.write_text(file.read_text().replace("rounds = 10", "rounds = 12"))
+    (listed,) = folder(out, Faked(), FIRST).to_run()
+    assert listed.left == 48 and listed.minutes > 0
+    engine = Faked()
+    built = folder(out, engine, FIRST).run(Observer())
+    assert len(engine.ran) == 48 and not of(built, FIRST).earlier
+
+
+def test_an_entry_that_cannot_be_read_is_named_and_not_written_over(tmp_path: Path) -> None:
+    out = tmp_path / "atlas"
+    (out / ENTRIES).mkdir(parents=True)
+    file = out / ENTRIES / f"{FIRST}.json"
+    file.write_text('{"schema_version": 9}')
+    engine = Faked()
+    built = folder(out, engine).run(Observer())
+    assert of(built, FIRST).state is State.DAMAGED and "schema version 9" in built.failed[FIRST]
+    assert of(built, SECOND).state is State.RUN and len(engine.ran) == 44
+    assert file.read_text() == '{"schema_version": 9}'
+    file.rename(out / ENTRIES / "smith2030-fig3.json")
+    with pytest.raises(InputError, match=r"which is no installed study; did you mean|which is no installed study"):
+        folder(out, engine)
 
 
 def test_a_run_made_elsewhere_is_adopted_and_never_run_again(tmp_path: Path) -> None:
@@ -197,6 +252,7 @@ def test_a_run_that_was_killed_after_its_last_trial_is_analysed_once(tmp_path: P
     run = RunFolder.open(out / RUNS / FIRST)
     run.write_manifest({key: value for key, value in run.manifest.items() if key != "finished_unix_s"})
     (run.path / "claims.json").unlink()
+    (out / ENTRIES / f"{FIRST}.json").unlink()
     engine = Faked()
     built = folder(out, engine, FIRST).run(Observer())
     assert engine.ran == [] and of(built, FIRST).state is State.RUN

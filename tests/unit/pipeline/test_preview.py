@@ -14,20 +14,8 @@ from longlook.pipeline.preview import preview
 from longlook.pipeline.run import run_study
 from longlook.provision import setup
 from longlook.study.files import find_study
-
-TINY = str(Path(__file__).parents[2] / "data" / "tiny.toml")
-
-
-class Cached(FakeEngine):
-    """Made-up results that a cache may keep."""
-
-    def setting(self) -> dict[str, str]:  # type: ignore[override]
-        return {"engine": self.name}
-
-
-@pytest.fixture(scope="module")
-def study() -> Study:
-    return find_study(TINY)
+from tests.conftest import TINY
+from tests.support.cached_engine import CachedEngine
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +24,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_counts_and_runs_nothing(study: Study, tmp_path: Path) -> None:
-    engine = Cached()
+    engine = CachedEngine()
     found = preview(study, tmp_path / "run", RunOptions(engine, verify=2))
     assert (found.trials, found.finished, found.cached, found.left, found.repeats) == (12, 0, 0, 12, 2)
     assert [(cell.cell_id, cell.trials) for cell in found.cells] == [("5KB", 6), ("100KB", 6)]
@@ -46,12 +34,12 @@ def test_it_counts_and_runs_nothing(study: Study, tmp_path: Path) -> None:
 
 
 def test_it_counts_the_most_there_can_be_where_rounds_decide(tmp_path: Path) -> None:
-    found = preview(find_study(TINY, rounds="decide"), tmp_path / "run", RunOptions(FakeEngine()))
+    found = preview(find_study(str(TINY), rounds="decide"), tmp_path / "run", RunOptions(FakeEngine()))
     assert (found.rounds, found.trials, found.decides) == (40, 160, True)
 
 
 def test_it_knows_what_the_cache_holds(study: Study, tmp_path: Path) -> None:
-    options = RunOptions(Cached(), only=("size=5KB",))
+    options = RunOptions(CachedEngine(), only=("size=5KB",))
     run_study(study, tmp_path / "first", options, Observer())
     found = preview(study, tmp_path / "second", replace(options, only=()))
     assert (found.trials, found.cached, found.left) == (12, 6, 6)
@@ -77,7 +65,7 @@ def test_it_names_what_must_be_installed_and_installs_nothing(
 ) -> None:
     monkeypatch.setattr("longlook.pipeline.preview.is_installed", lambda part: part == setup.KERNEL)
     monkeypatch.setattr("longlook.pipeline.preview.provide", lambda *_: pytest.fail("something was installed"))
-    found = preview(study, tmp_path / "run", RunOptions(Cached()))
+    found = preview(study, tmp_path / "run", RunOptions(CachedEngine()))
     assert [part.partition("@")[0] for part in found.install] == ["quic-go"]
     assert found.cached is None
     assert found.left == 12

@@ -25,7 +25,15 @@ def test_unknown_version_of_ngtcp2() -> None:
 def test_without_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "list.txt").write_text("libthing libthing.so.1\n")
+    (tmp_path / "list.lock").write_text(f"libthing 1.0 amd64 1 {'0' * 64} pool/main/libt/libthing.deb\n")
     with pytest.raises(MachineError, match="apt-get is missing") as caught:
         fetch_libraries(tmp_path / "list.txt", "bookworm", tmp_path / "work", tmp_path / "lib")
     assert "mirror of Debian" in (caught.value.hint or "")
     assert not (tmp_path / "lib").exists()
+
+
+def test_pins_of_other_packages_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("libthing libthing.so.1\nlibother libother.so.1\n")
+    (tmp_path / "list.lock").write_text(f"libthing 1.0 amd64 1 {'0' * 64} pool/main/libt/libthing.deb\n")
+    with pytest.raises(MachineError, match=r"list\.lock does not pin what list\.txt lists"):
+        fetch_libraries(tmp_path / "list.txt", "bookworm", tmp_path / "work", tmp_path / "lib")

@@ -3,10 +3,18 @@ from pathlib import Path
 
 import pytest
 
-from longlook.core.errors import MachineError
+from longlook.core.errors import InputError, MachineError
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
-from longlook.provision.go import assembled, compile_go, toolchain
+from longlook.provision.go import (
+    Patches,
+    assembled,
+    compile_go,
+    release_of,
+    toolchain,
+    toolchain_module,
+    toolchain_sums,
+)
 from longlook.stacks.quic_go import STACK, library_of, older_go, renamed
 
 
@@ -53,6 +61,57 @@ def test_the_first_file_that_reaches_the_version_stands_in(adapter: Path, versio
         assert contents(folder)["extra.go"] == "extra"
 
 
+ADAPTER_PATCH = """--- a/dial.go
++++ b/dial.go
+@@ -1 +1 @@
+-dial now
+\\ No newline at end of file
++dial otherwise
+\\ No newline at end of file
+"""
+
+
+def test_a_variant_has_its_patches_after_the_version_s_own(adapter: Path, tmp_path: Path) -> None:
+    for name in ("b.patch", "a.patch"):
+        (tmp_path / name).write_text(f"mine {name}")
+    (tmp_path / "adapter.patch").write_text(ADAPTER_PATCH)
+    patches = Patches((tmp_path / "b.patch", tmp_path / "a.patch"), (tmp_path / "adapter.patch",))
+    with assembled(adapter, "0.20.0", patches=patches) as folder:
+        made = contents(folder)
+    assert made["dial.go"] == "dial otherwise"
+    assert [made[name] for name in sorted(made) if name.endswith(".patch")] == ["mine b.patch", "mine a.patch"]
+    with assembled(adapter, "0.20.0+knobs", patches=Patches(patches.library)) as folder:
+        made = contents(folder)
+    assert [made[name] for name in sorted(made) if name.endswith(".patch")] == ["patch", "mine b.patch", "mine a.patch"]
+
+
+def test_a_patch_that_is_missing_or_does_not_apply_is_named(adapter: Path, tmp_path: Path) -> None:
+    patch = tmp_path / "adapter.patch"
+    for patches in (Patches((patch,)), Patches((), (patch,))):
+        with (
+            pytest.raises(InputError, match=r"adapter\.patch cannot be read"),
+            assembled(adapter, "0.20.0", patches=patches),
+        ):
+            pass
+    patch.write_text(ADAPTER_PATCH.replace("dial now", "dial then"))
+    with (
+        pytest.raises(InputError, match=r"adapter\.patch does not apply: (.|\n)*dial\.go"),
+        assembled(adapter, "0.20.0", patches=Patches((), (patch,))),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("version", ["mine", "0", "0.x", "v0.65.0", ""])
+def test_a_version_without_two_numbers_is_refused_in_words(version: str) -> None:
+    with pytest.raises(InputError, match="does not begin with two numbers"):
+        release_of(version)
+
+
+@pytest.mark.parametrize("version", ["0.65", "0.65.0+mine", "0.65-mine.3", "0.65mine"])
+def test_a_variant_s_version_may_go_on_as_it_likes(version: str) -> None:
+    assert release_of(version) == (0, 65)
+
+
 def test_version_has_its_own_modules_and_the_librarys_name_of_then(adapter: Path) -> None:
     with assembled(adapter, "0.10.1", ("a.example/new", "a.example/old")) as folder:
         made = contents(folder)
@@ -82,6 +141,47 @@ def test_patch_tool_that_is_missing_is_named(adapter: Path, monkeypatch: pytest.
     monkeypatch.setenv("PATH", str(tmp_path))
     with assembled(adapter, "0.20.0+knobs") as folder, pytest.raises(MachineError, match="patch is not installed"):
         compile_go(folder, tmp_path / "out", "a.example/new", None)
+
+
+GO = """\
+#!/bin/sh
+case "$*" in
+"env GOVERSION") echo go1.26.0 ;;
+"env GOVERSION GOOS GOARCH") printf 'go1.21.3\\nlinux\\namd64\\n' ;;
+"mod download"*) printf '{"Sum": "%s"}' "$(cat "$FAKE_SUM")" ;;
+build*) echo built >> "$FAKE_SUM.calls" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("older", [None, "1.16.15"])
+@pytest.mark.parametrize("true", [True, False])
+def test_a_go_that_is_fetched_must_have_the_repositorys_checksum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, older: str | None, true: bool
+) -> None:
+    (tmp_path / "go").write_text(GO)
+    (tmp_path / "go").chmod(0o755)
+    release = f"go{older}" if older else "go1.26.0"
+    (tmp_path / "sum").write_text(toolchain_sums()[toolchain_module(release, "linux-amd64")] if true else "h1:other=")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("FAKE_SUM", str(tmp_path / "sum"))
+    if true:
+        compile_go(tmp_path, tmp_path / "out", "a.example/new", older)
+    else:
+        with pytest.raises(MachineError, match=rf"{release} for linux-amd64 has the checksum h1:other="):
+            compile_go(tmp_path, tmp_path / "out", "a.example/new", older)
+    assert (tmp_path / "sum.calls").exists() is true
+
+
+def test_every_release_of_go_that_is_fetched_is_pinned() -> None:
+    fetched = {f"go{older}" for version in STACK.version_names if (older := older_go(version))}
+    lines = [
+        line for file in adapters_dir().glob("**/go.mod") for line in file.read_text().splitlines()
+        if line.startswith("go 1.2")
+    ]  # fmt: skip
+    wanted = {f"go{line.split()[1]}" for line in lines if line.count(".") == 2}
+    assert wanted
+    assert {toolchain_module(release, "linux-amd64") for release in fetched | wanted} <= set(toolchain_sums())
 
 
 @pytest.mark.parametrize("version", STACK.version_names)

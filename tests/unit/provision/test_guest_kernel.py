@@ -14,17 +14,28 @@ from longlook.core.errors import InputError, MachineError
 from longlook.provision import guest_kernel
 from longlook.provision.build_steps import ObjectCount, Progress, run
 from longlook.provision.guest_kernel.build import lost_settings
+from longlook.provision.guest_kernel.source import pinned_source
+from longlook.provision.pins import identity
 from longlook.provision.setup import DEFAULT_PARTS, install
 from tests.support.processes import has_ended
 
 builds: list[Path] = []
 
 
-def fake_build(_recipe: Path, work: Path, into: Path, *_: Any) -> dict[str, Any]:
+def fake_build(recipe: Path, work: Path, into: Path, *_: Any) -> dict[str, Any]:
     builds.append(into)
     work.mkdir(exist_ok=True)
     into.write_text("#!/bin/sh\n")
-    return {"sha256": file_digest(into), "release": "7.2.13-tt"}
+    source = identity(pinned_source(recipe))
+    other = {**source, "version": "7.2.14-1", "sha256": "1" * 64, "instead_of": source}
+    return {
+        "source": other if (work.parent / "pinned-is-gone").exists() else source,
+        "patch": file_digest(recipe / "time-travel.patch"),
+        "config": file_digest(recipe / "config"),
+        "steps": guest_kernel.STEPS,
+        "sha256": file_digest(into),
+        "release": "7.2.13-tt",
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +53,7 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "config").write_text("CONFIG_NET=y\n")
     (folder / "time-travel.patch").write_text("--- a\n+++ b\n")
+    (folder / "source.lock").write_text(f"linux-source-7.2 7.2.13-1 all 20 {'0' * 64} pool/main/l/linux/linux.deb\n")
     monkeypatch.setenv("LONGLOOK_KERNEL_RECIPE", str(folder))
     return folder
 
@@ -73,12 +85,38 @@ def test_corrupt_entry_is_rebuilt(file: str, rot: str | None) -> None:
     assert file_digest(Path(program.path)) == program.digest
 
 
-@pytest.mark.parametrize("file", ["config", "time-travel.patch"])
+@pytest.mark.parametrize("file", ["config", "time-travel.patch", "source.lock"])
 def test_another_recipe_is_another_entry(recipe: Path, file: str) -> None:
     first = guest_kernel.kernel_program(quiet)
-    (recipe / file).write_text("CONFIG_NET=n\n")
+    text = (recipe / file).read_text()
+    (recipe / file).write_text(text.replace("0" * 64, "2" * 64) if file == "source.lock" else "CONFIG_NET=n\n")
     assert guest_kernel.kernel_program(quiet).path != first.path
     assert Path(first.path).exists()
+
+
+def test_entry_is_found_by_its_record_whatever_its_name(cache: Path) -> None:
+    program = guest_kernel.kernel_program(quiet)
+    Path(program.path).parent.rename(cache / "kernel" / "named-otherwise")
+    assert guest_kernel.kernel_program(quiet).digest == program.digest
+    assert len(builds) == 1
+
+
+def test_kernel_of_another_source_stands_in_and_is_marked(cache: Path) -> None:
+    (cache / "kernel").mkdir(parents=True)
+    (cache / "kernel" / "pinned-is-gone").touch()
+    program = guest_kernel.kernel_program(quiet)
+    assert guest_kernel.kernel_program(quiet) == program
+    assert len(builds) == 1
+    said = guest_kernel.deviation() or ""
+    assert "linux-source-7.2 7.2.14-1 instead of the pinned linux-source-7.2 7.2.13-1" in said
+    assert "another kernel's" in said
+    assert said in guest_kernel.readiness().detail
+
+
+def test_kernel_of_the_pinned_source_is_not_marked() -> None:
+    assert guest_kernel.deviation() is None
+    guest_kernel.kernel_program(quiet)
+    assert guest_kernel.deviation() is None
 
 
 def test_missing_recipe_gives_a_hint(recipe: Path) -> None:
@@ -118,6 +156,8 @@ def test_named_kernel_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert guest_kernel.installed()
     assert guest_kernel.readiness().ready
     assert builds == []
+    assert guest_kernel.made_of() is None
+    assert "nobody vouches" in (guest_kernel.deviation() or "")
 
 
 @pytest.mark.parametrize(

@@ -1,63 +1,30 @@
 import hashlib
-import os
 import stat
 from pathlib import Path
 
 import pytest
 
 from longlook.core.errors import MachineError
-from longlook.provision.apt import Mirror
+from longlook.provision.apt import Mirror, Package
 from longlook.provision.guest_kernel import source
 from longlook.provision.guest_kernel.source import dependencies, fetch_source, newest, tools_environment
+from longlook.provision.pins import Taken
+from tests.unit.provision.conftest import CONTENT, FakeMirror
 
-CONTENT = b"a package of sources"
-
-APT_GET = """\
-#!/bin/sh
-echo "apt-get $*" >> "$FAKE/calls"
-case "$*" in
-*update*) exit "$(cat "$FAKE/update" 2>/dev/null || echo 0)" ;;
-*--print-uris*) echo "'http://mirror.invalid/pool/linux.deb' linux.deb 20 SHA256:00" ;;
-esac
-"""
-
-APT_CACHE = """\
-#!/bin/sh
-case "$*" in
-*pkgnames*) printf 'linux-source-7.1\\nlinux-source-7.10\\nlinux-source-7.9\\nlinux-source-7.9-rt\\n' ;;
-*show*linux-source-7.10) cat "$FAKE/stanza" ;;
-esac
-"""
-
-APT_HELPER = """\
-#!/bin/sh
-echo "apt-helper $*" >> "$FAKE/calls"
-for part; do case "$part" in *.part) out=$part ;; esac; done
-if [ -e "$FAKE/hang-up" ]; then printf 'a package' > "$out"; echo 'E: Could not connect'; exit 100; fi
-had=$(wc -c < "$out" 2>/dev/null || echo 0)
-tail -c +$((had + 1)) "$FAKE/content" >> "$out"
-echo dlstatus:1:100.0:Retrieving
-"""
+NAME, VERSION = "linux-source-7.10", "1:7.10.2-1"
+PIN = Package(
+    NAME, VERSION, "all", len(CONTENT), hashlib.sha256(CONTENT).hexdigest(), path="pool/main/l/linux/linux.deb"
+)
 
 
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Programs of apt that answer from files of this folder, and note in `calls` how they were called."""
-    folder = tmp_path / "fake"
-    folder.mkdir()
-    for name, text in {"apt-get": APT_GET, "apt-cache": APT_CACHE, "apt-helper": APT_HELPER}.items():
-        (folder / name).write_text(text)
-        (folder / name).chmod(0o755)
-    for name in ("dpkg-deb", "dpkg-query"):
-        (folder / name).write_text("#!/bin/sh\n")
-        (folder / name).chmod(0o755)
-    (folder / "content").write_bytes(CONTENT)
-    (folder / "stanza").write_text(stanza(hashlib.sha256(CONTENT).hexdigest()))
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    monkeypatch.setenv("FAKE", str(folder))
+@pytest.fixture(autouse=True)
+def fake(mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a mirror with the pinned source and another."""
+    (mirror.folder / "names").write_text("linux-source-7.1\nlinux-source-7.10\nlinux-source-7.9\nlinux-source-7.9-rt\n")
+    mirror.lists(NAME, VERSION)
     monkeypatch.setattr(source, "machine_mirror", lambda: Mirror("http://mirror.invalid/debian", "trixie"))
     monkeypatch.setattr(source, "archive_keyring", lambda: "/k.gpg")
-    return folder
+    return mirror.folder
 
 
 @pytest.fixture
@@ -66,15 +33,12 @@ def work(tmp_path: Path) -> Path:
     return tmp_path / "work"
 
 
-def stanza(sha256: str) -> str:
-    return (
-        "Package: linux-source-7.10\nVersion: 1:7.10.2-1\nArchitecture: all\n"
-        f"Description: sources\n of Linux\nSize: {len(CONTENT)}\nSHA256: {sha256}\n\n"
-    )
+def take(work: Path, pin: Package = PIN) -> Taken:
+    return fetch_source(pin, work, work / "build.log", lambda _text: None)
 
 
 def fetch(work: Path) -> Path:
-    return fetch_source(work, work / "build.log", lambda _text: None).file
+    return take(work).file
 
 
 def test_newest_is_the_highest_number_and_not_the_last_word() -> None:
@@ -113,7 +77,7 @@ def test_interrupted_download_goes_on(fake: Path, work: Path) -> None:
 
 def test_wrong_digest_is_refused_and_not_kept(fake: Path, work: Path) -> None:
     (fake / "content").write_bytes(CONTENT.upper())
-    with pytest.raises(MachineError, match="signed index"):
+    with pytest.raises(MachineError, match="not the file with the SHA-256"):
         fetch(work)
     assert [path for path in work.rglob("*") if path.name.startswith("linux-source")] == []
     (fake / "content").write_bytes(CONTENT)
@@ -128,9 +92,22 @@ def test_no_network_gives_a_hint(fake: Path, work: Path) -> None:
 
 
 def test_old_mirror_gives_a_hint(fake: Path, work: Path) -> None:
-    (fake / "apt-cache").write_text("#!/bin/sh\necho linux-source-6.1\n")
+    (fake / "names").write_text("linux-source-6.1\n")
+    (fake / "index" / f"{NAME}={VERSION}").unlink()
+    (fake / "gone").touch()
     with pytest.raises(MachineError, match=r"no linux-source-7\.2 or newer"):
         fetch(work)
+
+
+def test_newest_source_stands_in_where_the_pinned_is_gone(fake: Path, work: Path) -> None:
+    (fake / "gone").touch()
+    pin = Package("linux-source-7.2", "7.2.13-1", "all", 1, "0" * 64, path="pool/main/l/linux/linux-source-7.2.deb")
+    taken = take(work, pin)
+    assert taken.deviation == f"{NAME} {VERSION} instead of the pinned linux-source-7.2 7.2.13-1"
+    calls = (fake / "calls").read_text()
+    assert take(work, pin) == taken
+    assert (fake / "calls").read_text() == calls
+    assert take(work).deviation is None
 
 
 def test_unpacked_tools_find_their_libraries(tmp_path: Path) -> None:

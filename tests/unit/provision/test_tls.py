@@ -40,8 +40,9 @@ def test_spki_is_the_hash_of_the_public_key() -> None:
     assert base64.b64decode(identity.spki_sha256) == hashlib.sha256(der).digest()
 
 
-def test_key_is_private() -> None:
-    assert Path(tls.identity().key).stat().st_mode & 0o077 == 0
+def test_programs_of_another_user_read_the_key_and_its_owner_alone_changes_it() -> None:
+    mode = Path(tls.identity().key).stat().st_mode
+    assert (mode & 0o044, mode & 0o022) == (0o044, 0)
 
 
 def test_valid_at_the_start_of_virtual_time_and_long_after_now() -> None:

@@ -54,3 +54,18 @@ def test_claims_in_markdown(paper: ReportContent) -> None:
     assert len(lines) == 2 + len(paper.claims)
     assert lines[2].startswith("| 10Mbit · 5KB | +45\u00a0% | ")
     assert "| Welch | result |" in lines[0] and "| better, p\u00a0&lt;\u00a00.0001 |" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("a | b", r"a \| b"),
+        ("<script>alert(1)</script>", "&lt;script>alert(1)&lt;/script>"),
+        ("&lt;b>", "&amp;lt;b>"),
+        ("[x](javascript:y)", r"\[x\](javascript:y)"),
+        ("_very_ **much** ~~so~~ page_load_time", r"\_very\_ \*\*much\*\* \~\~so\~\~ page_load_time"),
+        ("two\nlines \x1b]0;x", "two lines \\\\x1b\\]0;x"),
+    ],
+)
+def test_markdown_shows_text_as_it_was_written(written: str, shown: str) -> None:
+    assert text.escaped(written) == shown

@@ -1,5 +1,6 @@
 """Finished trials by what determines them: found again unless anything differs, and never when they were touched."""
 
+import errno
 import json
 import os
 import threading
@@ -13,6 +14,7 @@ import pytest
 
 from longlook.core import codec, content_store
 from longlook.core.content_store import ContentStore, Pruned
+from longlook.core.errors import MachineError
 from longlook.core.job import Content, Expected, Identity, Job, Program
 from longlook.core.model import ConnectionState, Outcome, Run
 from longlook.run import trial_cache
@@ -207,27 +209,44 @@ def test_a_damaged_entry_is_none(root: Path, job: Job, tmp_path: Path, damage: C
     assert cache.fetch(again(job, tmp_path, "third")) == ended
 
 
-def test_a_change_through_the_run_folder_is_found(root: Path, job: Job, tmp_path: Path) -> None:
+def test_no_file_of_a_run_is_the_cache_s_or_another_run_s(root: Path, job: Job, tmp_path: Path) -> None:
     cache = TrialCache(SETTING, root)
     cache.keep(job, finish(job))
-    own = Path(job.folder, "client.jsonl")
-    assert own.stat().st_nlink == 2, "the test needs a file system with hard links"
-    with own.open("a") as file:
+    other = again(job, tmp_path)
+    assert cache.fetch(other) is not None
+    files = [path for place in (root, tmp_path / "run") for path in place.rglob("*") if path.is_file()]
+    assert len({path.stat().st_ino for path in files}) == len(files)
+    with Path(job.folder, "client.jsonl").open("a") as file:
         file.write("edited\n")
-    assert cache.fetch(again(job, tmp_path)) is None
+    assert Path(other.folder, "client.jsonl").read_bytes() == FILES["client.jsonl"]
+    assert cache.fetch(again(job, tmp_path, "third")) is not None
 
 
-def test_without_hard_links_files_are_copied(
+def test_files_are_copied_where_the_kernel_does_not_copy_them_itself(
     root: Path, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError("no links across devices")
+    def refuse(*_: object) -> int:
+        raise OSError(errno.EXDEV, "between such file systems")
 
-    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "copy_file_range", refuse)
     cache = TrialCache(SETTING, root)
     cache.keep(job, finish(job))
-    Path(job.folder, "client.jsonl").write_text("edited")
-    assert cache.fetch(again(job, tmp_path)) is not None
+    other = again(job, tmp_path)
+    assert cache.fetch(other) is not None
+    assert all(Path(other.folder, name).read_bytes() == content for name, content in FILES.items())
+
+
+def test_a_full_disk_under_a_run_is_the_machine_s_fault(
+    root: Path, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    cache = TrialCache(SETTING, root)
+    cache.keep(job, finish(job))
+    monkeypatch.setattr(content_store, "copy", full)
+    with pytest.raises(MachineError, match="is full"):
+        cache.fetch(again(job, tmp_path))
 
 
 def test_many_at_once_keep_the_same_trial(root: Path, job: Job, tmp_path: Path) -> None:
@@ -257,7 +276,7 @@ def test_a_full_disk_loses_nothing(root: Path, job: Job, monkeypatch: pytest.Mon
     def full(*_: object) -> None:
         raise OSError(28, "no space left on device")
 
-    monkeypatch.setattr(content_store, "share", full)
+    monkeypatch.setattr(content_store, "copy", full)
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=0))
     TrialCache(SETTING, root).keep(job, finish(job))
     assert entries(root) == []

@@ -25,6 +25,7 @@ from longlook.study.files import find_study
 from longlook.study.plan import make_plan
 from tests.data.samples import study as made_up_study
 from tests.data.trials import TRIAL
+from tests.support.cached_engine import CachedEngine
 
 TINY = str(Path(__file__).parents[2] / "data" / "tiny.toml")
 FILES = {"link.bin": "1", "client.jsonl": "2", "server.jsonl": "3", "run.json": "4"}
@@ -103,7 +104,7 @@ def test_groups_are_arms_of_cells() -> None:
     assert rows[1][-1].startswith("not exact: load time")
 
 
-class Repeatable(FakeEngine):
+class Repeatable(CachedEngine):
     """Made-up results that count as exact, several at once; `unstable` trials give something else at each later run."""
 
     parallel = 4
@@ -112,9 +113,6 @@ class Repeatable(FakeEngine):
         super().__init__(**options)
         self.unstable, self.exact = unstable, exact
         self.folders: list[str] = []
-
-    def setting(self) -> dict[str, str]:  # type: ignore[override]
-        return {"engine": self.name}
 
     def run(self, job: Job) -> Run:
         folder = Path(job.folder)

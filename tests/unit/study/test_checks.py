@@ -59,7 +59,7 @@ ONE_PROBLEM = [
     ('congestion_control = "cubic"', "", ["arms.tcp.congestion_control: missing", "must be explicit"]),
     ('congestion_control = "cubic"', 'congestion_control = "cubik"', ["allowed:", "did you mean 'cubic'?"]),
     ('"h3"', '"h3"\ncongestion_control = "bbr"', ["arms.quic.congestion_control", "kernel's TCP"]),
-    ('connection = "cold"', 'connection = "0rtt"', ["arms.tcp.connection", "runs over TCP", "cold, resumed"]),
+    ('connection = "cold"', 'connection = "0rtt"', ["arms.tcp.connection", "cannot do this over h2", "cold, resumed"]),
     ('"h3"\nconnection = "cold"', '"h3"', ["arms.quic.connection: missing", "[defaults]"]),
     ('"h3"\nconnection = "cold"', '"h3"\nconnection = "1rtt"', ['connection = "1rtt"', "did you mean '0rtt'?"]),
     ('protocol = "h3"', 'protocol = "h4"', ['arms.quic.protocol = "h4"', "no stack speaks it", "allowed: h2, h3"]),

@@ -244,6 +244,43 @@ def test_probe_timeouts_are_reported_once(tmp_path: Folder) -> None:
     ]
 
 
+def test_timers_of_newer_drafts_that_are_no_loss_timers_are_ignored(tmp_path: Folder) -> None:
+    kinds = ["ack", "pto", "loss_timeout", "idle_timeout", "handshake_timeout", "path_validation"]
+    events = [event(time, "quic:timer_updated", timer_type=kind, event_type="set") for time, kind in enumerate(kinds)]
+    table, account = decode_bytes(tmp_path, sequence(*events, event(9, "quic:timer_updated", event_type="set")))
+    assert rows(table, "loss_timer", "detail") == ["ack", "pto", "loss_timeout", None]
+    assert account["ignored"] == {"quic:timer_updated": 3}
+
+
+def test_only_flow_control_is_a_limit(tmp_path: Folder) -> None:
+    reasons = [None, "connection_flow_control", "stream_flow_control", "pacing", "congestion_control", "application"]
+    connection = [
+        event(time, "quic:connection_data_blocked_updated", new="blocked", **({"reason": reason} if reason else {}))
+        for time, reason in enumerate(reasons)
+    ]
+    stream = event(9, "quic:stream_data_blocked_updated", new="blocked", stream_id=4)
+    table, account = decode_bytes(tmp_path, sequence(*connection, stream))
+    assert rows(table, "blocked", "name", "stream") == [
+        ("connection", None),
+        ("connection", None),
+        ("stream", None),
+        ("stream", 4),
+    ]
+    assert account["ignored"] == {"quic:connection_data_blocked_updated": 3}
+
+
+def test_a_retry_by_its_own_event(tmp_path: Folder) -> None:
+    table, _ = decode_bytes(tmp_path, sequence(event(3, "transport:connection_retried", trigger="unspecified")))
+    assert rows(table, "milestone", "name", "time_ns") == [("retry", 3_000_000)]
+
+
+def test_whatever_is_skipped_has_a_warning(tmp_path: Folder) -> None:
+    for traces in (["no object"], [{"title": "no events"}], [{"events": "no array"}]):
+        _, account = decode_bytes(tmp_path, document(*traces))
+        (reason,) = account["skipped"]
+        assert [warning["problem"] for warning in account["warnings"]] == [f"skipped: {reason}"]
+
+
 def test_states_keep_the_stacks_own_name(tmp_path: Folder) -> None:
     own = ["slow_start", "conservative_slow_start", "bbr_probe_bw_up", "mystery"]
     events = [event(time, "recovery:congestion_state_updated", new=name) for time, name in enumerate(own)]

@@ -23,6 +23,7 @@ var patchedKnobs = map[string]knob{
 	"max_window":           {quicOnly, countInEnvironment("QUIC_GO_MAX_WINDOW", 2, 10_000)},
 	"min_window":           {quicOnly, countInEnvironment("QUIC_GO_MIN_WINDOW", 1, 1_000)},
 	"pacing":               {quicOnly, boolInEnvironment("QUIC_GO_PACING")},
+	"pacing_burst":         {quicOnly, countInEnvironment("QUIC_GO_PACING_BURST", 1, 1_000)},
 	"packet_threshold":     {quicOnly, countInEnvironment("QUIC_GO_PACKET_THRESHOLD", 1, 1_000)},
 	"pto_factor":           {quicOnly, numberInEnvironment("QUIC_GO_PTO_FACTOR", 0.25, 16)},
 	"time_threshold":       {quicOnly, setTimeThreshold},

@@ -9,15 +9,16 @@ use http::Request;
 use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use longlook_adapter::lines::{ConnectionLine, emit};
+use longlook_adapter::lines::ConnectionLine;
 use longlook_adapter::objects::Object;
 use longlook_adapter::socket::congestion_control;
-use rustls::HandshakeKind;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
+use crate::h2::fast_open;
+use crate::h2::opening::{Gate, Opening as OpeningStream};
 use crate::session::{CLOSE_LIMIT, Opening, Shared};
 
 /// Sends requests; and the task that carries them.
@@ -28,27 +29,35 @@ pub struct Connection {
     /// Our end.
     pub local: SocketAddr,
     open: Mutex<Option<Open>>,
+    gate: Arc<Gate>,
 }
 
 impl Connection {
-    /// Return when the handshake is complete.
+    /// Return when the handshake is complete; or, where the first requests are early data, before it begins.
     pub async fn open(shared: &Shared, opening: Opening) -> Result<Self, String> {
-        let socket = TcpStream::connect(shared.job.remote).await.map_err(|error| error.to_string())?;
+        let remote = shared.job.remote;
+        let socket = match shared.settings.fast_open {
+            true => fast_open::connect(remote).await?,
+            false => TcpStream::connect(remote).await.map_err(|error| error.to_string())?,
+        };
         socket.set_nodelay(true).map_err(|error| error.to_string())?;
         let local = socket.local_addr().map_err(|error| error.to_string())?;
-        let controller = congestion_control(socket.as_fd()).map_err(|error| error.to_string())?;
-        let host = ServerName::try_from(shared.job.host.clone()).map_err(|error| error.to_string())?;
-        let stream = TlsConnector::from(Arc::new(shared.tls.config(false))).connect(host, socket).await;
-        let stream = stream.map_err(|error| error.to_string())?;
-        if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
-            return Err("the server does not speak h2".into());
-        }
-        let mut line = ConnectionLine::now("h2", local, shared.job.remote);
+        let mut line = ConnectionLine::now("h2", local, remote);
         line.primes = Some(opening.primes);
         line.t_start_ns = Some(opening.t_start_ns);
-        line.resumed = stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed);
-        line.congestion_control = Some(controller);
-        emit(&line);
+        line.congestion_control = Some(congestion_control(socket.as_fd()).map_err(|error| error.to_string())?);
+        let host = ServerName::try_from(shared.job.host.clone()).map_err(|error| error.to_string())?;
+        let connector = TlsConnector::from(Arc::new(shared.tls.config(opening.early))).early_data(opening.early);
+        let stream = connector.connect(host, socket).await.map_err(|error| error.to_string())?;
+        let session = stream.get_ref().1;
+        if !session.is_handshaking() && session.alpn_protocol() != Some(b"h2") {
+            return Err("the server does not speak h2".into());
+        }
+        let gate = Arc::new(Gate::default());
+        if !session.is_handshaking() {
+            gate.open();
+        }
+        let stream = OpeningStream::new(stream, gate.clone(), line);
         let opened = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
         let (requests, driver) = opened.map_err(|error| error.to_string())?;
         let driver = tokio::spawn(async move {
@@ -56,7 +65,12 @@ impl Connection {
                 eprintln!("{error}");
             }
         });
-        Ok(Self { local, open: Mutex::new(Some((requests, driver))) })
+        Ok(Self { local, open: Mutex::new(Some((requests, driver))), gate })
+    }
+
+    /// Send what is held until the first requests are written: early data leaves in one piece.
+    pub fn release(&self) {
+        self.gate.open();
     }
 
     /// Request one URL and read the answer to its end.

@@ -21,23 +21,25 @@ use longlook_adapter::files::Folder;
 use longlook_adapter::lines::{ConnectionLine, ReadyLine, emit};
 use longlook_adapter::options::ServerOptions;
 use longlook_adapter::socket::congestion_control;
-use rustls::HandshakeKind;
+use rustls::{ServerConfig, ServerConnection};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
 use crate::VERSION;
 use crate::body::{head, next_part};
+use crate::h2::accepting::Accepting;
+use crate::h2::fast_open;
 use crate::session::CLOSE_LIMIT;
 use crate::settings::Settings;
 use crate::tls;
 
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+/// Of one connection: requests, not uploads.
+const EARLY_DATA_BYTES: u32 = 1 << 16;
 
 struct Server {
-    acceptor: TlsAcceptor,
+    tls: Arc<ServerConfig>,
     files: Folder,
     http: http2::Builder<TokioExecutor>,
     stop: watch::Receiver<bool>,
@@ -50,15 +52,20 @@ pub async fn serve(
     files: Folder,
     stop: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
-    let tls = tls::server(&options.certificate, &options.key, "h2", false)?;
+    let mut tls =
+        tls::server(&options.certificate, &options.key, "h2", if settings.allow_0rtt { EARLY_DATA_BYTES } else { 0 })?;
+    tls.send_half_rtt_data = true; // early data is answered before the handshake is complete
     let listener = TcpListener::bind(options.listen).await.map_err(|error| Failure::of(options.listen, error))?;
+    if settings.fast_open {
+        fast_open::accept(&listener)?;
+    }
     let local = listener.local_addr().map_err(|error| Failure::of("TCP socket", error))?;
     let mut http = http2::Builder::new(TokioExecutor::new());
     if let Some(streams) = settings.max_incoming_streams {
         http.max_concurrent_streams(streams as u32);
     }
     let (stopping, seen) = watch::channel(false);
-    let server = Arc::new(Server { acceptor: TlsAcceptor::from(Arc::new(tls)), files, http, stop: seen });
+    let server = Arc::new(Server { tls: Arc::new(tls), files, http, stop: seen });
     let mut connections = JoinSet::new();
     emit(&ReadyLine::new("h2", local, VERSION));
     tokio::pin!(stop);
@@ -104,18 +111,16 @@ impl Server {
         }
     }
 
-    async fn handshake(&self, socket: TcpStream, client: SocketAddr) -> Result<TlsStream<TcpStream>, String> {
+    async fn handshake(&self, socket: TcpStream, client: SocketAddr) -> Result<Accepting, String> {
         socket.set_nodelay(true).map_err(|error| error.to_string())?;
-        let stream = self.acceptor.accept(socket).await.map_err(|error| error.to_string())?;
-        let (socket, session) = stream.get_ref();
-        if session.alpn_protocol() != Some(b"h2") {
-            return Err("the client did not offer h2".into());
-        }
         let local = socket.local_addr().map_err(|error| error.to_string())?;
         let mut line = ConnectionLine::now("h2", local, client);
-        line.resumed = session.handshake_kind() == Some(HandshakeKind::Resumed);
         line.congestion_control = Some(congestion_control(socket.as_fd()).map_err(|error| error.to_string())?);
-        emit(&line);
+        let session = ServerConnection::new(self.tls.clone()).map_err(|error| error.to_string())?;
+        let stream = Accepting::new(socket, session, line).await.map_err(|error| error.to_string())?;
+        if stream.protocol() != Some(b"h2") {
+            return Err("the client did not offer h2".into());
+        }
         Ok(stream)
     }
 

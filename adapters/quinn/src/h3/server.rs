@@ -37,7 +37,8 @@ pub async fn serve(
     files: Folder,
     stop: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
-    let mut tls = tls::server(&options.certificate, &options.key, "h3", settings.allow_0rtt)?;
+    let mut tls =
+        tls::server(&options.certificate, &options.key, "h3", if settings.allow_0rtt { u32::MAX } else { 0 })?;
     let marks = tls::count_resumptions(&mut tls);
     let tls = QuicServerConfig::try_from(tls).map_err(|error| Failure::of("TLS", error))?;
     let shared = ServerConfig::with_crypto(Arc::new(Watched::new(tls, marks)));

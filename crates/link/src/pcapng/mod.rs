@@ -30,6 +30,7 @@ const INTERFACES: [(&str, &str); 4] = [
     ("client-down", "client side: packets to the client as they leave the link"),
 ];
 
+/// The arguments of the command.
 #[derive(Args)]
 pub struct Options {
     /// The packet log
@@ -38,19 +39,38 @@ pub struct Options {
     out: PathBuf,
 }
 
+/// What was found in a log.
+pub struct Counts {
+    /// Whole records.
+    pub records: u64,
+    /// Packets in the capture file.
+    pub packets: u64,
+    /// Records that make no sense, which are left out.
+    pub damaged_records: u64,
+    /// Length of a last record that was cut off.
+    pub truncated_bytes: u64,
+}
+
 /// Writes the capture file and prints its counts.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let mut log = LogFile::open(&options.log)?;
-    if is_same_file(&options.log, &options.out) {
-        let reason = format!("{} is the log itself, which would be lost", options.out.display());
+    let found = export(&options.log, &options.out)?;
+    print_line(&json!({"event": "pcapng", "records": found.records, "packets": found.packets,
+        "damaged_records": found.damaged_records, "truncated_bytes": found.truncated_bytes}))
+}
+
+/// Writes the capture file of a log.
+pub fn export(path: &Path, out: &Path) -> Result<Counts, Failure> {
+    let mut log = LogFile::open(path)?;
+    if is_same_file(path, out) {
+        let reason = format!("{} is the log itself, which would be lost", out.display());
         return Err(Failure::usage(reason).hint("name another file for the capture: OUT.pcapng"));
     }
-    let (moments, skipped) = moments(&mut log)
-        .map_err(|error| Failure::new(format!("{} cannot be read: {error}", options.log.display())))?;
-    write(options, &log, &moments)
-        .map_err(|error| Failure::new(format!("{} cannot be written: {error}", options.out.display())))?;
-    print_line(&json!({"event": "pcapng", "records": log.count, "packets": moments.len(), "damaged_records": skipped,
-        "truncated_bytes": log.truncated_bytes}))
+    let (moments, damaged_records) =
+        moments(&mut log).map_err(|error| Failure::new(format!("{} cannot be read: {error}", path.display())))?;
+    write(out, &log, &moments)
+        .map_err(|error| Failure::new(format!("{} cannot be written: {error}", out.display())))?;
+    let (records, truncated_bytes) = (log.count, log.truncated_bytes);
+    Ok(Counts { records, packets: moments.len() as u64, damaged_records, truncated_bytes })
 }
 
 /// Whether both paths lead to one file, by whatever name or link.
@@ -86,8 +106,8 @@ fn moments(log: &mut LogFile) -> io::Result<(Vec<Moment>, u64)> {
     Ok((found, skipped))
 }
 
-fn write(options: &Options, log: &LogFile, moments: &[Moment]) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 20, File::create(&options.out)?);
+fn write(path: &Path, log: &LogFile, moments: &[Moment]) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let application = concat!("longlook-link ", env!("CARGO_PKG_VERSION"));
     let about = "packet log: headers are made from the log's records, payload was not captured";
     write_section(&mut out, application, &format!("{about}; configuration: {}", log.header["config"]))?;

@@ -110,8 +110,7 @@ impl Netlog {
             Ok(time_ns) => writer.account.count_read(time_ns),
             Err(Refusal::Ignore) => writer.account.count_ignored(&name),
             Err(Refusal::Skip(reason)) => {
-                writer.account.count_skipped(reason);
-                writer.account.warn(place.0, place.1, format!("an event {name:?} is skipped: {reason}"));
+                writer.account.skip(reason, place.0, place.1, format!("an event {name:?} is skipped: {reason}"));
             }
             Err(Refusal::Halt(halt)) => return Err(halt),
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::account;
 use crate::decimal::scaled;
 use crate::event::{Kind, Space};
 use crate::json::{self, Bad, Cursor};
@@ -257,7 +258,7 @@ impl Session {
         match what {
             What::Session => {
                 let entry = &mut writer.account.connections[at.connection];
-                entry.connection_id = text("connection_id").map(str::to_owned);
+                entry.connection_id = text("connection_id").and_then(account::id);
                 rows.milestone_once(at, "started", text("host"), writer)?;
             }
             What::Complete => rows.milestone_once(at, "complete", None, writer)?,

@@ -9,6 +9,8 @@ use crate::qlog::longlook::LonglookFields;
 use crate::qlog::record::Field;
 use crate::rfc3339;
 
+const LONGEST_TEXT: usize = 200;
+
 /// How the times of events are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeFormat {
@@ -74,8 +76,8 @@ impl Header {
             ["ODCID", "group_id", "group_ids", "dcid"].into_iter().find_map(|key| hexadecimal(of_common(key)));
         Self {
             vantage: vantage(trace.get("vantage_point")),
-            schema: schema(file, trace),
-            producer: producer(file, trace),
+            schema: schema(file, trace).as_deref().map(cut),
+            producer: producer(file, trace).as_deref().map(cut),
             connection_id: connection_id.or_else(|| hexadecimal(trace.get("description"))),
             time_format,
             time_power,
@@ -86,6 +88,11 @@ impl Header {
             longlook: LonglookFields::of(trace),
         }
     }
+}
+
+/// The beginning of a text that every trace of a file may repeat.
+fn cut(text: &str) -> String {
+    text.chars().take(LONGEST_TEXT).collect()
 }
 
 fn object<'a>(members: &'a Members, key: &str) -> Option<&'a Members> {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::account;
 use crate::decimal::scaled;
 use crate::event::{Event, Kind, Source, Vantage};
 use crate::json::{Bad, Cursor, Members, text};
@@ -34,7 +35,7 @@ impl LonglookFields {
         let given = trace.get("common_fields").and_then(|common| common.get("longlook"));
         let word = |key: &str| given.and_then(|given| given.get(key)).and_then(Value::as_str);
         let source = word("source").and_then(source).unwrap_or(Source::Qlog);
-        Some(Self { source, flow: word("flow").map(str::to_owned) })
+        Some(Self { source, flow: word("flow").and_then(account::id) })
     }
 
     /// Returns the addresses of client and server.

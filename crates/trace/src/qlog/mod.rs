@@ -15,6 +15,7 @@ pub mod traffic;
 
 use std::collections::HashMap;
 
+use crate::account;
 use crate::event::{Source, Vantage};
 use crate::json::Members;
 use crate::json::{self, Bad, Cursor};
@@ -110,8 +111,7 @@ impl Qlog {
         let record = match read {
             Ok(record) => record,
             Err(bad) => {
-                writer.account.count_skipped(bad.as_str());
-                writer.account.warn(place.0, place.1, format!("an event is {}", bad.as_str()));
+                writer.account.skip(bad.as_str(), place.0, place.1, format!("an event is {}", bad.as_str()));
                 return Ok(());
             }
         };
@@ -119,9 +119,8 @@ impl Qlog {
             Ok(time_ns) => writer.account.count_read(time_ns),
             Err(Refusal::Ignore) => count_ignored(&record, writer),
             Err(Refusal::Skip(reason)) => {
-                writer.account.count_skipped(reason);
                 let name = String::from_utf8_lossy(record.name);
-                writer.account.warn(place.0, place.1, format!("an event {name:?} is skipped: {reason}"));
+                writer.account.skip(reason, place.0, place.1, format!("an event {name:?} is skipped: {reason}"));
             }
             Err(Refusal::Halt(halt)) => return Err(halt),
         }
@@ -155,7 +154,8 @@ impl Qlog {
             What::PacketsAcked => self.packets_acked(at, record, writer)?,
             What::Metrics => self.metrics(at, record, writer)?,
             What::CongestionState => self.congestion_state(at, record, writer)?,
-            What::LossTimer => self.loss_timer(at, record, writer)?,
+            What::LossTimer => self.loss_timer(at, record, false, writer)?,
+            What::Timer => self.loss_timer(at, record, true, writer)?,
             _ => self.rare(at, what, record, writer)?,
         }
         Ok(time_ns)
@@ -184,7 +184,10 @@ impl Qlog {
         if let Some(known) = known {
             return Ok(known);
         }
-        let id = group.map(|group| json::text(group).into_owned()).or_else(|| self.header.connection_id.clone());
+        let id = match group {
+            Some(group) => Some(account::id(&json::text(group)).ok_or(Refusal::Skip("a group id of over 255 bytes"))?),
+            None => self.header.connection_id.clone(),
+        };
         let begun = self.rows.begin(id, writer).ok_or(Refusal::Skip("too many connections in one file"))?;
         self.metrics.push(Metrics::default());
         match group {

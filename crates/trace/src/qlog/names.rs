@@ -12,9 +12,11 @@ pub enum What {
     Metrics,
     CongestionState,
     LossTimer,
+    Timer,
     Parameters,
     RecoveryParameters,
     ConnectionStarted,
+    ConnectionRetried,
     ConnectionState,
     ConnectionClosed,
     KeyUpdated,
@@ -55,6 +57,7 @@ fn known(category: &[u8], event: &[u8]) -> Option<What> {
         b"metrics_updated" | b"metric_update" | b"recovery_metrics_updated" => What::Metrics,
         b"packet_received" => What::PacketReceived,
         b"loss_timer_updated" | b"loss_timer_set" | b"loss_timer_expired" | b"loss_timer_cancelled" => What::LossTimer,
+        b"timer_updated" => What::Timer,
         b"packet_lost" => What::PacketLost,
         b"packets_acked" => What::PacketsAcked,
         b"congestion_state_updated" => What::CongestionState,
@@ -63,6 +66,7 @@ fn known(category: &[u8], event: &[u8]) -> Option<What> {
         b"recovery_parameters_set" => What::RecoveryParameters,
         b"parameters_set" | b"transport_parameters_set" => What::Parameters,
         b"connection_started" | b"connection_attempt" | b"connection_new" => What::ConnectionStarted,
+        b"connection_retried" => What::ConnectionRetried,
         b"connection_state_updated" => What::ConnectionState,
         b"connection_closed" | b"connection_close" => What::ConnectionClosed,
         b"key_updated" => What::KeyUpdated,
@@ -74,4 +78,19 @@ fn known(category: &[u8], event: &[u8]) -> Option<What> {
         b"stream_data_blocked_updated" => What::StreamBlocked,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{What, what};
+
+    #[test]
+    fn the_timer_has_a_name_of_each_draft() {
+        for category in ["recovery", "quic"] {
+            assert_eq!(what(category.as_bytes(), b"loss_timer_updated"), Some(What::LossTimer));
+            assert_eq!(what(b"", format!("{category}:timer_updated").as_bytes()), Some(What::Timer));
+        }
+        assert_eq!(what(b"RECOVERY", b"LOSS_TIMER_SET"), Some(What::LossTimer));
+        assert_eq!(what(b"", b"http:timer_updated"), None);
+    }
 }

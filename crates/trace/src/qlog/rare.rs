@@ -29,6 +29,7 @@ impl Qlog {
             What::Parameters => self.parameters(at, None, data, writer),
             What::RecoveryParameters => self.parameters(at, Some("recovery"), data, writer),
             What::ConnectionStarted => self.started(at, &data, writer),
+            What::ConnectionRetried => Ok(self.rows.milestone_once(at, "retry", None, writer)?),
             What::ConnectionState => {
                 let new = text("new").ok_or(Refusal::Skip("a connection state without a name"))?;
                 self.connection_state(at, new, writer)
@@ -160,7 +161,13 @@ impl Qlog {
         if data.get("new").and_then(Value::as_str) != Some("blocked") {
             return Err(Refusal::Ignore);
         }
-        let name = if what == What::DataBlocked { "connection" } else { "stream" };
+        let name = match data.get("reason").and_then(Value::as_str) {
+            None if what == What::DataBlocked => "connection",
+            None | Some("stream_flow_control") => "stream",
+            Some("connection_flow_control") => "connection",
+            // The sender's own reasons (pacing, congestion control, scheduling, …) are no limit that its peer sets.
+            Some(_) => return Err(Refusal::Ignore),
+        };
         let stream = data.get("stream_id").and_then(|stream| number(stream, 0));
         Ok(self.rows.blocked(at, Blocked { name, stream, limit: None }, "state", writer)?)
     }

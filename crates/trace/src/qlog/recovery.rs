@@ -83,7 +83,14 @@ impl Qlog {
         Ok(writer.push(row)?)
     }
 
-    pub(super) fn loss_timer(&mut self, at: At, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
+    /// An event of the loss timer, or, with `any`, of whichever timer its type names: newer drafts have one event for all.
+    pub(super) fn loss_timer(
+        &mut self,
+        at: At,
+        record: &Record,
+        any: bool,
+        writer: &mut EventWriter,
+    ) -> Result<(), Refusal> {
         let (mut what, mut timer): (&[u8], &[u8]) = (b"", b"");
         let (mut space, mut delta_ns) = (None, None);
         Cursor::new(record.data).object(|key, cursor| {
@@ -98,6 +105,9 @@ impl Qlog {
             }
             Ok(())
         })?;
+        if any && !matches!(timer.to_ascii_lowercase().as_slice(), b"" | b"ack" | b"pto" | b"loss_timeout") {
+            return Err(Refusal::Ignore);
+        }
         // Of an event for each: loss_timer_set, loss_timer_expired, loss_timer_cancelled.
         if what.is_empty() {
             what = &record.name[memchr::memrchr(b'_', record.name).map_or(0, |at| at + 1)..];

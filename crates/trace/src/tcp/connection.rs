@@ -163,7 +163,7 @@ impl Connection {
             if made_ns <= sample.time_ns {
                 at_ns = sample.time_ns;
                 if let Some(acknowledged) = &mut self.acknowledged {
-                    acknowledged.beyond = sample.bytes_acked.map(|bytes| bytes - acknowledged.bytes);
+                    acknowledged.beyond = sample.bytes_acked.map(|bytes| bytes.saturating_sub(acknowledged.bytes));
                 }
             }
             self.learn(sample.time_ns, &sample.metrics, writer)?;
@@ -211,11 +211,11 @@ impl Connection {
     fn catch_up(&mut self, sample: &Waiting, writer: &mut EventWriter) -> Result<(), Halt> {
         let Some(acknowledged) = &mut self.acknowledged else { return Ok(()) };
         let (Some(kernels), Some(beyond)) = (sample.bytes_acked, acknowledged.beyond) else { return Ok(()) };
-        let advance = kernels - beyond - acknowledged.bytes;
+        let advance = kernels.saturating_sub(beyond).saturating_sub(acknowledged.bytes);
         if advance <= 0 {
             return Ok(());
         }
-        acknowledged.bytes += advance;
+        acknowledged.bytes = acknowledged.bytes.saturating_add(advance);
         acknowledged.una = acknowledged.una.wrapping_add(advance as u32);
         let (una, bytes) = (acknowledged.una, acknowledged.bytes);
         writer.push(Event {

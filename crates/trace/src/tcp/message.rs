@@ -102,10 +102,11 @@ impl<'a> Message<'a> {
     /// or count as lost, with those sent again. Where there are none of these three, to the byte.
     pub fn in_flight_bytes(&self, mss: i64) -> Option<i64> {
         let (sacked, lost, again) = (self.word(28)?, self.word(32)?, self.word(36)?);
-        let most = (self.word(24)? - sacked - lost + again) * mss;
+        let most = (self.word(24)? - sacked - lost + again).saturating_mul(mss);
         let counts = (self.long(200), self.long(208), self.bytes_acked());
         if let ((0, 0, 0), (Some(sent), Some(sent_again), Some(acked))) = ((sacked, lost, again), counts) {
-            return Some((sent as i64 - sent_again as i64 - acked).clamp(0, most.max(0)));
+            let unacknowledged = (sent as i64).saturating_sub(sent_again as i64).saturating_sub(acked);
+            return Some(unacknowledged.clamp(0, most.max(0)));
         }
         Some(most)
     }

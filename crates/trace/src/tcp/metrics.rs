@@ -97,5 +97,5 @@ fn bytes(segments: Option<i64>, mss: Option<i64>) -> Option<i64> {
 }
 
 fn ns(us: Option<i64>) -> Option<i64> {
-    Some(us? * NS_PER_US)
+    Some(us?.saturating_mul(NS_PER_US))
 }

@@ -27,36 +27,47 @@ pub const MAGIC: &[u8] = longlook_tcptrace::file::MAGIC;
 
 const HINT: &str = "record it again: longlook-trace record-tcp";
 
-/// Decodes a recording, of which at most so many bytes are read.
-pub fn decode(input: &Path, output: &Path, limit_bytes: u64) -> Result<Account, Failure> {
-    let open = || open(input, limit_bytes);
-    let mut first = open()?;
+/// Decodes a recording, from wherever it is opened; `name` is for people. It is opened twice.
+pub fn decode(
+    open: &dyn Fn() -> Result<Box<dyn Read>, Failure>,
+    name: &Path,
+    output: &Path,
+) -> Result<Account, Failure> {
+    let begin = || begin(open()?, name);
+    let mut first = begin()?;
     let (points, strange) = Points::new(&first.header.tracepoints);
     let sockets = Sockets::find(&mut first, &points);
     let header = first.header;
-    let begun = || {
+    let empty_account = || {
         let mut account = account_of(&header, &sockets);
         for name in &strange {
             account.warn(0, 0, format!("the description of the tracepoint {name} cannot be understood"));
         }
         account
     };
-    writer::write(output, begun, |writer| {
-        let mut reader = open()?;
+    writer::write(output, empty_account, |writer| {
+        let mut reader = begin()?;
         Walk::new(&header, &points, &sockets, writer).file(&mut reader)
     })
 }
 
-fn open(input: &Path, limit_bytes: u64) -> Result<Reader<impl Read>, Failure> {
-    let name = input.display();
-    let refuse = |error: std::io::Error| Failure::usage(format!("{name} cannot be read: {error}"));
-    let file = File::open(input).map_err(refuse)?;
-    Reader::open(BufReader::with_capacity(1 << 16, file).take(limit_bytes)).map_err(|damage| match damage {
-        Damage::Io(error) => refuse(error),
+/// The bytes of a file.
+pub(crate) fn open(input: &Path) -> Result<BufReader<File>, Failure> {
+    Ok(BufReader::with_capacity(1 << 16, File::open(input).map_err(|error| unreadable(input, &error))?))
+}
+
+fn begin(bytes: Box<dyn Read>, name: &Path) -> Result<Reader<Box<dyn Read>>, Failure> {
+    Reader::open(bytes).map_err(|damage| match damage {
+        Damage::Io(error) => unreadable(name, &error),
         Damage::Header(problem) | Damage::Record { problem, .. } => {
-            Failure::usage(format!("{name} is no recording that can be read: {problem}")).hint(HINT)
+            let shown = name.display();
+            Failure::usage(format!("{shown} is no recording that can be read: {problem}")).hint(HINT)
         }
     })
+}
+
+fn unreadable(name: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("{} cannot be read: {error}", name.display()))
 }
 
 fn account_of(header: &Header, sockets: &Sockets) -> Account {
@@ -91,6 +102,8 @@ struct Walk<'a> {
     points: &'a Points,
     sockets: &'a Sockets,
     connections: Vec<Connection>,
+    /// Where the record begins.
+    offset: u64,
     writer: &'a mut EventWriter,
 }
 
@@ -109,12 +122,13 @@ impl<'a> Walk<'a> {
             let flow = format!("tcp {client} {server}");
             connections.push(Connection::new(number as u32, vantage, &flow, socket.mss, has, writer));
         }
-        Self { header, points, sockets, connections, writer }
+        Self { header, points, sockets, connections, offset: 0, writer }
     }
 
     fn file<R: Read>(&mut self, reader: &mut Reader<R>) -> Result<(), Halt> {
         let mut ended = false;
         loop {
+            self.offset = reader.offset;
             match reader.next_record() {
                 Ok(Some(Record::End { .. })) => {
                     ended = true;
@@ -123,8 +137,7 @@ impl<'a> Walk<'a> {
                 Ok(Some(record)) => self.record(&record)?,
                 Ok(None) => break,
                 Err(Damage::Record { offset, problem }) => {
-                    self.writer.account.warn(0, offset, format!("reading ends here: {problem}"));
-                    self.writer.account.count_skipped("damaged record");
+                    self.writer.account.skip("damaged record", 0, offset, format!("reading ends here: {problem}"));
                     break;
                 }
                 Err(Damage::Io(error)) => return Err(Failure::new(format!("the recording: {error}")).into()),
@@ -159,6 +172,10 @@ impl<'a> Walk<'a> {
         }
     }
 
+    fn skip(&mut self, reason: &str) {
+        self.writer.account.skip(reason, 0, self.offset, format!("a record is skipped: {reason}"));
+    }
+
     fn since_reference(&self, time_ns: u64) -> i64 {
         time_ns.wrapping_sub(self.header.monotonic_ns) as i64
     }
@@ -166,11 +183,11 @@ impl<'a> Walk<'a> {
     fn message(&mut self, time_ns: u64, socket: &[u8], last: bool) -> Result<(), Halt> {
         let time_ns = self.since_reference(time_ns);
         let Some(message) = Message::parse(socket) else {
-            self.writer.account.count_skipped("an answer of sock_diag that is none");
+            self.skip("an answer of sock_diag that is none");
             return Ok(());
         };
         let Some(number) = self.sockets.with_cookie(message.cookie) else {
-            self.writer.account.count_skipped("a socket that is not known");
+            self.skip("a socket that is not known");
             return Ok(());
         };
         self.writer.account.count_read(time_ns);
@@ -186,7 +203,7 @@ impl<'a> Walk<'a> {
         let point = match self.points.read(raw) {
             Ok(point) => point,
             Err(name) => {
-                self.writer.account.count_skipped(name);
+                self.skip(name);
                 return Ok(());
             }
         };

@@ -23,7 +23,7 @@ impl Connection {
         let before = self.metrics.acked_bytes.unwrap_or(0);
         if let Some(now) = acked.filter(|now| *now > before) {
             let row = self.row(time_ns, Kind::PacketAcked);
-            writer.push(Event { size_bytes: Some(now - before), acked_bytes: Some(now), ..row })?;
+            writer.push(Event { size_bytes: Some(now.saturating_sub(before)), acked_bytes: Some(now), ..row })?;
         }
         let metrics = Metrics::of_sample(message, self.mss, acked);
         self.waiting.push_back(Waiting { time_ns, metrics, bytes_acked: message.bytes_acked() });
@@ -85,7 +85,8 @@ impl Connection {
             (_, window) if window == 2 * UNIT => "bbr_probe_bandwidth",
             (UNIT, UNIT) => "bbr_probe_rtt",
             _ => {
-                writer.account.count_skipped("unknown gains of BBR");
+                let problem = format!("the gains {pacing}/{UNIT} and {window}/{UNIT} are of no state of BBR");
+                writer.account.skip("unknown gains of BBR", 0, 0, problem);
                 return Ok(());
             }
         };
@@ -105,8 +106,9 @@ impl Connection {
             timeouts: message.timeouts(),
         };
         let before = self.sampled.replace(now);
-        let grown =
-            |now: Option<i64>, before: Option<i64>| now.zip(before.or(Some(0))).map_or(0, |(now, before)| now - before);
+        let grown = |now: Option<i64>, before: Option<i64>| {
+            now.zip(before.or(Some(0))).map_or(0, |(now, before)| now.saturating_sub(before))
+        };
         if !self.has.states {
             let timeouts = grown(now.timeouts, before.and_then(|before| before.timeouts));
             if timeouts > 0 {

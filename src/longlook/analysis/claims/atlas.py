@@ -1,15 +1,19 @@
 """The contents of the atlas: every study of every paper with its claims, its run and its explanations (docs/atlas.md).
 
-Pure: `pipeline.atlas` fills it from run folders, `report.atlas` draws it.
+Pure: `pipeline.atlas` fills it from entries, `report.atlas` draws it.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from longlook.analysis.claims.papers import Paper
+from longlook.analysis.claims.entry import Entry
+from longlook.analysis.claims.papers import Paper, paper_of
 from longlook.analysis.claims.survey import (
+    NOT_RUN,
+    RESULTS,
     Survey,
     SurveyedClaim,
     SurveyedStudy,
@@ -17,6 +21,7 @@ from longlook.analysis.claims.survey import (
     result_counts,
 )
 from longlook.core import codec
+from longlook.core.model import Study
 
 SCHEMA_VERSION = 1
 """The version of atlas.json."""
@@ -30,17 +35,19 @@ class State(StrEnum):
     NOT_RUN = "not run"
     LEFT_OUT = "left out"  # not run unless it is named or asked for
     FAILED = "failed"  # this call could not run it
-    DAMAGED = "damaged"  # its run folder cannot be read
+    DAMAGED = "damaged"  # its entry, or its run folder without one, cannot be read
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """An answer of `longlook explain` about a cell of a run. `link` leads to the page that proves it."""
+    """An answer of `longlook explain` about a cell of a run. `link` leads to the page that proves it, where that is at
+    hand.
+    """
 
     contrast: str
     cell_id: str
     sentence: str
-    link: str
+    link: str | None
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,8 @@ class AtlasStudy:
     surveyed: SurveyedStudy
     state: State
     reason: str = ""
-    results: str | None = None  # the digest of the run's exact results
+    entry: Entry | None = None  # of the run that counts
+    earlier: bool = False  # the entry is of an earlier version of the study: its plan is another
     explanations: tuple[Explanation, ...] = ()
     disputes: tuple[str, ...] = ()  # ids of those that it is evidence for
 
@@ -58,6 +66,11 @@ class AtlasStudy:
     def id(self) -> str:
         """The study's name."""
         return self.surveyed.study.id
+
+    @property
+    def results(self) -> str | None:
+        """The digest of the run's exact results."""
+        return None if self.entry is None else self.entry.results
 
     @property
     def claims(self) -> tuple[SurveyedClaim, ...]:
@@ -139,6 +152,33 @@ def _study_data(item: AtlasStudy) -> dict[str, Any]:
     }
 
 
-def summary_rows(atlas: Atlas) -> Sequence[tuple[AtlasStudy, dict[str, int]]]:
-    """Return each study that has claims or a run, with its claims by result."""
-    return [(study, result_counts(study.claims)) for study in atlas.studies if study.claims or study.surveyed.run]
+@dataclass(frozen=True)
+class SummaryRow:
+    """A study in the table of an atlas. `state` is why it has no entry; `earlier` is whether the entry is of an earlier
+    version of the study.
+    """
+
+    study: str
+    paper: str
+    counts: Mapping[str, int]  # claims by result
+    entry: Entry | None
+    state: str = ""
+    earlier: bool = False
+
+
+def summary_rows(atlas: Atlas) -> list[SummaryRow]:
+    """Return a row for each study that has claims or a run."""
+    return [
+        SummaryRow(item.id, paper.paper.key, result_counts(item.claims), item.entry, str(item.state), item.earlier)
+        for paper in atlas.papers
+        for item in paper.studies
+        if item.claims or item.entry
+    ]
+
+
+def summary_row(study: Study, entry: Entry, plan_hash: str) -> SummaryRow:
+    """Return the row of an entry; `plan_hash` is that of its study as it is now, whose new claims count as not run."""
+    found = {claim.id: claim.result for claim in entry.claims}
+    counts = Counter([*found.values(), *(NOT_RUN for claim in study.claims if claim.id not in found)])
+    by_result = {result: counts[result] for result in RESULTS}
+    return SummaryRow(study.id, paper_of(study).key, by_result, entry, earlier=entry.plan_hash != plan_hash)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from longlook.analysis.claims.dispute_schema import DisputeTable, EvidenceTable, HoldsTable, PositionTable
 from longlook.core import registry
+from longlook.core.document import read_toml
 from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Study
 from longlook.core.problems import Problems, allowed
@@ -104,7 +105,7 @@ def list_disputes(studies: Mapping[str, Study]) -> list[Dispute]:
 def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
     """Return the dispute of a file; its id is the file's stem. Raise InputError with every problem, one a line."""
     problems = Problems(path.name, "docs/claims.md lists every key of a dispute")
-    table = parse_table(DisputeTable, registry.toml_document(path), problems)
+    table = parse_table(DisputeTable, read_toml(path), problems)
     dispute = None
     if table is not None:
         positions = tuple(_position(entry, bool(table.evidence), problems) for entry in table.positions)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from longlook.study.schema import Table, Text
+from longlook.study.schema import SchemaVersion, Table, Text
 
 Number = int | float
 
@@ -60,7 +60,7 @@ class SettledTable(Part):
 class DisputeTable(Part):
     """A whole file."""
 
-    schema_: Annotated[Literal[1], Field(alias="schema")]
+    schema_: Annotated[SchemaVersion, Field(alias="schema")]
     question: Text
     notes: Text | None = None
     positions: Annotated[list[PositionTable], Field(min_length=2)]

@@ -54,18 +54,21 @@ PAPERS = (
 _BY_KEY = {paper.key: paper for paper in PAPERS}
 
 
+def paper_key(study_id: str) -> str:
+    """Return the key of the paper that a study repeats, by the study's name; OWN where it repeats none."""
+    key = study_id.partition("-")[0]
+    known = key in _BY_KEY or _NAMED_AFTER_PAPER.fullmatch(key)
+    return key if known and "-" in study_id else OWN
+
+
 def paper_of(study: Study) -> Paper:
     """Return the paper that a study repeats.
 
     A study named after an author and a year that is not among PAPERS (a plug-in's) has a paper of its own, cited as
     the study's source; every other unknown one is among the questions of our own.
     """
-    key = study.id.partition("-")[0]
-    if key in _BY_KEY and "-" in study.id:
-        return _BY_KEY[key]
-    if _NAMED_AFTER_PAPER.fullmatch(key) and "-" in study.id:
-        return Paper(key, study.source or key, "")
-    return _BY_KEY[OWN]
+    key = paper_key(study.id)
+    return _BY_KEY[key] if key in _BY_KEY else Paper(key, study.source or key, "")
 
 
 def papers_of(studies: Iterable[Study]) -> list[Paper]:
@@ -76,11 +79,11 @@ def papers_of(studies: Iterable[Study]) -> list[Paper]:
     return sorted(found.values(), key=lambda paper: (order.get(paper.key, known_last - 0.5), paper.key))
 
 
-def reading_order(study: Study) -> list[tuple[int, str]]:
+def reading_order(study_id: str) -> list[tuple[int, str]]:
     """Return a key that sorts studies by name with numbers as numbers: `fig6b` before `fig10`."""
-    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", study.id) if part]
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", study_id) if part]
 
 
-def checks_laboratory(study: Study) -> bool:
+def checks_laboratory(source: str | None) -> bool:
     """Return whether a study asks about the laboratory itself: its `source` begins with `none:` (docs/studies.md)."""
-    return (study.source or "").startswith("none:")
+    return (source or "").startswith("none:")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from longlook.analysis.claims.dispute import Dispute
@@ -22,7 +22,10 @@ RESULTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, NOT_RUN)
 
 @dataclass(frozen=True)
 class SurveyedRun:
-    """A run folder that was given. `report` is the path of its page as seen from ours, or None if it has none."""
+    """A run that was given, as a folder or as an entry of an atlas.
+
+    `report` is the path of its page as seen from ours, or None if it has none. `at_hand` is whether its run folder is.
+    """
 
     study: str
     path: str
@@ -31,8 +34,11 @@ class SurveyedRun:
     command: str
     made_unix_s: int
     trials: int
+    good: int  # of these, how many ended ok
+    at_hand: bool
     changes: tuple[str, ...] = ()  # settings in which it departs from the study as it is installed
     replaced_by: str | None = None  # the newer run of the same study, which counts
+    altered: int = field(default=0, metadata={"omitted_when_empty": True})  # trials not as they were sealed
 
 
 @dataclass(frozen=True)

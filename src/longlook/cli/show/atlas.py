@@ -25,9 +25,9 @@ def show_atlas(built: Built, *, as_json: bool) -> None:
     for result in RESULTS:
         table.add_column(result, justify="right")
     table.add_column("results")
-    for item, counts in summary_rows(built.atlas):
-        digest = (item.results or "")[:16] if item.surveyed.run else str(item.state)
-        table.add_row(Text(item.id), *map(str, counts.values()), digest)
+    for row in summary_rows(built.atlas):
+        digest = (row.entry.results or "")[:16] if row.entry else row.state
+        table.add_row(Text(row.study), *map(str, row.counts.values()), digest)
     table.add_section()
     table.add_row("all", *map(str, result_counts(built.atlas.claims).values()), "", style="bold")
     out = console()
@@ -43,17 +43,22 @@ def show_to_run(found: Sequence[ToRun], left_out: Mapping[str, str], *, as_json:
         return
     table = Table(box=None, header_style="bold")
     table.add_column("study", overflow="fold")
-    for name in ("trials", "finished", "cached", "to run"):
+    for name in ("trials", "finished", "cached", "to run", "minutes", "entry of"):
         table.add_column(name, justify="right")
     table.add_column("to install first", overflow="fold")
     for item in found:
         cached = "?" if item.cached is None else str(item.cached)
-        numbers = (str(item.trials), str(item.finished), cached, str(item.left))
+        numbers = (str(item.trials), str(item.finished), cached, str(item.left), _minutes(item), item.day or "")
         table.add_row(Text(item.study), *numbers, " ".join(item.install))
     table.add_section()
     sums = (sum(item.trials for item in found), sum(item.finished for item in found), sum(item.left for item in found))
-    table.add_row("all", str(sums[0]), str(sums[1]), "", str(sums[2]), "", style="bold")
+    lasts = f"{sum(item.minutes for item in found):.0f}"
+    table.add_row("all", str(sums[0]), str(sums[1]), "", str(sums[2]), lasts, "", "", style="bold")
     out = console()
     out.print(table)
     for name, reason in left_out.items():
         out.print(f"left out: {name}: {reason}", soft_wrap=True, markup=False)
+
+
+def _minutes(item: ToRun) -> str:
+    return f"{item.minutes:.1f}" if item.minutes < 10 else f"{item.minutes:.0f}"

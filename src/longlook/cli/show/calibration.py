@@ -4,6 +4,7 @@ import math
 
 from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from longlook.calibration.live import LiveCalibration
 from longlook.calibration.virtual import Calibration
@@ -42,14 +43,10 @@ def _live(result: LiveCalibration) -> RenderableType:
             live_number(row.log, row.log_tolerance or row.tolerance),
             live_number(row.netem, row.tolerance),
             row.unit,
-            "[green]ok[/]" if row.passed else "[red]out of tolerance[/]",
+            _passed(row.passed),
         )
         shown = row.case
-    failed = sum(not row.passed for row in result.rows)
-    verdict = (
-        "[green]passed[/]" if result.passed else f"[red]failed: {failed} of {len(result.rows)} out of tolerance[/]"
-    )
-    return Group(table, f"calibration in real time: {verdict}; {live_facts(result)}")
+    return Group(table, Text.assemble("calibration in real time: ", _verdict(result), f"; {live_facts(result)}"))
 
 
 def _virtual(result: Calibration) -> RenderableType:
@@ -68,16 +65,22 @@ def _virtual(result: Calibration) -> RenderableType:
             _number(row.ours, row.tolerance),
             _number(row.netem, row.tolerance),
             row.unit,
-            ("[green]ok[/]" if row.passed else "[red]out of tolerance[/]")
-            + ("" if row.netem_passed is not False else " [yellow](netem is out)[/]"),
+            _passed(row.passed) + Text("" if row.netem_passed is not False else " (netem is out)", "yellow"),
         )
         shown = row.case
-    failed = sum(not row.passed for row in result.rows)
-    verdict = (
-        "[green]passed[/]" if result.passed else f"[red]failed: {failed} of {len(result.rows)} out of tolerance[/]"
-    )
     facts = f"link {result.link[:12]}, kernel {result.kernel[:12]}, {result.wall_s:.1f} s ({result.cpu_s:.1f} s of CPU)"
-    return Group(table, f"calibration {result.key}: {verdict}; {facts}")
+    return Group(table, Text.assemble(f"calibration {result.key}: ", _verdict(result), f"; {facts}"))
+
+
+def _passed(passed: bool) -> Text:
+    return Text("ok", "green") if passed else Text("out of tolerance", "red")
+
+
+def _verdict(result: Calibration | LiveCalibration) -> Text:
+    failed = sum(not row.passed for row in result.rows)
+    if result.passed:
+        return Text("passed", "green")
+    return Text(f"failed: {failed} of {len(result.rows)} out of tolerance", "red")
 
 
 def _number(value: float | None, tolerance: float) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from longlook.certification.certificate import CERTIFICATE, Certificate
 from longlook.certification.exactness import Repeated
@@ -56,7 +57,7 @@ def _rates(rates: Iterable[Rate]) -> Table:
             share_text(rate.share),
             f"{share_text(rate.low)} – {share_text(rate.high)}",
             level_text(rate.nominal, rate.limit),
-            f"[{style}]{rate.finding}[/]" if style else str(rate.finding),
+            Text(str(rate.finding), style),
         )
     return table
 
@@ -82,6 +83,6 @@ def _repeated(repeated: list[Repeated]) -> Table:
         missing = next((item.missing for item in items if item.missing is not None), None)
         differing = [f"{item.first_difference}, kept in {item.divergent}" for item in items if item.divergent]
         identical, repeats = sum(item.identical for item in items), sum(item.repeats for item in items)
-        note = f"not made: {missing}" if missing else f"[red]{'; '.join(differing)}[/]" if differing else ""
+        note = Text(f"not made: {missing}") if missing else Text("; ".join(differing), "red")
         table.add_row(name, str(identical), str(repeats), note)
     return table

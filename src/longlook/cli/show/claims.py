@@ -36,9 +36,11 @@ def show_claims(survey: Survey, page: Path, *, as_json: bool) -> None:
     for run in survey.runs:
         if run.replaced_by is not None:
             out.print(f"{run.path} does not count: {run.replaced_by} is a newer run of {run.study}", markup=False)
+        if run.altered:
+            out.print(f"{run.path}: trials counted out, not as they were sealed: {run.altered}", markup=False)
         if run.changes:
             out.print(f"{run.path} departs from {run.study}: {'; '.join(run.changes)}", markup=False)
-        if run.report is None:
+        if run.report is None and run.at_hand:
             out.print(f"{run.path} has no report: longlook report {run.path}", markup=False)
     out.print(f"claims: {page}", soft_wrap=True, markup=False)
 

@@ -14,10 +14,10 @@ from longlook.compare.output import OUTCOMES, Judged, answer_data
 from longlook.compare.run import Step
 
 _MARKS = {
-    Answer.PASSED: "[green]✓[/] passed",
-    Answer.WORSE: "[red]✗[/] worse",
-    Answer.UNMEASURED: "[red]✗[/] not measured",
-    Answer.UNDECIDED: "[yellow]?[/] undecided",
+    Answer.PASSED: Text.assemble(("✓", "green"), " passed"),
+    Answer.WORSE: Text.assemble(("✗", "red"), " worse"),
+    Answer.UNMEASURED: Text.assemble(("✗", "red"), " not measured"),
+    Answer.UNDECIDED: Text.assemble(("?", "yellow"), " undecided"),
 }
 _FINDINGS = {Finding.GOOD: "not worse", Finding.BAD: "worse", Finding.UNTESTABLE: "cannot be tested"}
 

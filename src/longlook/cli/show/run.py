@@ -67,6 +67,7 @@ class RunDisplay:
                 estimates=codec.encode(result.estimates),
                 claims=codec.encode(result.claims),
                 verification=codec.encode(result.verification),
+                altered=dict(result.altered),
             )
             return
         if self._as_markdown:

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 from rich.console import Group
 from rich.live import Live
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from longlook.cli.terminal import console
@@ -30,9 +29,9 @@ class SetupDisplay:
         self._drawn = sys.stdout.isatty() and not as_json
         self._at_work = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[step]}", style="dim"),
+            TextColumn("{task.fields[step]}", style="dim", markup=False),
         )
         self._overall = Progress(TextColumn("installed"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self._all = self._overall.add_task("", total=len(parts))
@@ -74,14 +73,14 @@ class SetupDisplay:
 
     def _begun(self, part: str) -> None:
         self._started[part] = time.monotonic()
-        self._tasks[part] = self._at_work.add_task(escape(part), step="", total=None)
+        self._tasks[part] = self._at_work.add_task(part, step="", total=None)
 
     def _step(self, part: str, step: str) -> None:
         if self._as_json:
             self._emit(event="step", part=part, text=step)
         elif self._drawn:
             line = step.splitlines()[0] if step else ""
-            self._at_work.update(self._tasks[part], step=escape(line[:_STEP_CHARACTERS]))
+            self._at_work.update(self._tasks[part], step=line[:_STEP_CHARACTERS])
         else:
             self._line(f"{part}: {step}")
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from rich.console import RenderableType
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from longlook.provision.catalogue import Entry
 
@@ -14,12 +14,12 @@ def stacks_list(entries: Iterable[Entry]) -> RenderableType:
     table = Table("stack", "published", "protocols", "roles", "connections", "knobs", "", box=None)
     for entry in entries:
         table.add_row(
-            escape(entry.name),
+            entry.name,
             entry.released or "–",
             " ".join(entry.protocols),
             " ".join(entry.roles),
             " ".join(entry.connections),
             ", ".join(entry.knobs) or "–",
-            "[green]installed[/]" if entry.installed else "[dim]not installed[/]",
+            Text("installed", "green") if entry.installed else Text("not installed", "dim"),
         )
     return table

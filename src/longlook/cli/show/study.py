@@ -9,16 +9,20 @@ from rich.text import Text
 
 from longlook.cli.terminal import console, print_json
 from longlook.core import codec
-from longlook.core.model import Plan, Scalar, Study
+from longlook.core.model import Scalar, Study
 from longlook.core.problems import shown
 from longlook.network import settings
+from longlook.study.plan import count_trials
 
 if TYPE_CHECKING:
     from longlook.pipeline.preview import Preview
 
 
-def study_summary(study: Study, plan: Plan, differences: Mapping[str, Mapping[str, Scalar]]) -> RenderableType:
-    """Return a study in a screenful; `differences` are the settings of each arm in which the arms differ."""
+def study_summary(study: Study, cells: int, differences: Mapping[str, Mapping[str, Scalar]]) -> RenderableType:
+    """Return a study of so many cells in a screenful.
+
+    `differences` are the settings of each arm in which the arms differ.
+    """
     table = Table(box=None, show_header=False)
     table.add_row("question", Text(study.question))
     if study.source:
@@ -40,7 +44,7 @@ def study_summary(study: Study, plan: Plan, differences: Mapping[str, Mapping[st
         arms = f"{contrast.baseline} → {contrast.contender} on {contrast.metric}"
         table.add_row("contrast", Text(f"{contrast.name}{family}: {arms}"))
     table.add_row("claims", str(len(study.claims)))
-    table.add_row("size", _size(len({trial.cell_id for trial in plan.trials}), study, len(plan.trials)))
+    table.add_row("size", _size(cells, study, count_trials(study, cells)))
     parts: list[RenderableType] = [Text.assemble((study.id, "bold"), f"  {study.title}"), table]
     if study.notes:
         parts.append(Text(study.notes))
@@ -97,11 +101,11 @@ def _lines(found: "Preview") -> list[str]:
     if found.repeats:
         lines.append(f"repeats for --verify: {found.repeats * found.trials}")
     if found.live_at_most_s is not None:
-        lines.append(f"live trials take at most {_duration(found.live_at_most_s)}, besides setting up and tearing down")
+        lines.append(f"live trials take at most {duration(found.live_at_most_s)}, besides setting up and tearing down")
     return lines
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return `2 h 5 min`, `3 min` or `40 s`."""
     minutes = round(seconds / 60)
     if seconds < 120:

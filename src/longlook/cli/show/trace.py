@@ -45,6 +45,8 @@ def trace_summary(seen: Mapping[str, Any]) -> Iterator[Text | Table]:
         yield Text(
             f"{name}: {source.get('producer') or source.get('format') or 'trace'}, {source.get('read', 0)} events"
         )
+        if source.get("error"):
+            yield Text(f"not read: {source['error']}", style="yellow")
         yield from _unread(source)
     yield from _unread(seen)
 

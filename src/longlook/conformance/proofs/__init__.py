@@ -25,6 +25,8 @@ PROOFS: Mapping[str, Proof] = {
 
 _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     "max_incoming_streams": ("h3", "h2"),
+    "allow_0rtt": ("h3", "h2"),
+    "fast_open": ("h2",),
     **dict.fromkeys(traffic.PROOFS, DATAGRAM_PROTOCOLS),
 }
 

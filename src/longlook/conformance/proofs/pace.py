@@ -11,6 +11,9 @@ _RTT_S = 0.1
 _QUEUE_BYTES = 600_000
 _PARTS_MORE = 1.5
 _SLOW_BPS, _HALF_S = 5_000_000, 0.5
+_SHORT, _LONG = 2, 24
+_PACKETS_MORE = 4  # the end of the handshake, and a packet or two that the pace had let through by then
+_TOGETHER_S = 0.0005
 
 
 def pacing(ask: Ask) -> Check:
@@ -30,6 +33,23 @@ def pacing(ask: Ask) -> Check:
 
     wants = {name: ask.want({ask.name: name == "on"}, link, workload) for name in ("on", "off")}
     return ask.check(wants, judge)
+
+
+def pacing_burst(ask: Ask) -> Check:
+    """Count the packets that leave together, of a first window that is larger than either burst."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests: nothing to pace")
+    link, workload = path(100, _RTT_S), transfer(100_000)
+    values = {"short": ask.value(_SHORT), "long": ask.value(_LONG)}
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        sent = {name: wire.longest_train(found.packets, _TOGETHER_S) for name, found in seen.items()}
+        text = ", ".join(f"{sent[name]} packets together with {values[name]}" for name in values)
+        return verdict(all(abs(sent[name] - int(values[name])) <= _PACKETS_MORE for name in values), text)
+
+    return ask.check({name: ask.want({ask.name: value}, link, workload) for name, value in values.items()}, judge)
 
 
 def max_pacing_rate(ask: Ask) -> Check:
@@ -77,4 +97,4 @@ def _offers_cubic(ask: Ask) -> bool:
     return sibling is not None and "cubic" in sibling.choices
 
 
-PROOFS = {"pacing": pacing, "max_pacing_rate": max_pacing_rate, "hystart": hystart}
+PROOFS = {"pacing": pacing, "pacing_burst": pacing_burst, "max_pacing_rate": max_pacing_rate, "hystart": hystart}

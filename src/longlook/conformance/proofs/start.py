@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
-from longlook.conformance import Check, Finding, verdict, wire
+from longlook.conformance import Check, Finding, Want, verdict, wire
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask
@@ -29,6 +30,24 @@ def allow_0rtt(ask: Ask) -> Check:
         for name in ("on", "off")
     }
     return ask.check(wants, judge)
+
+
+def fast_open(ask: Ask) -> Check:
+    """Look for data in the SYN of a client that has a cookie: with the setting at both ends, and not without."""
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
+            return verdict(False, "; ".join(failed))
+        carried = {name: int(found.packets.of("client").payload_bytes[0]) for name, found in seen.items()}
+        text = f"the client's SYN carries {carried['on']} bytes when on, {carried['off']} when off"
+        return verdict(carried["on"] > 0 and carried["off"] == 0, text)
+
+    def both(on: bool) -> Want:
+        end = replace(ask.end, knobs={ask.name: on})  # its own peer: it takes two
+        want = ask.want({}, path(20, _RTT_S), connection=ConnectionState.RESUMED)
+        return replace(want, server=end, client=end)
+
+    return ask.check({"on": both(True), "off": both(False)}, judge)
 
 
 def _last_used_0rtt(seen: Seen) -> bool | None:
@@ -87,4 +106,10 @@ def _sent_again(ask: Ask, values: Mapping[str, Scalar], unit: str, low_s: float,
     return ask.check({name: ask.want({ask.name: value}, link, timeout_s=4.0) for name, value in values.items()}, judge)
 
 
-PROOFS = {"allow_0rtt": allow_0rtt, "initial_rtt": initial_rtt, "pto_factor": pto_factor, "retry": retry}
+PROOFS = {
+    "allow_0rtt": allow_0rtt,
+    "fast_open": fast_open,
+    "initial_rtt": initial_rtt,
+    "pto_factor": pto_factor,
+    "retry": retry,
+}

@@ -32,7 +32,8 @@ class AgentProcess:
         self.laboratory_pid: int | None = None
         self._stderr = _unnamed_file()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "longlook.lab.agent"],
+            # Without the folder that it is started from, which it would count to what programs need (-P).
+            [sys.executable, "-P", "-m", "longlook.lab.agent"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -6,7 +6,6 @@ Entry points: `VirtualEngine`, `guest_run.run_guest`, `probe.find_guest`, `bundl
 """
 
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -21,7 +20,6 @@ from typing import Self
 from longlook.core import codec, registry
 from longlook.core.cpus import usable_cpus
 from longlook.core.digests import code_digest, file_digest
-from longlook.core.errors import MachineError
 from longlook.core.flows import endpoints_of
 from longlook.core.job import Job
 from longlook.core.model import Run
@@ -31,6 +29,7 @@ from longlook.engines.virtual.bundle import make_bundle
 from longlook.engines.virtual.guest_run import GuestRun, run_guest
 from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.engines.virtual.watch import SPIN_TIMEOUT
+from longlook.engines.virtual.watch import wall_limit_s as usual_wall_limit_s
 from longlook.lab.artefacts import digests, raise_if_full
 from longlook.lab.guest import ENGINE
 
@@ -53,7 +52,7 @@ class VirtualEngine:
     batches = True
 
     def __init__(self, wall_limit_s: float | None = None) -> None:
-        self.wall_limit_s = wall_limit_s or float(os.environ.get("LONGLOOK_WALL_LIMIT_S", "900"))
+        self.wall_limit_s = wall_limit_s or usual_wall_limit_s()
         self._guest: Guest | None = None
         self._bundle: str | None = None
         self._bundling = threading.Lock()
@@ -120,9 +119,7 @@ class VirtualEngine:
         try:
             run = GuestRun(_GUEST, self._made_bundle(), tuple(jobs), seed_of(jobs), self.wall_limit_s)
             result = run_guest(guest, run, exchange, self._stop)
-            return [
-                _taken(exchange / str(number), job) or _lost(job, result, began_ns) for number, job in enumerate(jobs)
-            ]
+            return _collected(exchange, jobs, result, began_ns)
         except OSError as error:
             raise_if_full(exchange.parent, error)
             raise
@@ -162,26 +159,44 @@ def seed_of(jobs: Sequence[Job]) -> int:
 def _taken(folder: Path, job: Job) -> Run | None:
     """Move a finished trial into its folder and return its result; None where the guest did not finish it.
 
-    Raise MachineError where its files do not match their digests.
+    Raise MachineError where the disk is full, and so its files are incomplete. None, too, where they are not what the
+    guest's agent sealed: that trial is lost, and no other.
     """
     if not (folder / "run.json").exists():
         return None
     try:
         run = codec.decode(Run, json.loads((folder / "run.json").read_text()))
         whole = digests(folder) == run.artefacts
-    except ValueError:
+    except (ValueError, RecursionError, OSError):
         whole = False
     if not whole:  # the guest's kernel flushes after its programs exit, and write errors at that point reach nobody
         raise_if_full(folder)
-        raise MachineError(f"the guest's files in {folder} are damaged", "check that disk, then use --resume")
+        return None
     for path in folder.iterdir():
         path.rename(Path(job.folder) / path.name)
     return run
 
 
-def _lost(job: Job, result: BootResult, began_unix_ns: int) -> Run:
+def _collected(exchange: Path, jobs: Sequence[Job], result: BootResult, began_unix_ns: int) -> list[Run]:
+    """Move the finished trials into their folders, and return all results.
+
+    A program that spins has broken a limit, so its trial has failed. It is the first that was not finished: those
+    behind it never began.
+    """
+    runs: list[Run] = []
+    at_work = True
+    for number, job in enumerate(jobs):
+        run = _taken(exchange / str(number), job)
+        if run is None:
+            run = _lost(job, result, began_unix_ns, failed=result.spun and at_work)
+            at_work = False
+        runs.append(run)
+    return runs
+
+
+def _lost(job: Job, result: BootResult, began_unix_ns: int, *, failed: bool) -> Run:
     raise_if_full(Path(job.folder))
     (Path(job.folder) / CONSOLE).write_text(result.console)
     reason = result.reason or "the guest switched itself off before the trial was finished"
     hint = _SPIN_HINT if result.spun else _LOST_HINT
-    return lost_run(job, ENGINE, reason, hint, began_unix_ns, result.wall_s)
+    return lost_run(job, ENGINE, reason, hint, began_unix_ns, result.wall_s, failed=failed)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from longlook.engines.virtual.cpus import on_cpu
 from longlook.engines.virtual.memory import is_full, memory_folder
-from longlook.engines.virtual.watch import SPINS, Limits, spin_timeout_s, watch
+from longlook.engines.virtual.watch import PROGRAM, SPINS, Limits, spin_timeout_s, watch
 from longlook.lab.linux.proctable import process_table
 
 START_UNIX_NS = 1_700_000_000_000_000_000
@@ -60,7 +60,7 @@ class BootResult:
     console: str
     wall_s: float
     cpu_s: float
-    spun: bool = False  # it was killed because a program spun
+    spun: bool = False  # it was killed because a program under test spun
 
 
 def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | None = None) -> BootResult:
@@ -96,7 +96,9 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
     text = console.read_bytes().decode(errors="replace")
     if reason is None and ("Kernel panic" in text or status != 0):
         reason = _why_it_died(text, status, memory)
-    return BootResult(reason, text, time.monotonic() - began, cpu_s, spun=reason is not None and SPINS in reason)
+    return BootResult(
+        reason, text, time.monotonic() - began, cpu_s, spun=f"{PROGRAM} " in (reason or "") and SPINS in (reason or "")
+    )
 
 
 def _init_script(init: Sequence[str], environment: Mapping[str, str]) -> str:

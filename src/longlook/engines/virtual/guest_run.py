@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import longlook
 from longlook.core import codec, paths
 from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Job
@@ -26,7 +25,8 @@ from longlook.engines.virtual.boot import Boot, BootResult, Guest, boot
 from longlook.engines.virtual.cpus import one_cpu
 from longlook.lab.artefacts import raise_if_full
 from longlook.lab.guest import ERROR, REQUEST, GuestRequest
-from longlook.lab.linux.view import hidden_folders
+from longlook.lab.linux.view import closed_folders, hidden_folders
+from longlook.lab.needed import job_paths, python_paths
 
 _PYTHON = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 _NOT_FOR_GUESTS = ("LONGLOOK_DATAPATH",)
@@ -53,9 +53,11 @@ def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event
     guest that died, or whose agent failed, is not an error: the result has the reason.
     """
     environment = _environment()
-    host_folders = hidden_folders(_needed(run.jobs, environment))
+    needed = sorted(set(_needed(run.jobs, environment)))
+    host_folders = hidden_folders(needed)
+    closed = closed_folders(needed)
     jobs = tuple(replace(job, folder="") for job in run.jobs)  # a guest has folders of its own
-    request = GuestRequest(jobs, environment, exact=guest.exact, host_folders=host_folders)
+    request = GuestRequest(jobs, environment, exact=guest.exact, host_folders=host_folders, closed=closed)
     (exchange / REQUEST).write_text(json.dumps(codec.encode(request)))
     with one_cpu() as cpu:
         init = (sys.executable, "-S", bundle_loader.__file__, run.bundle, run.module)
@@ -88,14 +90,9 @@ def _from_anywhere(folders: str) -> str:
 
 def _needed(jobs: Sequence[Job], environment: Mapping[str, str]) -> Iterator[str]:
     """Yield every path that a guest may need: Python and Longlook, programs, files to serve, certificates."""
-    yield from (sys.executable, sys.prefix, sys.base_prefix, str(Path(longlook.__file__).parents[1]))
-    # Without the folder that Python was started from: what a guest sees must not depend on it.
-    started = {str(Path.cwd()), str(Path(sys.argv[0]).parent)}
-    yield from (entry for entry in sys.path if entry and entry not in started)
-    yield from (str(paths.cache_dir()), str(paths.adapters_dir()))
+    yield from python_paths()
     for name in _FOLDERS:
         yield from filter(None, environment.get(name, "").split(":"))
     for job in jobs:
-        yield from (program.path for program in job.programs.values())
-        yield from (job.content.root, job.identity.ca, job.identity.certificate, job.identity.key)
+        yield from job_paths(job)
         yield from job.traces.values()

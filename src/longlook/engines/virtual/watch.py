@@ -1,5 +1,6 @@
 """Waits for a guest to end: until its time is over, the user interrupts it, or one of its programs spins."""
 
+import math
 import os
 import re
 import select
@@ -17,8 +18,11 @@ SPIN_TIMEOUT = "LONGLOOK_SPIN_TIMEOUT_S"
 """The variable with the CPU seconds that a program may compute at one moment of virtual time."""
 
 _OLD_SPIN_TIMEOUT = "LONGLOOK_PATIENCE_S"  # its name until 2026-11-22; still read where the new one is not set
-SPINS = "spins"
+PROGRAM, SPINS = "the program", "spins"
+"""How the reason begins where a program under test spins, and its verb."""
+
 _SPIN_TIMEOUT_S = 20.0
+_WALL_LIMIT_S = 900.0
 _LOOK_EVERY_S = 0.2
 _ANSWER = re.compile(rb"longlook: (.{1,16})\[(\d+)\] at (\d+) ns\n")
 _TAIL_BYTES = 1 << 16
@@ -38,14 +42,22 @@ class Limits:
 
 def spin_timeout_s() -> float:
     """Return the value of LONGLOOK_SPIN_TIMEOUT_S, 20 where it is not set; raise InputError for a bad one."""
-    name = SPIN_TIMEOUT if os.environ.get(SPIN_TIMEOUT) else _OLD_SPIN_TIMEOUT
+    return _seconds(SPIN_TIMEOUT if os.environ.get(SPIN_TIMEOUT) else _OLD_SPIN_TIMEOUT, _SPIN_TIMEOUT_S)
+
+
+def wall_limit_s() -> float:
+    """Return the value of LONGLOOK_WALL_LIMIT_S, 900 where it is not set; raise InputError for a bad one."""
+    return _seconds("LONGLOOK_WALL_LIMIT_S", _WALL_LIMIT_S)
+
+
+def _seconds(name: str, usual_s: float) -> float:
     text = os.environ.get(name, "")
     try:
-        value = float(text) if text else _SPIN_TIMEOUT_S
+        value = float(text) if text else usual_s
     except ValueError:
         value = 0.0
-    if not value > 0:
-        raise InputError(f"{name} is not a positive number of seconds: {text!r}", f"for example {SPIN_TIMEOUT}=60")
+    if not 0 < value < math.inf:
+        raise InputError(f"{name} is not a positive number of seconds: {text!r}", f"for example {name}={usual_s:g}")
     return value
 
 
@@ -68,7 +80,7 @@ def watch(pid: int, console: Path, limits: Limits, stop: threading.Event) -> str
                 return f"the guest was not done after {limits.wall_s:.0f} s of real time"
             if limits.answers and (name := spin.look(descriptor)):
                 return (
-                    f"the program {name} {SPINS}: it used {limits.spin_timeout_s:g} s of CPU without asking for the "
+                    f"{name} {SPINS}: it used {limits.spin_timeout_s:g} s of CPU without asking for the "
                     "time or waiting for anything, and virtual time does not move meanwhile"
                 )
     finally:
@@ -91,7 +103,7 @@ class _Spin:
         self._answered = 0
 
     def look(self, descriptor: int) -> str | None:
-        """Return the name of the program that spins, None while none is known to."""
+        """Return what spins, as the subject of a sentence; None while nothing is known to."""
         if time.monotonic() < self._look_at_s:
             return None
         self._look_at_s = time.monotonic() + self._timeout_s / 10
@@ -111,9 +123,10 @@ class _Spin:
         if not answers or size == self._answered:
             return None
         self._answered = size
-        name, _, moment = answers[-1]
+        name, pid, moment = answers[-1]
         if moment != self._moment:
             self._moment, self._moment_cpu_s = moment, cpu_s
         elif cpu_s - self._moment_cpu_s >= self._timeout_s:
-            return str(name.decode(errors="replace"))
+            own = pid == b"1" or name.startswith(b"longlook-")
+            return f"{'Longlook' if own else PROGRAM} {name.decode(errors='replace')}"
         return None

@@ -56,6 +56,11 @@ def read_log(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
 
 
 def _read_csv(path: Path, skipped: list[int]) -> pa.Table:
+    try:
+        path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:  # of a bad row Arrow would print a traceback, and not raise it
+        raise InputError(f"{path}: not text in UTF-8 at byte {error.start + 1}", _HINT) from error
+
     def skip(row: "pa.csv.InvalidRow") -> str:
         skipped.append(row.number or 0)
         return "skip"

@@ -1,6 +1,7 @@
 """Paths and names that users give as traces → sets of traces, one machine each (docs/infer.md)."""
 
 import json
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from longlook.core.errors import InputError
 from longlook.core.run_folder import RunFolder
@@ -18,6 +20,7 @@ from longlook.timeline.events import EventKind, Events, among
 from longlook.timeline.normalise.rows import Rows
 from longlook.timeline.normalise.sender import COLUMNS
 from longlook.timeline.normalise.states import find_states
+from longlook.timeline.normalise.traces import MOST_ROWS
 
 EVENTS = "events.parquet"
 VANTAGES = ("client", "server")
@@ -159,14 +162,24 @@ def _traces(path: Path, prefix: str, vantage: str) -> Named:
 
 def _of_trace(path: Path) -> TraceSet:
     """Return a trace as a program wrote it, decoded and with its states found."""
-    from longlook.timeline.decode import decode_trace
+    from longlook.timeline.decode import decode_to
 
-    table, account = decode_trace(path, "server")
+    with tempfile.TemporaryDirectory(prefix="longlook-infer-") as folder:
+        decoded = Path(folder) / EVENTS
+        account = decode_to(path, "server", decoded)
+        with pq.ParquetFile(decoded) as file:
+            if file.metadata.num_rows > MOST_ROWS:
+                raise InputError(
+                    f"{path} is too long: {file.metadata.num_rows:,} rows, where states are found in {MOST_ROWS:,}",
+                    "cut the trace, or find its states by a program of your own and hand over a CSV log",
+                )
+            rows = Rows.read(lambda name: file.read([name])[name], [*COLUMNS, "connection"])
     traces: Named = {}
-    connection = table["connection"].to_numpy()
-    for number in np.unique(connection).tolist():
-        rows = table.filter(pa.array(connection == number))
-        states = find_states(Rows.of(rows, COLUMNS), str(account.get("format")))
+    connection = rows["connection"]
+    numbers = np.unique(connection).tolist()
+    for number in numbers:
+        own = rows if len(numbers) == 1 else rows.take(connection == number)
+        states = find_states(own, str(account.get("format")))
         events: list[tuple[str | None, int]] = [
             (str(state), at) for state, at in zip(states.states, states.times_ns, strict=True)
         ]

@@ -43,6 +43,7 @@ KNOBS: Mapping[str, Level] = {
     "initial_ssthresh": _of("server", _PACKETS),
     "hystart": _of("server", False, True),
     "pacing": _of("server", False, True),
+    "pacing_burst": _of("server", 1, 10),
     "max_pacing_rate": _of("server", 10_000_000_000),
     "emulated_connections": _of("server", 4, 1),
     "window_after_loss": _of("server", 0.85, 0.7),

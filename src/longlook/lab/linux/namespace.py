@@ -19,7 +19,9 @@ _SETTINGS: Mapping[str, str] = {
     "net/ipv4/tcp_rmem": f"4096 131072 {TCP_BUFFER_BYTES}",
     "net/ipv4/tcp_wmem": f"4096 65536 {TCP_BUFFER_BYTES}",
     "net/ipv4/tcp_no_metrics_save": "1",
+    "net/ipv4/tcp_fastopen": "3",  # of clients and servers that ask for it
     "net/ipv4/ip_local_port_range": "32768 60999",
+    "net/ipv4/ip_unprivileged_port_start": "0",  # servers under test have no privilege
 }
 """Set in each namespace, whatever the host has; limits of UDP buffers belong to the host alone (docs/lab.md)."""
 

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWIPC = 0x08000000
@@ -19,8 +20,11 @@ MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 0x1000, 0x4000, 0x40000, 0x80000
 
 CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_NICE = 10, 12, 13, 21, 23
 
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 8, 22, 24, 38
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 47, 2
+_SECCOMP_MODE_FILTER = 2
+_SYS_MOUNT_SETATTR, _AT_RECURSIVE, _MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID = 442, 0x8000, 0x1, 0x2
+_LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
 _CAPABILITY_VERSION_3 = 0x20080522
 _NS_GET_USERNS = 0xB701
 _MNT_DETACH = 2
@@ -92,6 +96,63 @@ def pass_capabilities_on(numbers: tuple[int, ...]) -> None:
     _call("capset", _LIBC.capset(header, struct.pack("=6I", effective, permitted, inheritable, *high)))
     for number in numbers:
         _call("prctl", _LIBC.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, ctypes.c_ulong(number), 0, 0))
+
+
+def bound_capabilities(kept: tuple[int, ...]) -> None:
+    """Take every capability but the kept ones out of this thread's bounding set: what it starts never gets them."""
+    for number in range(int(_LAST_CAPABILITY.read_text()) + 1):
+        if number not in kept:
+            _prctl(_PR_CAPBSET_DROP, number)
+
+
+def keep_capabilities_of_next_user() -> None:
+    """PR_SET_KEEPCAPS: this thread keeps its permitted capabilities when it changes its user, until `hold_only`."""
+    _prctl(_PR_SET_KEEPCAPS, 1)
+
+
+def hold_only(numbers: tuple[int, ...]) -> None:
+    """Give up every capability of this thread but these, which programs that it starts have too."""
+    held = sum(1 << number for number in numbers)
+    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
+    _call("capset", _LIBC.capset(header, struct.pack("=6I", held, held, held, 0, 0, 0)))
+    for number in numbers:
+        _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, number)
+
+
+def allow_no_new_privileges() -> None:
+    """PR_SET_NO_NEW_PRIVS: no program that this thread starts gains anything by set-user-id files."""
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def filter_system_calls(program: bytes) -> None:
+    """PR_SET_SECCOMP: filter this thread's system calls by a `struct sock_fprog`, and those of all that it starts."""
+    _call("prctl", _LIBC.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_SECCOMP_MODE_FILTER), program, 0, 0))
+
+
+def set_read_only(place: str, *, recursive: bool) -> None:
+    """mount_setattr(2): make a mount, or all below it too, read-only and without set-user-id files."""
+    _set_mount(place, _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID, 0, _AT_RECURSIVE if recursive else 0)
+
+
+def set_writable(place: str) -> None:
+    """mount_setattr(2): let files of one mount be written again."""
+    _set_mount(place, 0, _MOUNT_ATTR_RDONLY, 0)
+
+
+def _set_mount(place: str, add: int, remove: int, flags: int) -> None:
+    attributes = struct.pack("=4Q", add, remove, 0, 0)
+    arguments = (ctypes.c_int(-1), place.encode(), ctypes.c_uint(flags), attributes, ctypes.c_size_t(len(attributes)))
+    call_by_number(f"mount_setattr {place}", _SYS_MOUNT_SETATTR, *arguments)
+
+
+def call_by_number(what: str, number: int, *arguments: Any) -> None:
+    """syscall(2): make a system call that the C library has no function for, or has one that does more."""
+    _call(what, _LIBC.syscall(ctypes.c_long(number), *arguments))
+
+
+def _prctl(option: int, *values: int) -> None:
+    padded = (*values, 0, 0, 0)[:4]
+    _call("prctl", _LIBC.prctl(option, *(ctypes.c_ulong(value) for value in padded)))
 
 
 def owns_network() -> bool:

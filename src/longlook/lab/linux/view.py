@@ -6,6 +6,7 @@ from pathlib import Path
 
 from longlook.core.errors import MachineError
 from longlook.lab.linux import system
+from longlook.lab.linux.folders import OTHERS_ENTER, both_ends, is_below, is_closed, outermost
 
 HIDDEN = ("/tmp", "/run", "/dev/shm")  # noqa: S108
 """The guest's own folders, empty when it starts; folders of the host can be mounted in them."""
@@ -22,19 +23,36 @@ def hidden_folders(needed: Iterable[str]) -> tuple[str, ...]:
     """
     found: set[str] = set()
     for name in needed:
-        for path in {os.path.abspath(name), os.path.realpath(name)}:  # noqa: PTH100 (the links of its parents stay)
+        for path in both_ends(name):
             if not os.path.lexists(path):
                 continue
-            if tops := [top for top in HIDDEN if _is_below(path, top)]:
+            if tops := [top for top in HIDDEN if is_below(path, top)]:
                 first = path.removeprefix(tops[0]).strip("/").partition("/")[0]
                 folder = f"{tops[0]}/{first}"
                 found.add(folder if first and os.path.isdir(folder) else tops[0])  # noqa: PTH112
-            elif any(_is_below(path, top) for top in _NEVER_SHOWN):
+            elif any(is_below(path, top) for top in _NEVER_SHOWN):
                 raise MachineError(
                     f"{path} lies where a guest has devices and processes of its own",
                     "move it to an ordinary folder, or run in real time: --engine live",
                 )
-    return tuple(sorted(path for path in found if not any(_is_below(path, other) for other in found - {path})))
+    return tuple(outermost(found))
+
+
+def closed_folders(needed: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders on the way to the needed paths that only their owner may enter, each once."""
+    found: set[str] = set()
+    for name in needed:
+        for path in both_ends(name):
+            found |= {str(parent) for parent in Path(path).parents if is_closed(parent)}
+    return tuple(sorted(found))
+
+
+def open_to_programs(folders: Sequence[str], root: Path) -> None:
+    """Let every user enter folders of the host in a guest's root, whose layer in memory keeps the host's unchanged."""
+    for folder in folders:
+        place = root / folder.lstrip("/")
+        if place.is_dir():
+            place.chmod(place.stat().st_mode | OTHERS_ENTER)
 
 
 def show(folders: Sequence[str], root: Path, stage: Path) -> None:
@@ -50,7 +68,3 @@ def show(folders: Sequence[str], root: Path, stage: Path) -> None:
         target.mkdir(parents=True, exist_ok=True)
         system.mount("shown", str(lower), "hostfs", system.MS_RDONLY, folder)
         system.mount("shown", str(target), "overlay", 0, f"lowerdir={lower},upperdir={upper},workdir={work}")
-
-
-def _is_below(path: str, top: str) -> bool:
-    return path == top or path.startswith(f"{top}/")

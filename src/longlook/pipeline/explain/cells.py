@@ -13,11 +13,9 @@ from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Study, Verdict
 from longlook.core.registry import nearest
 from longlook.core.results import Estimate
-from longlook.core.run_folder import RunFolder
+from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.explain.rounds import find_cells
 from longlook.metrics import find_metric
-
-_SAMPLES = "samples.parquet"
 
 
 @dataclass(frozen=True)
@@ -56,9 +54,9 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
     """
     study = folder.study
     chosen = _contrast(study, contrast)
-    path = folder.path / _SAMPLES
+    path = folder.path / SAMPLES
     if not path.exists():
-        raise InputError(f"{folder.path} has no {_SAMPLES}", f"longlook report {folder.path} makes it")
+        raise InputError(f"{folder.path} has no {SAMPLES}", f"longlook report {folder.path} makes it")
     try:
         samples = pd.read_parquet(path)
     except (OSError, ValueError) as error:

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import dataclass, replace
 
 from longlook.core.results import Estimate
-from longlook.core.run_folder import RunFolder
+from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.explain.answer import Answer, Status
 from longlook.explain.cause import causes
 from longlook.explain.checked import equal_conditions
@@ -12,6 +12,7 @@ from longlook.explain.detect import proposed, suspect
 from longlook.explain.search.need import is_needed
 from longlook.metrics import find_metric
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
+from longlook.pipeline.evidence import check_analysed
 from longlook.pipeline.explain.cells import CellGap, gaps
 from longlook.pipeline.explain.search import search
 from longlook.pipeline.explain.session import Session
@@ -37,12 +38,14 @@ class ExplainRequest:
 def explain_run(folder: RunFolder, request: ExplainRequest, options: RunOptions, observer: Observer) -> list[Answer]:
     """Explain cells of a run and write what was found below the run folder; return the answers in the plan's order.
 
-    Raises InputError where the run, a cell or the contrast cannot be explained, where earlier answers are damaged, or
-    where another command has the run; MachineError where this machine cannot go on. Trials that finished stay, and in
-    virtual time the next call takes them from the cache.
+    Raises InputError where the run, a cell or the contrast cannot be explained, where earlier answers are damaged or
+    the run's files are not as they were sealed, or where another command has the run; MachineError where this machine
+    cannot go on. Trials that finished stay, and in virtual time the next call takes them from the cache.
     """
     answers: list[Answer] = []
     with folder:
+        if (folder.path / SAMPLES).exists():
+            check_analysed(folder, [SAMPLES])
         read_answers(folder.path / FOLDER)  # before any trial runs: where they are damaged, none could be added
         try:
             for gap in gaps(folder, request.cells, request.contrast):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from longlook.core import codec
 from longlook.core.model import Outcome, Plan, Study, Trial
-from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
+from longlook.core.run_folder import EVENTS, LEDGER, TIMELINE, RunFolder
 from longlook.explain.ledger import make_ledger
 from longlook.explain.side import Pair, Side
 from longlook.pipeline.explain.cells import CellGap
@@ -16,9 +16,6 @@ from longlook.study.plan import make_plan
 from longlook.study.virtual_time import VIRTUAL
 from longlook.timeline.events import Events
 from longlook.timeline.timeline import Timeline
-
-LEDGER = "ledger.parquet"
-"""A trial's ledger, beside its timeline."""
 
 
 def traced_pairs(

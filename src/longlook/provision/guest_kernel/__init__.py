@@ -1,9 +1,10 @@
 """The guest kernel of the engine `virtual`: taken from LONGLOOK_KERNEL or the cache, built where neither has one.
 
-The cache has one entry for each patch and configuration: a kernel that was built from them is used for as long as it
-is intact, whatever newer sources or compilers there are. Its record and the key in it name what else it was made of.
+The cache has one entry for each patch, configuration and pinned source: a kernel that was built from them is used for
+as long as it is intact, whatever newer compilers there are. Its record names what else it was made of. Where the pinned
+source was not to be had, the kernel of another one stands in, and `deviation` says so.
 
-Entry points: `kernel_program`, `installed`, `readiness`; `build` and `source` are its steps.
+Entry points: `kernel_program`, `installed`, `readiness`, `deviation`, `made_of`; `build` and `source` are its steps.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ from longlook.core.digests import file_digest
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.job import Program
 from longlook.core.paths import cache_dir, kernel_dir
+from longlook.provision import pins
 from longlook.provision.cache_folder import filled
 from longlook.provision.guest_kernel.build import STEPS, build_kernel, expect_buildable, expect_sources
+from longlook.provision.guest_kernel.source import pinned_source
 
 _KERNEL = "linux"
 _RECORD = "kernel.json"
@@ -44,16 +47,14 @@ def kernel_program(say: Callable[[str], None]) -> Program:
     """
     if (named := _named_kernel()) is not None:
         return named
-    entry = _entry()
-    if not _is_intact(entry):
-        _make(entry, say)
+    entry = _found() or _make(say)
     return Program(str(entry / _KERNEL), _record(entry)["sha256"])
 
 
 def installed() -> bool:
     """Return whether `kernel_program` has nothing to build."""
     try:
-        return _named_kernel() is not None or _is_intact(_entry())
+        return _named_kernel() is not None or _found() is not None
     except LonglookError:
         return False
 
@@ -66,15 +67,38 @@ def readiness() -> Readiness:
     except InputError as error:
         return Readiness(ready=False, detail=error.message, hint=error.hint)
     try:
-        entry = _entry()
-        if _is_intact(entry):
+        entry = _found()
+        if entry is not None:
             record = _record(entry)
-            return Readiness(ready=True, detail=f"Linux {record['release']}, sha256 {record['sha256'][:12]}", hint=None)
+            detail = f"Linux {record['release']}, sha256 {record['sha256'][:12]}"
+            other = deviation()
+            return Readiness(ready=True, detail=f"{detail}; {other}" if other else detail, hint=None)
         expect_buildable()
         expect_sources()
     except LonglookError as error:
         return Readiness(ready=False, detail=f"not built, and it cannot be: {error.message}", hint=error.hint)
     return Readiness(ready=False, detail="not built yet; it can be built here", hint="longlook setup kernel")
+
+
+def deviation() -> str | None:
+    """Return what is not as pinned about the kernel that `kernel_program` returns, as a sentence; None where all is.
+
+    Results from such a kernel are another kernel's.
+    """
+    record = made_of()
+    if record is None:
+        named = os.environ.get("LONGLOOK_KERNEL")
+        return f"the guest kernel is that of LONGLOOK_KERNEL, {named}: nobody vouches for it" if named else None
+    other = pins.deviation(record["source"])
+    return other and f"the guest kernel is made of {other}: results are another kernel's"
+
+
+def made_of() -> dict[str, Any] | None:
+    """Return the record of the kernel in the cache; None where LONGLOOK_KERNEL names another, or none is built."""
+    if os.environ.get("LONGLOOK_KERNEL"):
+        return None
+    entry = _found()
+    return _record(entry) if entry is not None else None
 
 
 def _named_kernel() -> Program | None:
@@ -93,7 +117,10 @@ def _named_kernel() -> Program | None:
         raise InputError(f"LONGLOOK_KERNEL cannot be read: {error}", f"chmod +r {path}") from error
 
 
-def _make(entry: Path, say: Callable[[str], None]) -> None:
+def _make(say: Callable[[str], None]) -> Path:
+    """Build the kernel, and return its entry of the cache."""
+    wanted = _wanted()
+    entry = _cache() / content_hash(asdict(wanted))
     work = entry.parent / "work"
 
     with _only_one(entry.parent / ".work.lock", say) as lock:
@@ -103,8 +130,9 @@ def _make(entry: Path, say: Callable[[str], None]) -> None:
             record = build_kernel(kernel_dir(), work, into / _KERNEL, say, lock)
             (into / _RECORD).write_text(json.dumps(record, indent=1) + "\n")
 
-        filled(entry, _is_intact, fill)
+        filled(entry, wanted.is_made_by, fill)
         shutil.rmtree(work, ignore_errors=True)
+    return entry
 
 
 @contextlib.contextmanager
@@ -126,23 +154,51 @@ def _only_one(path: Path, say: Callable[[str], None]) -> Iterator[int]:
         yield lock.fileno()
 
 
-def _entry() -> Path:
+@dataclass(frozen=True)
+class _Wanted:
+    """What a kernel shall be made of; `source` is the SHA-256 of the pinned package."""
+
+    patch: str
+    config: str
+    source: str
+    steps: int = STEPS
+
+    def is_made_by(self, entry: Path) -> bool:
+        """Return whether an entry of the cache holds such a kernel, intact, or the one that stands in for it."""
+        try:
+            record = _record(entry)
+            source = record["source"]
+            made = _Wanted(record["patch"], record["config"], source["sha256"], record["steps"])
+            instead_of = source.get("instead_of", source)["sha256"]
+            return replace(made, source=instead_of) == self and record["sha256"] == file_digest(entry / _KERNEL)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return False
+
+
+def _wanted() -> _Wanted:
     folder = kernel_dir()
     try:
-        made_of = {name: file_digest(folder / name) for name in ("time-travel.patch", "config")}
+        patch, config = (file_digest(folder / name) for name in ("time-travel.patch", "config"))
     except OSError as error:
         raise MachineError(
             f"the guest kernel's patch and configuration are missing: {error}",
             "set LONGLOOK_KERNEL_RECIPE to the kernel/ of a checkout",
         ) from error
-    return cache_dir() / "kernel" / content_hash({**made_of, "steps": STEPS})
+    return _Wanted(patch, config, pinned_source(folder).sha256)
 
 
-def _is_intact(entry: Path) -> bool:
-    try:
-        return bool(_record(entry)["sha256"] == file_digest(entry / _KERNEL))
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+def _found() -> Path | None:
+    """Return the entry of the cache with the wanted kernel, intact; None where there is none.
+
+    Its record decides, not its name.
+    """
+    wanted = _wanted()
+    entries = sorted(record.parent for record in _cache().glob(f"[!.]*/{_RECORD}"))
+    return next((entry for entry in entries if wanted.is_made_by(entry)), None)
+
+
+def _cache() -> Path:
+    return cache_dir() / "kernel"
 
 
 def _record(entry: Path) -> dict[str, Any]:

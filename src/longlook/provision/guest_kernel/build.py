@@ -15,7 +15,8 @@ from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.provision.apt import INSTEAD, archive_keyring, expect_apt, machine_mirror
 from longlook.provision.build_steps import ObjectCount, Progress, run
-from longlook.provision.guest_kernel.source import Source, extract, fetch_source, fetch_tools
+from longlook.provision.guest_kernel.source import extract, fetch_source, fetch_tools, pinned_source
+from longlook.provision.pins import Taken
 
 STEPS = 1
 """Has to be raised when a change of the steps changes the kernel that they make of the same inputs."""
@@ -71,24 +72,25 @@ def build_kernel(
 ) -> dict[str, Any]:
     """Build the kernel as the file `into` and return the record of what it was made of.
 
-    `recipe` holds the patch and the configuration. `work` keeps the state of an interrupted build, from which the next
-    one goes on. `keep_open` is a descriptor that every child of the compilation inherits. Raise MachineError where a
-    step fails.
+    `recipe` holds the patch, the configuration and the pinned source. `work` keeps the state of an interrupted build,
+    from which the next one goes on. `keep_open` is a descriptor that every child of the compilation inherits. Raise
+    MachineError where a step fails.
     """
     expect_buildable()
     _expect_space(work)
     work.mkdir(parents=True, exist_ok=True)
     log = work / "build.log"
-    source = fetch_source(work, log, say)
+    source = fetch_source(pinned_source(recipe), work, log, say)
     made_of = {
-        "source": {name: getattr(source.package, name) for name in ("name", "version", "sha256")},
+        "source": source.record,
         "patch": file_digest(recipe / "time-travel.patch"),
         "config": file_digest(recipe / "config"),
         "gcc": _gcc_version(),
         "steps": STEPS,
     }
     key = content_hash(made_of)
-    env = _environment(fetch_tools(work, log, say))
+    variables, tools = fetch_tools(work, log, say)
+    env = _environment(variables)
     tree = _tree(recipe, work, source, key, env, log, say)
     lost = lost_settings((recipe / "config").read_text(), (tree / ".config").read_text())
     if lost:
@@ -97,7 +99,8 @@ def build_kernel(
     run(["strip", "-o", str(into), str(tree / "linux")], log, env=env, hint="see the log")
     into.chmod(0o755)
     release = _answer([str(into), "--version"])
-    return {**made_of, "key": key, "release": release, "lost_settings": lost, "sha256": file_digest(into)}
+    facts = {"key": key, "release": release, "lost_settings": lost, "tools": tools, "sha256": file_digest(into)}
+    return {**made_of, **facts}
 
 
 def lost_settings(wanted: str, got: str) -> list[str]:
@@ -114,7 +117,7 @@ def lost_settings(wanted: str, got: str) -> list[str]:
 
 
 def _tree(
-    recipe: Path, work: Path, source: Source, key: str, env: Mapping[str, str], log: Path, say: Callable[[str], None]
+    recipe: Path, work: Path, source: Taken, key: str, env: Mapping[str, str], log: Path, say: Callable[[str], None]
 ) -> Path:
     """Return the folder with the sources of this build, patched and configured."""
     tree = work / f"tree-{key[:16]}"

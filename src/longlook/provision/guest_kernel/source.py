@@ -1,4 +1,4 @@
-"""Fetches what the guest kernel is compiled from: Debian's newest linux-source, and tools that this machine lacks."""
+"""Fetches what the guest kernel is compiled from: the pinned linux-source of Debian, and tools that are missing."""
 
 import json
 import os
@@ -6,17 +6,24 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from longlook.core.errors import MachineError
+from longlook.provision import pins
 from longlook.provision.apt import INSTEAD, Package, PrivateApt, archive_keyring, expect_apt, is_file_of, machine_mirror
 from longlook.provision.build_steps import run
+from longlook.provision.pins import Taken
 
 OLDEST = (7, 2)
 """The first Linux whose User-Mode Linux has what the engine needs: seccomp together with time travel."""
 
-_SUITE = "sid"  # where new kernels arrive first
+PIN = "source.lock"
+"""The file beside the patch that pins the source's package (`provision.pins`)."""
+
+SUITE = "sid"
+"""The suite of Debian where new kernels arrive first."""
+
 _TOOLS = ("flex", "bison", "m4", "bc")
 
 _CODE_OF = (  # megabytes that this kernel has no use for; the Kconfig files among them are read all the same
@@ -34,41 +41,48 @@ LEFT_OUT = (
 """Patterns of files that are not extracted: three quarters of the archive."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """A source package in the work folder."""
+def pinned_source(recipe: Path) -> Package:
+    """Return the package that a recipe pins; raise MachineError where its file of pins does not name one."""
+    pinned = pins.read_pins(recipe / PIN)
+    if len(pinned) != 1:
+        raise MachineError(f"{recipe / PIN} pins {len(pinned)} packages instead of one", "restore that file")
+    return pinned[0]
 
-    package: Package
-    file: Path
 
+def fetch_source(pin: Package, work: Path, log: Path, say: Callable[[str], None]) -> Taken:
+    """Download and verify the pinned source; an interrupted build goes on with the one that it had chosen.
 
-def fetch_source(work: Path, log: Path, say: Callable[[str], None]) -> Source:
-    """Download and verify Debian's newest linux-source; an interrupted build goes on with the one that it had chosen.
-
-    Raise MachineError where this machine's mirror has none that is new enough.
+    Where the mirror has it no more, take the newest linux-source instead. Raise MachineError where it has none that is
+    new enough.
     """
     chosen = work / "source.json"
     files = work / "packages"
     if chosen.exists():
-        package = Package(**json.loads(chosen.read_text()))
-        if is_file_of(package, files / package.file_name):
-            return Source(package, files / package.file_name)
+        made = json.loads(chosen.read_text())
+        package = Package(**made["package"])
+        if made["pinned"] == pin.sha256 and is_file_of(package, files / package.file_name):
+            return Taken(package, pin, files / package.file_name)
     expect_apt()
     mirror = machine_mirror()
     say("reading the list of Debian's packages …")
-    apt = PrivateApt(work / f"apt-{_SUITE}", mirror.uri, _SUITE, archive_keyring(), log)
+    apt = PrivateApt(work / f"apt-{SUITE}", mirror.uri, SUITE, archive_keyring(), log)
     apt.update()
+    say(f"downloading {pin.name} {pin.version} ({pin.size / 1024**2:.0f} MiB) …")
+    taken = pins.fetch(apt, pin, files, say, newest_source)
+    chosen.write_text(json.dumps({"pinned": pin.sha256, "package": asdict(taken.package)}))
+    return taken
+
+
+def newest_source(apt: PrivateApt) -> Package:
+    """Return the newest linux-source of a suite; raise MachineError where none is new enough."""
     name = newest(apt.names("linux-source-"))
     found = apt.show(name) if name else None
     if found is None:
         raise MachineError(
-            f"this machine's mirror of Debian has no linux-source-{OLDEST[0]}.{OLDEST[1]} or newer in {_SUITE}",
+            f"this machine's mirror of Debian has no linux-source-{OLDEST[0]}.{OLDEST[1]} or newer in {SUITE}",
             f"use a current mirror, {INSTEAD}",
         )
-    say(f"downloading {found.name} {found.version} ({found.size / 1024**2:.0f} MiB) …")
-    file = apt.download(found, files, say)
-    chosen.write_text(json.dumps(asdict(found)))
-    return Source(found, file)
+    return found
 
 
 def newest(names: Iterable[str]) -> str | None:
@@ -80,7 +94,7 @@ def newest(names: Iterable[str]) -> str | None:
     return f"linux-source-{best[0]}.{best[1]}" if best in versions and best >= OLDEST else None
 
 
-def extract(source: Source, patch: Path, tree: Path, log: Path) -> None:
+def extract(source: Taken, patch: Path, tree: Path, log: Path) -> None:
     """Extract the sources into `tree` and patch them; `tree` exists only once it is complete."""
     making = tree.with_name(f"{tree.name}.making")
     shutil.rmtree(making, ignore_errors=True)
@@ -108,20 +122,28 @@ def extract(source: Source, patch: Path, tree: Path, log: Path) -> None:
     shutil.rmtree(making)
 
 
-def fetch_tools(work: Path, log: Path, say: Callable[[str], None]) -> dict[str, str]:
-    """Return the variables under which flex, bison, m4 and bc run; fetch those first that this machine lacks."""
-    tools = work / "tools"
+def fetch_tools(work: Path, log: Path, say: Callable[[str], None]) -> tuple[dict[str, str], list[dict[str, str]]]:
+    """Return the variables under which flex, bison, m4 and bc run, and the packages of those that this machine lacks.
+
+    These are fetched first, from the release that the machine has; the kernel's configuration and its table of time
+    units are made by them, but nothing of theirs is part of it.
+    """
+    tools, record = work / "tools", work / "tools.json"
     missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
-    if missing and not all((tools / "usr" / "bin" / tool).exists() for tool in missing):
+    if missing and not (record.exists() and all((tools / "usr" / "bin" / tool).exists() for tool in missing)):
         expect_apt()
         mirror = machine_mirror()
         say(f"fetching {', '.join(missing)} for the build …")
         apt = PrivateApt(work / f"apt-{mirror.suite}", mirror.uri, mirror.suite, archive_keyring(), log)
         apt.update()
-        for package in _with_libraries(apt, missing):
+        needed = _with_libraries(apt, missing)
+        for package in needed:
             file = apt.download(package, work / "packages", lambda _text: None)
             run(["dpkg-deb", "-x", str(file), str(tools)], log, hint="see the log")
-    return tools_environment(tools) if missing else {"PATH": os.environ.get("PATH", os.defpath)}
+        record.write_text(json.dumps([pins.identity(package) for package in needed]))
+    if not missing:
+        return {"PATH": os.environ.get("PATH", os.defpath)}, []
+    return tools_environment(tools), json.loads(record.read_text())
 
 
 def tools_environment(tools: Path) -> dict[str, str]:

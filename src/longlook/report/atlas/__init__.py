@@ -3,10 +3,10 @@
 `atlas_page` returns the page, `summary_markdown` its table of claims by study. Nothing is computed here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from longlook.analysis.claims.atlas import Atlas, AtlasStudy, State, summary_rows
-from longlook.analysis.claims.survey import NOT_RUN, RESULTS, result_counts
+from longlook.analysis.claims.atlas import Atlas, AtlasStudy, State, SummaryRow
+from longlook.analysis.claims.survey import NOT_RUN, RESULTS, command_for, result_counts
 from longlook.report import wording
 from longlook.report.atlas.bars import level_bars
 from longlook.report.atlas.maps import maps_of, without_run
@@ -76,20 +76,28 @@ def headline(atlas: Atlas) -> str:
     )
 
 
-def summary_markdown(atlas: Atlas) -> str:
+SUMMARY_COLUMNS = ("study", "paper", *RESULTS, "trials", "day", "results", "command")
+
+
+def summary_markdown(rows: Sequence[SummaryRow]) -> str:
     """Return claims by study and result, with the command and the digest of each study's results, as Markdown."""
-    rows = []
-    for item, counts in summary_rows(atlas):
-        run = item.surveyed.run
-        digest = (item.results or wording.DASH)[:_DIGITS] if run else str(item.state)
-        rows.append(
-            [item.id, *map(str, counts.values()), str(run.trials) if run else "", digest, item.surveyed.command]
-        )
-    total = result_counts(atlas.claims)
-    rows.append(["all", *map(str, total.values()), "", "", ""])
-    return markdown_rows(
-        ["study", *RESULTS, "trials", "results", "command"], rows, frozenset(range(1, 2 + len(RESULTS)))
-    )
+    return markdown_rows(SUMMARY_COLUMNS, summary_cells(rows), frozenset(range(2, 3 + len(RESULTS))))
+
+
+def summary_cells(rows: Sequence[SummaryRow]) -> list[list[str]]:
+    """Return the cells of the table of an atlas, and the sums below them."""
+    total = [str(sum(row.counts.get(result, 0) for row in rows)) for result in RESULTS]
+    return [*map(_summary_cells, rows), ["all", "", *total, "", "", "", ""]]
+
+
+def _summary_cells(row: SummaryRow) -> list[str]:
+    counts = [str(row.counts.get(result, "")) for result in RESULTS]
+    command, entry = command_for(row.study), row.entry
+    if entry is None:
+        return [row.study, row.paper, *counts, "", "", row.state, command]
+    found = wording.DASH if entry.results is None else entry.results[:_DIGITS]
+    results = f"{found}, of an earlier version of the study" if row.earlier else found
+    return [row.study, row.paper, *counts, str(entry.trials), entry.day, results, command]
 
 
 def _whys(item: AtlasStudy, anchors: Mapping[tuple[str, str], str]) -> dict[str, str]:
@@ -97,7 +105,7 @@ def _whys(item: AtlasStudy, anchors: Mapping[tuple[str, str], str]) -> dict[str,
     run = item.surveyed.run
     if run is None or run.report is None:
         return {}
-    places = {(each.contrast, each.cell_id): each.link for each in item.explanations}
+    places = {(each.contrast, each.cell_id): each.link for each in item.explanations if each.link}
     return {f"{run.report}#{anchors[place]}": link for place, link in places.items() if place in anchors}
 
 

@@ -154,7 +154,7 @@ def _ours(
     squares = measured_squares(content, grid)
     run = item.surveyed.run
     report = run.report if run is not None else None
-    whys = {(each.contrast, each.cell_id): each.link for each in item.explanations}
+    whys = {(each.contrast, each.cell_id): each.link for each in item.explanations if each.link}
     found = {}
     for place in grid.in_order():
         square = squares[place.row, place.column]
@@ -163,7 +163,7 @@ def _ours(
         found[place.row, place.column] = _cell(
             square,
             claim.result if claim else "",
-            tip=_with_claim(square, claim),
+            tip=_with_claim(square, claim, "" if report or place.cell_id is None else item.surveyed.command),
             mark=wording.RESULT_SYMBOLS.get(claim.result, "") if claim else "",
             link=f"{report}#{anchors[key]}" if report and key in anchors else "",
             why=whys.get(key, ""),
@@ -171,10 +171,13 @@ def _ours(
     return found
 
 
-def _with_claim(square: Square, claim: ClaimResult | None) -> str:
+def _with_claim(square: Square, claim: ClaimResult | None, command: str) -> str:
+    """Return the tip of a square of ours; `command` makes the report that it would else lead to."""
     lines = list(square.tip)
     if claim is not None:
         lines.append(f"published {wording.published(claim.claim)}: {claim.result}")
+    if command:
+        lines.append(f"its report: {command}")
     return "\n".join(lines)
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import altair as alt
 
+from longlook.core.visible import visible
 from longlook.report.charts.colours import INK, INK_SOFT, RULE
 
 PAGE_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
@@ -15,9 +16,23 @@ nothing transparent."""
 
 def specification(chart: Any, font: str = EXPORT_FONT) -> dict[str, Any]:
     """Return the Vega-Lite of an Altair chart in Longlook's look, independent of Altair's global theme."""
-    spec: dict[str, Any] = chart.to_dict()
+    spec: dict[str, Any] = _harmless(chart.to_dict())
     spec["config"] = configuration(font)
     return spec
+
+
+def _harmless(value: Any, *, title: bool = False) -> Any:
+    """Return a part of a specification with texts that can be drawn, whatever a user or a program wrote.
+
+    A control character would abort the process that draws, and no SVG can hold one. Vega-Lite writes titles into
+    expressions, for people who have a figure read to them, and does not quote backslashes there: one before a quotation
+    mark ended the text, and the rest was evaluated. So a title has a like character for each.
+    """
+    if isinstance(value, str):
+        return visible(value).replace("\\", "\N{REVERSE SOLIDUS OPERATOR}") if title else visible(value)
+    if isinstance(value, dict):
+        return {key: _harmless(each, title=key == "title") for key, each in value.items()}
+    return [_harmless(each, title=title) for each in value] if isinstance(value, list) else value
 
 
 def page_specification(chart: Any) -> dict[str, Any]:

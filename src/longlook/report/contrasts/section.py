@@ -83,8 +83,7 @@ class ContrastSection(Section):
         """Return the heatmap, every sample in its places, and the cells that stand on a cliff."""
         legend = scale_legend(f"▼ blue: {self.baseline} better · ▲ red: {self.contender} better", EFFECT_LABELS)
         label = wording.inner(self.content.facts(self.contrast.metric).label)
-        about = f"Effect on {label}; below it the interval. White: ≈ equivalent, ? inconclusive."
-        notes = [about]
+        notes = [f"Effect on {label}; below it the interval.", "White: ≈ equivalent, ? inconclusive."]
         if self.cliffs:
             notes.append(f"{wording.CLIFF} the effect differs by more than the margin inside the cell's neighbourhood.")
         found = {f"heatmap-{self.file_name}": heatmap(self.grid, self.squares, self.heading, notes, legend)}

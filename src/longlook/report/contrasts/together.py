@@ -49,8 +49,8 @@ class TogetherSection(Section):
     def figures(self) -> Mapping[str, Any]:
         """Return the heatmap."""
         legend = scale_legend(f"▼ blue: {self.baseline} better · ▲ red: {self.contender} better", EFFECT_LABELS)
-        about = "Below each effect its interval. White: ≈ equivalent, ? inconclusive."
-        return {f"heatmap-{self.file_name}": heatmap(self.grid, self.squares, self.heading, [about], legend)}
+        notes = ["Below each effect its interval.", "White: ≈ equivalent, ? inconclusive."]
+        return {f"heatmap-{self.file_name}": heatmap(self.grid, self.squares, self.heading, notes, legend)}
 
 
 def make_together(content: ReportContent, contrasts: Sequence[ContrastSection]) -> list[TogetherSection]:

@@ -1,5 +1,6 @@
 """A machine in Graphviz's language, for other programs to draw."""
 
+from longlook.core.visible import visible
 from longlook.explain.infer.diff import Difference, Standing, Test
 from longlook.explain.infer.machine import START, Machine
 from longlook.report.charts.colours import BASELINE, CONTENDER, INK, INK_SOFT, RULE
@@ -25,7 +26,7 @@ def to_dot(machine: Machine, title: str = "State machine") -> str:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    escaped = visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 

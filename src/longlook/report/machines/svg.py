@@ -5,6 +5,7 @@ from html import escape
 from itertools import pairwise
 from math import dist, hypot
 
+from longlook.core.visible import visible
 from longlook.report.charts.colours import INK, PAPER
 from longlook.report.charts.theme import EXPORT_FONT
 from longlook.report.machines.layout import Layout, Point, place
@@ -40,7 +41,7 @@ def svg(picture: Picture) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_n(width)}" height="{_n(height)}" '
         f'viewBox="0 0 {_n(width)} {_n(height)}" font-family="{escape(EXPORT_FONT)}" font-size="{_n(TEXT_PX)}">',
-        f"<title>{escape(picture.title)}</title>",
+        f"<title>{_shown(picture.title)}</title>",
         f'<rect width="{_n(width)}" height="{_n(height)}" fill="{PAPER}"/>',
         _text(picture.title, _MARGIN, _MARGIN + _HEADING_PX - 3, INK, _HEADING_PX, bold=True),
         *_lines(picture.notes, _MARGIN, _MARGIN + _HEADING_PX + LINE_PX + 4),
@@ -62,12 +63,12 @@ def _box(box: Box, layout: Layout) -> Iterable[str]:
     if box.role != "state":
         ring = f'<circle cx="{_n(x)}" cy="{_n(y)}" r="10" fill="{PAPER}" stroke="{INK}" stroke-width="1.5"/>'
         dot = f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{6 if box.role == "end" else 9}" fill="{INK}"/>'
-        yield f"<g><title>{escape(box.tip)}</title>{ring if box.role == 'end' else ''}{dot}</g>"
+        yield f"<g><title>{_shown(box.tip)}</title>{ring if box.role == 'end' else ''}{dot}</g>"
         return
     left, top = x - width / 2, y - height / 2
     dash = ' stroke-dasharray="6 4"' if box.dashed else ""
     yield (
-        f'<g><title>{escape(box.tip)}</title><rect x="{_n(left)}" y="{_n(top)}" width="{_n(width)}" '
+        f'<g><title>{_shown(box.tip)}</title><rect x="{_n(left)}" y="{_n(top)}" width="{_n(width)}" '
         f'height="{_n(height)}" rx="7" fill="{box.fill}" stroke="{box.border}" '
         f'stroke-width="{_n(box.border_px)}"{dash}/>'
     )
@@ -103,7 +104,7 @@ def _arrow(arrow: Arrow, route: Sequence[Point]) -> str:
     left, right = ((neck[0] + way * side[0], neck[1] + way * side[1]) for way in (1, -1))
     tip = f"M{_n(x)} {_n(y)}L{_n(left[0])} {_n(left[1])}L{_n(right[0])} {_n(right[1])}Z"
     return (
-        f'<g><title>{escape(arrow.tip)}</title><path d="{line}" fill="none" stroke="{arrow.colour}" '
+        f'<g><title>{_shown(arrow.tip)}</title><path d="{line}" fill="none" stroke="{arrow.colour}" '
         f'stroke-width="{_n(arrow.width_px)}"{dash}/><path d="{tip}" fill="{arrow.colour}"/></g>'
     )
 
@@ -164,7 +165,7 @@ def _lines(lines: Iterable[Line], x: float, y: float) -> list[str]:
 
 def _line(line: Line, x: float, y: float, *, middle: bool = False) -> str:
     pieces = " ".join(
-        f'<tspan fill="{words.colour}"{_weight(words.bold)}>{escape(words.text)}</tspan>' for words in line
+        f'<tspan fill="{words.colour}"{_weight(words.bold)}>{_shown(words.text)}</tspan>' for words in line
     )
     return f'<text x="{_n(x)}" y="{_n(y)}"{_anchor(middle)}>{pieces}</text>'
 
@@ -172,8 +173,12 @@ def _line(line: Line, x: float, y: float, *, middle: bool = False) -> str:
 def _text(text: str, x: float, y: float, colour: str, size: float, *, bold: bool = False, middle: bool = False) -> str:
     return (
         f'<text x="{_n(x)}" y="{_n(y)}" fill="{colour}" font-size="{_n(size)}"{_weight(bold)}{_anchor(middle)}>'
-        f"{escape(text)}</text>"
+        f"{_shown(text)}</text>"
     )
+
+
+def _shown(text: str) -> str:
+    return escape(visible(text))
 
 
 def _weight(bold: bool) -> str:

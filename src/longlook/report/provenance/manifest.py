@@ -25,15 +25,16 @@ class ManifestSection(Section):
             "section": self,
             "command": str(manifest.get("command") or f"longlook run {self.content.study.id}"),
             "facts": manifest_facts(manifest),
+            "not_as_pinned": manifest.get("not_as_pinned", ()),
             "programs": programs(manifest),
         }
 
 
 def manifest_facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return every plain value of the manifest; nested keys are joined by a dot; without programs and releases."""
+    """Return every plain value of the manifest; nested keys are joined by a dot; without what is shown apart."""
     facts = []
     for key, value in manifest.items():
-        if key in ("programs", "command", "releases"):
+        if key in ("programs", "command", "releases", "not_as_pinned"):
             continue
         facts.extend(_flat(key, value))
     return facts

@@ -4,7 +4,10 @@
 both. The pipeline imports `har` for the archives of a whole run.
 """
 
-from collections.abc import Mapping
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +18,14 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from longlook.core.errors import InputError
-from longlook.timeline.decode import TraceVantage, decode_trace
-from longlook.timeline.events import EVENT_SCHEMA, Events
+from longlook.timeline.decode import TraceVantage, decode_to
+from longlook.timeline.events import EVENT_SCHEMA, metadata_of
 from longlook.timeline.export import har, pcapng, qlog
 from longlook.timeline.normalise.trial import LINK_LOG
 
 EVENTS = "events.parquet"
 KEYS = "keys.log"
+_BATCH_ROWS = 16_384
 
 
 @dataclass(frozen=True)
@@ -35,18 +39,31 @@ class Written:
 
 @dataclass(frozen=True)
 class _Source:
-    """Events, with further facts about each of their vantages and flows."""
+    """Events in a Parquet file of ours, read in batches however many they are, with further facts about them."""
 
-    table: pa.Table
-    facts: Mapping[tuple[str, str | None], Mapping[str, Any]]
+    path: Path
+    facts: qlog.Facts
     account: Mapping[str, Any]
+    flows: pa.Array | None = None  # by connection, for rows from before their addresses were logged
+
+    @property
+    def rows(self) -> int:
+        """Return the number of events."""
+        return int(pq.read_metadata(self.path).num_rows)
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Yield the events in order, or only some of their columns."""
+        with pq.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
+                table = pa.Table.from_batches([batch])
+                yield table if self.flows is None or columns is not None else _with_flows(table, self.flows)
 
 
 def convert(source: Path, to: str, out: Path, vantage: str | None = None) -> list[Written]:
     """Write a trace or a trial's folder as `qlog`, `pcapng`, `har`, `parquet` or `csv`; return what was written.
 
-    Raise InputError for other input, for a pcapng of anything but a trial or a packet log, for a HAR of anything but a
-    trial with objects, and if `out` cannot be written.
+    Raise InputError for other input, for a trace without rows, for a pcapng of anything but a trial or a packet log,
+    for a HAR of anything but a trial with objects, and if `out` cannot be written.
     """
     if not out.absolute().parent.is_dir():
         raise InputError(f"--out {out}: no such folder", f"make it first: mkdir -p {out.absolute().parent}")
@@ -54,29 +71,45 @@ def convert(source: Path, to: str, out: Path, vantage: str | None = None) -> lis
         return [_pcapng(source, out)]
     if to == "har":
         return [_har(source, out)]
-    read = _read(source, vantage)
-    if to == "qlog":
-        return _qlog(read, out)
-    if out.is_dir():
-        raise InputError(f"--out {out}: is a folder", f"name a file: --out {out / f'events.{to}'}")
-    if to == "csv":
-        plain = [
-            field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in EVENT_SCHEMA
-        ]
-        pyarrow.csv.write_csv(read.table.select(EVENT_SCHEMA.names).cast(pa.schema(plain)), out)
-    else:
-        pq.write_table(read.table, out, compression="zstd")
-    return [Written(out, read.table.num_rows, "events")]
+    with _read(source, vantage) as read:
+        if read.rows == 0:
+            raise InputError(
+                f"{source}: no event in it becomes a row", f"longlook trace show {source} tells what it has"
+            )
+        if to == "qlog":
+            return _qlog(read, out)
+        if out.is_dir():
+            raise InputError(f"--out {out}: is a folder", f"name a file: --out {out / f'events.{to}'}")
+        return [_csv(read, out) if to == "csv" else _parquet(read, out)]
 
 
 def look(source: Path, vantage: str | None = None) -> dict[str, Any]:
     """Return a summary of a trace or of a trial's events: the account of reading it, and the number of rows of each
     kind.
     """
-    read = _read(source, vantage)
-    counts = pc.value_counts(read.table["kind"].cast(pa.string())).to_pylist()
-    kinds = {item["values"]: item["counts"] for item in sorted(counts, key=lambda item: -item["counts"])}
-    return {"trace": str(source), "rows": read.table.num_rows, "kinds": kinds, **read.account}
+    counts: Counter[str] = Counter()
+    with _read(source, vantage) as read:
+        for batch in read.batches(["kind"]):
+            found = pc.value_counts(batch["kind"].cast(pa.string())).to_pylist()
+            counts.update({item["values"]: item["counts"] for item in found})
+        return {"trace": str(source), "rows": read.rows, "kinds": dict(counts.most_common()), **read.account}
+
+
+def _csv(read: _Source, out: Path) -> Written:
+    plain = [field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in EVENT_SCHEMA]
+    schema = pa.schema(plain)
+    with pyarrow.csv.CSVWriter(out, schema) as writer:
+        for batch in read.batches():
+            writer.write_table(batch.select(schema.names).cast(schema))
+    return Written(out, read.rows, "events")
+
+
+def _parquet(read: _Source, out: Path) -> Written:
+    schema = pq.read_schema(read.path)
+    with pq.ParquetWriter(out, schema, compression="zstd") as writer:
+        for batch in read.batches():
+            writer.write_table(batch.cast(schema))
+    return Written(out, read.rows, "events")
 
 
 def _pcapng(source: Path, out: Path) -> Written:
@@ -98,24 +131,36 @@ def _har(source: Path, out: Path) -> Written:
 
 
 def _qlog(read: _Source, out: Path) -> list[Written]:
-    traces = qlog.split(read.table, read.facts)
-    if len(traces) <= 1 and not out.is_dir():
-        return [Written(out, qlog.write(trace, out), "events") for trace in traces]
-    if out.is_file():
-        raise InputError(f"--out {out}: is a file, and there are {len(traces)} connections", "name a folder")
-    out.mkdir(exist_ok=True)
-    return [Written(out / trace.name, qlog.write(trace, out / trace.name), "events") for trace in traces]
+    traces = qlog.traces(read.batches(), read.facts)
+    if len(traces) == 1 and not out.is_dir():
+        places = {traces[0]: out}
+    else:
+        if out.is_file():
+            raise InputError(f"--out {out}: is a file, and there are {len(traces)} connections", "name a folder")
+        out.mkdir(exist_ok=True)
+        places, names = {}, set[str]()
+        for number, trace in enumerate(traces):
+            name = trace.name if trace.name not in names else f"{number}-{trace.name}"
+            names.add(name)
+            places[trace] = out / name
+    qlog.write(read.batches(), places)
+    return [Written(path, trace.count, "events") for trace, path in places.items()]
 
 
-def _read(source: Path, vantage: str | None) -> _Source:
+@contextmanager
+def _read(source: Path, vantage: str | None) -> Iterator[_Source]:
     if vantage not in (None, "client", "server"):
         raise InputError(f"--vantage {vantage}: no such end", "write client or server")
     if source.is_dir():
-        return _of_trial(source)
+        yield _of_trial(source)
+        return
     if not source.is_file():
         raise InputError(f"{source}: no such file", "name a trace, or the folder of a trial: RUN/trials/ID")
     end: TraceVantage | None = "client" if vantage == "client" else "server" if vantage == "server" else None
-    return _of_trace(*decode_trace(source, end))
+    with tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
+        decoded = Path(folder) / EVENTS
+        account = decode_to(source, end, decoded)
+        yield _of_trace(decoded, account)
 
 
 def _of_trial(folder: Path) -> _Source:
@@ -125,12 +170,14 @@ def _of_trial(folder: Path) -> _Source:
             f"{folder}: has no {EVENTS}",
             "run the study with [capture] qlog = true or tcp = true, or write its events again: longlook report RUN",
         )
-    events = Events.read(path)
-    metadata = events.metadata
-    facts: dict[tuple[str, str | None], dict[str, Any]] = {}
-    for flow, end in events.senders(priming=None):
-        facts[end, flow] = {"reference_unix_ns": metadata.get("started_unix_ns"), "producer": _producer(metadata, end)}
-    return _Source(events.table, facts, {"format": "events of a trial", **metadata})
+    metadata = metadata_of(path)
+
+    def facts(end: str, flow: str | None) -> Mapping[str, Any]:
+        if flow is None:
+            return {}
+        return {"reference_unix_ns": metadata.get("started_unix_ns"), "producer": _producer(metadata, end)}
+
+    return _Source(path, facts, {"format": "events of a trial", **metadata})
 
 
 def _producer(metadata: Mapping[str, Any], end: str) -> str | None:
@@ -143,25 +190,23 @@ def _producer(metadata: Mapping[str, Any], end: str) -> str | None:
     return named.pop() if len(named) == 1 else None
 
 
-def _of_trace(table: pa.Table, account: Mapping[str, Any]) -> _Source:
-    """Return the events of a single trace.
-
-    Rows get the flow of their connection, including rows from before its addresses were logged.
-    """
+def _of_trace(decoded: Path, account: Mapping[str, Any]) -> _Source:
+    """Return the events of a single trace; rows get the flow of their connection."""
     connections = account.get("connections", [])
     names = [_flow(connection, account, several=len(connections) > 1) for connection in connections]
-    if any(names):
-        numbers = table["connection"].combine_chunks().cast(pa.int32())
-        known = pa.DictionaryArray.from_arrays(numbers, pa.array(names, pa.string())).cast(pa.string())
-        flow = pc.coalesce(table["flow"].cast(pa.string()), pa.chunked_array([known]))
-        table = table.set_column(table.column_names.index("flow"), EVENT_SCHEMA.field("flow"), _encoded(flow))
     shared = {name: account.get(name) for name in ("producer", "reference_unix_ns")}
-    facts = {
-        (end, name): {**shared, "connection_id": connection.get("connection_id")}
-        for name, connection in zip(names, connections, strict=True)
-        for end in table["vantage"].cast(pa.string()).unique().to_pylist()
-    }
-    return _Source(table, facts, account)
+    ids = {name: connection.get("connection_id") for name, connection in zip(names, connections, strict=True)}
+
+    def facts(_end: str, flow: str | None) -> Mapping[str, Any]:
+        return {**shared, "connection_id": ids[flow]} if flow in ids else {}
+
+    return _Source(decoded, facts, account, pa.array(names, pa.string()) if any(names) else None)
+
+
+def _with_flows(table: pa.Table, flows: pa.Array) -> pa.Table:
+    known = pa.chunked_array([flows.take(table["connection"].combine_chunks())])
+    flow = pc.coalesce(table["flow"].cast(pa.string()), known)
+    return table.set_column(table.column_names.index("flow"), EVENT_SCHEMA.field("flow"), _encoded(flow))
 
 
 def _flow(connection: Mapping[str, Any], account: Mapping[str, Any], *, several: bool) -> str | None:

@@ -6,6 +6,7 @@ the next pairs agree begins the next run, at the place where the lags fit best.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,7 +16,10 @@ _FURTHEST = 48  # how many packets either side may lack at one place, to be foun
 _AGREEING = 6  # so many pairs in a row must agree to begin a new run
 _MOST_GAPS = 512  # that one run is searched for
 _MOST_BREAKS = 5_000  # beyond, the two are not the same packets
-_IMPOSSIBLE = 1 << 40  # ns: 18 minutes
+_AGAIN = 8  # so many gaps before a break are placed anew with its own,
+_MOST_CELLS = 1 << 22  # or fewer, if these are packets times shifts
+_IMPOSSIBLE = 1 << 38  # ns: 5 minutes; the sum over all packets fits into 64 bits
+_NEVER = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,14 @@ class Side:
 
 
 @dataclass(frozen=True)
+class _Level:
+    """From packet `begin` of the first on, its partners are `shift` further on in the second."""
+
+    begin: int
+    shift: int
+
+
+@dataclass(frozen=True)
 class Lags:
     """The lags that are possible."""
 
@@ -40,21 +52,19 @@ class Lags:
 
 def align(first: Side, second: Side, lags: Lags) -> Integers:
     """Return for each packet of `first` its index in `second`, NULL if it is missing there; strictly increasing."""
-    pairs = np.full(len(first), NULL, np.int64)
-    at = other = began = 0
+    path = [_Level(0, 0)]
+    at = other = 0
     for _ in range(_MOST_BREAKS):
         agree = _agree(first, second, slice(at, len(first)), other - at, lags)
         length = len(agree) if agree.all() else int(np.argmin(agree))
-        pairs[at : at + length] = np.arange(other, other + length)
         at, other = at + length, other + length
         ended = at == len(first) or other == len(second)
         skip = (len(first) - at, len(second) - other) if ended else _resume(first, second, at, other, lags)
-        _settle(first, second, pairs, (began, at, other), skip, lags)
+        at, other = at + skip[0], other + skip[1]
+        _lengthen(path, first, second, at, other - at, lags)
         if ended:
             break
-        began = at = at + skip[0]
-        other += skip[1]
-    return pairs
+    return _pairs(path, first, second, at, lags)
 
 
 def _agree(first: Side, second: Side, members: slice, shift: int, lags: Lags) -> Mask:
@@ -72,24 +82,47 @@ def _resume(first: Side, second: Side, at: int, other: int, lags: Lags) -> tuple
     """Return how many packets to leave out on each side so that the next agree; by time alone if no shift helps.
 
     The fewest in all are left out, and of several ways the one whose lags are least; of equals the one that leaves out
-    most of `first`.
+    most of `first`. Where another gap follows at once, fewer pairs must do, if their lags are like those before.
     """
-    costs = _run_costs(first, second, at, other, lags)
-    skips, other_skips = np.nonzero(costs < _IMPOSSIBLE)
-    totals = skips + other_skips
-    possible = (totals > 0) & (totals < 2 * _FURTHEST)
-    if possible.any():
-        skips, other_skips, totals = skips[possible], other_skips[possible], totals[possible]
-        best = np.lexsort((-skips, costs[skips, other_skips], totals))[0]
-        return int(skips[best]), int(other_skips[best])
+    found = _fewest(_run_costs(first, second, at, other, lags, _AGREEING))
+    usual = _usual(first, second, at, other, lags)
+    if usual is not None and (found is None or sum(found) > 1):
+        near = _fewest(_run_costs(first, second, at, other, usual, _AGREEING // 2))
+        if near is not None and (found is None or sum(near) < sum(found)):
+            return near
+    if found is not None:
+        return found
     following = first.time_ns[min(at + 1, len(first) - 1)] + lags.least_ns
     return 1, int(np.searchsorted(second.time_ns[other:], following))
 
 
-def _run_costs(first: Side, second: Side, at: int, other: int, lags: Lags) -> Integers:
+def _usual(first: Side, second: Side, at: int, other: int, lags: Lags) -> Lags | None:
+    """Return the lags of the last pairs before a break, and twice as long ones; None if there are none."""
+    count = min(at, other, _FURTHEST)
+    agree = _agree(first, second, slice(at - count, at), other - at, lags)
+    lag_ns = (second.time_ns[other - count : other] - first.time_ns[at - count : at])[agree]
+    if not len(lag_ns):
+        return None
+    longest = 2 * int(np.abs(lag_ns).max())
+    return Lags(max(lags.least_ns, -longest), min(lags.most_ns, longest))
+
+
+def _fewest(costs: Integers) -> tuple[int, int] | None:
+    """Return the skips with the fewest packets among those that cost less than _IMPOSSIBLE; None if all cost more."""
+    skips, other_skips = np.nonzero(costs < _IMPOSSIBLE)
+    totals = skips + other_skips
+    possible = (totals > 0) & (totals < 2 * _FURTHEST)
+    if not possible.any():
+        return None
+    skips, other_skips, totals = skips[possible], other_skips[possible], totals[possible]
+    best = np.lexsort((-skips, costs[skips, other_skips], totals))[0]
+    return int(skips[best]), int(other_skips[best])
+
+
+def _run_costs(first: Side, second: Side, at: int, other: int, lags: Lags, pairs: int) -> Integers:
     """Return the cost of the next pairs after each two skips, shape (skips of first, skips of second).
 
-    It is the sum over _AGREEING pairs, or over those that are left, and _IMPOSSIBLE or more where one does not agree.
+    It is the sum over so many pairs, or over those that are left, and _IMPOSSIBLE or more where one does not agree.
     """
     rows, columns = (min(_FURTHEST + _AGREEING, len(side) - begin) for side, begin in ((first, at), (second, other)))
     lag_ns = second.time_ns[None, other : other + columns] - first.time_ns[at : at + rows, None]
@@ -101,41 +134,68 @@ def _run_costs(first: Side, second: Side, at: int, other: int, lags: Lags) -> In
     padded[:rows, :columns] = single
     kept = min(rows, _FURTHEST + 1), min(columns, _FURTHEST + 1)
     runs: Integers = sum(
-        (padded[step : step + kept[0], step : step + kept[1]] for step in range(_AGREEING)),
+        (padded[step : step + kept[0], step : step + kept[1]] for step in range(pairs)),
         start=np.zeros(kept, np.int64),
     )
     return runs
 
 
-def _settle(
-    first: Side, second: Side, pairs: Integers, run: tuple[int, int, int], skip: tuple[int, int], lags: Lags
-) -> None:
-    """Put the gaps between a run and its successor where the lags fit best, one after the other.
+def _lengthen(path: list[_Level], first: Side, second: Side, end: int, shift: int, lags: Lags) -> None:
+    """Go on with a path to another shift, which holds from `end` at the latest.
 
     Among packets of one size a missing one shows only later, at the next other size: from the missing one on the pairs
-    are off by one, which their lags show. `run` is its beginning and end in `first`, and its end in `second`.
+    are off by one, which their lags show. A break may therefore be explained with too few gaps, and the rest found at a
+    later one; so the last gaps before it are placed anew, all together.
     """
-    began, at, other = run
-    missing = skip[0] - skip[1]
-    if missing == 0 or at == began:
+    missing = path[-1].shift - shift
+    if missing == 0:
         return
-    end, shift = at + skip[0], other - at
-    step = 1 if abs(missing) <= _MOST_GAPS else abs(missing)
-    gap = step if missing > 0 else 0  # packets without a partner
-    for _ in range(0, abs(missing), step):
-        next_shift = shift - step if missing > 0 else shift + step
-        before = np.cumsum(_costs(first, second, slice(began, end), shift, lags))
-        after = np.cumsum(_costs(first, second, slice(began, end), next_shift, lags)[::-1])[::-1]
-        split = int(np.argmin(np.append(0, before) + np.append(after, np.zeros(gap + 1, np.int64))[gap:]))
-        _pair(first, second, pairs, slice(began, began + split), shift, lags)
-        pairs[began + split : min(began + split + gap, end)] = NULL
-        began, shift = min(began + split + gap, end), next_shift
-    _pair(first, second, pairs, slice(began, end), shift, lags)
+    step = missing if abs(missing) > _MOST_GAPS else 1 if missing > 0 else -1
+    steps = [path[-1].shift - gone for gone in range(step, missing + step, step)]
+    kept = max(0, len(path) - 1 - _AGAIN)
+    while kept < len(path) - 1 and (end - path[kept].begin) * (len(path) - kept + len(steps)) > _MOST_CELLS:
+        kept += 1
+    began, shifts = path[kept].begin, [*(level.shift for level in path[kept:]), *steps]
+    begins = _place(first, second, slice(began, end), shifts, lags)
+    path[kept:] = [_Level(begin, shift) for begin, shift in zip(begins, shifts, strict=True)]
 
 
-def _pair(first: Side, second: Side, pairs: Integers, members: slice, shift: int, lags: Lags) -> None:
-    possible = _costs(first, second, members, shift, lags) < _IMPOSSIBLE
-    pairs[members] = np.where(possible, np.arange(members.start, members.stop) + shift, NULL)
+def _place(first: Side, second: Side, members: slice, shifts: list[int], lags: Lags) -> list[int]:
+    """Return from which packet on each of some shifts holds, one after the other, so that the sum of costs is least.
+
+    `best[i]` is the least cost of the first i packets whose last shift is the one at hand. Where it is entered is kept
+    as one bit for each packet: whether entering there is better than anywhere before.
+    """
+    count = members.stop - members.start
+    best = _sums(first, second, members, shifts[0], lags)
+    entries = []
+    for last, shift in pairwise(shifts):
+        sums = _sums(first, second, members, shift, lags)
+        gap = max(0, last - shift)
+        enter = best[: count + 1 - gap] - sums[gap:]
+        lowest = np.minimum.accumulate(enter)
+        entries.append((gap, np.packbits(np.append(True, enter[1:] < lowest[:-1]))))
+        best = np.append(np.full(gap, _NEVER), lowest + sums[gap:])
+    begins, until = [members.start], count
+    for gap, bits in reversed(entries):
+        entered = gap + int(np.flatnonzero(np.unpackbits(bits, count=until + 1 - gap))[-1])
+        begins.insert(1, members.start + entered)
+        until = entered - gap
+    return begins
+
+
+def _sums(first: Side, second: Side, members: slice, shift: int, lags: Lags) -> Integers:
+    return np.append(0, np.cumsum(_costs(first, second, members, shift, lags)))
+
+
+def _pairs(path: list[_Level], first: Side, second: Side, end: int, lags: Lags) -> Integers:
+    """Return the pairs along a path up to `end`; between two shifts are the packets that the second lacks."""
+    pairs = np.full(len(first), NULL, np.int64)
+    for level, following in pairwise([*path, _Level(end, path[-1].shift)]):
+        members = slice(level.begin, following.begin - max(0, level.shift - following.shift))
+        possible = _costs(first, second, members, level.shift, lags) < _IMPOSSIBLE
+        pairs[members] = np.where(possible, np.arange(members.start, members.stop) + level.shift, NULL)
+    return pairs
 
 
 def _costs(first: Side, second: Side, members: slice, shift: int, lags: Lags) -> Integers:

@@ -72,9 +72,10 @@ def _batches(part: Part) -> Iterator[pa.Table]:
         table = table if carried is None else pa.concat_tables([carried, table]).unify_dictionaries()
         carried = None
         if group + 1 < file.num_row_groups:
-            # Decoded rows may be a little out of order: what the next group may still precede waits for it.
+            # Decoded rows may be a little out of order: what the next group may still precede waits for it. Rows of
+            # equal time do not, or a trace with one time would be held whole.
             next_ns = _first_ns(file, group + 1) + part.offset_ns
-            late = table["time_ns"].to_numpy() >= next_ns
+            late = table["time_ns"].to_numpy() > next_ns
             carried, table = table.filter(pa.array(late)), table.filter(pa.array(~late))
         if table.num_rows:
             yield _sorted(table)

@@ -31,6 +31,9 @@ Decode = Callable[[Path, TraceVantage, Path], Mapping[str, Any]]
 trace.
 """
 
+MOST_ROWS = 8_000_000
+"""The rows that the traces of a trial may have in all: joins and states hold columns of all of them in memory."""
+
 
 @dataclass
 class _Traced:
@@ -95,6 +98,7 @@ class _Stage:
         self._places = Places(self._link, timeline)
         self._scratch = scratch
         self._traced: list[_Traced] = []
+        self._rows = 0
         self.parts: list[Part] = []
         self.sources: dict[str, Any] = {}
 
@@ -107,6 +111,16 @@ class _Stage:
             reason = str(error).replace(str(trace.path), trace.name)  # the same wherever the run folder is
             self.sources[trace.name] = {"present": True, "read": 0, "error": reason}
             return
+        count = pq.read_metadata(decoded).num_rows
+        if self._rows + count > MOST_ROWS:
+            decoded.unlink()
+            reason = (
+                f"{trace.name} is too long: {count:,} rows, where the traces of a trial may have {MOST_ROWS:,} in all"
+            )
+            hint = "let the program log less or the load be shorter; longlook trace reads a trace of any length"
+            self.sources[trace.name] = {"present": True, "read": 0, "error": f"{reason} ({hint})"}
+            return
+        self._rows += count
         connections = account.pop("connections", [])
         self.sources[trace.name] = source = {"present": True, **account, "connections": []}
         reference = account.get("reference_unix_ns")

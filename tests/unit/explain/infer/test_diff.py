@@ -143,3 +143,13 @@ def test_graphviz_is_given_every_state_and_step(different: Difference) -> None:
     assert text.count(" -> ") == len(machine.transitions)
     assert text.startswith('digraph "a \\"title\\"" {')
     assert diff_to_dot(different).count(" -> ") == len(different.transitions)
+
+
+def test_names_of_events_are_shown_whatever_they_hold() -> None:
+    hostile = '</title><script>x"];\x1b[31m\u202e'
+    machine = MachineInference(relations=()).fit([[(hostile, 0), (None, 5)]]).machine_
+    shown = '</title><script>x"];\\x1b[31m\\u202e'
+    root = ET.fromstring(draw(machine, hostile))
+    assert next(root.iter("{http://www.w3.org/2000/svg}title")).text == shown
+    assert not list(root.iter("{http://www.w3.org/2000/svg}script"))
+    assert '</title><script>x\\"];\\\\x1b[31m\\\\u202e' in to_dot(machine)

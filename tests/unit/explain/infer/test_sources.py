@@ -7,8 +7,10 @@ import pyarrow as pa
 import pytest
 
 from longlook.core.errors import InputError
+from longlook.explain.infer import sources
 from longlook.explain.infer.sources import read_one, read_sets
 from longlook.timeline.events import EVENT_SCHEMA, EventKind, Events
+from tests.data.decoded import event, sequence
 
 CSV = "trace,time_ns,event\nx,0,init\nx,10,slow_start\nx,50,\ny,0,init\n"
 
@@ -74,6 +76,16 @@ def test_what_is_not_a_log_is_reported(tmp_path: Path, text: str, word: str) -> 
         read_sets([str(log)])
 
 
+def test_a_log_that_is_no_text_is_reported_and_arrow_prints_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.csv"
+    log.write_bytes(b"trace,time_ns,event\nx,1,a\nx,2\xff\n")
+    with pytest.raises(InputError, match="not text in UTF-8 at byte 30"):
+        read_sets([str(log)])
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("kind", [EventKind.STATE, EventKind.CONGESTION_STATE])
 def test_a_connection_at_one_end_is_a_trace(tmp_path: Path, kind: EventKind) -> None:
     path = events(tmp_path / "events.parquet", kind)
@@ -94,3 +106,16 @@ def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
         read_sets([str(tmp_path / "nothing")])
     with pytest.raises(InputError, match=r"events\.parquet"):
         read_sets([str(tmp_path)])
+
+
+def test_a_trace_of_two_connections_and_one_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "two.qlog"
+    grown = [{**event(at, "recovery:metrics_updated", congestion_window=12_000 + at), "group_id": f"{at % 2:08x}"}
+             for at in range(20)]  # fmt: skip
+    path.write_bytes(sequence(*grown))
+    found = read_one(str(path)).traces
+    assert found is not None
+    assert {name for name, _, _ in rows(found)} == {"two.qlog 0", "two.qlog 1"}
+    monkeypatch.setattr(sources, "MOST_ROWS", 19)
+    with pytest.raises(InputError, match=r"two\.qlog is too long: 20 rows, where states are found in 19"):
+        read_one(str(path))

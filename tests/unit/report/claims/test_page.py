@@ -15,6 +15,7 @@ from longlook.core.errors import InputError
 from longlook.core.model import Claim, Expected, Verdict
 from longlook.core.run_folder import write_json
 from longlook.pipeline.claims import make_survey, survey_runs
+from longlook.pipeline.entries import EntryFolder, make_entry
 from longlook.report import wording
 from longlook.report.content import metric_facts
 from longlook.report.wording import statement
@@ -137,6 +138,19 @@ def test_levels_of_one_arm_are_evidence_too(
     assert level.conclusion.positions == ("positive",)
     (effect,) = disputes["effect"].evidence
     assert effect.points[0].value == pytest.approx(50)
+
+
+def test_an_entry_of_an_atlas_says_what_its_run_says(runs: dict[str, Path], survey: Survey, tmp_path: Path) -> None:
+    names = [item.study.id for item in survey.covered]
+    folder = EntryFolder(tmp_path / "entries", names)
+    for run in runs.values():
+        folder.keep(make_entry(run, [item.dispute for item in survey.disputes]))
+    files = [folder.file(name) for name in names]
+    found, page = survey_runs(files, tmp_path / "out")
+    unlinked = [replace(claim, link=None) for claim in survey.claims]
+    assert found.claims == unlinked and found.disputes == survey.disputes
+    assert any(item.evidence and item.evidence[0].points[0].value is not None for item in found.disputes)
+    assert "its report is not at hand" in page.read_text()
 
 
 def test_of_two_runs_of_a_study_the_newer_counts(tmp_path: Path) -> None:

@@ -103,12 +103,11 @@ def table_of(rows: list[dict[str, Any]]) -> pa.Table:
 @given(rows=st.lists(ROWS, min_size=1, max_size=60))
 def test_reading_a_file_back_gives_the_very_rows(rows: list[dict[str, Any]], tmp_path: Path) -> None:
     table = table_of(sorted(rows, key=lambda row: row["time_ns"]))
-    facts: dict[tuple[str, str | None], dict[str, Any]] = {
-        ("server", "udp 10.8.0.1:40000 10.8.0.2:443"): {"reference_unix_ns": 1_700_000_000_123_456_789}
-    }
-    (trace,) = qlog.split(table, facts)
+    batches = [table.slice(0, 20), table.slice(20)] if len(rows) > 20 else [table]
+    (trace,) = qlog.traces(batches, lambda _end, _flow: {"reference_unix_ns": 1_700_000_000_123_456_789})
     path = tmp_path / "out.sqlog"
-    assert qlog.write(trace, path) == len(rows)
+    qlog.write(batches, {trace: path})
+    assert trace.count == len(rows)
     read, account = decode_trace(path, None)
     assert (account["read"], account["skipped"], account["ignored"]) == (len(rows), {}, {})
     assert (account["reference_unix_ns"], account["vantage"]) == (1_700_000_000_123_456_789, "server")
@@ -136,3 +135,14 @@ def test_a_missing_trace_and_a_missing_place_are_reported(tmp_path: Path) -> Non
         convert(tmp_path / "absent.qlog", "qlog", tmp_path / "out")
     with pytest.raises(InputError, match="no such folder"):
         convert(tmp_path, "qlog", tmp_path / "absent" / "out")
+
+
+@pytest.mark.parametrize("to", ["qlog", "parquet", "csv"])
+def test_a_trace_without_rows_is_not_written(tmp_path: Path, to: str) -> None:
+    trace, out = tmp_path / "trace.sqlog", tmp_path / "out"
+    head = {"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": {"vantage_point": {"type": "client"}}}
+    event = {"time": 1.0, "name": "http:frame_created", "data": {}}
+    trace.write_text("".join(f"\x1e{json.dumps(record)}\n" for record in (head, event)))
+    with pytest.raises(InputError, match="no event in it becomes a row"):
+        convert(trace, to, out)
+    assert not out.exists()

@@ -10,6 +10,7 @@ import pytest
 
 from longlook.core.errors import InputError
 from longlook.timeline.events import Events
+from longlook.timeline.normalise import traces
 from longlook.timeline.normalise.tables import table_of_rows
 from longlook.timeline.normalise.traces import normalise_traces
 from longlook.timeline.timeline import Timeline
@@ -232,3 +233,17 @@ def _moved(table: pa.Table, flow: str) -> pa.Table:
     index = table.column_names.index("flow")
     column = pa.array([flow] * table.num_rows).dictionary_encode().cast(table.schema.field("flow").type)
     return table.set_column(index, table.schema.field("flow"), column)
+
+
+def test_a_trace_that_is_too_long_is_named_and_the_others_are_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces, "MOST_ROWS", 150)
+    events, sources = normalise(folder, Decoder({"server": server_events(), "client": client_events()}))
+    error = sources["qlog/server/a.sqlog"]["error"]
+    assert error.startswith(
+        "qlog/server/a.sqlog is too long: 107 rows, where the traces of a trial may have 150 in all"
+    )
+    assert events.select("packet_sent", "server").num_rows == 0
+    assert events.select("packet_received", "client").num_rows == 100
+    assert not list(folder.glob(".events*"))

@@ -1,0 +1,25 @@
+"""Text that others wrote, for people to read: what would steer a terminal or a page is shown, never obeyed."""
+
+import re
+
+_STEERING = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, ESC among them, but for tab and newline
+    "\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # direction and width of what follows
+    "\ud800-\udfff"  # halves of characters, which cannot be written out
+    "\ufff9-\ufffb\U000e0000-\U000e007f"  # annotations and tags, which nobody sees
+    "]"
+)
+
+
+def visible(text: str) -> str:
+    """Return text with each character that steers how others are shown as its escape, such as `\\x1b`.
+
+    Newlines and tabs stay.
+    """
+    return _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def steers(text: str) -> bool:
+    """Whether a text has characters that `visible` replaces."""
+    return _STEERING.search(text) is not None

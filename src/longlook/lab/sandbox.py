@@ -1,0 +1,102 @@
+"""How the programs under test of a laboratory are confined, in both engines (docs/lab.md)."""
+
+import os
+import resource
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from longlook.core.errors import MachineError
+from longlook.lab import limits
+from longlook.lab.linux import isolation, system
+from longlook.lab.linux.confine import Confinement, other_user
+from longlook.lab.linux.program_view import ProgramView
+from longlook.lab.needed import python_paths
+
+SMALL_BUFFER_BYTES = 2 << 20
+"""Where the host's limit of UDP buffers is below this, programs keep the capability that raises them."""
+
+_PLUGINS = ("LONGLOOK_PLUGINS", "LONGLOOK_ADAPTERS", "LD_LIBRARY_PATH", "PYTHONPATH")
+_READ_BY_OTHERS = 0o004
+
+
+class Sandbox:
+    """Confines the programs of one laboratory; `home` is an existing folder that becomes theirs.
+
+    In a guest (`virtual`) the kernel is the programs' own, and its files are already a view: there they lose their
+    privileges and nothing else.
+    """
+
+    def __init__(self, home: Path, *, virtual: bool) -> None:
+        self._home, self._virtual = home, virtual
+        self._user = other_user(virtual=virtual)
+        self._capabilities = () if virtual or not _needs_large_buffers() else (system.CAP_NET_ADMIN,)
+        self._paths = () if virtual else tuple(python_paths())
+        self._of(1, (), (), None).give(home)
+        if virtual:
+            system.allow_no_new_privileges()
+
+    def of_trial(self, needed: Iterable[str], writable: Sequence[Path], flows: int) -> Confinement:
+        """Return how a program of a trial is started; `writable` exist, and become the programs' own.
+
+        `needed` are the paths of the trial that the program reads. Raise MachineError for one that it could not read.
+        """
+        return self._of(flows, needed, writable, limits.KEPT_BYTES)
+
+    def of_session(self, needed: Iterable[str], writable: Sequence[Path]) -> Confinement:
+        """Return how a session client is started: its files grow over many trials, so none of them has a limit."""
+        return self._of(1, needed, writable, None)
+
+    def _of(self, flows: int, needed: Iterable[str], writable: Sequence[Path], longest_file: int | None) -> Confinement:
+        paths = tuple(needed)
+        if self._user is not None:
+            _raise_if_unreadable(paths)
+        view = None
+        if not self._virtual:
+            hidden = () if self._user is not None else (str(Path.home()),)
+            view = ProgramView((*self._paths, *_with_neighbours(paths), *_plugins()), self._home, hidden)
+        confinement = Confinement(
+            user=self._user,
+            limits=limits.of_each_process(longest_file)
+            | {resource.RLIMIT_NPROC: limits.tasks_of(flows) + limits.TASKS_OF_OTHERS},
+            capabilities=self._capabilities,
+            view=view,
+            writable=tuple(writable),
+        )
+        confinement.give(*writable)
+        return confinement
+
+
+def _needs_large_buffers() -> bool:
+    largest = int(Path("/proc/sys/net/core/rmem_max").read_text()) if _sees_buffers() else SMALL_BUFFER_BYTES
+    return largest < SMALL_BUFFER_BYTES and isolation.has_full_privilege() and system.in_initial_user_namespace()
+
+
+def _sees_buffers() -> bool:
+    return Path("/proc/sys/net/core/rmem_max").exists()
+
+
+def _with_neighbours(paths: Sequence[str]) -> Iterator[str]:
+    """Yield the paths, and for a program its folder too, since its libraries are there; never a temporary folder."""
+    for path in paths:
+        yield path
+        folder = Path(path).parent
+        if os.access(path, os.X_OK) and not Path(path).is_dir() and not _is_shared(folder):
+            yield str(folder)
+
+
+def _is_shared(folder: Path) -> bool:
+    return bool(folder.stat().st_mode & 0o002) or folder in (Path.home(), Path("/"))
+
+
+def _plugins() -> Iterator[str]:
+    for name in _PLUGINS:
+        yield from (str(Path(entry).absolute()) for entry in os.environ.get(name, "").split(":") if entry)
+
+
+def _raise_if_unreadable(paths: Sequence[str]) -> None:
+    for path in map(Path, paths):
+        if path.exists() and not path.stat().st_mode & _READ_BY_OTHERS:
+            raise MachineError(
+                f"{path} cannot be read by the unprivileged user that programs under test run as",
+                f"chmod -R go+rX {path.parent}, and: umask 022",
+            )

@@ -1,0 +1,18 @@
+"""The CPU time that the client takes to move a gigabyte."""
+
+from longlook.core.model import Better, Vantage
+from longlook.metrics import Metric
+from longlook.timeline.cpu_time import cpu_s_per_gb
+from longlook.timeline.timeline import Kind
+
+METRIC = Metric(
+    name="client_cpu_per_gb",
+    label="Client CPU time per gigabyte",
+    unit="s/GB",
+    better=Better.LOWER,
+    needs=(Kind.CPU_USED, Kind.OBJECT_DONE),
+    measure=lambda timeline: cpu_s_per_gb(timeline, Vantage.CLIENT),
+    summary="CPU seconds of the client's processes in the whole trial (`client_cpu`), divided by the body bytes of all "
+    "objects that arrived. Start and handshake count, too: it says what a byte costs where the load is long.",
+    real_time=True,
+)

@@ -1,0 +1,74 @@
+"""What commands do where the files of a run are not as they were sealed (docs/run-folders.md)."""
+
+from collections.abc import Iterable, Mapping
+
+from longlook.core.errors import InputError, LonglookError
+from longlook.core.model import Trial
+from longlook.core.run_folder import RunFolder
+from longlook.pipeline.options import Observer
+
+ALTERED = "altered"
+"""The key of the manifest for what an analysis counted out: trial → what is not as it was sealed."""
+
+_SHOWN = 3
+
+
+def set_aside_altered(folder: RunFolder, trials: Iterable[Trial], observer: Observer) -> None:
+    """Move the trials that are not as they were sealed out of the way, and say so: they run again."""
+    by_id = {trial.id: trial for trial in trials}
+    for trial_id, what in folder.altered(by_id).items():
+        moved = folder.set_aside(trial_id)
+        kept = f" (kept in {', '.join(map(str, moved))})" if moved else ""
+        observer.say(f"{_label(by_id[trial_id])} runs again{kept}: not as it was sealed: {what}")
+
+
+def refuse_altered(folder: RunFolder, trials: Iterable[Trial]) -> None:
+    """Raise LonglookError where trials are not as they were sealed, since no repeat can prove what they say."""
+    altered = folder.altered(trial.id for trial in trials)
+    if altered:
+        raise LonglookError(
+            f"--verify: {described(altered)}",
+            "without --verify, --resume runs them again; longlook report shows the run without them",
+        )
+
+
+def note_altered(folder: RunFolder, observer: Observer) -> dict[str, str]:
+    """Return the trials that an analysis counts out because they are not as they were sealed; say and note it."""
+    trials = {trial.id: trial for trial in folder.plan.trials}
+    altered = folder.altered(trials)
+    for trial_id, what in altered.items():
+        observer.say(f"{_label(trials[trial_id])} is counted out: not as it was sealed: {what}")
+    if altered or ALTERED in folder.manifest:
+        folder.note(**{ALTERED: altered})
+    return altered
+
+
+def check_analysed(folder: RunFolder, files: Iterable[str]) -> None:
+    """Raise InputError where an analysis no longer stands for what is there.
+
+    Either a trial was altered since, or one of the analysis' own `files` was.
+    """
+    again = f"longlook report {folder.path}"
+    for what in filter(None, map(folder.broken, files)):
+        raise InputError(f"{folder.path}: {what} since the run was analysed", f"{again} writes it again")
+    altered = folder.altered(trial.id for trial in folder.plan.trials)
+    counted_out: Mapping[str, str] = folder.manifest.get(ALTERED, {})
+    since = {trial_id: what for trial_id, what in altered.items() if trial_id not in counted_out}
+    if since:
+        raise InputError(
+            f"{folder.path}: {described(since)}",
+            f"{again} counts them out; the run's command with --resume {folder.path} runs them again",
+        )
+
+
+def described(altered: Mapping[str, str]) -> str:
+    """Return in a clause how many trials are not as they were sealed, and what is wrong with the first of them."""
+    shown = [f"{trial_id}: {what}" for trial_id, what in altered.items()][:_SHOWN]
+    more = f"; and {len(altered) - _SHOWN} more" if len(altered) > _SHOWN else ""
+    be = "trial is" if len(altered) == 1 else "trials are"
+    return f"{len(altered)} {be} not as sealed ({'; '.join(shown)}{more})"
+
+
+def _label(trial: Trial) -> str:
+    where = ", ".join(f"{name}={level}" for name, level in trial.cell.items())
+    return f"trial {trial.id} ({trial.arm} round {trial.round + 1}, {where})"

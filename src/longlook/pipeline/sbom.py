@@ -1,0 +1,126 @@
+"""What the programs of a run are made of: kept in the run folder when it begins, and written as CycloneDX.
+
+The folder of a run keeps it, because the lock files of a checkout are those of another day when somebody asks.
+"""
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from longlook.core import codec
+from longlook.core.errors import InputError
+from longlook.core.run_folder import RunFolder, write_json
+from longlook.provision.provenance import Component, Made
+
+COMPONENTS = "components.json"
+"""The file of a run folder with everything that its programs are made of."""
+
+SPEC_VERSION = "1.7"
+_KERNEL = "kernel"
+_PURL_TYPES = {"cargo": "cargo", "golang": "golang", "pypi": "pypi", "deb": "deb/debian"}
+
+
+def keep_components(folder: RunFolder, made: Iterable[Made]) -> None:
+    """Add to the run's record what programs are made of; a program of another digest, in a resumed run, is another."""
+    known = {(each.name, each.sha256): each for each in _read(folder)}
+    known |= {(each.name, each.sha256): each for each in made}
+    write_json(folder.path / COMPONENTS, codec.encode(list(known.values())))
+
+
+def bill_of_materials(folder: RunFolder) -> dict[str, Any]:
+    """Return the software bill of materials of a run in CycloneDX; InputError where the run has no record of it.
+
+    The same record gives the same text.
+    """
+    made = _read(folder)
+    if not made:
+        raise InputError(
+            f"{folder.path} does not say what its programs are made of: it was begun by an earlier Longlook",
+            "run the study again; its trials come from the cache",
+        )
+    manifest = folder.manifest
+    parts = {_purl(part): part for each in made for part in each.components or ()}
+    unknown = [_reference(each) for each in made if each.components is None]
+    run = {"type": "data", "bom-ref": "run", "name": str(manifest["study"]), "version": str(manifest["plan_hash"])}
+    bill = {
+        "bomFormat": "CycloneDX",
+        "specVersion": SPEC_VERSION,
+        "version": 1,
+        "metadata": {
+            "timestamp": datetime.fromtimestamp(manifest["started_unix_s"], UTC).isoformat().replace("+00:00", "Z"),
+            "tools": {"components": [_tool(each) for each in made if each.sha256 is None]},
+            "component": run,
+        },
+        "components": [*map(_program, made), *(_library(purl, parts[purl]) for purl in sorted(parts))],
+        "dependencies": [
+            {"ref": "run", "dependsOn": sorted(map(_reference, made))},
+            *({"ref": _reference(each), "dependsOn": sorted(set(_purls(each)))} for each in made),
+        ],
+        **({"compositions": [{"aggregate": "unknown", "dependencies": unknown}]} if unknown else {}),
+    }
+    serial = uuid.uuid5(uuid.NAMESPACE_OID, codec.content_hash(bill, 64))
+    return {**bill, "serialNumber": f"urn:uuid:{serial}"}
+
+
+def _read(folder: RunFolder) -> list[Made]:
+    file = folder.path / COMPONENTS
+    try:
+        return [codec.decode(Made, each) for each in json.loads(file.read_text())]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is damaged: {error}", "restore it from a copy, or run the study again") from error
+
+
+def _reference(made: Made) -> str:
+    return f"{made.name} {(made.sha256 or '')[:16]}".strip()
+
+
+def _tool(made: Made) -> dict[str, str]:
+    return {"type": "application", "name": made.name, "version": made.version}
+
+
+def _program(made: Made) -> dict[str, Any]:
+    properties = [("built-by", made.built_by), *(("not-as-pinned", other) for other in made.deviations)]
+    return {
+        "type": "operating-system" if made.name == _KERNEL else "application",
+        "bom-ref": _reference(made),
+        "name": made.name,
+        "version": made.version,
+        **({"hashes": [{"alg": "SHA-256", "content": made.sha256}]} if made.sha256 else {}),
+        **_properties(properties),
+    }
+
+
+def _library(purl: str, part: Component) -> dict[str, Any]:
+    """Return a component; digests that are not of one file (of Go's modules, of a choice of files) are properties."""
+    kind, _, digest = part.digests[0].partition(":") if len(part.digests) == 1 else ("", "", "")
+    exact = kind == "sha256"
+    others = () if exact else part.digests
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": part.name,
+        "version": part.version,
+        **({"hashes": [{"alg": "SHA-256", "content": digest}]} if exact else {}),
+        "purl": purl,
+        **_properties([("vouched-by", part.vouched_by), *(("digest", other) for other in others)]),
+    }
+
+
+def _properties(named: Iterable[tuple[str, str]]) -> Mapping[str, Any]:
+    found = [{"name": f"longlook:{name}", "value": value} for name, value in named if value]
+    return {"properties": found} if found else {}
+
+
+def _purls(made: Made) -> Iterator[str]:
+    return map(_purl, made.components or ())
+
+
+def _purl(part: Component) -> str:
+    """Return the package URL of a component, which names it in every tool."""
+    name = part.name.lower() if part.ecosystem == "golang" else part.name
+    return f"pkg:{_PURL_TYPES[part.ecosystem]}/{quote(name)}@{quote(part.version, safe='')}"

@@ -1,0 +1,27 @@
+"""Everything that Longlook has downloaded on this machine: of the programs that are installed."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from longlook.core.programs import link_program, trace_program
+from longlook.core.stack import Stack
+from longlook.provision.catalogue import is_installed, selected
+from longlook.provision.provenance import Made
+from longlook.provision.provenance.made import of_checkout, of_kernel, of_part, of_wheels
+
+_AT_ONCE = 8
+
+
+def all_made() -> list[Made]:
+    """Return what every installed program is made of: stacks, the guest kernel, our own. Nothing is installed for it.
+
+    Raise MachineError where the programs of the wheel are missing.
+    """
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # each answer takes reading a disk or starting a program
+        stacks = [made for made in pool.map(lambda each: _of_installed(*each), selected(())) if made is not None]
+    kernel = of_kernel()
+    own = [made for made in of_wheels(link_program(), trace_program()) if made.sha256]
+    return [*stacks, *([kernel] if kernel else []), *own, of_checkout()]
+
+
+def _of_installed(stack: Stack, version: str) -> Made | None:
+    return of_part(stack, version, stack.install(version)) if is_installed(stack, version) else None

@@ -1,0 +1,90 @@
+"""Programs under test that take too much, in real time: they fail with the limit's name, soon, and harm nothing."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from longlook.core.job import Job
+from longlook.core.model import Capture, Outcome
+from longlook.engines.live import LiveEngine
+from longlook.lab.linux.confine import FIRST_USER, USERS
+from tests.faults.harness import Home
+from tests.support.undisturbed import UndisturbedEngine
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+
+PROGRAM_USERS = range(FIRST_USER, FIRST_USER + USERS)
+BROKEN = [
+    ("server", "prints_without_pause", "printed more than 16 MiB or 100000 lines to standard output"),
+    ("client", "prints_without_pause", "printed more than 16 MiB or 100000 lines to standard output"),
+    ("server", "complains_without_pause", "wrote more than 64 MiB to standard error"),
+    ("client", "bombs", "started processes and threads up to the limit of 1024"),
+    ("client", "eats_memory", "used more than 2048 MiB of memory"),
+    ("server", "logs_without_end", "wrote 768 MiB of traces or more"),
+]
+
+
+@pytest.mark.parametrize(("role", "fault", "limit"), BROKEN)
+def test_a_limit_that_is_broken_is_named(home: Home, engine: LiveEngine, role: str, fault: str, limit: str) -> None:
+    job = home.job(**{role: {"fault": fault}}, capture=Capture(qlog=True), timeout_s=60.0)
+    began = time.monotonic()
+    run = engine.run(job)
+    assert (run.outcome, run.reason) == (Outcome.FAILED, f"the {role} {limit}")
+    assert "CONTRACT" in (run.hint or "")
+    assert time.monotonic() - began < 60
+    left = [path for path in Path(job.folder).rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in left) < 900 << 20
+    assert engine.run(home.job("next")).outcome is Outcome.OK
+
+
+@pytest.mark.parametrize("role", ["server", "client"])
+def test_a_line_too_deep_to_be_read_is_no_line(home: Home, engine: LiveEngine, role: str) -> None:
+    run = engine.run(home.job(**{role: {"fault": "nests_deeply"}}))
+    assert run.outcome is (Outcome.FAILED if role == "client" else Outcome.OK)
+    assert (role == "client") == ("not a JSON line" in (run.reason or ""))
+
+
+def test_a_session_client_that_prints_without_pause_fails_its_trial_alone(home: Home, engine: LiveEngine) -> None:
+    run = engine.run(home.job(client={"fault": "prints_without_pause"}, client_stack="rogue-session"))
+    assert run.outcome is Outcome.FAILED
+    assert (run.reason or "").startswith("the client printed more than 16 MiB")
+    assert engine.run(home.job("next", client_stack="rogue-session")).outcome is Outcome.OK
+
+
+def test_only_regular_files_stay_in_a_trial(home: Home, engine: LiveEngine) -> None:
+    job = home.job(server={"fault": "leaves_traps"}, capture=Capture(qlog=True))
+    run = engine.run(job)
+    assert run.outcome is Outcome.OK
+    folder = Path(job.folder) / "qlog" / "server"
+    assert [path.name for path in folder.iterdir()] == ["real.qlog"]
+    assert "qlog/server/real.qlog" in run.artefacts
+
+
+@pytest.mark.parametrize("role", ["server", "client"])
+def test_programs_have_no_privilege(home: Home, engine: LiveEngine, role: str) -> None:
+    job = home.job(**{role: {"fault": "breaks_out"}})
+    user = user_of_programs(engine, job, role)
+    assert user in PROGRAM_USERS if os.geteuid() == 0 else user == 0
+    assert json.loads((Path(job.folder) / "run.json").read_text())["outcome"] == "ok"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="programs run as Longlook's own user where that is no root")
+def test_every_laboratory_has_programs_of_another_user(home: Home, engine: LiveEngine) -> None:
+    """The kernel counts processes by user, so that programs which start too many could hinder other laboratories."""
+    users = [user_of_programs(engine, home.job("first", client={"fault": "breaks_out"}), "client")]
+    with UndisturbedEngine() as other:
+        users.append(user_of_programs(other, home.job("second", client={"fault": "breaks_out"}), "client"))
+        users.append(user_of_programs(engine, home.job("third", client={"fault": "breaks_out"}), "client"))
+    assert users[0] == users[2] != users[1]
+
+
+def user_of_programs(engine: LiveEngine, job: Job, role: str) -> int:
+    """Run a job whose program tries to break out; return its user, and see that it did not succeed."""
+    assert engine.run(job).outcome is Outcome.OK
+    report = (Path(job.folder) / f"{role}.stderr").read_text()
+    before, _, user = report.strip().partition(", uid ")
+    assert before == "broke out: []"
+    return int(user)

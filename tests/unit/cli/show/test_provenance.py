@@ -1,0 +1,30 @@
+"""The list of what was downloaded."""
+
+from io import StringIO
+
+from rich.console import Console
+
+from longlook.cli.show.provenance import downloads
+from longlook.provision.provenance import Component, Made
+
+
+def test_every_component_has_a_digest_and_somebody_who_vouches_or_says_that_nobody_does() -> None:
+    parts = (
+        Component("cargo", "ring", "0.17.14", (f"sha256:{'a' * 64}",), "Cargo.lock in the repository"),
+        Component("pypi", "numpy[x]", "2.4.6", ("sha256:1", "sha256:2"), "requirements.lock in the repository"),
+        Component("deb", "chromium", "156", (), "Debian's signed Release"),
+    )
+    made = [
+        Made("quinn@1", "1", "1" * 64, "rustc 1.95\ncargo 1.95", parts, ("quinn@1 has [bold]b",)),
+        Made("own@1", "1", "2" * 64, "", None),
+    ]
+    out = StringIO()
+    for part in downloads(made):
+        Console(file=out, width=200).print(part)
+    text = out.getvalue()
+    assert f"sha256:{'a' * 64}" in text
+    assert "one of 2 sha256" in text and "numpy[x]" in text
+    assert "not recorded" in text
+    assert "not as pinned: quinn@1 has [bold]b" in text
+    assert "nothing tells what it is made of" in text
+    assert "2 programs of 3 components; not as pinned: 1" in text

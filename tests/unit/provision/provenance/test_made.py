@@ -1,0 +1,59 @@
+"""What programs are made of: each way of making one tells by files of its own."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from longlook.core.job import Program
+from longlook.core.programs import link_program
+from longlook.core.registry import stack
+from longlook.provision import pins
+from longlook.provision.provenance.made import needed_by, of_longlook, of_part, of_wheels
+
+
+def test_program_of_crates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
+    entry = tmp_path / "stacks" / "quinn" / "0.11.12" / "key"
+    entry.mkdir(parents=True)
+    (entry / "program.json").write_text(json.dumps({"toolchain": "rustc 1.95.0"}))
+    made = of_part(stack("quinn"), "0.11.12", Program(str(entry / "program"), "1" * 64))
+    assert (made.name, made.sha256, made.built_by, made.deviations) == ("quinn@0.11.12", "1" * 64, "rustc 1.95.0", ())
+    assert {"quinn", "quinn-proto", "rustls"} <= {each.name for each in made.components or ()}
+
+
+def test_program_of_debian_says_what_is_not_as_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
+    (tmp_path / "adapter").mkdir()
+    pinned = {"name": "libssl3", "version": "3.0.20", "architecture": "amd64", "sha256": "a" * 64}
+    taken = {**pinned, "version": "3.0.21", "sha256": "b" * 64, "instead_of": pinned}
+    other = {"name": "nginx", "version": "1.22.1-9", "architecture": "amd64", "sha256": "c" * 64}
+    (tmp_path / pins.RECORD).write_text(json.dumps([taken, other]))
+    made = of_part(stack("nginx"), "1.22.1", Program(str(tmp_path / "adapter" / "nginx_main.py"), "1" * 64))
+    assert made.deviations == ("nginx@1.22.1 has libssl3 3.0.21 instead of the pinned libssl3 3.0.20",)
+    assert [each.vouched_by for each in made.components or ()] == [
+        "Debian's signed Release",
+        "adapters/nginx/packages/1.22.1.lock in the repository",
+    ]
+
+
+def test_stack_of_somebody_elses_adapter_tells_nothing(tmp_path: Path) -> None:
+    own = replace(stack("quinn"), name="mine")
+    assert of_part(own, "0.11.12", Program(str(tmp_path / "program"), "1" * 64)).components is None
+
+
+def test_programs_of_the_wheel_have_the_crates_that_they_depend_on() -> None:
+    link, longlook = of_wheels(link_program(), None)
+    names = {each.name for each in link.components or ()}
+    assert {"serde", "libc"} <= names
+    assert len(names) < 134
+    assert (link.name, longlook.name) == ("longlook-link", "longlook")
+
+
+def test_longlook_runs_on_what_its_lock_file_pins() -> None:
+    found = {each.name: each for each in of_longlook().components or ()}
+    assert {"numpy", "pyarrow", "typer"} <= found.keys()
+    assert "pytest" not in found
+    assert len(found["numpy"].digests) > 1
+    assert "typer" in needed_by("longlook")
