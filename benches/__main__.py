@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benches import capture, evidence, explain, ledger, overhead, sandbox, virtual
+from benches import capture, evidence, explain, ledger, overhead, processor, sandbox, virtual
 from benches.infer import bench_infer
 from benches.link import bench_link
 from benches.trace import bench_trace
@@ -40,6 +40,7 @@ def main() -> int:
         "explain": explain.measure,
         "evidence": evidence.measure,
         "sandbox": sandbox.measure,
+        "processor": processor.measure,
     }.items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue

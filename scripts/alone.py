@@ -1,7 +1,7 @@
 """Runs the few tests that failed beside others once more, alone: `make test` does so where pytest has failed.
 
 Tests in real time can lose to a machine whose CPUs belong to somebody else for a second. A test that fails alone, too,
-is a defect of the code; one that passes alone is a defect of the test, and is named at the end, to be mended. More
+is a defect of the code; one that passes alone is a defect of the test, and is named at the end, to be corrected. More
 failures than MOST are no disturbance, and are not repeated.
 """
 
@@ -34,7 +34,7 @@ def main() -> None:
     code = subprocess.run([sys.executable, "-m", "pytest", *tests], cwd=ROOT, check=False).returncode
     if code:
         sys.exit(code)
-    sys.stdout.write(f"failed beside other tests, passed alone; mend the test: {', '.join(tests)}\n")
+    sys.stdout.write(f"failed beside other tests, passed alone; correct the test: {', '.join(tests)}\n")
 
 
 if __name__ == "__main__":

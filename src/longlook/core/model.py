@@ -276,6 +276,17 @@ class Flow:
 
 
 @dataclass(frozen=True)
+class Processor:
+    """What an endpoint's work costs it in virtual time, where computing is free otherwise (docs/cpu.md)."""
+
+    call_ns: int = 0  # a system call of its programs
+    wake_ns: int = 0  # a system call that waited, beside call_ns
+    datagram_ns: int = 0  # a UDP datagram that they send or receive
+    packet_ns: int = 0  # a packet, for its kernel, either way
+    byte_ps: int = 0  # a byte of a packet, for its programs, either way
+
+
+@dataclass(frozen=True)
 class Trial:
     """One resolved measurement: (cell, arm, round). Its `id` is the hash of everything that determines its result."""
 
@@ -302,6 +313,7 @@ class Trial:
     drawn: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # what its round drew: setting → value
     start_phase_ns: int = field(default=0, metadata=_LATER)  # the client begins so long after a beat, and the link
     certificate_padding_bytes: int = field(default=0, metadata=_LATER)  # by which the server's certificate is longer
+    processors: Mapping[str, Processor] = field(default_factory=dict, metadata=_LATER)  # role → its; else work is free
     randomness_of: str = field(default="", metadata=_LATER)  # the trial whose randomness programs share; "": its own
 
 
@@ -330,7 +342,7 @@ class Run:
     teardown_s: float
     programs: Mapping[str, str]  # role (server, client, link) → sha256 of the program
     artefacts: Mapping[str, str]  # path → sha256
-    cpu_s: Mapping[str, float]  # role → user + system CPU seconds of the process tree
+    cpu_s: Mapping[str, float]  # role → user + system CPU seconds of the process tree, or of its processor
     link: Mapping[str, Mapping[str, int]]  # direction → counters of the router's summary
     guard: Mapping[str, float]  # validity observations: late_share, max_gap_ms, steal_share, …
     collectors: Mapping[str, str] = field(default_factory=dict)  # collector → "" if it worked, else why it did not

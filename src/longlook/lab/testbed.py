@@ -15,7 +15,7 @@ from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import FlowRun, observations_of
-from longlook.lab.linux import tcp
+from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import Observations, Stopped
@@ -56,7 +56,8 @@ class Teardown:
     link: Observations
     summary: dict[str, Any]  # the router's
     cpu_s: dict[str, float]  # by role
-    throttling: dict[str, float]  # of a client with a share of a CPU
+    modelled_s: dict[str, float]  # by role, of endpoints with processors of their own: what these have worked
+    throttling: dict[str, float]  # of a client with a share of a CPU, or of endpoints with processors of their own
     collectors: Mapping[str, str]  # as in Run
 
 
@@ -108,6 +109,8 @@ class Testbed:
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
         for side in (self.client_side, self.server_side):
             side.set_tcp(None if trial.flows else trial.congestion_control, trial.tcp)
+            if self._virtual:
+                processor.declare(side.namespace, trial.processors.get(side.end.role, processor.FREE))
         self.router = Router(
             self._job, network, self.client_side, self.server_side, self._environment, self._link_options
         )
@@ -189,11 +192,16 @@ class Testbed:
                 "link": _cpu_s(self.router.process),
                 **({"tracer": _cpu_s(self._recorder.process)} if self._recorder is not None else {}),
             },
+            modelled_s={side.end.role: processor.busy_s(side.namespace) for side in self._with_processors()},
             collectors=collectors,
             throttling={
                 name: value - self._throttled_before.get(name, 0.0) for name, value in self._throttled().items()
             },
         )
+
+    def _with_processors(self) -> list[Side]:
+        sides = (self.client_side, self.server_side)
+        return [side for side in sides if side.end.role in self._job.trial.processors]
 
     def _programs(self) -> dict[str, list[Process]]:
         """Return the processes of programs that were started so far, by role."""
@@ -202,7 +210,12 @@ class Testbed:
         return {"server": self.servers, "client": clients, "tracer": recorder}
 
     def _throttled(self) -> dict[str, float]:
-        return {} if self._quota is None else self._quota.throttled()
+        """Return how much endpoints were held up so far by the processors that they were given."""
+        dropped = {
+            f"{side.end.role}_processor_dropped": float(processor.dropped(side.namespace))
+            for side in self._with_processors()
+        }
+        return dropped | ({} if self._quota is None else self._quota.throttled())
 
     def _settled(self) -> bool:
         self.watcher.look_if_due()

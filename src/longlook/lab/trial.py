@@ -78,7 +78,7 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
         teardown_s=time.monotonic() - ended,
         programs={role: program.digest for role, program in job.programs.items()},
         artefacts=artefacts.digests(folder),
-        cpu_s={} if timing.virtual else teardown.cpu_s,  # a guest's CPUs cost no time, so it cannot count it
+        cpu_s=teardown.modelled_s if timing.virtual else teardown.cpu_s,  # all else is free in a guest
         collectors=teardown.collectors,
         link={name: teardown.summary[name] for name in ("up", "down") if name in teardown.summary},
         guard=observed,

@@ -169,6 +169,7 @@ class _Block:
                     engine=how.engine,
                     tcp=how.tcp,
                     client_cpu_share=how.client_cpu_share,
+                    processors=how.processors,
                     flows=draw_flows(entry.groups, seed, duration_s),
                     drawn=draw.drawn if draw is not None else {},
                     start_phase_ns=draw.start_phase_ns if draw is not None else 0,
@@ -207,7 +208,7 @@ def _stated(entry: ResolvedArm) -> list[str]:
     split = how.split if how.split > 1 else None
     stated = (
         *(("link", how.link), ("engine", how.engine), ("tcp", how.tcp)),
-        *(("client_cpu", how.client_cpu_share), ("split", split)),
+        *(("client_cpu", how.client_cpu_share), ("split", split), ("processors", how.processors)),
     )
     return [
         codec.content_hash([name, value]) for name, value in (*stated, ("flows", _identity_of(entry.groups))) if value

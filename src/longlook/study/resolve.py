@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from longlook.core import units
 from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, ENDLESS
-from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, Study, Workload
+from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Processor, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
 from longlook.core.stack import Knob, Stack
 from longlook.network import settings as network
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
-from longlook.study import tcp
+from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.settings import NO_CPU_LIMIT, QUIC_PROTOCOLS, SPLIT, WORKLOAD_PREFIX, workload_parameters
 
@@ -39,6 +39,7 @@ class Circumstances:
     client_cpu_share: float | None
     split: int = 1
     """Over how many connections each object is fetched, a part over each."""
+    processors: Mapping[str, Processor] = field(default_factory=dict)  # `Trial.processors`
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_route
         tcp=kernel_tcp,
         client_cpu_share=None if client_cpu == NO_CPU_LIMIT else float(units.parse_share(client_cpu)),
         split=int(own.get(SPLIT, 1)),
+        processors=processors.processors(own),
     )
 
 

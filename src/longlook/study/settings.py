@@ -14,7 +14,7 @@ from longlook.core.workload import Parameter, WorkloadKind
 from longlook.network import settings as network
 from longlook.network import surgery
 from longlook.network.values import call
-from longlook.study import tcp
+from longlook.study import processors, tcp
 
 QUIC_PROTOCOLS = ("h3", "hq")
 """Protocols that run over QUIC."""
@@ -41,6 +41,7 @@ ENDPOINT_KEYS = (
     "server",
     "client",
     "client_cpu",
+    *processors.KEYS,
     "engine",
     SPLIT,
     STALE_TICKETS,
@@ -69,14 +70,8 @@ def endpoint_setting(key: str, value: object) -> Scalar:
         return value
     if key not in ENDPOINT_KEYS:
         raise SettingError(key, f"unknown key; {allowed(key, (*ENDPOINT_KEYS, *(p + 'NAME' for p in KNOB_PREFIXES)))}")
-    if key == tcp.PRESET or key in tcp.SETTINGS:
-        return tcp.tcp_setting(key, value)
-    if key == "client_cpu":
-        return _cpu(value)
-    if key == SPLIT:
-        return _parts(value)
-    if key == STALE_TICKETS:
-        return _share(key, value)
+    if (check := _ENDPOINT_CHECKS.get(key)) is not None:
+        return check(key, value)
     if not isinstance(value, str) or not value:
         raise SettingError(key, "must be a text")
     choices: Mapping[str, tuple[str, ...]] = {
@@ -89,23 +84,21 @@ def endpoint_setting(key: str, value: object) -> Scalar:
     return value
 
 
-def _cpu(value: object) -> Scalar:
+def _cpu(key: str, value: object) -> Scalar:
     if value == NO_CPU_LIMIT:
         return NO_CPU_LIMIT
     try:
         share = units.parse_share(value)
     except units.UnitError as error:
-        raise SettingError("client_cpu", f"{error}; or {NO_CPU_LIMIT!r}") from error
+        raise SettingError(key, f"{error}; or {NO_CPU_LIMIT!r}") from error
     if share < LEAST_CPU_SHARE:
-        raise SettingError(
-            "client_cpu", f"must be at least {units.print_share(LEAST_CPU_SHARE)} of a CPU, or {NO_CPU_LIMIT!r}"
-        )
+        raise SettingError(key, f"must be at least {units.print_share(LEAST_CPU_SHARE)} of a CPU, or {NO_CPU_LIMIT!r}")
     return units.print_share(share)
 
 
-def _parts(value: object) -> Scalar:
+def _parts(key: str, value: object) -> Scalar:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_PARTS:
-        raise SettingError(SPLIT, f"must be a whole number of connections, from 1 to {MOST_PARTS}")
+        raise SettingError(key, f"must be a whole number of connections, from 1 to {MOST_PARTS}")
     return value
 
 
@@ -114,6 +107,16 @@ def _share(key: str, value: object) -> Scalar:
         return units.print_share(units.parse_share(value))
     except units.UnitError as error:
         raise SettingError(key, str(error)) from error
+
+
+_ENDPOINT_CHECKS: Mapping[str, Callable[[str, object], Scalar]] = {
+    **dict.fromkeys((tcp.PRESET, *tcp.SETTINGS), tcp.tcp_setting),
+    **dict.fromkeys(processors.KEYS, processors.processor_setting),
+    "client_cpu": _cpu,
+    SPLIT: _parts,
+    STALE_TICKETS: _share,
+}
+"""Settings that are not a choice between names."""
 
 
 def start_setting(value: object) -> Scalar:

@@ -4,7 +4,7 @@ from longlook.core.errors import InputError
 from longlook.core.model import Plan, Study, Trial
 from longlook.metrics import find_metric
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
-from longlook.study import tcp
+from longlook.study import processors, tcp
 from longlook.study.laws import NONE, STANDARD
 
 FASTEST_BPS = 200e6
@@ -12,6 +12,8 @@ FASTEST_BPS = 200e6
 
 VIRTUAL = "virtual"
 """The engine's name."""
+
+_BOTH = " and ".join(processors.KEYS)
 
 
 def default_around(engine: str) -> str:
@@ -25,10 +27,11 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
     if not virtual:
         return
     metrics = [find_metric(name) for name in study.metrics]
-    if real := [metric.name for metric in metrics if metric.real_time]:
+    free = next((trial for trial in virtual if len(trial.processors) < len(processors.KEYS)), None)
+    if free is not None and (real := [metric.name for metric in metrics if metric.real_time]):
         raise InputError(
             f"study {study.id} asks for {', '.join(real)}, which virtual time does not have: CPU costs no time there",
-            "use --engine live, or leave them out of the study's metrics",
+            f"use --engine live, leave them out of the study's metrics, or give arm {free.arm} {_BOTH} (docs/cpu.md)",
         )
     if limited := [trial for trial in virtual if trial.client_cpu_share is not None]:
         raise InputError(
@@ -36,12 +39,13 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
             "cannot do: CPU costs no time there",
             'use --engine live, or set client_cpu = "off"',
         )
-    if fast := [trial for trial in virtual if _fastest_bps(trial) > FASTEST_BPS]:
+    unpriced = (trial for trial in virtual if len(trial.processors) < len(processors.KEYS))
+    if fast := [trial for trial in unpriced if _fastest_bps(trial) > FASTEST_BPS]:
         rate = _fastest_bps(fast[0]) / 1e6
         raise InputError(
             f"cell {fast[0].cell_id} has a link of {rate:g} Mbit/s: above {FASTEST_BPS / 1e6:g} Mbit/s the endpoints' "
             "CPU decides, which costs no time in virtual time",
-            "use --engine live, or a lower rate"
+            f"use --engine live, or a lower rate, or give arm {fast[0].arm} {_BOTH} (docs/cpu.md)"
             + (
                 ': its round drew more than the study states, see docs/studies.md, "Neighbourhoods"'
                 * bool(fast[0].drawn)
@@ -55,6 +59,12 @@ def check_live(study: Study, plan: Plan, engine: str) -> None:
     In virtual time each trial has a kernel of its own.
     """
     for trial in plan.trials:
+        if trial.processors and (trial.engine or engine) != VIRTUAL:
+            raise InputError(
+                f"study {study.id}, arm {trial.arm} gives its {next(iter(trial.processors))} a processor of its own, "
+                "which in real time is this machine's",
+                f"use --engine virtual, or client_cpu for a share of this machine's, or leave {_BOTH} out",
+            )
         shared = [key for key in tcp.OF_CUBIC if tcp.parameter(key) in trial.tcp]
         if shared and (trial.engine or engine) != VIRTUAL:
             raise InputError(

@@ -42,7 +42,7 @@ def test_a_test_that_passes_alone_is_named(
 ) -> None:
     (tmp_path / "test_it.py").write_text("def test_good() -> None:\n    assert True\n")
     assert repeat(tmp_path, monkeypatch, ["test_it.py::test_good@test_it.py"]) == 0
-    assert "passed alone; mend the test: test_it.py::test_good\n" in capsys.readouterr().out
+    assert "passed alone; correct the test: test_it.py::test_good\n" in capsys.readouterr().out
 
 
 def test_a_test_that_fails_alone_fails_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from longlook.core.errors import InputError
-from longlook.core.model import Link, Plan, Stage
+from longlook.core.model import Link, Plan, Processor, Stage
 from longlook.study.virtual_time import check_live, check_virtual
 from tests.data.samples import study
 from tests.data.trials import TRIAL
@@ -48,3 +48,25 @@ def test_what_belongs_to_the_machines_kernel_is_set_in_virtual_time_alone() -> N
     with pytest.raises(InputError):
         check_live(STUDY, replace(shared, trials=(replace(trial, engine="live"),)), "virtual")
     check_live(STUDY, plan(1e7), "live")
+
+
+def test_endpoints_with_processors_may_have_fast_links_and_cpu_time() -> None:
+    costly = replace(STUDY, metrics=("server_cpu",))
+    (trial,) = plan(1e9).trials
+    one = replace(plan(1e9), trials=(replace(trial, processors={"client": Processor(call_ns=1)}),))
+    with pytest.raises(InputError, match="CPU costs no time there") as caught:
+        check_virtual(costly, one, "virtual")
+    assert caught.value.hint is not None
+    assert "client_processor and server_processor" in caught.value.hint
+    with pytest.raises(InputError, match="a link of 1000 Mbit/s"):
+        check_virtual(STUDY, one, "virtual")
+    both = dict.fromkeys(("client", "server"), Processor(call_ns=1))
+    check_virtual(costly, replace(one, trials=(replace(trial, processors=both),)), "virtual")
+
+
+def test_a_processor_of_ones_own_is_for_virtual_time() -> None:
+    trial = replace(plan(1e7).trials[0], processors={"server": Processor(call_ns=1)})
+    slow = replace(plan(1e7), trials=(trial,))
+    check_live(STUDY, slow, "virtual")
+    with pytest.raises(InputError, match="gives its server a processor of its own, which in real time is this machine"):
+        check_live(STUDY, slow, "live")

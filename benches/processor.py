@@ -1,0 +1,55 @@
+"""What endpoints work by the model of a server core, beside what they use of this machine's CPUs in real time.
+
+The same downloads of one client from the servers of two stacks run in both engines. The model's constants
+(`longlook.study.processors`) were fitted to such figures once, so its errors here are those on this machine today.
+"""
+
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from longlook.core.model import Outcome, Study
+from longlook.core.run_folder import RunFolder
+from longlook.engines.choice import make_engine
+from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.run import run_study
+from longlook.study.files import find_study
+
+_STUDY = Path(__file__).with_name("processor.toml")
+_FREE = {"client_processor": "off", "server_processor": "off"}
+
+
+def measure(rounds: int = 5) -> dict[str, Any]:
+    """Return `rows`, one for each server, arm and role: median CPU seconds in real time and by the model, and the error."""
+    found = {
+        engine: _medians(find_study(str(_STUDY), rounds=rounds, changes=changes, engine=engine), engine)
+        for engine, changes in (("live", _FREE), ("virtual", {}))
+    }
+    rows = [
+        {
+            **dict(zip(("server", "arm", "role"), key, strict=True)),
+            "live_s": round(live_s, 4),
+            "model_s": round(found["virtual"][key], 4),
+            "error_pct": round(100 * (found["virtual"][key] / live_s - 1), 1),
+        }
+        for key, live_s in sorted(found["live"].items())
+        if key in found["virtual"]
+    ]
+    return {"rows": rows}
+
+
+def _medians(study: Study, engine: str) -> dict[tuple[str, str, str], float]:
+    """Return the median CPU seconds over the rounds, by server, arm and role."""
+    used: dict[tuple[str, str, str], list[float]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "run"
+        run_study(study, path, RunOptions(make_engine(engine)), Observer())
+        folder = RunFolder.open(path)
+        for trial in folder.plan.trials:
+            run = folder.result(trial.id)
+            if run is None or run.outcome is not Outcome.OK:
+                continue
+            for role in ("client", "server"):
+                used.setdefault((trial.cell["server"], trial.arm, role), []).append(run.cpu_s[role])
+    return {key: statistics.median(values) for key, values in used.items()}

@@ -1,0 +1,139 @@
+"""Processors of endpoints in virtual time: what people write, and what work costs on them. Pure.
+
+    off                                                     computing costs no time
+    server-core                                             a processor by name
+    10 * server-core                                        one on which everything takes ten times as long
+    call 1us, wake 5us, datagram 9us, packet 2us, kilobyte 2us       costs of one's own; those left out are 0
+
+The costs are those of the guest's kernel (`kernel/`, net/core/endpoint_cpu.c); docs/cpu.md says what they mean, where
+those of the names are from, and how far they can be believed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from fractions import Fraction
+
+from longlook.core import units
+from longlook.core.model import Processor, Scalar
+from longlook.core.problems import SettingError, allowed
+
+KEYS: Mapping[str, str] = {"client_processor": "client", "server_processor": "server"}
+"""Key of an arm → role of the endpoint."""
+
+OFF = "off"
+
+_FIELDS: Mapping[str, str] = {
+    "call": "call_ns",
+    "wake": "wake_ns",
+    "datagram": "datagram_ns",
+    "packet": "packet_ns",
+    "kilobyte": "byte_ps",  # 1 ns a kilobyte is 1 ps a byte
+}
+_MOST_NS = 1_000_000_000
+_FORM = f"write {OFF}, a name, or costs, for example: call 1us, wake 5us, datagram 9us, packet 2us, kilobyte 2us"
+
+PROCESSORS: Mapping[str, Processor] = {"server-core": Processor(call_ns=4500, packet_ns=1000)}
+"""Name → costs of what belongs to the machine. Waking up was not measured apart from calls."""
+
+PROGRAMS: Mapping[str, Processor] = {
+    "quic-go": Processor(datagram_ns=7600, byte_ps=3000),
+    "quinn": Processor(datagram_ns=5400, byte_ps=500),
+}
+"""Stack → what a datagram and a byte cost its programs on a server core."""
+
+
+def processor_setting(key: str, value: object) -> Scalar:
+    """Return the canonical text of a processor; SettingError where it is none."""
+    if not isinstance(value, str):
+        raise SettingError(key, f"must be a text: {_FORM}")
+    factor, rest = _scaled(key, value)
+    if rest == OFF:
+        if factor != 1:
+            raise SettingError(key, f"{OFF} has no costs to multiply")
+        return OFF
+    if rest in PROCESSORS:
+        for program in PROGRAMS.values():
+            _within_bounds(key, times(_together(PROCESSORS[rest], program), factor))
+        return rest if factor == 1 else f"{_plain(factor)} * {rest}"
+    scaled = times(_costs(key, rest), factor)
+    _within_bounds(key, scaled)
+    return _text(scaled) or OFF
+
+
+def processors(own: Mapping[str, Scalar]) -> dict[str, Processor]:
+    """Return the processors of an arm's settings by role; a role whose computing costs nothing is left out.
+
+    Raise SettingError for a processor by name where nobody has measured what the role's stack costs.
+    """
+    found = {role: _processor_of(key, own[key], own.get(role)) for key, role in KEYS.items() if key in own}
+    return {role: processor for role, processor in found.items() if processor is not None}
+
+
+def _processor_of(key: str, value: Scalar, program: Scalar | None) -> Processor | None:
+    """Return the processor of a canonical text for a program, named as in a study; None for `off`."""
+    factor, rest = _scaled(key, str(value))
+    if rest == OFF:
+        return None
+    if rest not in PROCESSORS:
+        return times(_costs(key, rest), factor)
+    stack = str(program).partition("@")[0]
+    if stack not in PROGRAMS:
+        measured = ", ".join(PROGRAMS)
+        whose = f"of {stack}" if program is not None else "of several programs"
+        raise SettingError(key, f"{rest} knows the costs of {measured}, and not {whose}; write them: {_FORM}")
+    return times(_together(PROCESSORS[rest], PROGRAMS[stack]), factor)
+
+
+def _together(one: Processor, other: Processor) -> Processor:
+    return Processor(**{field.name: getattr(one, field.name) + getattr(other, field.name) for field in fields(one)})
+
+
+def _within_bounds(key: str, processor: Processor) -> None:
+    if max(getattr(processor, field.name) for field in fields(processor)) > _MOST_NS:
+        raise SettingError(key, f"a cost may be at most {units.print_time(_MOST_NS)}")
+
+
+def times(processor: Processor, factor: Fraction) -> Processor:
+    """Return a processor on which everything takes `factor` times as long, to the nearest unit."""
+    return Processor(**{field.name: round(getattr(processor, field.name) * factor) for field in fields(processor)})
+
+
+def _scaled(key: str, text: str) -> tuple[Fraction, str]:
+    head, star, rest = text.partition("*")
+    if not star:
+        return Fraction(1), text.strip()
+    try:
+        factor = Fraction(head.strip())
+    except (ValueError, ZeroDivisionError) as error:
+        raise SettingError(key, f"{head.strip()!r} is no number to multiply by; {_FORM}") from error
+    if factor <= 0:
+        raise SettingError(key, "the number to multiply by must be above 0")
+    return factor, rest.strip()
+
+
+def _costs(key: str, text: str) -> Processor:
+    costs: dict[str, int] = {}
+    for term in text.split(","):
+        name, _, value = term.strip().partition(" ")
+        if name not in _FIELDS:
+            raise SettingError(key, f"{allowed(name, (*_FIELDS, *PROCESSORS, OFF))}; {_FORM}")
+        if _FIELDS[name] in costs:
+            raise SettingError(key, f"{name} is given twice")
+        try:
+            costs[_FIELDS[name]] = units.parse_time(value.strip())
+        except units.UnitError as error:
+            raise SettingError(key, f"{name}: {error}; {_FORM}") from error
+    return Processor(**costs)
+
+
+def _text(processor: Processor) -> str:
+    """Return costs as people write them; nothing for a processor without costs."""
+    return ", ".join(
+        f"{name} {units.print_time(getattr(processor, field))}"
+        for name, field in _FIELDS.items()
+        if getattr(processor, field)
+    )
+
+
+def _plain(factor: Fraction) -> str:
+    return str(factor.numerator) if factor.denominator == 1 else f"{float(factor):g}"
