@@ -21,7 +21,7 @@ _FREE = {"client_processor": "off", "server_processor": "off"}
 
 
 def measure(rounds: int = 5) -> dict[str, Any]:
-    """Return `rows`, one for each server, arm and role: median CPU seconds in real time and by the model, and the error."""
+    """Return `rows`, one for each server, arm and role: median CPU seconds in real time and by the model."""
     found = {
         engine: _medians(find_study(str(_STUDY), rounds=rounds, changes=changes, engine=engine), engine)
         for engine, changes in (("live", _FREE), ("virtual", {}))

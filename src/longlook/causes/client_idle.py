@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair
@@ -22,11 +22,9 @@ def detect(pair: Pair) -> Sign | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return the winner's client for the loser, and one without a limit of its CPU."""
-    found = [changes.cure(Target.LOSER, remedies.winners_program(pair, "client"))]
-    if pair.loser.trial.client_cpu_share is not None:
-        found.append(changes.cure(Target.LOSER, Change("a client without a limit of its CPU", {"client_cpu": "off"})))
-    return found
+    """Return the winner's client for the loser, and one that computes as fast as it can."""
+    found = [remedies.winners_program(pair, "client"), *remedies.freed(pair.loser.trial, "client")]
+    return [changes.cure(Target.LOSER, change) for change in found]
 
 
 CAUSE = Cause(

@@ -1,9 +1,9 @@
-"""An end has what it waited for and is still at work, in trials in real time."""
+"""An end has what it waited for and is still at work: in real time, or on a processor of its own."""
 
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair
@@ -13,7 +13,7 @@ _THRESHOLDS = (2, 5, 10)
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's end is longer at work; in virtual time computing takes none."""
+    """Return a sign where the loser's end is longer at work; in virtual time only a processor takes time."""
     more_ns, side = pair.excess_ns(*_CLASSES), pair.loser
     if more_ns <= 0:
         return None
@@ -23,7 +23,7 @@ def detect(pair: Pair) -> Sign | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return less work for the loser: segmentation offload, fewer acknowledgements, a client without a limit."""
+    """Return less work for the loser: segmentation offload, fewer acknowledgements, ends that compute faster."""
     side = pair.loser
     doses = [
         (
@@ -38,8 +38,8 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
         changes.cure(Target.LOSER, remedies.tuned(side.trial, "server", {"gso": True}, {}, "segmentation offload")),
         changes.cure(Target.LOSER, doses[-1][1]),
     ]
-    if side.trial.client_cpu_share is not None:
-        found.append(changes.cure(Target.LOSER, Change("a client without a limit of its CPU", {"client_cpu": "off"})))
+    free = [change for role in ("server", "client") for change in remedies.freed(side.trial, role)]
+    found += [changes.cure(Target.LOSER, change) for change in free]
     return [*found, *changes.doses(Target.LOSER, doses)]
 
 

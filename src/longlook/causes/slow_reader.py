@@ -1,20 +1,24 @@
 """The client takes what arrives later than it arrives."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
-from longlook.explain import changes
+from longlook.core.model import Processor
+from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import bounded_ns
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE
+from longlook.study.processors import text_of, times
 
 _CLASSES = (LedgerClass.PROPAGATION, LedgerClass.STREAM_CREDIT, LedgerClass.CONNECTION_CREDIT, LedgerClass.CLIENT_IDLE)
 _LATE_NS = 1_000_000
 _SHARES = ("25%", "50%", "100%")
+_PARTS = (Fraction(1, 4), Fraction(1, 2), Fraction(1))
 
 
 def detect(pair: Pair) -> Sign | None:
@@ -46,7 +50,20 @@ def late(side: Side) -> "tuple[np.ndarray, ObjectFacts]":
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return all of a CPU for the loser's client, shares of it as doses, and the loser's share for the winner's."""
+    """Return all of a CPU for the loser's client, parts of it as doses, and the loser's processor for the winner's."""
+    own = pair.loser.trial.processors.get("client")
+    if own is not None:
+        return [
+            *(changes.cure(Target.LOSER, change) for change in remedies.freed(pair.loser.trial, "client")),
+            changes.transplant(_with_processor(own, "the loser's processor")),
+            *changes.doses(
+                Target.LOSER,
+                [
+                    (float(part), _with_processor(times(own, part), f"a client on which all takes {part} of the time"))
+                    for part in _PARTS
+                ],
+            ),
+        ]
     share = pair.loser.trial.client_cpu_share
     if share is None:
         return [changes.cure(Target.LOSER, "the client has all of a CPU already, and no setting makes it read sooner")]
@@ -56,6 +73,10 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
         changes.transplant(_limited(f"{100 * share:g}%")),
         *changes.doses(Target.LOSER, doses),
     ]
+
+
+def _with_processor(processor: Processor, label: str) -> Change:
+    return Change(label, {"client_processor": text_of(processor)})
 
 
 def _limited(share: str) -> Change:

@@ -7,6 +7,7 @@ from longlook.core.model import Scalar, Trial
 from longlook.explain import changes
 from longlook.explain.cause import Change, Finding
 from longlook.explain.side import Pair, Side
+from longlook.study import processors
 
 PACKET_BYTES = 1460
 """The payload of a packet of usual size, in which settings count windows."""
@@ -91,6 +92,16 @@ def other_controllers(side: Side) -> list[Change | str]:
     return [
         changes.knob(trial, "server", "congestion_control", name, f"{name} as congestion control") for name in names
     ]
+
+
+def freed(trial: Trial, role: str) -> list[Change]:
+    """Return the changes that take away what slows down an end: its processor, or a client's share of a CPU."""
+    found = []
+    if role in trial.processors:
+        found.append(Change(f"a {role} whose computing is free", {f"{role}_processor": processors.OFF}))
+    if role == "client" and trial.client_cpu_share is not None:
+        found.append(Change("a client without a limit of its CPU", {"client_cpu": "off"}))
+    return found
 
 
 def winners_program(pair: Pair, role: str) -> Change | str:

@@ -57,7 +57,7 @@ def processor_setting(key: str, value: object) -> Scalar:
         return rest if factor == 1 else f"{_plain(factor)} * {rest}"
     scaled = times(_costs(key, rest), factor)
     _within_bounds(key, scaled)
-    return _text(scaled) or OFF
+    return text_of(scaled)
 
 
 def processors(own: Mapping[str, Scalar]) -> dict[str, Processor]:
@@ -126,13 +126,10 @@ def _costs(key: str, text: str) -> Processor:
     return Processor(**costs)
 
 
-def _text(processor: Processor) -> str:
-    """Return costs as people write them; nothing for a processor without costs."""
-    return ", ".join(
-        f"{name} {units.print_time(getattr(processor, field))}"
-        for name, field in _FIELDS.items()
-        if getattr(processor, field)
-    )
+def text_of(processor: Processor) -> str:
+    """Return costs as people write them, in canonical form."""
+    costs = {name: getattr(processor, field) for name, field in _FIELDS.items()}
+    return ", ".join(f"{name} {units.print_time(cost)}" for name, cost in costs.items() if cost) or OFF
 
 
 def _plain(factor: Fraction) -> str:

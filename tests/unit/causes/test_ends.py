@@ -16,7 +16,8 @@ from longlook.causes import (
     small_payload,
     window_pinned,
 )
-from longlook.core.model import Endpoint
+from longlook.core.model import Endpoint, Processor
+from longlook.explain import remedies
 from longlook.explain.cause import Cause, Intervention, Untestable
 from longlook.explain.ledger import LedgerClass
 from tests.data.scenes import PACKET_BYTES, TCP, Scene, ns
@@ -70,6 +71,23 @@ def test_a_client_that_reads_late_is_seen() -> None:
     assert [item.change.settings["client_cpu"] for item in made if isinstance(item, Intervention)] == [
         *("off", "5%", "25%", "50%", "100%")
     ]
+
+
+def test_a_clients_own_processor_is_taken_away_weakened_and_given_to_the_winner() -> None:
+    slow = replace(side(read_late(30.0)).trial, processors={"client": Processor(packet_ns=1_000_000, byte_ps=1)})
+    tested = pair(side(read_late(30.0), BUSY, (LedgerClass.CLIENT_IDLE, 30.0), trial=slow), side(read_late(0.0)))
+    made = slow_reader.CAUSE.interventions(found_by(slow_reader.CAUSE, tested), tested)
+    assert [item.change.settings["client_processor"] for item in made if isinstance(item, Intervention)] == [
+        *("off", "packet 1ms, kilobyte 1ns", "packet 250us", "packet 500us", "packet 1ms, kilobyte 1ns")
+    ]
+    assert remedies.freed(slow, "server") == []
+    for cause in (client_idle.CAUSE, endpoint_cpu.CAUSE):
+        settings = [
+            item.change.settings
+            for item in cause.interventions(found_by(slow_reader.CAUSE, tested), tested)
+            if isinstance(item, Intervention)
+        ]
+        assert {"client_processor": "off"} in settings
 
 
 def test_smaller_packets_than_the_winners_are_seen_and_made_as_large() -> None:

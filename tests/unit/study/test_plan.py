@@ -382,3 +382,14 @@ def test_cell_ids_are_readable_unique_and_safe() -> None:
     assert len(set(odd)) == len(odd)
     assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_.") and len(name) < 140 for name in odd)
     assert cell_id({"a": "x_y", "b": "z"}) != cell_id({"a": "x", "b": "y_z"})
+
+
+def test_a_processor_makes_another_trial_and_none_at_all_the_same(study: Study) -> None:
+    def ids(**settings: str) -> set[str]:
+        arms = tuple(replace(arm, settings={**arm.settings, **settings}) for arm in study.arms)
+        return {trial.id for trial in plan(replace(study, arms=arms)).trials}
+
+    assert ids(client_processor="off") == ids()
+    slow = ids(client_processor="call 1us")
+    assert not slow & ids()
+    assert not slow & ids(server_processor="call 1us")
