@@ -81,11 +81,11 @@ class RunFolder:
             write_json(path / "study.json", codec.encode(study))
             write_json(path / "plan.json", codec.encode(plan))
             folder.write_manifest({"schema_version": SCHEMA_VERSION, **manifest})
+            folder.seal(["study.json", "plan.json"])
         except OSError as error:
             shutil.rmtree(path, ignore_errors=True)  # it was not there, or empty
             hint = "free some space, or choose another --out"
             raise MachineError(f"cannot make the run folder {path}: {error.strerror}", hint) from error
-        folder.seal(["study.json", "plan.json"])
         return folder
 
     @staticmethod

@@ -19,7 +19,7 @@ def describe(metric: Metric) -> str:
     needs = ", ".join(f"`{kind}`" for kind in metric.needs)
     facts = f"{metric.label} ({metric.unit}); {metric.better.value} is better; reads {needs}."
     sentences = _SENTENCE_END.sub("\n", metric.summary)
-    engine = "\nHas no meaning in virtual time." if metric.real_time else ""
+    engine = "\nHas no meaning in virtual time without processors ([cpu.md](cpu.md))." if metric.real_time else ""
     return f"### `{metric.name}`\n{facts}\n{sentences}{engine}\n"
 
 

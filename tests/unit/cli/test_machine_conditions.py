@@ -1,5 +1,6 @@
 """What a place or the machine refuses ends in one sentence with what to do next, and leaves nothing half made."""
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from longlook.core.errors import MachineError
 from longlook.core.run_folder import RunFolder
+from longlook.core.seals import Seals
 from longlook.study.files import read_study
 from longlook.study.plan import make_plan
 from tests.support.command_line import call_longlook
@@ -36,6 +38,19 @@ def test_a_run_folder_without_room_for_its_plan_is_not_left_half_made(tmp_path: 
     with pytest.raises(MachineError, match=r"cannot make the run folder .*run: File too large") as error:
         RunFolder.create(tmp_path / "run", study, make_plan(study), {})
     assert error.value.hint == "free some space, or choose another --out"
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_folder_without_room_for_its_seals_is_not_left_half_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_seals: Seals, _names: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Seals, "add", full)
+    study = read_study(Path(TINY), rounds=1)
+    with pytest.raises(MachineError, match=r"cannot make the run folder .*run: No space left on device"):
+        RunFolder.create(tmp_path / "run", study, make_plan(study), {})
     assert not (tmp_path / "run").exists()
 
 
