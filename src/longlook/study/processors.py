@@ -80,7 +80,7 @@ def _processor_of(key: str, value: Scalar, program: Scalar | None) -> Processor 
     if stack not in PROGRAMS:
         measured = ", ".join(PROGRAMS)
         whose = f"of {stack}" if program is not None else "of several programs"
-        raise SettingError(key, f"{rest} knows the costs of {measured}, and not {whose}; write them: {_FORM}")
+        raise SettingError(key, f"{rest} knows the costs of {measured}, and not {whose}; {_FORM}")
     return times(_together(PROCESSORS[rest], PROGRAMS[stack]), factor)
 
 
