@@ -78,7 +78,9 @@ def test_a_processor_by_name_has_the_costs_of_the_machine_and_of_the_program() -
 
 
 def test_a_program_that_nobody_has_measured_needs_costs_that_are_written() -> None:
-    with pytest.raises(SettingError, match="knows the costs of quic-go, quinn, and not of aioquic; write off, a name, or costs"):
+    with pytest.raises(
+        SettingError, match="knows the costs of quic-go, quinn, and not of aioquic; write off, a name, or costs"
+    ):
         client("server-core", "aioquic")
     with pytest.raises(SettingError, match="and not of several programs"):
         processors.processors({KEY: "server-core"})
