@@ -109,8 +109,9 @@ class Testbed:
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
         for side in (self.client_side, self.server_side):
             side.set_tcp(None if trial.flows else trial.congestion_control, trial.tcp)
-            if self._virtual:
-                processor.declare(side.namespace, trial.processors.get(side.end.role, processor.FREE))
+        for side in self._with_processors():
+            processor.declare(side.namespace, trial.processors[side.end.role])
+            self._undo.callback(processor.declare, side.namespace, processor.FREE)  # a session client's namespace stays
         self.router = Router(
             self._job, network, self.client_side, self.server_side, self._environment, self._link_options
         )

@@ -27,11 +27,11 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
     if not virtual:
         return
     metrics = [find_metric(name) for name in study.metrics]
-    free = next((trial for trial in virtual if len(trial.processors) < len(processors.KEYS)), None)
-    if free is not None and (real := [metric.name for metric in metrics if metric.real_time]):
+    free = [trial for trial in virtual if len(trial.processors) < len(processors.KEYS)]
+    if free and (real := [metric.name for metric in metrics if metric.real_time]):
         raise InputError(
             f"study {study.id} asks for {', '.join(real)}, which virtual time does not have: CPU costs no time there",
-            f"use --engine live, leave them out of the study's metrics, or give arm {free.arm} {_BOTH} (docs/cpu.md)",
+            f"use --engine live, leave them out of the metrics, or give arm {free[0].arm} {_BOTH} (docs/cpu.md)",
         )
     if limited := [trial for trial in virtual if trial.client_cpu_share is not None]:
         raise InputError(
@@ -39,8 +39,7 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
             "cannot do: CPU costs no time there",
             'use --engine live, or set client_cpu = "off"',
         )
-    unpriced = (trial for trial in virtual if len(trial.processors) < len(processors.KEYS))
-    if fast := [trial for trial in unpriced if _fastest_bps(trial) > FASTEST_BPS]:
+    if fast := [trial for trial in free if _fastest_bps(trial) > FASTEST_BPS]:
         rate = _fastest_bps(fast[0]) / 1e6
         raise InputError(
             f"cell {fast[0].cell_id} has a link of {rate:g} Mbit/s: above {FASTEST_BPS / 1e6:g} Mbit/s the endpoints' "
