@@ -10,13 +10,10 @@ Metrics are typed where they are declared: `longlook.metrics.find_metric`.
 
 import importlib
 import importlib.util
-import pkgutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache, partial
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,6 +33,19 @@ _KINDS: Mapping[str, type] = {"stacks": Stack, "workloads": WorkloadKind}
 """The types of plug-ins that this module knows; the others are checked where they are declared."""
 
 _FOLDERS = (*CONSTANTS, "studies", "disputes")
+_IN_ROOTS = "longlook_plugins"
+"""The package of modules that come from a file below a root of LONGLOOK_PLUGINS."""
+_CHOSEN: "dict[str, list[_Source]]" = {}
+"""Folders of which only these plug-ins are to be known (`load_only`)."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the module of a plug-in is: its name, and its file where Python does not find it by that name."""
+
+    folder: str
+    module: str
+    file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,8 +74,31 @@ def load(folder: str) -> Mapping[str, Any]:
     return {name: plugin for name, (_, _, plugin) in _found(folder).plugins.items()}
 
 
+def place(folder: str, name: str) -> Place:
+    """Return where a plug-in is, for `load_only` in another process; InputError where there is no such plug-in."""
+    get(folder, name)
+    module = _found(folder).plugins[name][1]
+    in_root = module.__name__.startswith(f"{_IN_ROOTS}.")
+    return Place(folder, module.__name__, str(module.__file__) if in_root else None)
+
+
+def load_only(folder: str, places: Iterable[Place]) -> None:
+    """Load the plug-ins at these places, and let this process know no others of the folder.
+
+    A guest needs one or two of all stacks: to import every one, and to search what is installed for more, would take a
+    sixth of the CPU time of a small trial.
+    """
+    chosen = [each for each in places if each.folder == folder]
+    forget()
+    _CHOSEN[folder] = [
+        _Source(each.module, partial(_module_at, each), shipped=each.module.startswith("longlook.")) for each in chosen
+    ]
+    load(folder)
+
+
 def forget() -> None:
     """Scan again at the next call, because LONGLOOK_PLUGINS has changed in this process."""
+    _CHOSEN.clear()
     load.cache_clear()
     _found.cache_clear()
     _check_root.cache_clear()
@@ -127,7 +160,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _warn(text: str) -> None:
-    import logging  # here and above: guests import this module, and should not pay for what they do not need
+    import logging  # as elsewhere: guests import this module, and should not pay for what they do not need
     import multiprocessing
 
     if multiprocessing.parent_process() is None:  # workers read the same plug-ins, and need not say the same
@@ -180,6 +213,8 @@ def toml_files(folder: str, kind: str) -> dict[str, Path]:
 
 def nearest(name: str, known: Mapping[str, Any] | list[str]) -> str:
     """Return `; did you mean 'x'?`, or an empty text where no known name is near."""
+    from difflib import get_close_matches
+
     if len(name) > _LONGEST_NAME:
         return ""
     matches = get_close_matches(name, list(known), n=1, cutoff=0.5)
@@ -203,6 +238,12 @@ def _check_root(root: Path) -> None:
 
 
 def _sources(folder: str) -> Iterator[_Source]:
+    if folder in _CHOSEN:
+        yield from _CHOSEN[folder]
+        return
+    import pkgutil
+    from importlib.metadata import entry_points
+
     package = importlib.import_module(f"longlook.{folder}")
     for info in pkgutil.iter_modules(package.__path__):
         if info.name.startswith("_"):
@@ -216,8 +257,14 @@ def _sources(folder: str) -> Iterator[_Source]:
         yield _Source(f"{point.name} ({point.value})", point.load, shipped=False)
 
 
+def _module_at(place: Place) -> ModuleType:
+    if place.file is None:
+        return importlib.import_module(place.module)
+    return _module_of_file(place.folder, Path(place.file))
+
+
 def _module_of_file(folder: str, file: Path) -> ModuleType:
-    name = f"longlook_plugins.{folder}.{file.stem}"
+    name = f"{_IN_ROOTS}.{folder}.{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise InputError("it is no Python module")

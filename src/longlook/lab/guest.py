@@ -22,6 +22,7 @@ from pathlib import Path
 from longlook.core import codec
 from longlook.core.errors import InputError, LonglookError
 from longlook.core.job import Job
+from longlook.core.registry import Place, load_only
 from longlook.lab.linux import system, view
 from longlook.lab.timing import BOOT_BEAT_NS, Timing
 
@@ -50,6 +51,7 @@ class GuestRequest:
     exact: bool
     host_folders: tuple[str, ...] = ()  # folders of the host that the guest's own file systems would hide
     closed: tuple[str, ...] = ()  # folders of the host that only their owner may enter, on the way to what is needed
+    plugins: tuple[Place, ...] = ()  # the stacks of the jobs
 
 
 def main() -> None:
@@ -125,10 +127,9 @@ def _make_root() -> Path:
 
 
 def _run_jobs(request: GuestRequest) -> None:
-    from longlook.core import registry
     from longlook.lab.laboratory import Laboratory
 
-    registry.load("stacks")  # before any trial's time begins
+    load_only("stacks", request.plugins)  # before any trial's time begins
     timing = Timing(ENGINE, virtual=True, exact=request.exact)
     laboratory = Laboratory(HOME / "scratch", PRIVATE, "guest", timing)
     timing.align(BOOT_BEAT_NS)

@@ -28,7 +28,7 @@ _MTU_BYTES = 1500
 _QUEUE_PACKETS = 10_000  # of the devices: never the bottleneck
 _LOCK_CONGESTION_CONTROL = 1 << 16  # RTAX_LOCK: bit RTAX_CC_ALGO
 _TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
-_NUD_PERMANENT, _SCOPE_LINK, _IFA_F_NOPREFIXROUTE = 0x80, 253, 0x200
+_IFA_F_NOPREFIXROUTE = 0x200
 
 PACKET, TUN = "packet", "tun"
 
@@ -126,14 +126,7 @@ class Side:
         if algorithm is not None:
             metrics |= {"cc_algo": algorithm, "lock": metrics.get("lock", 0) | _LOCK_CONGESTION_CONTROL}
         try:
-            self.namespace.netlink.route(
-                "replace",
-                dst=to,
-                oif=self.namespace.index(self.end.device),
-                scope=_SCOPE_LINK,
-                prefsrc=source,
-                **({"metrics": metrics} if metrics else {}),
-            )
+            self.namespace.routes.replace_route(to, self.namespace.index(self.end.device), source, metrics)
         except NetlinkError as error:
             available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().strip()
             raise MachineError(
@@ -149,7 +142,7 @@ class Side:
         """
         index = self.namespace.index(self.end.device)
         if own != self.end.address:
-            self.namespace.netlink.addr("add", index=index, address=own, prefixlen=32)
+            self.namespace.routes.add_address(index, own, 32)
         if self.tun is None and peer != self.end.peer_address:
             self._add_neighbour(index, peer)
         self._route(f"{peer}/32", own, algorithm, tcp.route_metrics(settings))
@@ -180,25 +173,20 @@ class Side:
         self.namespace.close()
 
     def _make_veth(self) -> None:
-        self.namespace.netlink.link(
-            "add",
-            ifname=self.end.device,
-            kind="veth",
-            address=self.end.mac,
-            mtu=_MTU_BYTES,
-            txqlen=_QUEUE_PACKETS,
-            peer={
-                "ifname": self.end.router_device,
-                "address": self.end.router_mac,
-                "net_ns_fd": self.router.descriptor,
-                "mtu": _MTU_BYTES,
-                "txqlen": _QUEUE_PACKETS,
+        sizes = {"IFLA_MTU": _MTU_BYTES, "IFLA_TXQLEN": _QUEUE_PACKETS}
+        self.namespace.routes.add_veth(
+            {"IFLA_IFNAME": self.end.device, "IFLA_ADDRESS": self.end.mac, **sizes},
+            {
+                "IFLA_IFNAME": self.end.router_device,
+                "IFLA_ADDRESS": self.end.router_mac,
+                "IFLA_NET_NS_FD": self.router.descriptor,
+                **sizes,
             },
         )
         with self.router.inside():
             switch_off(self.end.router_device)
         index = self.router.index(self.end.router_device)
-        self.router.netlink.link("set", index=index, state="up")
+        self.router.routes.set_up(index)
 
     def _make_tun(self) -> int:
         with self.namespace.inside():
@@ -213,22 +201,21 @@ class Side:
                 os.close(descriptor)
                 raise MachineError(f"TUN device: {error.strerror}", "LONGLOOK_DATAPATH=packet") from error
         index = self.namespace.index(self.end.device)
-        self.namespace.netlink.link("set", index=index, mtu=_MTU_BYTES, txqlen=_QUEUE_PACKETS)
+        self.namespace.routes.set_sizes(index, _MTU_BYTES, _QUEUE_PACKETS)
         return descriptor
 
     def _configure(self, path: str) -> None:
-        netlink: Any = self.namespace.netlink
+        routes = self.namespace.routes
         index = self.namespace.index(self.end.device)
         with self.namespace.inside():
             switch_off(self.end.device)
-        netlink.link("set", index=index, state="up")
+        routes.set_up(index)
         prefix = int(self.end.subnet.rpartition("/")[2])
         # The kernel's own route would have no congestion control; ours replaces it.
-        netlink.addr("add", index=index, address=self.end.address, prefixlen=prefix, flags=_IFA_F_NOPREFIXROUTE)
+        routes.add_address(index, self.end.address, prefix, _IFA_F_NOPREFIXROUTE)
         if path == PACKET:
             self._add_neighbour(index, self.end.peer_address)
         self.set_tcp(None, {})
 
     def _add_neighbour(self, index: int, address: str) -> None:
-        netlink: Any = self.namespace.netlink
-        netlink.neigh("replace", dst=address, lladdr=self.end.peer_mac, ifindex=index, state=_NUD_PERMANENT)
+        self.namespace.routes.replace_neighbour(index, address, self.end.peer_mac)

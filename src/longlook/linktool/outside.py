@@ -42,7 +42,7 @@ class OuterSide(Side):
     def close(self) -> None:
         """Remove the device at once; the kernel would, some time after the router's namespace has gone."""
         if self.tun is None:
-            with suppress(NetlinkError, IndexError):  # another program removed it, which is why the link ended
+            with suppress(NetlinkError, OSError):  # another program removed it, which is why the link ended
                 self.namespace.netlink.link("del", index=self.namespace.index(self.end.device))
         super().close()
 

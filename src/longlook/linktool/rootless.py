@@ -7,11 +7,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from ipaddress import IPv4Address
-from typing import Any
 
 from longlook.core.errors import MachineError
 from longlook.lab.linux import isolation, system
-from longlook.lab.linux.netlink import IPRoute
+from longlook.lab.linux.netlink import open_routes
 
 _PASTA, _SLIRP = "pasta", "slirp4netns"
 _READY_WITHIN_S = 10.0
@@ -97,21 +96,17 @@ def enter_own_namespaces() -> None:
     system.unshare(system.CLONE_NEWNET | system.CLONE_NEWNS)
     system.mount("none", "/", None, system.MS_REC | system.MS_SLAVE)
     system.pass_capabilities_on(_PASSED_ON)
-    with _netlink() as netlink:
+    with open_routes() as netlink:
         netlink.link("set", index=1, state="up")
 
 
 def _await_gateway(process: "subprocess.Popen[bytes]") -> IPv4Address:
     """Return the gateway once there is one; TimeoutError if there is none in time, or the program has ended."""
     deadline = time.monotonic() + _READY_WITHIN_S
-    with _netlink() as netlink:
+    with open_routes() as netlink:
         while time.monotonic() < deadline and process.poll() is None:
             for route in netlink.get_default_routes(family=2):
                 if (gateway := route.get_attr("RTA_GATEWAY")) is not None:
                     return IPv4Address(gateway)
             time.sleep(_POLL_S)
     raise TimeoutError
-
-
-def _netlink() -> Any:
-    return IPRoute()  # type: ignore[no-untyped-call]

@@ -96,3 +96,25 @@ def test_a_root_without_plug_ins_is_named_once(
     registry.forget()
     (message,) = caplog.messages
     assert message.startswith(f"LONGLOOK_PLUGINS: {root} {words}")
+
+
+def test_another_process_needs_to_load_the_chosen_plug_ins_alone(plugin: Path) -> None:
+    plugin.write_text(PLUGIN.format(name="mine", field="server_reports_state"))
+    places = [registry.place("stacks", name) for name in ("mine", "quic-go")]
+    assert places == [
+        registry.Place("stacks", "longlook_plugins.stacks.mine", str(plugin)),
+        registry.Place("stacks", "longlook.stacks.quic_go"),
+    ]
+    program = (
+        "import sys; from longlook.core import registry; from longlook.core.registry import Place\n"
+        f"registry.load_only('stacks', {places!r})\n"
+        "others = [name for name in sys.modules if name.startswith('longlook.stacks.')]\n"
+        "print(*registry.stacks(), *others, 'importlib.metadata' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["mine", "quic-go", "longlook.stacks.quic_go", "False"]
+
+
+def test_a_place_of_no_plug_in_is_refused() -> None:
+    with pytest.raises(InputError, match="unknown stack 'quic-goo'"):
+        registry.place("stacks", "quic-goo")

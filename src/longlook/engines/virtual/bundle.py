@@ -4,21 +4,28 @@ import marshal
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 
 from longlook.core import codec, paths
 from longlook.core.errors import MachineError
 from longlook.engines.virtual.bundle_loader import Entry
 
 _MAKE = """
-import importlib, sys
+import dataclasses, importlib, sys
+texts = {}
+def execute(text, *namespaces):
+    texts[text] = compile(text, "<string>", "exec")
+    exec(texts[text], *namespaces)
+dataclasses.exec = execute
 from longlook.core import registry
 from longlook.engines.virtual import bundle
 for module in sys.argv[2:]:
     importlib.import_module(module)
 registry.load("stacks")
-bundle.write(sys.argv[1])
+bundle.write(sys.argv[1], texts)
 """
 
 
@@ -40,8 +47,11 @@ def make_bundle(*modules: str) -> str:
     return str(path)
 
 
-def write(path: str) -> None:
-    """Write a bundle of the modules that this process has imported from source files."""
+def write(path: str, texts: Mapping[str, CodeType]) -> None:
+    """Write a bundle of the modules that this process has imported from source files.
+
+    `texts` are the methods that `dataclasses` wrote for their classes, compiled: guests need not compile them again.
+    """
     modules: dict[str, Entry] = {}
     codes: list[bytes] = []
     end = 0
@@ -56,7 +66,7 @@ def write(path: str) -> None:
             codes.append(marshal.dumps(code))
             begin, end = end, end + len(codes[-1])
             modules[name] = (locations is not None, spec.origin, found, begin, end)
-    index = marshal.dumps({"path": [entry for entry in sys.path if entry], "modules": modules})
+    index = marshal.dumps({"path": [entry for entry in sys.path if entry], "modules": modules, "texts": dict(texts)})
     partial = Path(f"{path}.{os.getpid()}")
     partial.write_bytes(len(index).to_bytes(8, "little") + index + b"".join(codes))
     partial.replace(path)

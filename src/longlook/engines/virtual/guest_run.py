@@ -17,8 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import codec, paths
+from longlook.core import codec, paths, registry
 from longlook.core.errors import InputError, MachineError
+from longlook.core.flows import endpoints_of
 from longlook.core.job import Job
 from longlook.engines.virtual import bundle_loader
 from longlook.engines.virtual.boot import Boot, BootResult, Guest, boot
@@ -57,7 +58,9 @@ def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event
     host_folders = hidden_folders(needed)
     closed = closed_folders(needed)
     jobs = tuple(replace(job, folder="") for job in run.jobs)  # a guest has folders of its own
-    request = GuestRequest(jobs, environment, exact=guest.exact, host_folders=host_folders, closed=closed)
+    request = GuestRequest(
+        jobs, environment, exact=guest.exact, host_folders=host_folders, closed=closed, plugins=_stacks(jobs)
+    )
     (exchange / REQUEST).write_text(json.dumps(codec.encode(request)))
     with one_cpu() as cpu:
         init = (sys.executable, "-S", bundle_loader.__file__, run.bundle, run.module)
@@ -74,6 +77,11 @@ def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event
         return replace(result, reason=f"the guest's agent failed: {message}")
     kind = InputError if reported["kind"] == "input" else MachineError
     raise kind(message, reported["hint"])
+
+
+def _stacks(jobs: Sequence[Job]) -> tuple[registry.Place, ...]:
+    names = sorted({end.stack for job in jobs for end in endpoints_of(job.trial)})
+    return tuple(registry.place("stacks", name) for name in names)
 
 
 def _environment() -> dict[str, str]:

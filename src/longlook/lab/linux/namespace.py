@@ -1,14 +1,17 @@
 """Network namespaces of the laboratory: anonymous, held by a descriptor, destroyed when the last holder closes it."""
 
 import os
+import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from longlook.lab.linux import system
-from longlook.lab.linux.netlink import IPRoute
+from longlook.lab.linux.netlink import open_routes
+from longlook.lab.linux.rtnetlink import RouteSocket
 
 TCP_BUFFER_BYTES = 64 << 20
 """How far TCP's windows may grow unless a trial sets less: beyond the bandwidth-delay product of any link."""
@@ -25,21 +28,30 @@ _SETTINGS: Mapping[str, str] = {
 }
 """Set in each namespace, whatever the host has; limits of UDP buffers belong to the host alone (docs/lab.md)."""
 
+_LOOPBACK = 1  # the index of loopback in every namespace
+_DEVICE_COUNTERS: Mapping[str, int] = {"rx_errors": 2, "rx_dropped": 3, "tx_errors": 10, "tx_dropped": 11}
+"""Counter → its column in /proc/net/dev."""
+
 
 class Namespace:
-    """A new network namespace with loopback up and nothing else. Close it, or use it as a context manager."""
+    """A new network namespace with loopback up and nothing else. Close it, or use it as a context manager.
+
+    `paced` has the devices whose queueing discipline paces TCP (`lab.linux.tcp` adds and removes it).
+    """
 
     def __init__(self) -> None:
+        self.paced: set[str] = set()
         self.descriptor = system.new_network_namespace()
         try:
             with self.inside():
                 for key, value in _SETTINGS.items():
                     _write_setting(key, value)
-                self.netlink: Any = IPRoute()  # type: ignore[no-untyped-call]
+                self.routes = RouteSocket()
         except BaseException:
             os.close(self.descriptor)
             raise
-        self.netlink.link("set", index=1, state="up")
+        self._undo = ExitStack()
+        self.routes.set_up(_LOOPBACK)
 
     def __enter__(self) -> Self:
         return self
@@ -55,15 +67,25 @@ class Namespace:
         with system.inside(self.descriptor):
             yield
 
+    @cached_property
+    def netlink(self) -> Any:
+        """Return an IPRoute of pyroute2 in this namespace, for what `routes` cannot do; opened at its first use."""
+        with self.inside():
+            opened = open_routes()
+        self._undo.callback(opened.close)
+        return opened
+
     def index(self, device: str) -> int:
-        """Return the index of an interface of this namespace."""
-        return int(self.netlink.link_lookup(ifname=device)[0])
+        """Return the index of an interface of this namespace; raise OSError where there is none."""
+        with self.inside():
+            return socket.if_nametoindex(device)
 
     def drops(self, device: str) -> dict[str, int]:
         """Return the counters `tx_dropped`, `rx_dropped`, `tx_errors` and `rx_errors` of a device, in packets."""
-        (link,) = self.netlink.link("get", index=self.index(device))
-        counters = link.get_attr("IFLA_STATS64")
-        return {name: int(counters[name]) for name in ("tx_dropped", "rx_dropped", "tx_errors", "rx_errors")}
+        with self.inside():
+            lines = Path("/proc/thread-self/net/dev").read_text().splitlines()
+        (counted,) = (line.partition(":")[2].split() for line in lines if line.partition(":")[0].strip() == device)
+        return {name: int(counted[column]) for name, column in _DEVICE_COUNTERS.items()}
 
     def udp_errors(self) -> int:
         """Return how many UDP datagrams this namespace received and dropped because a buffer was full.
@@ -78,7 +100,8 @@ class Namespace:
 
     def close(self) -> None:
         """Close the descriptor. The kernel destroys the namespace and its devices once its programs have ended too."""
-        self.netlink.close()
+        self._undo.close()
+        self.routes.close()
         os.close(self.descriptor)
 
 
@@ -86,12 +109,14 @@ class CurrentNamespace(Namespace):
     """The namespace of this thread as it is: no setting is changed."""
 
     def __init__(self) -> None:
+        self.paced: set[str] = set()
         self.descriptor = system.network_namespace()
         try:
-            self.netlink = IPRoute()  # type: ignore[no-untyped-call]
+            self.routes = RouteSocket()
         except BaseException:
             os.close(self.descriptor)
             raise
+        self._undo = ExitStack()
 
 
 def _write_setting(key: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""The parts of pyroute2 that the laboratory uses: importing the whole package would take 100 ms in every guest."""
+"""The parts of pyroute2 that the laboratory uses: importing the whole package would take 150 ms in every guest."""
 
 import importlib.util
 import sys
@@ -19,13 +19,24 @@ def _import_bare(name: str) -> None:
     sys.modules[name] = package
 
 
-_import_bare("pyroute2")
+for _package in ("pyroute2", "pyroute2.ethtool"):
+    _import_bare(_package)
 
 from pyroute2.ethtool.ioctl import IoctlEthtool  # noqa: E402
-from pyroute2.iproute.linux import IPRoute  # noqa: E402
 from pyroute2.netlink.exceptions import NetlinkError  # noqa: E402
+from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg  # noqa: E402
+from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg  # noqa: E402
+from pyroute2.netlink.rtnl.ndmsg import ndmsg  # noqa: E402
+from pyroute2.netlink.rtnl.rtmsg import rtmsg  # noqa: E402
 
-__all__ = ["IPRoute", "IoctlEthtool", "NetlinkError", "open_nftables"]
+__all__ = ["IoctlEthtool", "NetlinkError", "ifaddrmsg", "ifinfmsg", "ndmsg", "open_nftables", "open_routes", "rtmsg"]
+
+
+def open_routes() -> Any:
+    """Return an IPRoute, pyroute2's socket with everything; imported here, since few guests need it."""
+    from pyroute2.iproute.linux import IPRoute
+
+    return IPRoute()  # type: ignore[no-untyped-call]
 
 
 def open_nftables(family: int) -> Any:

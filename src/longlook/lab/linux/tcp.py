@@ -87,10 +87,11 @@ def apply(namespace: Namespace, device: str, tcp: Mapping[str, Scalar]) -> None:
 
 def _pace(namespace: Namespace, device: str, *, wanted: bool) -> None:
     """Add or remove fq: Linux paces a flow that does not pace itself only by this queueing discipline on its device."""
+    present = device in namespace.paced
+    if wanted == present:
+        return
     index = namespace.index(device)
-    found = namespace.netlink.get_qdiscs(index=index)
-    present = any(qdisc.get_attr("TCA_KIND") == "fq" for qdisc in found)
-    if wanted and not present:
+    if wanted:
         try:
             namespace.netlink.tc("add", "fq", index=index, handle=_HANDLE, parent=_ROOT)
         except NetlinkError as error:
@@ -98,8 +99,10 @@ def _pace(namespace: Namespace, device: str, *, wanted: bool) -> None:
                 f"this kernel cannot pace TCP: it has no queueing discipline fq ({error})",
                 "use --engine virtual, whose kernel has it; or load sch_fq; or tcp_pacing = false",
             ) from error
-    elif present and not wanted:
+        namespace.paced.add(device)
+    else:
         namespace.netlink.tc("del", index=index, handle=_HANDLE, parent=_ROOT)
+        namespace.paced.remove(device)
 
 
 def _write(name: str, *numbers: int) -> None:

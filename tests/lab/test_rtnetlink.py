@@ -1,0 +1,55 @@
+"""What the laboratory asks of the kernel's network arrives as asked, read back through pyroute2's own socket."""
+
+import errno
+
+import pytest
+
+from longlook.lab.linux.namespace import Namespace
+from longlook.lab.linux.netlink import NetlinkError
+from longlook.lab.topology import CLIENT, PACKET, SERVER, Side
+
+pytestmark = pytest.mark.lab
+
+
+def test_both_ends_of_a_veth_are_as_declared() -> None:
+    with Namespace() as router, Side(CLIENT, router, PACKET) as side:
+        for namespace, device, mac in (
+            (side.namespace, CLIENT.device, CLIENT.mac),
+            (router, CLIENT.router_device, CLIENT.router_mac),
+        ):
+            (found,) = namespace.netlink.link("get", index=namespace.index(device))
+            got = {name: found.get_attr(f"IFLA_{name}") for name in ("IFNAME", "ADDRESS", "MTU", "TXQLEN", "OPERSTATE")}
+            assert got == {"IFNAME": device, "ADDRESS": mac, "MTU": 1500, "TXQLEN": 10_000, "OPERSTATE": "UP"}
+
+
+def test_addresses_and_neighbours_are_as_declared() -> None:
+    with Namespace() as router, Side(SERVER, router, PACKET) as side:
+        side.add_address("10.8.0.4", "10.8.0.3", None, {})
+        netlink = side.namespace.netlink
+        found = {a.get_attr("IFA_LOCAL"): a["prefixlen"] for a in netlink.get_addr(label=SERVER.device)}
+        assert found == {SERVER.address: 16, "10.8.0.4": 32}
+        neighbours = netlink.get_neighbours(ifindex=side.namespace.index(SERVER.device))
+        known = {n.get_attr("NDA_DST"): (n.get_attr("NDA_LLADDR"), n["state"]) for n in neighbours}
+        assert known == {SERVER.peer_address: (SERVER.peer_mac, 0x80), "10.8.0.3": (SERVER.peer_mac, 0x80)}
+
+
+def test_the_kernel_s_refusal_has_its_number_and_later_requests_work() -> None:
+    with Namespace() as namespace:
+        with pytest.raises(NetlinkError) as refused:
+            namespace.routes.add_address(77, "10.8.0.9", 24)
+        assert refused.value.code == errno.ENODEV
+        namespace.routes.add_address(1, "10.8.0.9", 24)
+        assert "10.8.0.9" in [a.get_attr("IFA_LOCAL") for a in namespace.netlink.get_addr(index=1)]
+
+
+def test_a_device_that_does_not_exist_has_no_index() -> None:
+    with Namespace() as namespace, pytest.raises(OSError, match="no interface"):
+        namespace.index("nothing0")
+
+
+def test_drops_are_counted_by_device() -> None:
+    with Namespace() as router, Side(CLIENT, router, PACKET) as side:
+        (link,) = side.namespace.netlink.link("get", index=side.namespace.index(CLIENT.device))
+        counters = link.get_attr("IFLA_STATS64")
+        names = ("tx_dropped", "rx_dropped", "tx_errors", "rx_errors")
+        assert side.namespace.drops(CLIENT.device) == {name: counters[name] for name in names}

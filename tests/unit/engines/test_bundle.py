@@ -1,0 +1,54 @@
+"""What a guest's Python imports comes from one file, and is not compiled again."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from longlook.core.errors import MachineError
+from longlook.engines.virtual import bundle_loader
+from longlook.engines.virtual.bundle import make_bundle
+
+MODULE = """
+from dataclasses import dataclass, field
+
+@dataclass(frozen=True)
+class Packet:
+    number: int
+    sizes: tuple[int, ...] = field(default=(1,))
+
+def main():
+    print(Packet(7), Packet(7) == Packet(7, (1,)), hash(Packet(7)) == hash(Packet(7)))
+"""
+
+LOAD = """
+import sys
+loader, *arguments = sys.argv[1:]
+code = compile(open(loader).read(), loader, "exec")
+sys.addaudithook(lambda event, given: event == "compile" and "__create_fn__" in str(given[0]) and print("compiled"))
+sys.argv = [loader, *arguments]
+exec(code, {"__name__": "__main__"})
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "a_module_of_a_guest.py"
+
+
+def test_the_methods_of_dataclasses_are_in_the_bundle(module: Path) -> None:
+    module.write_text(MODULE)
+    bundle = make_bundle(module.stem)
+    module.unlink()
+    command = [sys.executable, "-S", "-c", LOAD, bundle_loader.__file__, bundle, module.stem]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "Packet(number=7, sizes=(1,)) True True\n"
+
+
+def test_a_module_that_cannot_be_imported_is_said(module: Path) -> None:
+    module.write_text("import no_such_module")
+    with pytest.raises(MachineError, match="no_such_module"):
+        make_bundle(module.stem)
