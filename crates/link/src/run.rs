@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::counters::verdicts;
 use crate::log::Log;
-use crate::ports::{PacketPort, Port, TunPort};
+use crate::ports::{PacketPort, Port, take_tun};
 use crate::router::Router;
 use crate::spin::SpinBudget;
 use crate::{configuration, signals, sys};
@@ -78,9 +78,7 @@ fn open_ports(options: &Options) -> Result<[Box<dyn Port>; 2], Failure> {
         (Some(client), Some(server), _, _) => {
             Ok([Box::new(PacketPort::open(client, frames)?), Box::new(PacketPort::open(server, frames)?)])
         }
-        (_, _, Some(client), Some(server)) => {
-            Ok([Box::new(TunPort::take("client", client)?), Box::new(TunPort::take("server", server)?)])
-        }
+        (_, _, Some(client), Some(server)) => Ok([take_tun("client", client)?, take_tun("server", server)?]),
         _ => Err(Failure::usage("give --client-if and --server-if, or --client-tun-fd and --server-tun-fd")),
     }
 }

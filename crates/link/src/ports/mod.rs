@@ -1,14 +1,18 @@
 //! The interfaces that packets come from and go to: one backend a file.
 
+mod offload;
 mod packet;
 mod ring;
+mod segments;
 mod tun;
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use crate::framing::Framing;
+
 pub use packet::PacketPort;
-pub use tun::TunPort;
+pub use tun::take as take_tun;
 
 /// Room for one frame; a larger one is not moved but counted.
 pub const FRAME_BYTES: usize = 2048;
@@ -34,8 +38,8 @@ pub trait Port {
     /// The descriptor that becomes readable when a frame waits.
     fn descriptor(&self) -> BorrowedFd<'_>;
 
-    /// Bytes before the IP header.
-    fn link_header_bytes(&self) -> usize;
+    /// What stands before the IP header.
+    fn framing(&self) -> Framing;
 
     /// The largest frame that it can send, link header included.
     fn max_frame_bytes(&self) -> usize;
