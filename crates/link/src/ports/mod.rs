@@ -1,5 +1,6 @@
 //! The interfaces that packets come from and go to: one backend a file.
 
+mod device;
 mod offload;
 mod packet;
 mod ring;
@@ -11,8 +12,10 @@ use std::os::fd::BorrowedFd;
 
 use crate::framing::Framing;
 
+pub use device::TunDevice;
+pub use offload::OffloadPort;
 pub use packet::PacketPort;
-pub use tun::take as take_tun;
+pub use tun::TunPort;
 
 /// Room for one frame; a larger one is not moved but counted.
 pub const FRAME_BYTES: usize = 2048;

@@ -6,8 +6,8 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use super::device::TunDevice;
 use super::segments::{Batch, Cut, SUPER_BYTES};
-use super::tun::Device;
 use super::{FRAME_BYTES, Port, Received};
 use crate::framing::Framing;
 use crate::virtio::VIRTIO_BYTES;
@@ -15,7 +15,7 @@ use longlook_support::clock::monotonic_ns;
 
 /// See the module. Packets carry no kernel stamp: those of a super-packet arrive when it was read.
 pub struct OffloadPort {
-    device: Device,
+    device: TunDevice,
     /// What was read last.
     buffer: Vec<u8>,
     length: usize,
@@ -26,7 +26,7 @@ pub struct OffloadPort {
 }
 
 impl OffloadPort {
-    pub fn new(device: Device) -> Self {
+    pub fn new(device: TunDevice) -> Self {
         Self { device, buffer: vec![0; SUPER_BYTES], length: 0, arrival_ns: 0, cut: None, batch: Batch::default() }
     }
 
