@@ -1,9 +1,9 @@
 """The link emulator from outside, beside its peers in the same run: delay error, rate error, spacing, throughput.
 
-`python -m benches link`, or `python -m benches.link.bench_link ROUNDS` for the results alone, with `streams` behind it
-for the throughput alone. It needs root or user namespaces, and cargo. Rounds alternate between the ways, so that a
-drift of the machine meets all of them; each number is the median of its rounds. `busy`: a program that never waits runs
-on each CPU, at normal priority.
+`python -m benches link`, or `python -m benches.link.bench_link ROUNDS` for the results alone, with `rates` or `streams`
+behind it for the shaped or the unshaped links alone. It needs root or user namespaces, and cargo. Rounds alternate
+between the ways, so that a drift of the machine meets all of them; each number is the median of its rounds. `busy`: a
+program that never waits runs on each CPU, at normal priority.
 """
 
 import json
@@ -88,16 +88,20 @@ def _condition(rounds: int) -> dict[str, Any]:
             **{way.name: partial(_delay_error, way, DELAY_MS) for way in (*OURS, *PEERS)},
         },
     )
-    rates = {
-        f"{mbit} Mbit/s": _alternate(rounds, {way.name: partial(_rate_error, way, mbit) for way in SATURATED_WAYS})
-        for mbit in RATES_MBIT
-    }
     return {
         "load_before": load_before,
         "delay_error_us": delays,
         "delay_error_p99_ratio_to_packet": _ratios(delays, "packet, spin 100 us", "p99"),
-        "saturated": rates,
+        "saturated": measure_rates(rounds),
         "streams": measure_streams(rounds),
+    }
+
+
+def measure_rates(rounds: int) -> dict[str, Any]:
+    """Return the errors of rate and spacing of links that carry less than is sent."""
+    return {
+        f"{mbit} Mbit/s": _alternate(rounds, {way.name: partial(_rate_error, way, mbit) for way in SATURATED_WAYS})
+        for mbit in RATES_MBIT
     }
 
 
@@ -197,9 +201,9 @@ def _decisions() -> dict[str, Any]:
 def main() -> int:
     """Print the results as JSON."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    parts = {(): measure, ("streams",): measure_streams}
+    parts = {(): measure, ("rates",): measure_rates, ("streams",): measure_streams}
     if tuple(sys.argv[2:]) not in parts:
-        print("usage: python -m benches.link.bench_link [ROUNDS [streams]]", file=sys.stderr)
+        print("usage: python -m benches.link.bench_link [ROUNDS [rates | streams]]", file=sys.stderr)
         return 2
     print(json.dumps(parts[tuple(sys.argv[2:])](rounds), indent=1))
     return 0
