@@ -1,8 +1,13 @@
-"""All emulators that the benchmark measures: ours in several settings, the kernel's tbf, and the peers."""
+"""All emulators that the benchmark measures: ours in several settings, the kernel's tbf and bridge, and the peers.
 
+With LONGLOOK_BENCH_FORMER=PROGRAM another build of `longlook-link` carries the streams too, in the same rounds.
+"""
+
+import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +15,13 @@ from typing import Any
 from benches.link.peers import MAHIMAHI, RATTAN, Peer, Shape
 from longlook.calibration.link_probe import LinkBed
 from longlook.calibration.probe import FLOOD_PRIORITY, SENDER_PRIORITY, Arrivals, Receiver, send_regularly, stream_bps
-from longlook.lab.topology import PACKET, TUN
+from longlook.lab.linux.namespace import Namespace
+from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, SERVER, TUN, Side
 
 FULL_BYTES, SMALL_BYTES, ETHERNET_BYTES = 1500, 200, 14
 TBF_BURST_BYTES = 3_000  # two packets: the least that a token bucket sends at once
 DELAY_MS, DELAY_PACKETS_PER_S = 20, 1_000
+FORMER = os.environ.get("LONGLOOK_BENCH_FORMER")
 _FASTER = 1.3  # than the link, so that it never waits for the sender
 
 Stages = list[dict[str, Any]]
@@ -30,6 +37,8 @@ class Way:
     peer: str | None = None
     fifo: bool = False
     tbf: bool = False
+    bridge: bool = False
+    program: str | None = None
 
     @property
     def extra_bytes(self) -> int:
@@ -47,6 +56,7 @@ OURS = (
     Way("packet, spin 50 us", options=spinning(50)),
     Way("packet, spin 100 us", options=spinning(100)),
     Way("tun, spin 100 us", TUN, spinning(100)),
+    Way("offload, spin 100 us", OFFLOAD, spinning(100)),
     Way("packet, spin 100 us, no real-time priority", options=(*spinning(100), "--no-fifo")),
 )
 PEERS = (
@@ -54,6 +64,8 @@ PEERS = (
     *((Way("mahimahi", peer="mahimahi"), Way("mahimahi, fifo", peer="mahimahi", fifo=True)) if MAHIMAHI else ()),
 )
 TBF = Way("kernel tbf", tbf=True)
+BRIDGE = Way("kernel bridge, no emulator", bridge=True)
+FORMERS = (Way("former packet", program=FORMER), Way("former tun", TUN, program=FORMER)) if FORMER else ()
 
 
 def delayed(way: Way, count: int, delay_ms: int = DELAY_MS) -> Arrivals:
@@ -102,17 +114,38 @@ def streamed(way: Way, seconds: float) -> float:
     if way.peer is not None:
         with tempfile.TemporaryDirectory() as place, Peer(way.peer, Path(place), fifo=way.fifo) as peer:
             return peer.stream_bps(seconds)
+    if way.bridge:
+        with _bridged() as (client, server):
+            return _stream(client, server, seconds)
     with tempfile.TemporaryDirectory() as place, _bed(place, way, []) as bed:
-        for side in (bed.client, bed.server):
-            side.set_tcp("cubic", {})
-        measured = stream_bps(bed.client, bed.server, seconds)
+        measured = _stream(bed.client, bed.server, seconds)
         bed.stop()
         return measured
 
 
+def _stream(client: Side, server: Side, seconds: float) -> float:
+    for side in (client, server):
+        side.set_tcp("cubic", {})
+    return stream_bps(client, server, seconds)
+
+
+@contextmanager
+def _bridged() -> Iterator[tuple[Side, Side]]:
+    """Give both sides of a laboratory in which the kernel's bridge stands in the router's place."""
+    with ExitStack() as stack:
+        router = stack.enter_context(Namespace())
+        sides = [stack.enter_context(Side(end, router, PACKET)) for end in (CLIENT, SERVER)]
+        router.netlink.link("add", ifname="br0", kind="bridge")
+        bridge = router.index("br0")
+        for end in (CLIENT, SERVER):
+            router.netlink.link("set", index=router.index(end.router_device), master=bridge)
+        router.netlink.link("set", index=bridge, state="up")
+        yield sides[0], sides[1]
+
+
 def _bed(place: str, way: Way, stages: Stages) -> LinkBed:
     config = {"version": 2, "seed": 1, "linger_ns": 50_000_000, "up": stages, "down": []}
-    return LinkBed(Path(place), config, way.datapath, way.options)
+    return LinkBed(Path(place), config, way.datapath, way.options, program=way.program)
 
 
 def _through_peer(way: Way, send: Callable[[Peer], Arrivals]) -> Arrivals:

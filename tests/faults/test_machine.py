@@ -33,9 +33,12 @@ def test_a_kernel_that_refuses_namespaces_names_the_setting_to_change(home: Home
     assert "sysctl" in answer["hint"]
 
 
+@pytest.mark.parametrize("datapath", ["tun", "offload"])
 @pytest.mark.parametrize("session", [False, True], ids=["plain", "session"])
-def test_tun_devices_carry_trials_too(home: Home, monkeypatch: pytest.MonkeyPatch, session: bool) -> None:
-    monkeypatch.setenv("LONGLOOK_DATAPATH", "tun")
+def test_tun_devices_carry_trials_too(
+    home: Home, monkeypatch: pytest.MonkeyPatch, session: bool, datapath: str
+) -> None:
+    monkeypatch.setenv("LONGLOOK_DATAPATH", datapath)
     stack = "rogue-session" if session else "rogue"
     with UndisturbedEngine() as engine:
         for name in ("first", "second"):

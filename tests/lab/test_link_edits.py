@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from longlook.calibration.link_probe import LinkBed
-from longlook.lab.topology import PACKET, TUN, Side
+from longlook.lab.topology import OFFLOAD, PACKET, TUN, Side
 from longlook.timeline.normalise.link_log import read_link_log
 
 pytestmark = pytest.mark.lab
@@ -22,7 +22,7 @@ MS = 1_000_000
 ECT0, CE = 2, 3
 EDIT_CE, EDIT_CORRUPTED, EDIT_PORT, EDIT_ICMP = 1, 2, 4, 8
 IP_MTU_DISCOVER, IP_PMTUDISC_DO, IP_MTU, IP_RECVTOS = 10, 2, 14, 13
-both_paths = pytest.mark.parametrize("path", [PACKET, TUN])
+every_path = pytest.mark.parametrize("path", [PACKET, TUN, OFFLOAD])
 
 Stages = list[dict[str, Any]]
 
@@ -56,7 +56,7 @@ def received(sink: socket.socket, timeout_s: float = 0.3) -> list[tuple[bytes, t
             return found
 
 
-@both_paths
+@every_path
 def test_the_server_sees_another_port_after_a_rebinding_and_the_old_one_is_dead(tmp_path: Path, path: str) -> None:
     with (
         LinkBed(tmp_path, config([stage("nat", rebind_ns=200 * MS)]), path) as bed,
@@ -89,7 +89,7 @@ def test_the_server_sees_another_port_after_a_rebinding_and_the_old_one_is_dead(
     assert np.count_nonzero(records["edits"] & EDIT_PORT) == 2
 
 
-@both_paths
+@every_path
 def test_the_sender_of_a_packet_too_big_gets_an_icmp_message(tmp_path: Path, path: str) -> None:
     with (
         LinkBed(tmp_path, config([stage("mtu", mtu_bytes=1300, icmp=True)]), path) as bed,

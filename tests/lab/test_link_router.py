@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from longlook.calibration.link_probe import Arrival, LinkBed, Sink, Source, rate_bps
-from longlook.lab.topology import PACKET, TUN
+from longlook.lab.topology import OFFLOAD, PACKET, TUN
 from longlook.timeline.normalise.link_log import LinkLog, read_link_log
 
 pytestmark = pytest.mark.lab
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.lab
 MBIT = 1_000_000
 MS = 1_000_000
 Stages = list[dict[str, Any]]
-both_paths = pytest.mark.parametrize("path", [PACKET, TUN])
+every_path = pytest.mark.parametrize("path", [PACKET, TUN, OFFLOAD])
 
 
 def loss(probability: float) -> dict[str, Any]:
@@ -76,14 +76,14 @@ def check_sums(summary: dict[str, Any], log: LinkLog) -> None:
         assert records["size_bytes"].sum() == counters["arrived_bytes"]
 
 
-@both_paths
+@every_path
 def test_rate_is_within_one_percent(tmp_path: Path, path: str) -> None:
     # The queue takes all that is sent faster than the link carries it, so that a sender held up cannot empty it.
     arrivals, _, _ = transfer(tmp_path, [rate(10 * MBIT, 4_000_000)], 800, 4_000, path=path)
     assert rate_bps(arrivals) == pytest.approx(10 * MBIT, rel=0.01)
 
 
-@both_paths
+@every_path
 def test_delay_is_within_a_millisecond(tmp_path: Path, path: str) -> None:
     arrivals, log, summary = transfer(tmp_path, [delay(20 * MS)], 300, 1_000, size_bytes=200, path=path)
     spent_ms = median((arrival.received_ns - arrival.sent_ns) / MS for arrival in arrivals)
@@ -107,7 +107,7 @@ def test_directions_are_shaped_apart(tmp_path: Path) -> None:
         assert set(log.direction(1)["client_port"].tolist()) == {9}
 
 
-@both_paths
+@every_path
 def test_loss_is_binomial_and_hits_the_same_packets_with_the_same_seed(tmp_path: Path, path: str) -> None:
     count, probability = 3_000, 0.1
     lost: list[set[int]] = []
@@ -161,7 +161,7 @@ def test_access_delays_at_random_and_never_reorders(tmp_path: Path) -> None:
     assert spent_ns.mean() == pytest.approx(7 * MS, abs=0.4 * MS)
 
 
-@both_paths
+@every_path
 def test_what_is_inside_at_the_end_is_counted_as_queued(tmp_path: Path, path: str) -> None:
     with LinkBed(tmp_path, config([delay(60_000 * MS)]), path) as bed:
         with Source(bed.client) as source:

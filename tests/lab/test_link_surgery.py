@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.lab.topology import PACKET, TUN
+from longlook.lab.topology import OFFLOAD, PACKET, TUN
 from longlook.timeline.normalise.conservation import conservation
 from longlook.timeline.normalise.link_log import read_link_log
 from tests.lab.test_link_router import MBIT, MS, Stages, delay, loss, rate, transfer
@@ -22,7 +22,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
 """
 
 
-@pytest.mark.parametrize("path", [PACKET, TUN])
+@pytest.mark.parametrize("path", [PACKET, TUN, OFFLOAD])
 def test_packets_are_forgiven_dropped_and_held_and_the_log_says_so(tmp_path: Path, path: str) -> None:
     operations = {"forgive": [[3, 5]], "drop": [[7, 7]], "hold": [[4, 4, 200 * MS], [90, 90, 1]]}
     stages: Stages = [{"kind": "surgery", "parameters": operations}, loss(1.0), delay(5 * MS)]

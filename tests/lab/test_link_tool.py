@@ -296,8 +296,9 @@ def test_a_lost_terminal_ends_the_link(host: LinkHost) -> None:
     assert os.waitstatus_to_exitcode(status) != 0
 
 
-def test_tun_devices_carry_a_link_too(host: LinkHost, tmp_path: Path) -> None:
-    host.env["LONGLOOK_DATAPATH"] = "tun"
+@pytest.mark.parametrize("datapath", ["tun", "offload"])
+def test_tun_devices_carry_a_link_too(host: LinkHost, tmp_path: Path, datapath: str) -> None:
+    host.env["LONGLOOK_DATAPATH"] = datapath
     with host.serving(tmp_path):
         done = host.link("--rtt", "20ms", "--", PYTHON, "-c", CONNECT_MS)
     assert done.returncode == 0, done.stderr

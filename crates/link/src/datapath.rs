@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::counters::{Counters, OVERFLOW, OVERSIZE};
 use crate::edit::{self, Side};
 use crate::flows::Flows;
+use crate::framing::Framing;
 use crate::headers::{self, Headers};
 use crate::icmp;
 use crate::pool::{Packet, Pool};
@@ -38,7 +39,8 @@ pub struct Shared {
 /// See the module.
 pub struct Datapath {
     name: DirectionName,
-    /// Length of the link-layer header of a frame.
+    /// What stands before the IP header of a frame, and its length.
+    framing: Framing,
     header_bytes: usize,
     fates: Direction,
     in_flight: InFlight<Box<Packet>>,
@@ -58,11 +60,12 @@ pub struct Datapath {
 }
 
 impl Datapath {
-    pub fn new(config: &Config, name: DirectionName, header_bytes: usize) -> Self {
+    pub fn new(config: &Config, name: DirectionName, framing: Framing) -> Self {
         let fates = config.direction(name);
         Self {
             name,
-            header_bytes,
+            framing,
+            header_bytes: framing.header_bytes(),
             counters: Counters::new(fates.operations()),
             fates,
             in_flight: InFlight::default(),
@@ -161,6 +164,9 @@ impl Datapath {
                     return self.drop_for(UNMAPPED, packet);
                 };
                 let (length, ip) = (packet.length, self.header_bytes);
+                if port.is_some() || fate.edits.corrupt != 0 {
+                    self.framing.finish(&mut packet.bytes[..length]);
+                }
                 packet.record.edits |= edit::apply(&mut packet.bytes[ip..length], &fate.edits, port);
                 packet.record.due_ns = due_ns;
                 self.turn += 1;
@@ -170,7 +176,10 @@ impl Datapath {
             Verdict::Drop { stage, reason } => {
                 packet.record.stage = stage as u8;
                 if fate.edits.icmp_mtu > 0 {
-                    let reply = icmp::too_big(packet.frame(), self.header_bytes, fate.edits.icmp_mtu);
+                    let mut reply = icmp::too_big(packet.frame(), self.header_bytes, fate.edits.icmp_mtu);
+                    if let Some(answer) = &mut reply {
+                        self.framing.renew(answer);
+                    }
                     packet.record.edits |= if reply.is_some() { EDIT_ICMP } else { 0 };
                     self.replies.extend(reply);
                 }

@@ -7,6 +7,7 @@ mod counters;
 mod datapath;
 mod edit;
 mod flows;
+mod framing;
 mod headers;
 mod icmp;
 mod log;
@@ -24,6 +25,7 @@ mod signals;
 mod spin;
 mod sys;
 mod translator;
+mod virtio;
 
 use std::process::ExitCode;
 

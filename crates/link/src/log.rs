@@ -19,8 +19,8 @@ use longlook_support::failure::Failure;
 pub const MAGIC: &[u8; 8] = b"LLLINK2\n";
 const ALIGNMENT: usize = 64;
 const CHUNK_RECORDS: usize = 512;
-/// 16 MB of records: more than a second at 100,000 packets/s.
-const CHUNKS_WAITING: usize = 256;
+/// 64 MB of records: half a second at a million packets/s, as a link with segmentation offload carries them.
+const CHUNKS_WAITING: usize = 1024;
 /// A quiet link's records reach the file after this long.
 const FLUSH_NS: u64 = 100_000_000;
 

@@ -69,7 +69,7 @@ impl Router {
     ) -> Result<Self, Failure> {
         let epoll = watch(&ports, &signals).map_err(|error| Failure::new(format!("epoll failed: {error}")))?;
         let now_ns = monotonic_ns();
-        let datapath = |name: DirectionName| Datapath::new(config, name, ports[name as usize].link_header_bytes());
+        let datapath = |name: DirectionName| Datapath::new(config, name, ports[name as usize].framing());
         Ok(Self {
             datapaths: [datapath(DirectionName::Up), datapath(DirectionName::Down)],
             ports,

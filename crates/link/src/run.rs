@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::counters::verdicts;
 use crate::log::Log;
-use crate::ports::{PacketPort, Port, TunPort};
+use crate::ports::{OffloadPort, PacketPort, Port, TunDevice, TunPort};
 use crate::router::Router;
 use crate::spin::SpinBudget;
 use crate::{configuration, signals, sys};
@@ -78,11 +78,14 @@ fn open_ports(options: &Options) -> Result<[Box<dyn Port>; 2], Failure> {
         (Some(client), Some(server), _, _) => {
             Ok([Box::new(PacketPort::open(client, frames)?), Box::new(PacketPort::open(server, frames)?)])
         }
-        (_, _, Some(client), Some(server)) => {
-            Ok([Box::new(TunPort::take("client", client)?), Box::new(TunPort::take("server", server)?)])
-        }
+        (_, _, Some(client), Some(server)) => Ok([open_tun("client", client)?, open_tun("server", server)?]),
         _ => Err(Failure::usage("give --client-if and --server-if, or --client-tun-fd and --server-tun-fd")),
     }
+}
+
+fn open_tun(role: &str, fd: i32) -> Result<Box<dyn Port>, Failure> {
+    let device = TunDevice::take(role, fd)?;
+    Ok(if device.offload { Box::new(OffloadPort::new(device)) } else { Box::new(TunPort::new(device)) })
 }
 
 /// After the writer was started, so that it keeps its normal priority.

@@ -47,8 +47,8 @@ class LinkBed:
     """Client, router and server namespaces with a running router; a context manager.
 
     `log` is the packet log, in `folder` unless it is given; `client` and `server` are the two sides. `arguments` are
-    added to the router's, `wrapper` is a command that runs the router. Raise LonglookError with the router's reason if
-    it does not start.
+    added to the router's, `wrapper` is a command that runs the router, `program` another than the installed one. Raise
+    LonglookError with the router's reason if it does not start.
     """
 
     def __init__(
@@ -59,8 +59,10 @@ class LinkBed:
         arguments: Sequence[str] = (),
         wrapper: Sequence[str] = (),
         log: Path | None = None,
+        program: str | None = None,
     ) -> None:
         self.log = log or folder / "link.bin"
+        self._program = program or link_program().path
         self._config = folder / "link.json"
         self._config.write_text(json.dumps(config), encoding="utf-8")
         self._path = path
@@ -91,7 +93,7 @@ class LinkBed:
 
     def _start(self) -> "subprocess.Popen[str]":
         files = ["--config", str(self._config), "--log", str(self.log)]
-        command = [*self._wrapper, link_program().path, "run", *files, *self._arguments]
+        command = [*self._wrapper, self._program, "run", *files, *self._arguments]
         descriptors: tuple[int, ...] = ()
         if self.client.tun is not None and self.server.tun is not None:
             descriptors = (self.client.tun, self.server.tun)

@@ -5,12 +5,13 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from longlook.core.errors import LonglookError, MachineError
 from longlook.lab.linux import isolation
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.topology import CLIENT, PACKET, TUN, Side, datapath
+from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, TUN, Side, datapath
 
 _ROUTER_PRIORITY = 50
 _UDP_BUFFER_BYTES = 2 << 20
@@ -36,7 +37,8 @@ def check() -> list[Capability]:
     hint = None if refused is None else _USER_NAMESPACES
     found = [Capability("namespaces", refused is None, refused or privilege, hint)]
     if refused is None:
-        packet, tun = _failure_of(_use_packet), _failure_of(_use_tun)
+        packet = _failure_of(_use_packet)
+        tun, offload = _failure_of(partial(_use_tun, TUN)), _failure_of(partial(_use_tun, OFFLOAD))
         found += [
             Capability(
                 "veth and AF_PACKET",
@@ -46,6 +48,13 @@ def check() -> list[Capability]:
                 required=path == PACKET,
             ),
             Capability("TUN", tun is None, tun or "yes", None if tun is None else "modprobe tun", required=path == TUN),
+            Capability(
+                "TUN with segmentation offload",
+                offload is None,
+                offload or "yes",
+                None if offload is None else "modprobe tun; Linux 6.2 or newer",
+                required=path == OFFLOAD,
+            ),
         ]
     return [*found, *_congestion_controls(), *_optional()]
 
@@ -92,8 +101,8 @@ def _use_packet() -> None:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
 
 
-def _use_tun() -> None:
-    with Namespace() as router, Side(CLIENT, router, TUN):
+def _use_tun(path: str) -> None:
+    with Namespace() as router, Side(CLIENT, router, path):
         pass
 
 

@@ -27,10 +27,12 @@ SERVER_PORT = 443
 _MTU_BYTES = 1500
 _QUEUE_PACKETS = 10_000  # of the devices: never the bottleneck
 _LOCK_CONGESTION_CONTROL = 1 << 16  # RTAX_LOCK: bit RTAX_CC_ALGO
-_TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+_TUNSETIFF, _TUNSETOFFLOAD = 0x400454CA, 0x400454D0
+_IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
+_CHECKSUM, _TSO4, _TSO6, _USO4, _USO6 = 0x01, 0x02, 0x04, 0x20, 0x40
 _IFA_F_NOPREFIXROUTE = 0x200
 
-PACKET, TUN = "packet", "tun"
+PACKET, TUN, OFFLOAD = "packet", "tun", "offload"
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,13 @@ SERVER = End("server", "s0", "rs", "02:00:00:00:01:02", SERVER_ADDRESS, _SERVER_
 
 
 def datapath() -> str:
-    """Return how packets reach the router: `packet` (AF_PACKET on veths), or `tun` by LONGLOOK_DATAPATH.
+    """Return how packets reach the router: `packet` (AF_PACKET on veths), or `tun` or `offload` by LONGLOOK_DATAPATH.
 
     Raise MachineError for any other value.
     """
     choice = os.environ.get("LONGLOOK_DATAPATH", PACKET)
-    if choice not in (PACKET, TUN):
-        raise MachineError(f"LONGLOOK_DATAPATH is {choice!r}", f"use {PACKET} or {TUN}")
+    if choice not in (PACKET, TUN, OFFLOAD):
+        raise MachineError(f"LONGLOOK_DATAPATH is {choice!r}", f"use {PACKET}, {TUN} or {OFFLOAD}")
     return choice
 
 
@@ -94,10 +96,10 @@ class Side:
         self.namespace = namespace or Namespace()
         self.tun: int | None = None
         try:
-            if path == TUN:
-                self.tun = self._make_tun()
-            else:
+            if path == PACKET:
                 self._make_veth()
+            else:
+                self.tun = self._make_tun(path)
             self._configure(path)
         except BaseException:
             self.close()
@@ -188,18 +190,21 @@ class Side:
         index = self.router.index(self.end.router_device)
         self.router.routes.set_up(index)
 
-    def _make_tun(self) -> int:
+    def _make_tun(self, path: str) -> int:
         with self.namespace.inside():
             try:
                 descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
             except OSError as error:
                 raise MachineError(f"/dev/net/tun: {error.strerror}", "modprobe tun, chmod 666 /dev/net/tun") from error
-            request = struct.pack("16sH22x", self.end.device.encode(), _IFF_TUN | _IFF_NO_PI)
+            flags = _IFF_TUN | _IFF_NO_PI | (_IFF_VNET_HDR if path == OFFLOAD else 0)
             try:
-                fcntl.ioctl(descriptor, _TUNSETIFF, request)
+                fcntl.ioctl(descriptor, _TUNSETIFF, struct.pack("16sH22x", self.end.device.encode(), flags))
+                if path == OFFLOAD:
+                    fcntl.ioctl(descriptor, _TUNSETOFFLOAD, _CHECKSUM | _TSO4 | _TSO6 | _USO4 | _USO6)
             except OSError as error:
                 os.close(descriptor)
-                raise MachineError(f"TUN device: {error.strerror}", "LONGLOOK_DATAPATH=packet") from error
+                hint = "LONGLOOK_DATAPATH=packet" if path == TUN else "Linux 6.2 or newer, or LONGLOOK_DATAPATH=packet"
+                raise MachineError(f"TUN device: {error.strerror}", hint) from error
         index = self.namespace.index(self.end.device)
         self.namespace.routes.set_sizes(index, _MTU_BYTES, _QUEUE_PACKETS)
         return descriptor
@@ -207,8 +212,9 @@ class Side:
     def _configure(self, path: str) -> None:
         routes = self.namespace.routes
         index = self.namespace.index(self.end.device)
-        with self.namespace.inside():
-            switch_off(self.end.device)
+        if path != OFFLOAD:
+            with self.namespace.inside():
+                switch_off(self.end.device)
         routes.set_up(index)
         prefix = int(self.end.subnet.rpartition("/")[2])
         # The kernel's own route would have no congestion control; ours replaces it.

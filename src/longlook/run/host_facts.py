@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from longlook.lab.capability import has_realtime_priority
+from longlook.lab.topology import datapath
 
 LIBRARIES = ("numpy", "pandas", "scipy", "statsmodels", "altair", "pyroute2", "websockets")
 
 
 def host_facts() -> dict[str, Any]:
-    """Return kernel, processor, memory and library versions; nothing that names the machine or its user."""
+    """Return kernel, processor, memory and library versions; nothing that names the machine or its user.
+
+    Raise MachineError if LONGLOOK_DATAPATH is none that there is.
+    """
     return {
         "kernel": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
@@ -21,6 +25,7 @@ def host_facts() -> dict[str, Any]:
         "memory_kib": int((_first(Path("/proc/meminfo"), "MemTotal") or "0").split()[0]),
         # The link emulator's, in live trials: without it packets are late whenever the machine is busy.
         "realtime_priority": "yes" if has_realtime_priority() else "no: live links are less accurate when it is busy",
+        "live_datapath": datapath(),
         "python": platform.python_version(),
         "longlook": version("longlook"),
         "libraries": {name: version(name) for name in LIBRARIES},

@@ -1,12 +1,19 @@
 //! The interfaces that packets come from and go to: one backend a file.
 
+mod device;
+mod offload;
 mod packet;
 mod ring;
+mod segments;
 mod tun;
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use crate::framing::Framing;
+
+pub use device::TunDevice;
+pub use offload::OffloadPort;
 pub use packet::PacketPort;
 pub use tun::TunPort;
 
@@ -34,8 +41,8 @@ pub trait Port {
     /// The descriptor that becomes readable when a frame waits.
     fn descriptor(&self) -> BorrowedFd<'_>;
 
-    /// Bytes before the IP header.
-    fn link_header_bytes(&self) -> usize;
+    /// What stands before the IP header.
+    fn framing(&self) -> Framing;
 
     /// The largest frame that it can send, link header included.
     fn max_frame_bytes(&self) -> usize;

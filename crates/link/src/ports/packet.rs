@@ -7,10 +7,10 @@ use nix::net::if_::if_nametoindex;
 
 use super::ring::Ring;
 use super::{FRAME_BYTES, Port, Received};
+use crate::framing::Framing;
 use longlook_support::clock::Anchor;
 use longlook_support::failure::Failure;
 
-const ETHERNET_BYTES: usize = 14;
 /// A stamp further ahead of the clock means that the wall clock was stepped since the anchor was read.
 const MAX_AHEAD_NS: u64 = 1_000_000;
 /// A stamp further behind means that, or a router that did not run for so long.
@@ -47,7 +47,7 @@ impl PacketPort {
             name: name.to_owned(),
             ring,
             anchor: Anchor::read(),
-            max_frame_bytes: (mtu + ETHERNET_BYTES).min(Ring::max_send_bytes()),
+            max_frame_bytes: (mtu + Framing::Ethernet.header_bytes()).min(Ring::max_send_bytes()),
             waiting: false,
         })
     }
@@ -72,8 +72,8 @@ impl Port for PacketPort {
         self.ring.descriptor()
     }
 
-    fn link_header_bytes(&self) -> usize {
-        ETHERNET_BYTES
+    fn framing(&self) -> Framing {
+        Framing::Ethernet
     }
 
     fn max_frame_bytes(&self) -> usize {

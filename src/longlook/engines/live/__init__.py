@@ -4,6 +4,7 @@ Entry points: `LiveEngine`; `agent_process.AgentProcess` for a session with an a
 """
 
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -15,6 +16,7 @@ from longlook.engines import SequentialEngine
 from longlook.engines.live.agent_process import AgentDiedError, AgentProcess
 from longlook.engines.lost import lost_run
 from longlook.lab.stale_state import clear_stale_state
+from longlook.lab.topology import PACKET, datapath
 
 _LOST_HINT = "the next trial gets a new agent; if this happens again, report it with the reason"
 _OVERHEAD_S = 120.0  # for set-up and teardown beyond a trial's limit; only a bug of the agent takes longer
@@ -39,6 +41,11 @@ class LiveEngine(SequentialEngine):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._end_agent(gracefully=kind is None)
+
+    def notes(self) -> Sequence[str]:
+        """Return how packets reach the link, where that is not the usual way."""
+        path = datapath()
+        return () if path == PACKET else (f"packets reach the link by LONGLOOK_DATAPATH={path} (docs/lab.md)",)
 
     def run(self, job: Job) -> Run:
         """Run one trial and return its result.
