@@ -35,8 +35,13 @@ class Cdp:
 
     @classmethod
     async def connect(cls, url: str) -> "Cdp":
-        """Open the websocket; messages may be of any size and are not compressed, the peer is on this machine."""
+        """Open the websocket; messages may be of any size, and are not compressed, which would cost both ends time."""
         return cls(await connect(url, max_size=None, compression=None, proxy=None, ping_interval=None))
+
+    @property
+    def closed(self) -> "asyncio.Future[None]":
+        """Return a future that is done once the browser has closed the connection, or its machine has."""
+        return self._reader
 
     async def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
         """Return the result of a call; CallError if the browser refuses it, GoneError if it has gone."""
