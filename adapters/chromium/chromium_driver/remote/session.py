@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidHandshake
 from chromium_driver.cdp import CallError, Cdp, GoneError
 from chromium_driver.context import NET_INTERNALS, Closer
 from chromium_driver.flags import HTTPS_PORT, Target
-from chromium_driver.remote import clock, endpoint
+from chromium_driver.remote import clock, endpoint, pages
 from chromium_driver.remote.errors import ElsewhereError
 from chromium_driver.remote.flags import Started
 from chromium_driver.remote.names import Names, mark
@@ -31,10 +31,6 @@ _CLEANING_LIMIT_S = 10.0
 _CLOSING_S = 0.1
 """How long the browser may take to close its connections. The kernel that could prove it is on the other machine; a
 connection that lives on is found out, as reused here or as one too many by the server."""
-
-_VERSION_PAGE = "chrome://version"
-_COMMAND_LINE = "document.getElementById('command_line')?.textContent ?? ''"
-_POLL_S = 0.02
 
 
 class Session:
@@ -58,7 +54,8 @@ class Session:
         try:
             async with asyncio.timeout(_START_LIMIT_S):
                 cdp = await Cdp.connect(found.socket)
-                started = Started.read(await _command_line(cdp), target)
+                started = Started.read(await pages.command_line(cdp), target)
+                await pages.check_settings(cdp)
                 names = await Names.of(cdp, target.domain, started.quic_hosts)
         except (TimeoutError, OSError, InvalidHandshake, CallError) as error:
             raise ElsewhereError(f"the browser at {where} cannot be driven: {error or 'no answer'}") from error
@@ -187,20 +184,3 @@ def _opened_before(load: Load) -> str | None:
 
 async def _let_close() -> None:
     await asyncio.sleep(_CLOSING_S)
-
-
-async def _command_line(cdp: Cdp) -> str:
-    tab = await Tab.open(cdp, None, _VERSION_PAGE)
-    try:
-        while not (text := await _text(tab)):
-            await asyncio.sleep(_POLL_S)
-    finally:
-        await tab.close()
-    return text
-
-
-async def _text(tab: Tab) -> str:
-    try:
-        return str(await tab.evaluate(_COMMAND_LINE)).strip()
-    except CallError:  # between two documents
-        return ""
