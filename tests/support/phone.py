@@ -24,6 +24,7 @@ HOST_ADDRESS, PHONE_ADDRESS, PORT = "10.77.0.1", "10.77.0.2", 9222
 ENDPOINT = f"{PHONE_ADDRESS}:{PORT}"
 _ON_LOOPBACK = 9223
 _DEVICE = "wlan0"
+_CLONE_NEWTIME, _CLOCK_AHEAD_S = 0x80, 86_400
 
 _RELAY = """
 import asyncio, sys
@@ -51,7 +52,7 @@ class Phone:
         self._attach()
 
     def start_browser(self, flags: Sequence[str], *, preloads: bool = False) -> None:
-        """Start a browser with these flags, and the relay to its port."""
+        """Start a browser with these flags, and the relay to its port; the browser's clock is a day ahead of ours."""
         settings = self._profile / "Default" / "Preferences"
         settings.parent.mkdir(parents=True, exist_ok=True)
         settings.write_text(json.dumps({} if preloads else {"net": {"network_prediction_options": 2}}))
@@ -76,8 +77,8 @@ class Phone:
 
     def vanish(self) -> None:
         """Unplug the phone: no packet passes any more, and nothing says so."""
-        index = self.host.namespace.index(_DEVICE)
-        self.host.namespace.netlink.link("set", index=index, state="down")
+        index = self.namespace.index("up0")
+        self.namespace.netlink.link("set", index=index, state="down")
 
     def end_programs(self) -> None:
         """End the browser and the relay, as a phone does that is short of memory."""
@@ -98,9 +99,14 @@ class Phone:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=lambda: system.set_namespace(self.namespace.descriptor, system.CLONE_NEWNET),  # noqa: PLW1509
+            preexec_fn=self._enter,  # noqa: PLW1509
         )
         self._running.append(process)
+
+    def _enter(self) -> None:
+        system.set_namespace(self.namespace.descriptor, system.CLONE_NEWNET)
+        system.unshare(_CLONE_NEWTIME)
+        Path("/proc/self/timens_offsets").write_text(f"monotonic {_CLOCK_AHEAD_S} 0\n")
 
     def _listens(self, port: int) -> bool:
         with self.namespace.inside():

@@ -344,3 +344,10 @@ def test_each_flow_proves_its_own_congestion_control() -> None:
     found = judge_all([STOPPED, wrong])
     assert found.outcome is Outcome.FAILED
     assert found.reason == "flow tcp-2: congestion control was bbr, declared cubic"
+
+
+def test_a_client_whose_own_machine_is_at_fault_makes_the_trial_invalid_even_where_its_time_was_over() -> None:
+    line = {"event": "error", "reason": "the browser has gone away", "disturbed": True}
+    found = judge(replace(SOUND, **client(line, exit_code=1), measure_s=60.0))
+    assert (found.outcome, found.reason) == (Outcome.INVALID, "the client's machine: the browser has gone away")
+    assert judge(replace(SOUND, **client({**line, "disturbed": False}, exit_code=1))).outcome is Outcome.FAILED
