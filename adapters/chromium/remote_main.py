@@ -43,7 +43,9 @@ def _options() -> argparse.Namespace:
     described = what.add_parser("describe")
     described.add_argument("endpoint", help="HOST:PORT of the browser's DevTools port")
     listed, session = what.add_parser("flags"), what.add_parser("session")
-    listed.add_argument("--without-early-data", action="store_true", help="for jobs that resume over QUIC without 0-RTT")
+    listed.add_argument(
+        "--without-early-data", action="store_true", help="for jobs that resume over QUIC without 0-RTT"
+    )
     session.add_argument("--browser", type=Path, required=True, help="file with what `describe` printed")
     for each in (listed, session):
         each.add_argument("--domain", default="example.test", help="the server has every name below it")

@@ -1,4 +1,4 @@
-"""The driver of a browser that is not its own: what it refuses, what it leaves behind, and names that it never repeats."""
+"""The driver of a browser that is not its own: what it refuses, leaves behind, and never repeats."""
 
 import json
 import subprocess
@@ -75,7 +75,7 @@ def _first(flag: str, names: int) -> str:
 
 @pytest.fixture
 def elsewhere() -> Iterator[Elsewhere]:
-    with tempfile.TemporaryDirectory(prefix="elsewhere-", dir="/tmp", ignore_cleanup_errors=True) as profile:  # noqa: S108
+    with tempfile.TemporaryDirectory(prefix="elsewhere-", dir="/tmp", ignore_cleanup_errors=True) as profile:
         browser = Elsewhere(Path(profile), free_port())
         yield browser
         browser.end()

@@ -24,7 +24,7 @@ question = "Does what a phone sends pass the link?"
 rounds = 1
 seed = 1
 timeout = "{timeout}"
-retries_when_invalid = 0
+retries_when_invalid = {retries}
 metrics = ["page_load_time"]
 
 [arms.tcp]
@@ -86,9 +86,9 @@ def flags(phone: Phone) -> list[str]:
     return found
 
 
-def begin(phone: Phone, *, timeout: str = "20s", size: str = "100KB", only: str = "") -> "subprocess.Popen[str]":
+def begin(phone: Phone, *, only: str = "", **settings: object) -> "subprocess.Popen[str]":
     study = phone.host.folder / "phone.toml"
-    study.write_text(STUDY.format(timeout=timeout, size=size))
+    study.write_text(STUDY.format(**{"timeout": "20s", "size": "100KB", "retries": 0, **settings}))
     chosen = ("--only", only) if only else ()
     return phone.host.start(LONGLOOK, "run", str(study), "--engine", "live", "--out", str(out(phone)), *chosen)
 
@@ -118,17 +118,24 @@ def left_on_host(phone: Phone) -> list[str]:
     return [line for line in (devices + routes).splitlines() if "ll-phone" in line]
 
 
+def sent_to_phone(phone: Phone) -> int:
+    """Bytes that have come from the link so far."""
+    with phone.host.namespace.inside():
+        rows = Path("/proc/thread-self/net/dev").read_text().splitlines()
+    return sum(int(row.split(":")[1].split()[0]) for row in rows if row.strip().startswith("ll-phone:"))
+
+
 def test_what_a_phone_sends_passes_the_link_and_its_times_are_on_our_clock(phone: Phone) -> None:
     phone.start_browser(flags(phone))
     began_ns = time.time_ns()
-    run = begin(phone)
-    output, errors = run.communicate(timeout=120)
+    run = begin(phone, retries=5)  # where this machine is too busy the guard says so
+    output, errors = run.communicate(timeout=150)
     ended_ns = time.time_ns()
     assert run.returncode == 0, output + errors
     found = results(phone)
-    assert {arm: (each["outcome"], each["reason"]) for arm, each in found.items()} == {
-        arm: ("ok", None) for arm in ("tcp", "quic", "cold")
-    }
+    assert {arm: (each["outcome"], each["reason"]) for arm, each in found.items()} == dict.fromkeys(
+        ("tcp", "quic", "cold"), ("ok", None)
+    )
     for arm, round_trips in {"tcp": 3, "quic": 1, "cold": 2}.items():
         (page,) = lines(found[arm], "client", "page")
         assert began_ns < page["t_start_ns"] < page["t_loaded_ns"] < ended_ns
@@ -156,8 +163,7 @@ def test_a_phone_that_nobody_can_reach_stops_the_run_before_anything_is_measured
 def test_a_browser_that_ends_in_the_middle_of_a_load_makes_the_trial_invalid(phone: Phone) -> None:
     phone.start_browser(flags(phone))
     run = begin(phone, size="10MB", only="arm=cold")
-    wait_for(lambda: list(out(phone).glob("trials/*/client.jsonl")) or list(out(phone).rglob("client.jsonl")), 60)
-    time.sleep(1)
+    wait_for(lambda: sent_to_phone(phone) > 1_000_000, 90)
     phone.end_programs()
     run.communicate(timeout=60)
     (found,) = results(phone).values()
@@ -168,13 +174,12 @@ def test_a_browser_that_ends_in_the_middle_of_a_load_makes_the_trial_invalid(pho
 def test_a_phone_that_falls_silent_in_the_middle_of_a_load_makes_the_trial_invalid(phone: Phone) -> None:
     phone.start_browser(flags(phone))
     run = begin(phone, size="10MB", timeout="5s", only="arm=cold")
-    wait_for(lambda: list(out(phone).rglob("client.jsonl")), 60)
-    time.sleep(1)
+    wait_for(lambda: sent_to_phone(phone) > 1_000_000, 90)
     phone.vanish()
     run.communicate(timeout=100)
     (found,) = results(phone).values()
     assert found["outcome"] == "invalid"
-    assert "has its machine gone?" in found["reason"] or "has it gone?" in found["reason"]
+    assert "has it gone?" in found["reason"]
 
 
 def test_a_machine_that_forwards_for_nobody_is_named_as_the_reason(phone: Phone) -> None:
@@ -189,7 +194,7 @@ def test_a_machine_that_forwards_for_nobody_is_named_as_the_reason(phone: Phone)
 
 def test_a_phone_has_no_virtual_time(phone: Phone) -> None:
     study = phone.host.folder / "phone.toml"
-    study.write_text(STUDY.format(timeout="20s", size="100KB"))
+    study.write_text(STUDY.format(timeout="20s", size="100KB", retries=0))
     done = call(phone, "run", str(study), "--out", str(out(phone)))
     assert done.returncode == 2
     assert "use --engine live" in done.stderr

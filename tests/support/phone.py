@@ -47,7 +47,7 @@ class Phone:
 
     def __init__(self, host: LinkHost, namespace: Namespace) -> None:
         self.host, self.namespace = host, namespace
-        self._profile = Path(tempfile.mkdtemp(prefix="phone-", dir="/tmp"))  # noqa: S108 short, for sockets
+        self._profile = Path(tempfile.mkdtemp(prefix="phone-", dir="/tmp"))
         self._running: list[subprocess.Popen[bytes]] = []
         self._attach()
 
@@ -114,7 +114,9 @@ class Phone:
 
     def _attach(self) -> None:
         host = self.host.namespace
-        host.netlink.link("add", ifname=_DEVICE, kind="veth", peer={"ifname": "up0", "net_ns_fd": self.namespace.descriptor})
+        host.netlink.link(
+            "add", ifname=_DEVICE, kind="veth", peer={"ifname": "up0", "net_ns_fd": self.namespace.descriptor}
+        )
         for here, device, address in ((host, _DEVICE, HOST_ADDRESS), (self.namespace, "up0", PHONE_ADDRESS)):
             here.netlink.addr("add", index=here.index(device), address=address, prefixlen=24)
             here.netlink.link("set", index=here.index(device), state="up")

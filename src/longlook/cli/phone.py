@@ -13,10 +13,10 @@ def phone(
     without_early_data: Annotated[
         bool, typer.Option(help="For connections that are resumed over QUIC without 0-RTT.")
     ] = False,
-    check: Annotated[bool, typer.Option(help="Ask the browser who it is; exit 3 where none answers.")] = False,
+    check: Annotated[bool, typer.Option(help="Ask the browser who it is; exit 3 if none answers.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the flags that a browser on another machine has to be started with (docs/phones.md), or ask it who it is."""
+    """Print the flags that a browser on another machine is to be started with, or ask it who it is (docs/phones.md)."""
     from longlook.provision.tls import identity
     from longlook.stacks import chromium_remote
 
@@ -24,7 +24,10 @@ def phone(
     where = chromium_remote.endpoint(name)
     if check:
         found = chromium_remote.describe(name)
-        print_json(found) if as_json else console().print(f"{name} at {where}: {found['browser']}, {found['user_agent']}")
+        if as_json:
+            print_json(found)
+        else:
+            console().print(f"{name} at {where}: {found['browser']}, {found['user_agent']}", markup=False)
         return
     flags = chromium_remote.flags(identity(), early_data=not without_early_data)
     if as_json:

@@ -38,7 +38,9 @@ def phones(text: str) -> Mapping[str, str]:
         match = _FORM.fullmatch(part)
         if match is None or match[1] in found:
             wrong = "is named twice" if match else "is no name=HOST:PORT"
-            raise InputError(f"{VARIABLE}: {part!r} {wrong}", f'as in {VARIABLE}="motog=127.0.0.1:9222,lan=10.0.0.7:9222"')
+            raise InputError(
+                f"{VARIABLE}: {part!r} {wrong}", f'as in {VARIABLE}="motog=127.0.0.1:9222,lan=10.0.0.7:9222"'
+            )
         found[match[1]] = match[2]
     return found or _ONLY_ONE
 

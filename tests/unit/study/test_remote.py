@@ -18,7 +18,9 @@ def check(default: str = "live", /, **changes: object) -> None:
 def test_a_browser_on_another_machine_runs_in_real_time() -> None:
     check()
     check("virtual", engine="live")
-    with pytest.raises(InputError, match="chromium-remote is a browser on another machine, whose time is real") as caught:
+    with pytest.raises(
+        InputError, match="chromium-remote is a browser on another machine, whose time is real"
+    ) as caught:
         check("virtual")
     assert caught.value.hint is not None
     assert "--engine live" in caught.value.hint

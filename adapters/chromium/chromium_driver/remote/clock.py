@@ -36,7 +36,9 @@ async def read(tab: Tab) -> Reading:
             readings = [await _read_once(tab) for _ in range(READINGS)]
             await tab.call("Performance.disable")
     except TimeoutError as error:
-        raise ElsewhereError(f"the browser does not answer within {_ANSWER_LIMIT_S:g} s: has its machine gone?") from error
+        raise ElsewhereError(
+            f"the browser does not answer for {_ANSWER_LIMIT_S:g} s: has it gone?"
+        ) from error
     return min(readings, key=lambda reading: reading.uncertainty_s)
 
 

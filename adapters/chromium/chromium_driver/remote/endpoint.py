@@ -48,7 +48,9 @@ def find(endpoint: str) -> Found:
         why = error.strerror or str(error)
         raise ElsewhereError(f"no browser answers at {endpoint}: {why}; {_FORWARD.format(port=port)}") from error
     except (http.client.HTTPException, ValueError) as error:
-        raise ElsewhereError(f"what answers at {endpoint} is no DevTools port: {error or type(error).__name__}") from error
+        raise ElsewhereError(
+            f"what answers at {endpoint} is no DevTools port: {error or type(error).__name__}"
+        ) from error
     try:
         path = urlsplit(answer["webSocketDebuggerUrl"]).path
         browser, user_agent = str(answer["Browser"]), str(answer["User-Agent"])

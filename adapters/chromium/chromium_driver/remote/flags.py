@@ -13,7 +13,7 @@ from chromium_driver.flags import Target
 from chromium_driver.remote.errors import ElsewhereError
 
 NAMES = 500
-"""Names for QUIC that one start of the browser has: each is the name of one load. More would fit into no flag's line."""
+"""Names for QUIC that one start of the browser has: each is for one load. A flag has room for no more."""
 
 _QUIC = "--origin-to-force-quic-on="
 _NO_EARLY_DATA = "disable_tls_zero_rtt/true"

@@ -44,4 +44,6 @@ class Names:
 async def mark(tab: Tab, url: str) -> None:
     """Let the browser remember that a name is used, in a cookie that it will never send."""
     now_s = (await tab.evaluate("Date.now()")) / 1e3  # theirs: it decides when a cookie expires
-    await tab.call("Network.setCookie", name=_COOKIE, value="1", url=url, path="/longlook-used", expires=now_s + _KEPT_S)
+    await tab.call(
+        "Network.setCookie", name=_COOKIE, value="1", url=url, path="/longlook-used", expires=now_s + _KEPT_S
+    )

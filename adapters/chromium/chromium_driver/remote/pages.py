@@ -34,7 +34,7 @@ async def check_settings(cdp: Cdp) -> None:
 
 
 async def _read(cdp: Cdp, page: str, expression: str) -> str:
-    """Return what an expression finds in one of the browser's own pages, "" for nothing, or where it has no such page."""
+    """Return what an expression finds in a page of the browser's own, "" for nothing or where there is no such page."""
     tab = await Tab.open(cdp, None, page)
     try:
         while True:

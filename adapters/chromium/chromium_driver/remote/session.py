@@ -108,8 +108,8 @@ class Session:
         if job.protocol == "h3" and job.connection == ("resumed" if self._early_data else "0rtt"):
             how = "with" if self._early_data else "without"
             raise UnsupportedError(
-                f"connection {job.connection!r}: the browser was started {how} early data over QUIC, and only a flag at "
-                "its start decides: see `longlook phone --help`"
+                f"connection {job.connection!r}: the browser was started {how} early data over QUIC, and a flag at its "
+                "start alone decides: see `longlook phone --help`"
             )
 
     async def _run(self, job: BrowserJob) -> bool:
