@@ -37,7 +37,7 @@ class Elsewhere:
         self._process = subprocess.Popen(
             (
                 str(find_browser()),
-                *("--headless=new", "--no-sandbox", "--no-first-run", "--disable-gpu"),
+                *("--headless=new", "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-breakpad"),
                 f"--user-data-dir={self.profile}",
                 f"--remote-debugging-port={self.devtools}",
                 *flags,

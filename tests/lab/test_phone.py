@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 from longlook.lab.linux.namespace import Namespace
 from tests.support.link_host import LONGLOOK, LinkHost, wait_for
-from tests.support.phone import ENDPOINT, Phone, attached
+from tests.support.phone import ENDPOINT, HOST_ADDRESS, Phone, attached
 
 pytestmark = [pytest.mark.lab, pytest.mark.browser]
 
@@ -86,11 +86,10 @@ def flags(phone: Phone) -> list[str]:
     return found
 
 
-def begin(phone: Phone, *, only: str = "", **settings: object) -> "subprocess.Popen[str]":
+def begin(phone: Phone, **settings: object) -> "subprocess.Popen[str]":
     study = phone.host.folder / "phone.toml"
     study.write_text(STUDY.format(**{"timeout": "20s", "size": "100KB", "retries": 0, **settings}))
-    chosen = ("--only", only) if only else ()
-    return phone.host.start(LONGLOOK, "run", str(study), "--engine", "live", "--out", str(out(phone)), *chosen)
+    return phone.host.start(LONGLOOK, "run", str(study), "--engine", "live", "--out", str(out(phone)))
 
 
 def out(phone: Phone) -> Path:
@@ -160,26 +159,28 @@ def test_a_phone_that_nobody_can_reach_stops_the_run_before_anything_is_measured
     assert not list(out(phone).glob("trials/*"))
 
 
-def test_a_browser_that_ends_in_the_middle_of_a_load_makes_the_trial_invalid(phone: Phone) -> None:
+def reasons_after(phone: Phone, run: "subprocess.Popen[str]", accident: Callable[[], None]) -> list[str]:
+    """Why trials are invalid, in their order, where something happens to the phone in the middle of the first."""
+    wait_for(lambda: sent_to_phone(phone) > 1_000_000 or run.poll() is not None, 90)
+    accident()
+    output, errors = run.communicate(timeout=150)
+    found = sorted(results(phone).values(), key=lambda each: each["started_unix_ns"])
+    assert [each["outcome"] for each in found] == ["invalid"] * 3, output + errors
+    return [each["reason"] for each in found]
+
+
+def test_a_browser_that_ends_in_the_middle_of_a_load_makes_its_trial_and_all_later_ones_invalid(phone: Phone) -> None:
     phone.start_browser(flags(phone))
-    run = begin(phone, size="10MB", only="arm=cold")
-    wait_for(lambda: sent_to_phone(phone) > 1_000_000, 90)
-    phone.end_programs()
-    run.communicate(timeout=60)
-    (found,) = results(phone).values()
-    assert found["outcome"] == "invalid"
-    assert "has gone away" in found["reason"]
+    first, *others = reasons_after(phone, begin(phone, size="10MB"), phone.end_programs)
+    assert "has gone away" in first
+    assert all(f"no browser answers at {ENDPOINT}: Connection refused" in reason for reason in others)
 
 
 def test_a_phone_that_falls_silent_in_the_middle_of_a_load_makes_the_trial_invalid(phone: Phone) -> None:
     phone.start_browser(flags(phone))
-    run = begin(phone, size="10MB", timeout="5s", only="arm=cold")
-    wait_for(lambda: sent_to_phone(phone) > 1_000_000, 90)
-    phone.vanish()
-    run.communicate(timeout=100)
-    (found,) = results(phone).values()
-    assert found["outcome"] == "invalid"
-    assert "has it gone?" in found["reason"]
+    first, *others = reasons_after(phone, begin(phone, size="10MB", timeout="5s"), phone.vanish)
+    assert "has it gone?" in first
+    assert all(f"no browser answers at {ENDPOINT}" in reason for reason in others)
 
 
 def test_a_machine_that_forwards_for_nobody_is_named_as_the_reason(phone: Phone) -> None:
@@ -198,3 +199,13 @@ def test_a_phone_has_no_virtual_time(phone: Phone) -> None:
     done = call(phone, "run", str(study), "--out", str(out(phone)))
     assert done.returncode == 2
     assert "use --engine live" in done.stderr
+
+
+def test_a_phone_whose_packets_never_come_here_is_named_as_the_reason(phone: Phone) -> None:
+    phone.start_browser(flags(phone))
+    phone.namespace.netlink.route("del", dst="0.0.0.0/0", gateway=HOST_ADDRESS)  # its gateway is another machine
+    run = begin(phone, timeout="3s")
+    output, errors = run.communicate(timeout=150)
+    reasons = [each["reason"] for each in results(phone).values()]
+    assert len(reasons) == 3, output + errors
+    assert all("none of its packets came to this one" in reason for reason in reasons), reasons

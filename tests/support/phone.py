@@ -62,6 +62,7 @@ class Phone:
             "--no-sandbox",
             "--no-first-run",
             "--disable-gpu",
+            "--disable-breakpad",
             f"--user-data-dir={self._profile}",
             f"--remote-debugging-port={_ON_LOOPBACK}",
             *flags,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from longlook.core.job import Expected
 from longlook.core.model import ConnectionState, Outcome
+from longlook.lab.elsewhere import fault_elsewhere
 from longlook.lab.link_drops import link_drops
 from longlook.lab.observations import Case, FlowKind, Line, Observations, Stopped, bounded, signal_name
 
@@ -67,7 +68,7 @@ def judge(case: Case) -> Judgement:
     for check in (
         _limits,
         _support,
-        _disturbed,
+        _elsewhere,
         _link,
         _server,
         _client,
@@ -81,12 +82,9 @@ def judge(case: Case) -> Judgement:
     return Judgement(Outcome.OK)
 
 
-def _disturbed(case: Case) -> Judgement | None:
-    """Check that the client's own machine, where it is another one, was there as it should be."""
-    for line in case.client.events("error"):
-        if line.get("disturbed") is True:
-            return Judgement(Outcome.INVALID, f"the client's machine: {line.get('reason')}", "see docs/phones.md")
-    return None
+def _elsewhere(case: Case) -> Judgement | None:
+    reason = fault_elsewhere(case)
+    return None if reason is None else Judgement(Outcome.INVALID, reason, "see docs/phones.md")
 
 
 def succeeded(client: Observations, *, session: bool) -> bool:

@@ -38,6 +38,7 @@ class WayIn(Side):
     def __init__(self, router: Namespace, path: str, outside: Namespace) -> None:
         self.outside = outside
         self._nat: Nat | None = None
+        self._is_open = False  # before that, a device of this name is another laboratory's
         super().__init__(CLIENT, router, path)
         try:
             self._open()
@@ -57,8 +58,9 @@ class WayIn(Side):
         """Remove the way in, and everything else."""
         if self._nat is not None:
             self._nat.close()
-        with suppress(NetlinkError, IndexError):  # it is not there yet, or somebody has removed it
-            self.outside.netlink.link("del", index=self.outside.index(_OUTSIDE))
+        if self._is_open:
+            with suppress(NetlinkError, IndexError):  # somebody has removed it
+                self.outside.netlink.link("del", index=self.outside.index(_OUTSIDE))
         self.outside.close()
         super().close()
 
@@ -72,6 +74,7 @@ class WayIn(Side):
             kind="veth",
             peer={"ifname": _OUTSIDE, "net_ns_fd": self.outside.descriptor},
         )
+        self._is_open = True
         for namespace, device, address in (
             (self.outside, _OUTSIDE, _OUTSIDE_ADDRESS),
             (self.namespace, _INSIDE, _INSIDE_ADDRESS),

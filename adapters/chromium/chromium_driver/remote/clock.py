@@ -36,9 +36,7 @@ async def read(tab: Tab) -> Reading:
             readings = [await _read_once(tab) for _ in range(READINGS)]
             await tab.call("Performance.disable")
     except TimeoutError as error:
-        raise ElsewhereError(
-            f"the browser does not answer for {_ANSWER_LIMIT_S:g} s: has it gone?"
-        ) from error
+        raise ElsewhereError(f"the browser does not answer for {_ANSWER_LIMIT_S:g} s: has it gone?") from error
     return min(readings, key=lambda reading: reading.uncertainty_s)
 
 
@@ -64,15 +62,15 @@ def agree(before: Reading, after: Reading) -> Reading:
     best = min(before, after, key=lambda reading: reading.uncertainty_s)
     if best.uncertainty_s > _MOST_UNCERTAIN_S:
         raise ElsewhereError(
-            f"the browser's clock is known to ± {best.uncertainty_s * 1e3:.0f} ms only, as its DevTools port answers so "
-            "late: reach it over a cable"
+            f"the browser's clock is known to ± {best.uncertainty_s * 1e3:.0f} ms only, as its DevTools port answers "
+            "so late: reach it over a cable"
         )
     return best
 
 
 def move(load: Load, ahead_s: float) -> None:
     """Put all times of a load onto our clock."""
-    owners = [(load, ("t_start_s", "t_first_byte_s", "t_loaded_s"))]
+    owners: list[tuple[object, tuple[str, ...]]] = [(load, ("t_start_s", "t_first_byte_s", "t_loaded_s"))]
     owners += [(exchange, ("t_start_s", "t_first_byte_s", "t_end_s")) for exchange in load.recorder.exchanges]
     owners += [(each, ("t_start_s", "t_handshake_s")) for each in load.recorder.connections.values()]
     for owner, names in owners:

@@ -1,6 +1,6 @@
 """Names of the server that no load has used yet.
 
-The browser itself remembers which ones were: a cookie, set once a load is over, marks its name. A browser keeps what it
+The browser itself remembers which ones were: a cookie, set before a load, marks its name. A browser keeps what it
 learnt of a server (its round-trip time, for one) as long as it keeps cookies, beyond its end.
 """
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, NoReturn, Self
+from urllib.parse import urlsplit
 
 from longlook_adapter.browserjob import BrowserJob
 from longlook_adapter.errors import UnsupportedError
@@ -16,7 +17,7 @@ from chromium_driver.cdp import CallError, Cdp, GoneError
 from chromium_driver.context import NET_INTERNALS, Closer
 from chromium_driver.flags import HTTPS_PORT, Target
 from chromium_driver.remote import clock, endpoint, pages
-from chromium_driver.remote.errors import ElsewhereError
+from chromium_driver.remote.errors import ElsewhereError, SilentError
 from chromium_driver.remote.flags import Started
 from chromium_driver.remote.names import Names, mark
 from chromium_driver.report import report_connections, report_load, report_unrequested
@@ -27,6 +28,11 @@ _HOUSEKEEPING_LIMIT_S = 30.0
 """The time for a job's tabs, clocks and closing connections, beside its own time limit."""
 
 _CLEANING_LIMIT_S = 10.0
+_PATIENT_S, _IMPATIENT_S = 2.0, 0.5
+"""How long it may not answer before a load, and after one that failed: the job's time is over soon or already, and a
+laboratory gives little beyond that."""
+
+_GOODBYE_S = 0.1
 
 _CLOSING_S = 0.1
 """How long the browser may take to close its connections. The kernel that could prove it is on the other machine; a
@@ -53,9 +59,10 @@ class Session:
             raise ElsewhereError(f"the browser at {where} is not the one that this run began with: {differs}")
         try:
             async with asyncio.timeout(_START_LIMIT_S):
-                cdp = await Cdp.connect(found.socket)
+                cdp = await Cdp.connect(found.socket, close_limit_s=_GOODBYE_S)
                 started = Started.read(await pages.command_line(cdp), target)
                 await pages.check_settings(cdp)
+                await _close_what_is_left(cdp, target)
                 names = await Names.of(cdp, target.domain, started.quic_hosts)
         except (TimeoutError, OSError, InvalidHandshake, CallError) as error:
             raise ElsewhereError(f"the browser at {where} cannot be driven: {error or 'no answer'}") from error
@@ -113,24 +120,44 @@ class Session:
             )
 
     async def _run(self, job: BrowserJob) -> bool:
+        deadline_s = time.monotonic() + job.timeout_s
+        await self._check_alive(_PATIENT_S)
         host = self._names.take(job.protocol)
         port = "" if self._target.port == HTTPS_PORT else f":{self._target.port}"
         origin = f"https://{host}{port}"
         closer = Closer(await Tab.open(self._cdp, None, NET_INTERNALS), _let_close)
         tab = await self._open_tab()
         try:
-            deadline_s = time.monotonic() + job.timeout_s
-            if job.primes and (error := await self._prime(origin, deadline_s)):
-                report_unrequested(job, origin, f"priming failed: {error}")
-                return False
-            before = await clock.read(tab)
-            load = await tab.navigate(f"{origin}{job.paths[0]}", deadline_s, list)
-            reading = clock.agree(before, await clock.read(tab))
-            if job.protocol == "h3":
-                await mark(tab, origin)
-        finally:
+            ok = await self._measure(tab, origin, job, deadline_s)
+        except SilentError:
+            raise  # nothing that it is asked to close would be closed
+        except BaseException:
             await self._clean_up(tab, closer)
+            raise
+        await self._clean_up(tab, closer)
+        return ok
+
+    async def _measure(self, tab: Tab, origin: str, job: BrowserJob, deadline_s: float) -> bool:
+        if job.protocol == "h3":
+            await mark(tab, origin)
+        if job.primes and (error := await self._prime(origin, deadline_s)):
+            report_unrequested(job, origin, f"priming failed: {error}")
+            return False
+        before = await clock.read(tab)
+        load = await tab.navigate(f"{origin}{job.paths[0]}", deadline_s, list)
+        if load.error is not None:
+            await self._check_alive(_IMPATIENT_S)
+        reading = clock.agree(before, await clock.read(tab))
         return self._report(load, f"{origin}{job.paths[0]}", job, reading)
+
+    async def _check_alive(self, limit_s: float) -> None:
+        try:
+            async with asyncio.timeout(limit_s):
+                await self._cdp.call("Browser.getVersion")
+        except TimeoutError as error:
+            raise SilentError(
+                f"the browser at {self._where} does not answer for {limit_s:g} s: has it gone?"
+            ) from error
 
     async def _clean_up(self, tab: Tab, closer: Closer) -> None:
         try:
@@ -147,6 +174,8 @@ class Session:
         closer = Closer(await Tab.open(self._cdp, None, NET_INTERNALS), _let_close)
         tab = await self._open_tab()
         load = await tab.navigate(f"{origin}{PRIME}", deadline_s, list)
+        if load.error is not None:
+            await self._check_alive(_IMPATIENT_S)
         await tab.close()
         await closer.close_connections()
         answer = load.recorder.exchanges[0] if load.recorder.exchanges else None
@@ -184,3 +213,11 @@ def _opened_before(load: Load) -> str | None:
 
 async def _let_close() -> None:
     await asyncio.sleep(_CLOSING_S)
+
+
+async def _close_what_is_left(cdp: Cdp, target: Target) -> None:
+    """Close tabs with the server's pages, of a session that could not: they may keep connections."""
+    for each in (await cdp.call("Target.getTargets"))["targetInfos"]:
+        host = urlsplit(each["url"]).hostname or ""
+        if each["type"] == "page" and host.endswith(f".{target.domain}"):
+            await cdp.call("Target.closeTarget", targetId=each["targetId"])
