@@ -82,6 +82,7 @@ class WayIn(Side):
             index = namespace.index(device)
             with namespace.inside():
                 switch_off(device)
+                _silence(device)
                 (_CONF / device / "forwarding").write_text("1")
             namespace.netlink.addr("add", index=index, address=address, prefixlen=_PREFIX)
             namespace.netlink.link("set", index=index, state="up")
@@ -91,6 +92,13 @@ class WayIn(Side):
             (_CONF / self.end.device / "forwarding").write_text("1")
             self._nat = Nat("ll-phone")
             self._nat.masquerade(IPv4Network("0.0.0.0/0"))
+
+
+def _silence(device: str) -> None:
+    """Let no IPv6 run over a device of this namespace: nobody asked for its neighbour discovery."""
+    ipv6 = Path("/proc/sys/net/ipv6/conf") / device / "disable_ipv6"
+    if ipv6.exists():
+        ipv6.write_text("1")
 
 
 def namespace_outside(descriptor: int | None) -> Namespace:
