@@ -13,8 +13,9 @@ def fault_elsewhere(case: Case) -> str | None:
     for line in case.client.events("error"):
         if line.get("disturbed") is True:
             return f"the client's machine: {line.get('reason')}"
-    (*_, up) = ({}, *(summary.get("up", {}) for summary in case.link.events("summary")))
-    if case.stopped in (Stopped.CLIENT_ENDED, Stopped.CLIENT_HUNG) and up.get("arrived") == 0:
+    summaries = case.link.events("summary")
+    nothing_came = bool(summaries) and summaries[-1].get("up", {}).get("arrived") == 0
+    if nothing_came and case.stopped in (Stopped.CLIENT_ENDED, Stopped.CLIENT_HUNG):
         return (
             "the client's machine: none of its packets came to this one; is this its gateway, and does no firewall "
             "here drop what is forwarded to ll-phone?"

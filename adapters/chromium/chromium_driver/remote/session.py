@@ -42,9 +42,11 @@ connection that lives on is found out, as reused here or as one too many by the 
 class Session:
     """Use as an async context manager: at its end the browser has none of our tabs, and runs on."""
 
-    def __init__(self, cdp: Cdp, found: endpoint.Found, where: str, target: Target, names: Names) -> None:
+    def __init__(
+        self, cdp: Cdp, found: endpoint.Found, where: str, target: Target, names: Names, *, early_data: bool
+    ) -> None:
         self._cdp, self._found, self._where, self._target, self._names = cdp, found, where, target, names
-        self._early_data = True
+        self._early_data = early_data
 
     @classmethod
     async def connect(cls, where: str, expected: dict[str, Any], target: Target) -> "Session":
@@ -60,15 +62,17 @@ class Session:
         try:
             async with asyncio.timeout(_START_LIMIT_S):
                 cdp = await Cdp.connect(found.socket, close_limit_s=_GOODBYE_S)
-                started = Started.read(await pages.command_line(cdp), target)
-                await pages.check_settings(cdp)
-                await _close_what_is_left(cdp, target)
-                names = await Names.of(cdp, target.domain, started.quic_hosts)
-        except (TimeoutError, OSError, InvalidHandshake, CallError) as error:
-            raise ElsewhereError(f"the browser at {where} cannot be driven: {error or 'no answer'}") from error
-        session = cls(cdp, found, where, target, names)
-        session._early_data = started.early_data
-        return session
+                try:
+                    started = Started.read(await pages.command_line(cdp), target)
+                    await pages.check_settings(cdp)
+                    await _close_what_is_left(cdp, target)
+                    names = await Names.of(cdp, target.domain, started.quic_hosts)
+                except BaseException:
+                    await cdp.close()
+                    raise
+        except (TimeoutError, OSError, InvalidHandshake, CallError, GoneError) as error:
+            raise ElsewhereError(f"the browser at {where} cannot be driven: {str(error) or 'no answer'}") from error
+        return cls(cdp, found, where, target, names, early_data=started.early_data)
 
     async def __aenter__(self) -> Self:
         return self
