@@ -1,10 +1,11 @@
 """The driver of a browser that is not its own: what it refuses, leaves behind, and never repeats."""
 
 import json
+import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,15 @@ class Elsewhere:
         argv = chromium_remote.session_command(Program("", ""), Identity("a.b", "", "", "", "")).argv
         return ["env", *(f"{name}={value}" for name, value in folders.items()), *argv[:2], *arguments]
 
+    def marks(self) -> int:
+        """Return how many marks of used names are on the disk; a browser writes its cookies every half minute."""
+        (file,) = [*self.profile.glob("Default/Cookies"), *self.profile.glob("Default/Network/Cookies")]
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as cookies:
+            try:
+                return int(cookies.execute("select count(*) from cookies where name = 'longlook-used'").fetchone()[0])
+            except sqlite3.OperationalError:  # it is being written
+                return 0
+
     def end(self) -> None:
         if self._process is not None:
             self._process.terminate()
@@ -110,6 +120,7 @@ def test_a_browser_stays_as_it_was_and_no_name_is_used_twice_even_after_a_restar
             asked.append(next(line["url"] for line in lines if line["event"] == "page"))
             assert session.finish() == 0
         assert len(server.connections) == 2
+        wait_for(lambda: elsewhere.marks() == 2, "the browser's cookies on its disk", 60)
         elsewhere.end()
         elsewhere.start(flags)
         session = drive()

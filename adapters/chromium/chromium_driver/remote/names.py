@@ -38,7 +38,8 @@ class Names:
                 f"all {self._all} names for QUIC that the browser was started with are used: "
                 "start it again with what `longlook phone` prints"
             )
-        return self._unused.pop(0)
+        # A browser that is killed forgets marks of the last half minute; any of many is hardly one of those.
+        return self._unused.pop(secrets.randbelow(len(self._unused)))
 
 
 async def mark(tab: Tab, url: str) -> None:
