@@ -34,9 +34,20 @@ class Cdp:
         self._reader = asyncio.create_task(self._read())
 
     @classmethod
-    async def connect(cls, url: str) -> "Cdp":
-        """Open the websocket; messages may be of any size and are not compressed, the peer is on this machine."""
-        return cls(await connect(url, max_size=None, compression=None, proxy=None, ping_interval=None))
+    async def connect(cls, url: str, close_limit_s: float = 10.0) -> "Cdp":
+        """Open the websocket; messages may be of any size, and are not compressed, which would cost both ends time.
+
+        `close_limit_s` is how long the browser may take to agree to the connection's end.
+        """
+        socket = await connect(
+            url, max_size=None, compression=None, proxy=None, ping_interval=None, close_timeout=close_limit_s
+        )
+        return cls(socket)
+
+    @property
+    def closed(self) -> "asyncio.Future[None]":
+        """Return a future that is done once the browser has closed the connection, or its machine has."""
+        return self._reader
 
     async def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
         """Return the result of a call; CallError if the browser refuses it, GoneError if it has gone."""

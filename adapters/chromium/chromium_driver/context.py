@@ -1,6 +1,7 @@
 """A browser context: cookies, tickets, caches and connections of its own, gone when it is disposed of."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
@@ -36,7 +37,7 @@ class Context:
                 await self._cdp.call("Target.disposeBrowserContext", browserContextId=self._id)
         except TimeoutError as late:
             raise DriverError(f"the browser does not dispose of a context within {CLOSE_LIMIT_S:g} s") from late
-        await self._until_closed()
+        await self.until_closed()
 
     async def open_tab(self) -> Tab:
         """Open an empty tab, ready for a measurement."""
@@ -46,9 +47,10 @@ class Context:
 
     async def open_closer(self) -> "Closer":
         """Open a tab that can close this context's connections while its tickets stay."""
-        return Closer(await Tab.open(self._cdp, self._id, NET_INTERNALS), self)
+        return Closer(await Tab.open(self._cdp, self._id, NET_INTERNALS), self.until_closed)
 
-    async def _until_closed(self) -> None:
+    async def until_closed(self) -> None:
+        """Return when the kernel has no connection to the server left; DriverError where it keeps one."""
         address, port = self._server.address, self._server.port
         try:
             await sockets.wait_until_closed(address, port, CLOSE_LIMIT_S)
@@ -61,15 +63,15 @@ class Context:
 class Closer:
     """A tab with the browser's own page about its sockets: the only place that can close a context's connections."""
 
-    def __init__(self, tab: Tab, context: Context) -> None:
+    def __init__(self, tab: Tab, until_closed: Callable[[], Awaitable[None]]) -> None:
         self._tab = tab
-        self._context = context
+        self._until_closed = until_closed
 
     async def close_connections(self) -> None:
-        """Close all connections of the context and return when the kernel has none left."""
+        """Close all connections of the context, return when `until_closed` has, and close the tab."""
         await self._wait_for_page()
         await self._tab.evaluate(CLOSE_CONNECTIONS)
-        await self._context._until_closed()
+        await self._until_closed()
         await self._tab.close()
 
     async def _wait_for_page(self) -> None:

@@ -43,9 +43,10 @@ class Tab:
         self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @classmethod
-    async def open(cls, cdp: Cdp, context: str, url: str = "about:blank") -> "Tab":
-        """Open a new tab in a browser context."""
-        target = (await cdp.call("Target.createTarget", url=url, browserContextId=context))["targetId"]
+    async def open(cls, cdp: Cdp, context: str | None, url: str = "about:blank") -> "Tab":
+        """Open a new tab in a browser context, or in the browser's own (None)."""
+        where = {} if context is None else {"browserContextId": context}
+        target = (await cdp.call("Target.createTarget", url=url, **where))["targetId"]
         session = (await cdp.call("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
         tab = cls(cdp, target, session)
         cdp.listen(session, tab._on_event)

@@ -17,6 +17,7 @@ from longlook.cli import (
     explain,
     infer,
     link,
+    phone,
     run,
     sbom,
     setup,
@@ -50,6 +51,7 @@ app.command()(certify.certify)
 app.command()(run.report)
 app.command()(explain.explain)
 app.command()(sbom.sbom)
+app.command()(phone.phone)
 
 
 def _print_version(asked: bool) -> None:

@@ -143,6 +143,7 @@ class Stack:
     early_data_protocols: tuple[str, ...] = ("h3",)  # over which a `0rtt` connection can be made
     waits: bool = False  # the client waits before phases as its ClientJob says
     server_reports_state: bool = True  # it prints `connection` lines; if not, the client's lines prove the state
+    remote: bool = False  # the client is another machine, and its program here drives it: in real time alone
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
 
     def __post_init__(self) -> None:

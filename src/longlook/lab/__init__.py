@@ -6,12 +6,14 @@ the kernel removes its processes, namespaces and devices. The engines start the 
 `guest` as process 1 of a guest; `linktool` and `calibration` use the network alone.
 
 All effects on the machine go through `lab.linux`. Pure modules, which import nothing of it, decide what a trial is
-worth: `judge` (the outcome, from `observations`), `guard` (was the measurement disturbed), `environment`, `stderr`.
+worth: `judge` (the outcome, from `observations`, with `elsewhere` and `link_drops`), `guard` (was the measurement
+disturbed), `environment`, `stderr`.
 Modules import the standard library and pyroute2 only, because starting the agent is part of the cost of each guest.
 
 Entry points: `laboratory.Laboratory`, `agent.main`, `guest.main`, `guest.run_as_init`, `capability.check`,
 `stale_state.clear_stale_state`, `topology.Side`, `router.launch`, `artefacts.seal`.
 
 `calibration` also imports `link_options` (how the router is started) and `timing` (whose time it is), and the engines
-`needed` (the paths that programs need).
+`needed` (the paths that programs need). `linktool` shares `linux.nat` with `way_in`, the client's side where the client
+is another machine.
 """

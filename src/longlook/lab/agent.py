@@ -37,15 +37,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--job", type=Path, help="run this one job, then end")
     options = parser.parse_args(arguments)
     record = open_record()
+    outside = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         if options.job is not None:
             request = {"op": "run", "job": _job_data(options.job)}
-            return run_isolated(lambda: _serve([json.dumps(request)], record), None, lambda _pid: None)
-        return run_isolated(lambda: _serve(sys.stdin, record), sys.stdin.fileno(), _send_hello)
+            return run_isolated(lambda: _serve([json.dumps(request)], record, outside), None, lambda _pid: None)
+        return run_isolated(lambda: _serve(sys.stdin, record, outside), sys.stdin.fileno(), _send_hello)
     except LonglookError as error:
         _send_error(error)
         return error.exit_code
     finally:
+        os.close(outside)
         record.close()
 
 
@@ -66,7 +68,7 @@ def _send_hello(pid: int) -> None:
     _send({"event": "hello", "pid": pid})
 
 
-def _serve(requests: Iterable[str], record: Record) -> int:
+def _serve(requests: Iterable[str], record: Record, outside: int) -> int:
     """Work through requests; return the exit code of the last error, or 0."""
     from longlook.lab.laboratory import Laboratory  # slow to import: after `hello`, while no request is there yet
 
@@ -75,7 +77,7 @@ def _serve(requests: Iterable[str], record: Record) -> int:
     try:
         mount_own()
         os.umask(0o022)  # programs under test are another user, and read some of what is written here
-        laboratory = Laboratory(*_folders(Path(record.scratch)), record.marker, Timing())
+        laboratory = Laboratory(*_folders(Path(record.scratch)), record.marker, Timing(), outside)
         for line in requests:
             request = json.loads(line)
             if request["op"] == "quit":

@@ -23,6 +23,7 @@ class Client(Protocol):
     """What a trial needs of a client. `process` exists from `begin` on, and before that for a session client."""
 
     session: bool
+    remote: bool  # it is another machine, of which the process here is the driver
 
     @property
     def process(self) -> Process | None:
@@ -50,6 +51,7 @@ class PlainClient:
     """A client that is started for its job and ends with it."""
 
     session = False
+    remote = False
 
     def __init__(
         self,
@@ -108,6 +110,7 @@ class SessionClient:
 
     def __init__(self, session: Session, sessions: Sessions, folder: Path) -> None:
         self._session, self._sessions, self._folder = session, sessions, folder
+        self.remote = session.remote
         self._cpu_before_s = 0.0
         self._finished = False
         self._traces = SessionTraces(session)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 from longlook.core.job import Expected
 from longlook.core.model import ConnectionState, Outcome
+from longlook.lab.elsewhere import fault_elsewhere
+from longlook.lab.link_drops import link_drops
 from longlook.lab.observations import Case, FlowKind, Line, Observations, Stopped, bounded, signal_name
 
 UNSUPPORTED_EXIT = 127
 _HTTP_OK = 200
-_RULES = ("block", "police", "cutoff", "size_filter", "mtu", "nat")
-_SENDERS = {"up": "client", "down": "server"}
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,26 @@ def judge(case: Case) -> Judgement:
     """Return the outcome of one flow: the first check that fails decides, in the order of how much it explains."""
     if not case.started and _blame_order(case) > 0:
         return Judgement(Outcome.OK)
-    for check in (_limits, _support, _link, _server, _client, _objects, _protocol, _connections, _congestion_control):
+    for check in (
+        _limits,
+        _support,
+        _elsewhere,
+        _link,
+        _server,
+        _client,
+        _objects,
+        _protocol,
+        _connections,
+        _congestion_control,
+    ):
         if (found := check(case)) is not None:
             return found
     return Judgement(Outcome.OK)
+
+
+def _elsewhere(case: Case) -> Judgement | None:
+    reason = fault_elsewhere(case)
+    return None if reason is None else Judgement(Outcome.INVALID, reason, "see docs/phones.md")
 
 
 def succeeded(client: Observations, *, session: bool) -> bool:
@@ -152,12 +168,12 @@ def _failed(case: Case) -> Judgement:
         wanted = len(case.content.expected) * case.content.connections
         return Judgement(
             Outcome.TIMED_OUT,
-            f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s{_link_drops(case.link)}",
+            f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s{link_drops(case.link)}",
             "raise the study's timeout if the link is this slow; see server.stderr",
         )
     reasons = [reason for reason in (client.errors(), _object_errors(client)) if reason]
     cause = f": {'; '.join(reasons)}" if reasons else client.cause()
-    reason = f"the client failed ({_ending(client)}){cause}{_link_drops(case.link)}"
+    reason = f"the client failed ({_ending(client)}){cause}{link_drops(case.link)}"
     return Judgement(Outcome.FAILED, reason, _crash_hint(case, "client", client))
 
 
@@ -177,7 +193,7 @@ def _unconnected(case: Case) -> Judgement | None:
     """Check that a competing flow that was stopped as planned had at least a connection; return None where it had."""
     if case.kind is FlowKind.CROSS or case.client.events("connection") or case.server.events("connection"):
         return None
-    reason = f"it had no connection yet when all flows stopped{_link_drops(case.link)}"
+    reason = f"it had no connection yet when all flows stopped{link_drops(case.link)}"
     return Judgement(Outcome.FAILED, reason, "see client.stderr; or let the flows run for longer")
 
 
@@ -187,25 +203,6 @@ def _ended_early(case: Case) -> Judgement:
         f"it had received everything after {case.measure_s:.3g} s, before all flows stopped",
         "the endless file was too short for this link: please report it",
     )
-
-
-def _link_drops(link: Observations) -> str:
-    """Return the drops of the link that explain why nothing arrived, to be put behind a reason; "" without any.
-
-    These are drops by rules, and a direction in which nothing was delivered: the endpoints cannot know of either.
-    There are no numbers in it, so that all rounds have the same reason and a report can count it.
-    """
-    found = []
-    for summary in link.events("summary"):
-        for direction, sender in _SENDERS.items():
-            counters = summary.get(direction, {})
-            dropped = [name for name, packets in counters.items() if name.startswith("dropped_") and packets]
-            reasons = [name.removeprefix("dropped_") for name in dropped]
-            if counters.get("delivered") == 0 and reasons:
-                found.append(f"every packet of the {sender} ({', '.join(sorted(reasons))})")
-            elif rules := [name for name in reasons if name in _RULES]:
-                found.append(f"packets of the {sender} by rule ({', '.join(sorted(rules))})")
-    return f"; the link dropped {' and '.join(found)}" if found else ""
 
 
 def _objects(case: Case) -> Judgement | None:

@@ -27,13 +27,14 @@ class Laboratory:
     """Runs jobs. Its process must be pid 1 of a PID namespace, so that orphans of programs become its children.
 
     `scratch` is an existing folder that becomes the programs' own, for their temporary files; `private` is one that
-    they cannot enter. `marker` is the laboratory's name in programs and control groups.
+    they cannot enter. `marker` is the laboratory's name in programs and control groups. `outside` is a descriptor of
+    the network namespace that it was started in; None in a guest.
     """
 
-    def __init__(self, scratch: Path, private: Path, marker: str, timing: Timing) -> None:
+    def __init__(self, scratch: Path, private: Path, marker: str, timing: Timing, outside: int | None = None) -> None:
         environment, path = Environment(scratch, marker), datapath()
         sandbox = Sandbox(scratch, virtual=timing.virtual)
-        self._sessions = Sessions(environment, sandbox, private, path)
+        self._sessions = Sessions(environment, sandbox, private, path, outside)
         self._facilities = Facilities(self._sessions, environment, sandbox, path, timing)
         self._trials = 0
 

@@ -79,6 +79,7 @@ class Case:
     kind: FlowKind = FlowKind.FINITE
     flow: str = ""  # its name where there are several
     started: bool = True  # False: the trial stopped before this flow's start
+    remote: bool = False  # the client is on another machine
     virtual: bool = False  # the trial ran in virtual time
 
 

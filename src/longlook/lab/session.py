@@ -13,6 +13,7 @@ from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.topology import CLIENT, Side
+from longlook.lab.way_in import WayIn, namespace_outside
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Session:
     netlogs: Path  # where a browser puts its netlogs
     capture: Capture
     quota: CpuQuota | None
+    remote: bool = False  # the client is another machine, and the process here only drives it
     ready: bool = False
 
 
@@ -37,12 +39,15 @@ Key = tuple[str, str, str, Capture, float | None]
 class Sessions:
     """All session clients of a laboratory.
 
-    Trials share a client where stack, program, identity, captured traces and share of a CPU agree.
+    Trials share a client where stack, program, identity, captured traces and share of a CPU agree. `outside` is a
+    descriptor of the network namespace that the laboratory was started in, for clients on other machines.
     """
 
-    def __init__(self, environment: Environment, sandbox: Sandbox, private: Path, path: str) -> None:
+    def __init__(
+        self, environment: Environment, sandbox: Sandbox, private: Path, path: str, outside: int | None = None
+    ) -> None:
         self._environment, self._sandbox, self._private = environment, sandbox, private
-        self._path = path
+        self._path, self._outside = path, outside
         self._open: dict[Key, Session] = {}
         self._started = 0
 
@@ -109,12 +114,12 @@ class Sessions:
             if quota is not None:
                 undo.callback(quota.close)
             router = undo.enter_context(Namespace())
-            side = undo.enter_context(Side(CLIENT, router, self._path))
+            side = undo.enter_context(self._side(stack, router))
             with quota.inside() if quota else nullcontext():
                 process = start(
                     "client",
                     command.argv,
-                    side.namespace,
+                    side.outside if isinstance(side, WayIn) else side.namespace,
                     self._environment.variables(own, command.env),
                     stdout_log=None,
                     stderr_log=stderr,
@@ -122,4 +127,10 @@ class Sessions:
                     confinement=self._sandbox.of_session(needed, made),
                 )
             undo.pop_all()
-        return Session(process, router, side, folder, stderr, keys, netlogs, capture, quota)
+        return Session(process, router, side, folder, stderr, keys, netlogs, capture, quota, stack.remote)
+
+    def _side(self, stack: Stack, router: Namespace) -> Side:
+        """Return the client's side; where the client is another machine, the way from there."""
+        if stack.remote:
+            return WayIn(router, self._path, namespace_outside(self._outside))
+        return Side(CLIENT, router, self._path)

@@ -188,7 +188,7 @@ class Testbed:
             link=observations_of(self.router.process),
             summary=dict(summary),
             cpu_s={
-                "client": client_cpu_s,
+                "driver" if any(flow_run.client.remote for flow_run in self.flow_runs) else "client": client_cpu_s,
                 "server": sum(_cpu_s(server) for server in self.servers),
                 "link": _cpu_s(self.router.process),
                 **({"tracer": _cpu_s(self._recorder.process)} if self._recorder is not None else {}),

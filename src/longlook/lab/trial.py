@@ -158,6 +158,7 @@ def _judge(
             kind=flow_run.kind,
             flow=flow_run.name,
             started=flow_run.flow is None or flow_run.began_unix_ns is not None,
+            remote=flow_run.client.remote,
             virtual=virtual,
         )
         for flow_run, client, server, seen in zip(

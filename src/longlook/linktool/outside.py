@@ -14,10 +14,10 @@ from typing import Any, Self
 
 from longlook.core.errors import MachineError
 from longlook.lab.linux.namespace import CurrentNamespace, Namespace
+from longlook.lab.linux.nat import Nat
 from longlook.lab.linux.netlink import NetlinkError
 from longlook.lab.topology import CLIENT, SERVER, Side
 from longlook.linktool.addresses import choose_subnet, ends_of
-from longlook.linktool.nat import Nat
 from longlook.linktool.record import MARKER, LinkRecord, locked
 
 DEVICE_PREFIX = "ll-"

@@ -10,6 +10,7 @@ from longlook.pipeline.by_engine import trials_by_engine
 from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.options import RunOptions
 from longlook.run.verify import refuse_unrepeatable
+from longlook.study.remote import check_remote
 from longlook.study.virtual_time import check_live, check_virtual
 
 
@@ -24,6 +25,7 @@ def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
         for engine, trials in trials_by_engine(plan, options.engine):
             with engine:
                 refuse_unrepeatable(engine, trials)
+    check_remote(study, plan, options.engine.name)
     check_virtual(study, plan, options.engine.name)
     check_live(study, plan, options.engine.name)
     if options.resume:

@@ -4,5 +4,5 @@ A file declares versions, roles, protocols and knobs, installs the program (by `
 The registry finds the files of this folder and of LONGLOOK_PLUGINS. Guests import them too, so they import nothing
 heavy at the top; adapters/example shows how one is written.
 
-Entry points: none to import; use `core.registry.stack(name)`.
+Entry points: none to import but `chromium_remote` (what a browser elsewhere needs); use `core.registry.stack(name)`.
 """

@@ -7,7 +7,8 @@ A TOML file goes in; a `core.model.Study`, and from it a `core.model.Plan`, come
 - `operations.with_operations` is one trial again with operations on single packets, and the same randomness.
 - `only.with_contrasts` leaves out the arms that no chosen contrast has; `only.levels_of` is the rest of `--only`.
 - `catalogue.installed` is what a study may name; `arms.arm_differences` lists the settings in which its arms differ.
-- `virtual_time.check_virtual` refuses what virtual time cannot measure; `releases.releases` dates the arms of a trend.
+- `virtual_time.check_virtual` refuses what virtual time cannot measure, `remote` what a client elsewhere cannot do.
+- `releases.releases` dates the arms of a trend.
 - `processors` reads what computing costs an endpoint, and prints it; `tcp.SETTINGS` are those of the kernel's TCP.
 - `settings` and `flow_groups` refuse what no study file could set.
 - `around` draws what rounds vary about a cell, and names the columns of it; `laws` has what can be drawn and how.

@@ -344,3 +344,22 @@ def test_each_flow_proves_its_own_congestion_control() -> None:
     found = judge_all([STOPPED, wrong])
     assert found.outcome is Outcome.FAILED
     assert found.reason == "flow tcp-2: congestion control was bbr, declared cubic"
+
+
+def test_a_client_whose_own_machine_is_at_fault_makes_the_trial_invalid_even_where_its_time_was_over() -> None:
+    line = {"event": "error", "reason": "the browser has gone away", "disturbed": True}
+    case = replace(SOUND, remote=True, measure_s=60.0)
+    found = judge(replace(case, **client(line, exit_code=1)))
+    assert (found.outcome, found.reason) == (Outcome.INVALID, "the client's machine: the browser has gone away")
+    assert judge(replace(case, **client({**line, "disturbed": False}, exit_code=1))).outcome is Outcome.TIMED_OUT
+    assert judge(replace(case, remote=False, **client(line, exit_code=1))).outcome is Outcome.TIMED_OUT
+
+
+def test_a_client_elsewhere_whose_packets_never_came_was_not_measured() -> None:
+    failed = {"event": "done", "ok": False}
+    case = replace(SOUND, remote=True, session=True, **client(fetched("/a", 0, error="no answer"), failed))
+    silent = judge(replace(case, **link(up={"arrived": 0, "delivered": 0})))
+    assert silent.outcome is Outcome.INVALID
+    assert silent.reason is not None
+    assert "none of its packets came to this one" in silent.reason
+    assert judge(replace(case, **link(up={"arrived": 3, "delivered": 3}))).outcome is Outcome.FAILED

@@ -8,7 +8,7 @@ import pytest
 import longlook
 
 SOURCES = Path(longlook.__file__).parent
-PURE = ("judge", "observations", "guard", "environment")
+PURE = ("judge", "elsewhere", "link_drops", "observations", "guard", "environment")
 EFFECTS = {"ctypes", "fcntl", "pyroute2", "socket", "subprocess"}
 
 

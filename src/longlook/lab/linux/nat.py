@@ -1,4 +1,4 @@
-"""Masquerading of packets that a link's client sends beyond this network namespace, in a table of nftables.
+"""Masquerading of packets that leave a network namespace for a world that does not know their sender, by nftables.
 
 The table belongs to the socket that made it (NFT_TABLE_F_OWNER, Linux 5.12), so the kernel removes it when this process
 ends, for whatever reason.
@@ -24,7 +24,7 @@ Expression = dict[str, Any]
 
 
 class Nat:
-    """A table with the rules of one link; it is removed by `close`, or with this process."""
+    """A table of the namespace that this thread is in; it is removed by `close`, or with this process."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -81,7 +81,7 @@ class Nat:
 def _unavailable(error: NetlinkError) -> MachineError:
     return MachineError(
         f"the kernel refuses address translation by nftables: {error}",
-        "it needs Linux 5.12 and: modprobe nft_masq nft_chain_nat; or use --isolated",
+        "it needs Linux 5.12 and: modprobe nft_masq nft_chain_nat (`longlook link --isolated` does without)",
     )
 
 
