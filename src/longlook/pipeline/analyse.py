@@ -1,7 +1,7 @@
 """Every stage after the engine, from the files of a run folder alone; each stage leaves its own files there."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.analysis.claims.judge import judge
-from longlook.analysis.measure import Measured, measure_all
+from longlook.analysis.measure import Measured, measure_all, rows_of
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import arm_levels, dependences_table, estimate, estimates_table
@@ -131,13 +131,13 @@ def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
     These are times in states, where traces were captured; flows that competed, their rates and the points of their
     envelopes; the sizes of loss epochs, where a metric reads them. Goodput is drawn and not written.
     """
-    flows, rates = _joined(entry.flows for entry in measured), _joined(entry.rates for entry in measured)
-    epochs = _joined(entry.epochs for entry in measured)
+    flows, rates = rows_of(measured, "flows"), rows_of(measured, "rates")
+    epochs = rows_of(measured, "epochs")
     tables = {
-        STATES: _joined(entry.states for entry in measured),
+        STATES: rows_of(measured, "states"),
         FLOWS: flows,
         RATES: rates,
-        POINTS: _joined(entry.points for entry in measured),
+        POINTS: rows_of(measured, "points"),
         LOSS_EPOCHS: epochs,
     }
     for name, table in tables.items():
@@ -145,7 +145,7 @@ def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
         path.unlink(missing_ok=True)
         if table is not None:
             table.to_parquet(path, index=False)
-    return Tables(_joined(entry.goodput for entry in measured), flows, rates, epochs)
+    return Tables(rows_of(measured, "goodput"), flows, rates, epochs)
 
 
 def write_estimates(folder: RunFolder, measured: Sequence[Measured], samples: pd.DataFrame) -> list[Estimate]:
@@ -225,9 +225,3 @@ def report_content(
         not_recorded=not_recorded(traces, arms),
         answers=read_answers(folder.path / FOLDER),
     )
-
-
-def _joined(tables: Iterable[pd.DataFrame | None]) -> pd.DataFrame | None:
-    """Return the rows of all trials in one table; None where no trial has any."""
-    filled = [table for table in tables if table is not None and len(table)]
-    return pd.concat(filled, ignore_index=True) if filled else None

@@ -1,8 +1,12 @@
 """The data of a contrast in one cell: values by round, and the outcome of every attempt."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +22,8 @@ JUDGED = FAILED | {Outcome.OK}
 """Outcomes that the programs decided: only these are compared as failures."""
 
 NEEDED = ("cell", "arm", "round", "attempt", "metric", "value", "outcome")
+
+_Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -123,48 +129,52 @@ def cells_of(samples: pd.DataFrame, study: Study, contrast: Contrast) -> Iterato
     lost = [RANDOM_LOSSES] if RANDOM_LOSSES in samples.columns else []
     wanted = wanted[[*needed, *lost, *drawn]].sort_values(["cell", "arm", "round", "attempt"], kind="stable")
     cells: list[tuple[tuple[int, ...], CellData]] = []
-    for cell_id, rows in wanted.groupby("cell", sort=True):
-        cell = {name: str(rows[FACTOR_PREFIX + name].iloc[0]) for name in factors}
+    for cell_id, rows in _by_cell(wanted):
+        cell = {name: str(rows[0][FACTOR_PREFIX + name]) for name in factors}
         baseline, contender = (_arm(rows, name) for name in (contrast.baseline, contrast.contender))
-        data = CellData(contrast, str(cell_id), cell, baseline, contender, _drawn(rows, drawn))
+        data = CellData(contrast, cell_id, cell, baseline, contender, _drawn(rows, drawn))
         cells.append((_position(study, cell), data))
     return iter([data for _, data in sorted(cells, key=lambda entry: (entry[0], entry[1].cell_id))])
 
 
-def _arm(rows: pd.DataFrame, name: str) -> ArmData:
-    attempts = rows[rows["arm"] == name]
-    final = attempts.drop_duplicates("round", keep="last")
-    good = final[final["outcome"] == Outcome.OK.value]
-    numbers = good["value"].to_numpy(np.float64, na_value=np.nan)
-    usable = np.isfinite(numbers)
-    lost = good[usable & good[RANDOM_LOSSES].notna()] if RANDOM_LOSSES in good.columns else good[:0]
+def _by_cell(table: pd.DataFrame) -> Iterator[tuple[str, list[_Row]]]:
+    """Yield each cell's rows of a table that is sorted by cell.
+
+    They are plain dictionaries: a cell has few rows, for which each operation on a table takes far longer than a loop.
+    """
+    columns = {str(name): table[name].tolist() for name in table.columns}
+    rows = (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+    for cell_id, group in groupby(rows, key=itemgetter("cell")):
+        yield str(cell_id), list(group)
+
+
+def _arm(rows: Sequence[_Row], name: str) -> ArmData:
+    attempts = [row for row in rows if row["arm"] == name]
+    final = list({row["round"]: row for row in attempts}.values())
+    good = [row for row in final if row["outcome"] == Outcome.OK.value]
+    usable = [row for row in good if not pd.isna(row["value"]) and math.isfinite(row["value"])]
     return ArmData(
         name=name,
-        values=dict(zip(good["round"].to_numpy()[usable].tolist(), numbers[usable].tolist(), strict=True)),
+        values={row["round"]: float(row["value"]) for row in usable},
         rounds=len(final),
         failed_rounds=len(final) - len(good),
-        unmeasured_rounds=int((~usable).sum()),
-        outcomes={str(key): int(count) for key, count in sorted(attempts["outcome"].value_counts().items())},
-        failed={
-            int(number): Outcome(outcome) in FAILED
-            for number, outcome in zip(final["round"].tolist(), final["outcome"].tolist(), strict=True)
-            if Outcome(outcome) in JUDGED
+        unmeasured_rounds=len(good) - len(usable),
+        outcomes=dict(sorted(Counter(str(row["outcome"]) for row in attempts).items())),
+        failed={row["round"]: Outcome(row["outcome"]) in FAILED for row in final if Outcome(row["outcome"]) in JUDGED},
+        random_losses={
+            row["round"]: row[RANDOM_LOSSES] for row in usable if not pd.isna(row.get(RANDOM_LOSSES, math.nan))
         },
-        random_losses={}
-        if lost.empty
-        else dict(zip(lost["round"].tolist(), lost[RANDOM_LOSSES].tolist(), strict=True)),
     )
 
 
-def _drawn(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, dict[int, float]]:
+def _drawn(rows: Sequence[_Row], columns: Sequence[str]) -> dict[str, dict[int, float]]:
     """Return what the rounds of a cell drew: all rows of a round have the same values."""
-    by_round = rows.drop_duplicates("round")
-    numbers = [int(number) for number in by_round["round"].tolist()]
+    by_round: dict[int, _Row] = {}
+    for row in rows:
+        by_round.setdefault(row["round"], row)
     return {
         column.removeprefix(COLUMN_PREFIX): {
-            number: float(value)
-            for number, value in zip(numbers, by_round[column].tolist(), strict=True)
-            if not math.isnan(value)
+            number: float(row[column]) for number, row in by_round.items() if not math.isnan(row[column])
         }
         for column in columns
     }
