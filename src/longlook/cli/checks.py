@@ -116,6 +116,7 @@ def cache_prune(
 ) -> None:
     """Remove trials that no run has used for some time."""
     from longlook.analysis.measure_cache import measured_root
+    from longlook.analysis.statistics_cache import statistics_root
     from longlook.core.content_store import ContentStore
     from longlook.core.paths import cache_root
     from longlook.core.units import UnitError, parse_duration, print_bytes
@@ -126,7 +127,7 @@ def cache_prune(
     except UnitError as error:
         raise InputError(f"--unused-for {unused_for}: {error}") from error
     pruned = ContentStore(cache_root()).prune(unused_for_s)
-    for beside in (measured_root(), drawn_root()):
+    for beside in (measured_root(), statistics_root(), drawn_root()):
         ContentStore(beside).prune(unused_for_s)
     if as_json:
         print_json(codec.encode(pruned))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
+from longlook.analysis.stats import libraries
 from longlook.analysis.stats.cells import cells_of
 from longlook.analysis.stats.procedures import Floats
 from longlook.core.model import Contrast, Study
@@ -52,7 +52,7 @@ def median_interval(values: Floats, confidence: float) -> tuple[float | None, fl
     median = float(np.median(values))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # too few values: the interval is then nan
-        found: Any = stats.quantile_test(values, q=median, p=0.5).confidence_interval(confidence)
+        found: Any = libraries.stats.quantile_test(values, q=median, p=0.5).confidence_interval(confidence)
     low, high = float(found.low), float(found.high)
     if not (np.isfinite(low) and np.isfinite(high)):
         return median, None, None

@@ -16,8 +16,8 @@ nothing transparent."""
 
 
 schemapi.disable_debug_mode()
-"""Altair checks every part of a chart against its schema, which takes as long as all the rest. A mistake there is one of
-this package: its tests turn the checks on (tests/unit/report/conftest.py)."""
+"""Altair checks every part of a chart against its schema, which takes as long as all the rest. A mistake there is one
+of this package: its tests turn the checks on (tests/unit/report/conftest.py)."""
 
 
 def specification(chart: Any, font: str = EXPORT_FONT) -> dict[str, Any]:
