@@ -1,7 +1,6 @@
 """Measure a calibration in a guest, judge it, and keep it in the cache under a digest of everything it depends on."""
 
 import hashlib
-import json
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +15,7 @@ from longlook.calibration.catalogue import CASES
 from longlook.calibration.certificate import MODULE, TABLE, certificate_folder, code_digest
 from longlook.calibration.guest import RESULT
 from longlook.calibration.verdicts import Row, verdicts
-from longlook.core import codec, digests, paths
+from longlook.core import codec
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.core.programs import link_program

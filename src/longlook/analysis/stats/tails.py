@@ -15,7 +15,7 @@ import pandas as pd
 
 from longlook.analysis.samples import FACTOR_PREFIX
 from longlook.analysis.stats import libraries
-from longlook.analysis.stats.cells import CellData, cells_of
+from longlook.analysis.stats.cells import CellData, Cells
 from longlook.analysis.stats.procedures import Floats, effect_pct
 from longlook.core.model import Better, Study
 from longlook.metrics import Metric, find_metric
@@ -124,8 +124,9 @@ def spread_table(found: Sequence[RoundsWon] | Sequence[TailEffect]) -> pd.DataFr
 
 
 def _cells(samples: pd.DataFrame, study: Study) -> Iterator[tuple[CellData, Metric]]:
+    cells = Cells(samples, study, (contrast.metric for contrast in study.contrasts))
     for contrast in study.contrasts:
-        for data in cells_of(samples, study, contrast):
+        for data in cells.of(contrast):
             if data.rounds:
                 yield data, find_metric(contrast.metric)
 
