@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from longlook.calibration import virtual
+from longlook.calibration import certificate, virtual
 from longlook.calibration.catalogue import CASES
 from longlook.cli import app
 from longlook.core.programs import link_program
@@ -32,6 +32,6 @@ def test_the_link_keeps_its_laws_and_a_repeat_gives_the_same_bytes(tmp_path: Pat
     raw = (tmp_path / "first" / virtual.RAW).read_bytes()
     assert raw == (tmp_path / "again" / virtual.RAW).read_bytes()
     assert (first["key"], first["packets"]) == (again["key"], again["packets"])
-    assert json.loads((tmp_path / "first" / virtual.TABLE).read_text()) == first
-    found = virtual.certificate(link_program().digest, kernel_program(lambda _text: None).digest)
-    assert found == {"key": first["key"], "passed": True, "path": f"calibration/{first['key']}/{virtual.TABLE}"}
+    assert json.loads((tmp_path / "first" / certificate.TABLE).read_text()) == first
+    found = certificate.certificate(link_program().digest, kernel_program(lambda _text: None).digest)
+    assert found == {"key": first["key"], "passed": True, "path": f"calibration/{first['key']}/{certificate.TABLE}"}

@@ -1,14 +1,17 @@
 """The stages between raw artefacts and samples, trial by trial and on all processors: normalise, then measure."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import chain, repeat
 from multiprocessing import get_context
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from longlook.analysis.congestion_check import COLUMNS, contradictions
@@ -37,7 +40,14 @@ EPOCH_METRICS = frozenset({"single_loss_epochs", "recoverable_losses"})
 STATE_COLUMNS = ("vantage", "flow", "state", "source", "time_s", "share", "visits")
 
 
-_FRAMES = ("goodput", "flows", "rates", "points", "states", "epochs")
+_IDENTIFYING = {
+    name: attrgetter(field)
+    for name, field in (("trial_id", "id"), ("arm", "arm"), ("cell_id", "cell_id"), ("round", "round"))
+}
+_TABLES = ("goodput", "flows", "rates", "points", "states", "epochs")
+
+Columns = Mapping[str, list[Any]]
+"""Rows of one attempt, column by column: what identifies the trial is added where they become a table (`rows_of`)."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +59,33 @@ class Measured:
     trial: Trial
     run: Run
     values: dict[str, float | None]
-    goodput: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, time_s, mbps
-    flows: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of flowtables.FLOW_COLUMNS
-    rates: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of flowtables.RATE_COLUMNS
-    points: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, mbps, delay_ms: of the subject's envelope
-    states: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, and the columns of STATE_COLUMNS
-    epochs: pd.DataFrame | None = None  # trial_id, arm, cell_id, round, lost, epochs: how many lost so many packets
+    goodput: Columns | None = None  # time_s, mbps
+    flows: Columns | None = None  # the columns of flowtables.FLOW_COLUMNS
+    rates: Columns | None = None  # the columns of flowtables.RATE_COLUMNS
+    points: Columns | None = None  # mbps, delay_ms: of the subject's envelope
+    states: Columns | None = None  # the columns of STATE_COLUMNS
+    epochs: Columns | None = None  # lost, epochs: how many lost so many packets
+
+
+def rows_of(measured: Sequence[Measured], name: str) -> pd.DataFrame | None:
+    """Return the rows of all attempts that have any in the table `name`, a field of `Measured`, in their order.
+
+    The columns are those of that field, then trial_id, arm, cell_id and round. None where no attempt has rows.
+    """
+    filled = [(entry.trial, columns) for entry in measured if (columns := getattr(entry, name)) and _count(columns)]
+    if not filled:
+        return None
+    counted = [(trial, _count(columns)) for trial, columns in filled]
+    rows: dict[str, list[Any]] = {
+        column: list(chain.from_iterable(columns[column] for _, columns in filled)) for column in filled[0][1]
+    }
+    for column, of in _IDENTIFYING.items():
+        rows[column] = list(chain.from_iterable(repeat(of(trial), count) for trial, count in counted))
+    return pd.DataFrame(rows)
+
+
+def _count(columns: Columns) -> int:
+    return len(next(iter(columns.values()), ()))
 
 
 def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], None]) -> list[Measured]:
@@ -91,7 +122,7 @@ def compared(measured: list[Measured], study: Study) -> list[Measured]:
     if not metrics:
         return measured
     points = {
-        (entry.trial.cell_id, entry.trial.round): entry.points[["mbps", "delay_ms"]].to_numpy()
+        (entry.trial.cell_id, entry.trial.round): _pairs(entry.points)
         for entry in measured
         if entry.trial.arm == study.analysis.reference and entry.points is not None
     }
@@ -104,7 +135,7 @@ def compared(measured: list[Measured], study: Study) -> list[Measured]:
         number = (entry.trial.round + 1) % count if own else entry.trial.round
         other = points.get((entry.trial.cell_id, number))
         if entry.points is not None and other is not None and not (own and count == 1):
-            mine = entry.points[["mbps", "delay_ms"]].to_numpy()
+            mine = _pairs(entry.points)
             values = {name: compare(mine, other) for name, compare in metrics}
             entry = replace(entry, values={**entry.values, **values})  # noqa: PLW2901
         found.append(entry)
@@ -166,12 +197,12 @@ def _measure(work: _Work) -> Measured:
 
 
 def _measured(work: _Work, data: Mapping[str, Any]) -> Measured:
-    frames = {name: _frame(work.trial, data[name]) for name in _FRAMES}
+    tables = {name: data[name] for name in _TABLES}
     run = work.run
     if (wrong := data.get("contradicted")) is not None:
         hint = "the program ignored its configuration: see its knob, and longlook stacks check"
         run = replace(run, outcome=Outcome.INVALID, reason=wrong, hint=hint)
-    return Measured(work.trial, run, data["values"], **frames)
+    return Measured(work.trial, run, data["values"], **tables)
 
 
 def _states(timeline: Timeline, events: Path) -> dict[str, list[Any]]:
@@ -196,12 +227,8 @@ def _goodput(timeline: Timeline) -> dict[str, list[float]] | None:
     return {"time_s": table["t_s"].to_pylist(), "mbps": table["goodput_mbps"].to_pylist()}
 
 
-def _frame(trial: Trial, columns: Mapping[str, list[Any]] | None) -> pd.DataFrame | None:
-    """Return columns of a trial together with columns that identify the trial."""
-    if columns is None:
-        return None
-    frame = pd.DataFrame({name: pd.Series(values, dtype=None if values else float) for name, values in columns.items()})
-    return frame.assign(trial_id=trial.id, arm=trial.arm, cell_id=trial.cell_id, round=trial.round)
+def _pairs(points: Columns) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.column_stack([np.asarray(points[name], np.float64) for name in ("mbps", "delay_ms")])
 
 
 def _metrics(names: Iterable[str]) -> Iterator[tuple[str, Metric]]:

@@ -2,7 +2,7 @@
 
 `virtual.calibrate(say, out)` measures in a guest in virtual time and returns a `Calibration`; `live.calibrate_live`
 measures this host in real time and returns a `LiveCalibration`. Both keep their tables and raw times.
-`virtual.certificate` returns the entry of a run's manifest on the calibration of its link, or None. Inside,
+`certificate.certificate` returns the entry of a run's manifest on the calibration of its link, or None. Inside,
 `catalogue.CASES` has the packets and links of all cases, `measure` and `host` send and record the packets,
 `laws.checks` compares them with theory, and `verdicts.verdicts` makes the table. `pipeline` and `report` use the entry
 points; docs/calibration.md has the method and the reason of each tolerance.

@@ -1,7 +1,6 @@
 """Measure a calibration in a guest, judge it, and keep it in the cache under a digest of everything it depends on."""
 
 import hashlib
-import json
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -13,9 +12,10 @@ import pandas as pd
 
 from longlook.calibration.cases import PACKETS
 from longlook.calibration.catalogue import CASES
+from longlook.calibration.certificate import MODULE, TABLE, certificate_folder, code_digest
 from longlook.calibration.guest import RESULT
 from longlook.calibration.verdicts import Row, verdicts
-from longlook.core import codec, digests, paths
+from longlook.core import codec
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.core.programs import link_program
@@ -25,8 +25,7 @@ from longlook.engines.virtual.guest_run import GuestRun, run_guest
 from longlook.engines.virtual.probe import find_guest
 from longlook.engines.virtual.scratch import exchange_directory
 
-TABLE, RAW = "calibration.json", "packets.parquet"
-_MODULE = "longlook.calibration.guest"
+RAW = "packets.parquet"
 _SEED = 1  # of the guest, so of netem's draws
 _WALL_LIMIT_S = 300.0
 
@@ -57,15 +56,15 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
     guest, link = find_guest(), link_program()
     say(f"measuring {len(CASES)} cases in a guest, about a minute …")
     with exchange_directory() as exchange:
-        bundle = make_bundle(_MODULE, "longlook.calibration.measure")
-        ended = run_guest(guest, GuestRun(_MODULE, bundle, (), _SEED, _WALL_LIMIT_S), exchange)
+        bundle = make_bundle(MODULE, "longlook.calibration.measure")
+        ended = run_guest(guest, GuestRun(MODULE, bundle, (), _SEED, _WALL_LIMIT_S), exchange)
         measured = exchange / RESULT / PACKETS
         if not measured.exists():
             last = ended.console.strip().splitlines()[-20:]
             reason = ended.reason or "it switched itself off before it was finished"
             raise MachineError(f"the calibration's guest failed: {reason}", "\n".join(last) or None)
         packets = pd.read_csv(measured, dtype={"received_ns": "Int64"})
-    folder = _folder(link.digest, kernel := file_digest(Path(guest.kernel)))
+    folder = certificate_folder(link.digest, kernel := file_digest(Path(guest.kernel)))
     folder.mkdir(parents=True, exist_ok=True)
     rows = verdicts(CASES, packets)
     result = Calibration(
@@ -91,31 +90,8 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
 
 def keep(result: Calibration, out: Path | None) -> None:
     """Write the table again, with what was added to it."""
-    for folder in (_folder(result.link, result.kernel), *([out] if out else [])):
+    for folder in (certificate_folder(result.link, result.kernel), *([out] if out else [])):
         write_json(folder / TABLE, codec.encode(result))
-
-
-def certificate(link_digest: str, kernel_digest: str) -> dict[str, Any] | None:
-    """Return the manifest's entry on the calibration of this link in this kernel, or None if there is none.
-
-    `path` is below the cache: a manifest names no place of the machine.
-    """
-    folder = _folder(link_digest, kernel_digest)
-    try:
-        passed = json.loads((folder / TABLE).read_text())["passed"]
-    except (OSError, ValueError, KeyError):
-        return None
-    return {"key": folder.name, "passed": passed, "path": str((folder / TABLE).relative_to(paths.cache_dir()))}
-
-
-def code_digest() -> str:
-    """Return the digest of the code that measures and judges."""
-    return digests.code_digest("longlook.calibration.virtual", _MODULE)
-
-
-def _folder(link_digest: str, kernel_digest: str) -> Path:
-    key = codec.content_hash({"link": link_digest, "kernel": kernel_digest, "code": code_digest()})
-    return paths.cache_dir() / "calibration" / key
 
 
 def _keep(packets: pd.DataFrame, path: Path) -> str:

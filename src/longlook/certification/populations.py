@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from longlook.analysis.stats import procedures, rare_losses
-from longlook.analysis.stats.cells import cells_of
+from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import decide
 from longlook.core.model import Analysis, Contrast, Study, Verdict
@@ -76,9 +76,10 @@ class Population:
 def populations(samples: pd.DataFrame, study: Study) -> list[Population]:
     """Return the advantages of every contrast in every cell with at least two rounds that both arms have."""
     found = []
+    cells = Cells(samples, study, (contrast.metric for contrast in study.contrasts))
     for contrast in study.contrasts:
         better = find_metric(contrast.metric).better
-        for data in cells_of(samples, study, contrast):
+        for data in cells.of(contrast):
             baseline, contender = data.pairs
             if len(baseline) >= 2:
                 advantages, _ = procedures.advantages(baseline, contender, better)
@@ -90,8 +91,9 @@ def twins(samples: pd.DataFrame, study: Study, metric: str) -> list[Population]:
     """Return each arm against itself in every cell; the contrast is the arm's name."""
     found = []
     better = find_metric(metric).better
+    cells = Cells(samples, study, [metric])
     for arm in study.arms:
-        for data in cells_of(samples, study, Contrast("", arm.name, arm.name, metric)):
+        for data in cells.of(Contrast("", arm.name, arm.name, metric)):
             values, losses = data.baseline.values, data.baseline.random_losses
             numbers = [
                 number for number in range(0, max(values, default=0), 2) if number in values and number + 1 in values

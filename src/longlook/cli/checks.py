@@ -116,16 +116,19 @@ def cache_prune(
 ) -> None:
     """Remove trials that no run has used for some time."""
     from longlook.analysis.measure_cache import measured_root
+    from longlook.analysis.statistics_cache import statistics_root
     from longlook.core.content_store import ContentStore
     from longlook.core.paths import cache_root
     from longlook.core.units import UnitError, parse_duration, print_bytes
+    from longlook.report.charts.drawn_cache import drawn_root
 
     try:
         unused_for_s = parse_duration(unused_for)
     except UnitError as error:
         raise InputError(f"--unused-for {unused_for}: {error}") from error
     pruned = ContentStore(cache_root()).prune(unused_for_s)
-    ContentStore(measured_root()).prune(unused_for_s)
+    for beside in (measured_root(), statistics_root(), drawn_root()):
+        ContentStore(beside).prune(unused_for_s)
     if as_json:
         print_json(codec.encode(pruned))
         return

@@ -6,19 +6,22 @@ import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
 
 def encode(value: Any) -> Any:
     """Return the plain JSON data of a model object; fields with `omitted_when_empty` only where they say something."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {
-            item.name: encode(getattr(value, item.name))
-            for item in fields(value)
-            if getattr(value, item.name) or not item.metadata.get("omitted_when_empty")
-        }
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if is_dataclass(kind):
+        found = ((name, getattr(value, name), omitted) for name, omitted in _members(kind))
+        return {name: encode(item) for name, item, omitted in found if item or not omitted}
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -28,6 +31,19 @@ def encode(value: Any) -> Any:
     return value
 
 
+@cache
+def _members(kind: type) -> tuple[tuple[str, bool], ...]:
+    """Return the fields of a dataclass by name, and whether each is left out where it is empty."""
+    return tuple((item.name, bool(item.metadata.get("omitted_when_empty"))) for item in fields(kind))
+
+
+@cache
+def _kinds(kind: type) -> Mapping[str, Any]:
+    """Return the types of a dataclass's fields; they are texts in the class, and reading those takes long."""
+    hints = get_type_hints(kind)
+    return {name: hints[name] for name, _ in _members(kind)}
+
+
 def decode(kind: type[T], data: Any) -> T:
     """Return a model object of type `kind` from plain JSON data; ValueError where the data does not fit."""
     result: T = _decode(kind, data, kind.__name__)
@@ -35,6 +51,8 @@ def decode(kind: type[T], data: Any) -> T:
 
 
 def _decode(kind: Any, data: Any, where: str) -> Any:
+    if type(data) is kind:  # most values are texts and numbers
+        return data
     if kind is Any:
         return _frozen(data)
     origin = get_origin(kind)
@@ -47,9 +65,7 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
         key_kind, item_kind = get_args(kind)
         entries = _expect(data, dict, where).items()
         return {_decode(key_kind, key, where): _decode(item_kind, item, f"{where}.{key}") for key, item in entries}
-    if is_dataclass(kind):
-        return _decode_dataclass(kind, data, where)
-    return _decode_scalar(kind, data, where)
+    return (_decode_dataclass if is_dataclass(kind) else _decode_scalar)(kind, data, where)
 
 
 def _frozen(data: Any) -> Any:
@@ -72,24 +88,21 @@ def _decode_scalar(kind: Any, data: Any, where: str) -> Any:
 
 def _decode_union(kind: Any, data: Any, where: str) -> Any:
     members = get_args(kind)
-    if data is None and type(None) in members:
-        return None
+    if type(data) in members:  # exact type first: True must stay a bool and 1 an int
+        return data
     candidates = [member for member in members if member is not type(None)]
     if len(candidates) == 1:
         return _decode(candidates[0], data, where)
-    if type(data) in candidates:  # exact type first: True must stay a bool and 1 an int
-        return data
     raise ValueError(f"{where}: {data!r} is none of {', '.join(map(str, candidates))}")
 
 
 def _decode_dataclass(kind: Any, data: Any, where: str) -> Any:
-    hints = get_type_hints(kind)
+    kinds = _kinds(kind)
     entries = _expect(data, dict, where)
-    known = {item.name for item in fields(kind)}
-    if unknown := entries.keys() - known:
+    if unknown := entries.keys() - kinds.keys():
         raise ValueError(f"{where}: unknown key {sorted(unknown)[0]!r}")
     try:
-        return kind(**{name: _decode(hints[name], item, f"{where}.{name}") for name, item in entries.items()})
+        return kind(**{name: _decode(kinds[name], item, f"{where}.{name}") for name, item in entries.items()})
     except TypeError as error:
         raise ValueError(f"{where}: {error}") from error
 

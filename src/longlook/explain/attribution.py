@@ -15,9 +15,8 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
-from longlook.analysis.stats import procedures, rare_losses, sequential
+from longlook.analysis.stats import libraries, procedures, rare_losses, sequential
 from longlook.analysis.stats.procedures import Paired
 from longlook.core.model import Analysis
 
@@ -198,7 +197,7 @@ def share(part: Floats, whole: Floats, confidence: float, look: Look = Look.FIXE
         return Share(100 * ratio, None, None)
     (var_part, cov), (_, var_whole) = np.cov(part, whole) / count
     if look is Look.FIXED:
-        quantile2 = float(stats.t.ppf((1 + confidence) / 2, count - 1)) ** 2
+        quantile2 = float(libraries.stats.t.ppf((1 + confidence) / 2, count - 1)) ** 2
     else:
         quantile2 = sequential.squared_quantile(count, confidence)
     if math.isinf(quantile2):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from longlook.analysis.stats.cells import cells_of
+from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import advantages, effect_pct
 from longlook.core.errors import InputError
 from longlook.core.model import Better, Contrast, Outcome, Study, Trial
@@ -55,11 +55,10 @@ def choose_round(samples: pd.DataFrame, study: Study, better: Mapping[str, Bette
     With an even number of rounds it is the lower of the two in the middle. If no contrast has a pair, it is the first
     round in which a trial went well.
     """
+    cells = Cells(samples[samples["cell"] == cell_id], study, (contrast.metric for contrast in study.contrasts))
     for contrast in study.contrasts:
-        for cell in cells_of(samples, study, contrast):
-            if cell.cell_id != cell_id or not (
-                rounds := sorted(cell.baseline.values.keys() & cell.contender.values.keys())
-            ):
+        for cell in cells.of(contrast):
+            if not (rounds := sorted(cell.baseline.values.keys() & cell.contender.values.keys())):
                 continue
             effects, is_log = advantages(*cell.pairs, better[contrast.metric])
             ranked = sorted(zip(effects.tolist(), rounds, strict=True))

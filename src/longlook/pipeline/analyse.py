@@ -1,7 +1,7 @@
 """Every stage after the engine, from the files of a run folder alone; each stage leaves its own files there."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,11 +9,12 @@ import pandas as pd
 
 from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.analysis.claims.judge import judge
-from longlook.analysis.measure import Measured, measure_all
+from longlook.analysis.measure import Measured, measure_all, rows_of
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
-from longlook.analysis.stats import arm_levels, dependences_table, estimate, estimates_table
-from longlook.analysis.stats.tails import RoundsWon, TailEffect, rounds_won, spread_table, tail_effects
+from longlook.analysis.statistics_cache import Statistics, statistics_of
+from longlook.analysis.stats import dependences_table, estimates_table
+from longlook.analysis.stats.tails import spread_table
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome, Study
@@ -65,11 +66,13 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
     digest = write_digest(folder, measured)
     samples = write_samples(folder, measured)
     tables = write_tables(folder, measured)
-    estimates = write_estimates(folder, measured, samples)
-    spread = write_spread(folder, samples)
-    claims = write_claims(folder, samples, estimates)
+    study = folder.study
+    statistics = statistics_of(samples, folder.path / SAMPLES, study, metrics_by_arm(study))
+    estimates = write_estimates(folder, measured, statistics)
+    write_spread(folder, statistics)
+    claims = write_claims(folder, statistics, estimates)
     folder.seal(RESULTS)
-    content = report_content(folder, samples, tables, estimates, spread, claims, wanted)
+    content = report_content(folder, samples, tables, statistics, estimates, claims, wanted)
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
     page = write_report(folder.path / "report", content)
     outcomes = Counter(entry.run.outcome for entry in measured)
@@ -131,13 +134,13 @@ def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
     These are times in states, where traces were captured; flows that competed, their rates and the points of their
     envelopes; the sizes of loss epochs, where a metric reads them. Goodput is drawn and not written.
     """
-    flows, rates = _joined(entry.flows for entry in measured), _joined(entry.rates for entry in measured)
-    epochs = _joined(entry.epochs for entry in measured)
+    flows, rates = rows_of(measured, "flows"), rows_of(measured, "rates")
+    epochs = rows_of(measured, "epochs")
     tables = {
-        STATES: _joined(entry.states for entry in measured),
+        STATES: rows_of(measured, "states"),
         FLOWS: flows,
         RATES: rates,
-        POINTS: _joined(entry.points for entry in measured),
+        POINTS: rows_of(measured, "points"),
         LOSS_EPOCHS: epochs,
     }
     for name, table in tables.items():
@@ -145,16 +148,16 @@ def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
         path.unlink(missing_ok=True)
         if table is not None:
             table.to_parquet(path, index=False)
-    return Tables(_joined(entry.goodput for entry in measured), flows, rates, epochs)
+    return Tables(rows_of(measured, "goodput"), flows, rates, epochs)
 
 
-def write_estimates(folder: RunFolder, measured: Sequence[Measured], samples: pd.DataFrame) -> list[Estimate]:
+def write_estimates(folder: RunFolder, measured: Sequence[Measured], statistics: Statistics) -> list[Estimate]:
     """Write `estimates.parquet`: every contrast in every cell, with its verdict; where rounds drew settings also
     `dependences.parquet`: how each effect depends on each of them.
     """
     attempts = [(entry.trial, entry.run) for entry in measured]
     study = folder.study
-    estimates = attribute_bottlenecks(estimate(samples, study), study, attempts, folder.manifest["engine"])
+    estimates = attribute_bottlenecks(statistics.estimates, study, attempts, folder.manifest["engine"])
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
     path, dependences = folder.path / DEPENDENCES, dependences_table(estimates)
     path.unlink(missing_ok=True)
@@ -163,29 +166,19 @@ def write_estimates(folder: RunFolder, measured: Sequence[Measured], samples: pd
     return estimates
 
 
-@dataclass(frozen=True)
-class Spread:
-    """What the means of estimates hide."""
-
-    wins: list[RoundsWon]
-    tails: list[TailEffect]
-
-
-def write_spread(folder: RunFolder, samples: pd.DataFrame) -> Spread:
-    """Write `wins.parquet` and `tails.parquet`, where the rounds were fixed, and return what they hold."""
-    spread = Spread(rounds_won(samples, folder.study), tail_effects(samples, folder.study))
-    for name, found in ((WINS, spread.wins), (TAILS, spread.tails)):
+def write_spread(folder: RunFolder, statistics: Statistics) -> None:
+    """Write `wins.parquet` and `tails.parquet`, where the rounds were fixed: what the means of estimates hide."""
+    for name, found in ((WINS, statistics.wins), (TAILS, statistics.tails)):
         path = folder.path / name
         path.unlink(missing_ok=True)
         if found:
             spread_table(found).to_parquet(path, index=False)
-    return spread
 
 
-def write_claims(folder: RunFolder, samples: pd.DataFrame, estimates: list[Estimate]) -> list[ClaimResult]:
+def write_claims(folder: RunFolder, statistics: Statistics, estimates: list[Estimate]) -> list[ClaimResult]:
     """Write `claims.json`: every published claim of the study beside what was found."""
     study = folder.study
-    claims = judge(study.claims, estimates, study, arm_levels(samples, study))
+    claims = judge(study.claims, estimates, study, list(statistics.levels))
     write_json(folder.path / "claims.json", codec.encode(claims))
     return claims
 
@@ -194,8 +187,8 @@ def report_content(
     folder: RunFolder,
     samples: pd.DataFrame,
     tables: Tables,
+    statistics: Statistics,
     estimates: list[Estimate],
-    spread: Spread,
     claims: list[ClaimResult],
     wanted: Wanted | None,
 ) -> ReportContent:
@@ -216,18 +209,12 @@ def report_content(
         flows=tables.flows,
         rates=tables.rates,
         epochs=tables.epochs,
-        wins=spread.wins,
-        tails=spread.tails,
-        levels=arm_levels(samples, study, metrics_by_arm(study)),
+        wins=statistics.wins,
+        tails=statistics.tails,
+        levels=statistics.drawn_levels,
         releases={arm: codec.decode(Release, release) for arm, release in manifest.get("releases", {}).items()},
         inside=inside_pages(folder.path / "report") | drawn,
         costs=collector_costs(traces, arms),
         not_recorded=not_recorded(traces, arms),
         answers=read_answers(folder.path / FOLDER),
     )
-
-
-def _joined(tables: Iterable[pd.DataFrame | None]) -> pd.DataFrame | None:
-    """Return the rows of all trials in one table; None where no trial has any."""
-    filled = [table for table in tables if table is not None and len(table)]
-    return pd.concat(filled, ignore_index=True) if filled else None

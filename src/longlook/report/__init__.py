@@ -10,7 +10,8 @@ several runs, `report.atlas.atlas_page` that of all studies, `report.calibration
 `report.wording` and `report.text` are for terminals too.
 
 Others also import `content` (what a report is made of), `layout` (order and names of cells), `section` (file names),
-`templates` (the Jinja environment), `section` (names of files) and `flows.colours`.
+`templates` (the Jinja environment), `section` (names of files), `flows.colours`, and `charts.drawn_cache` (where the
+figures are that are not drawn again).
 """
 
 import shutil

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,9 @@ from longlook.metrics import find_metric
 from longlook.run.verification import Verification
 from longlook.study.releases import Release
 from longlook.timeline.collectors import CollectorCost, NotRecorded
+
+Goodput = tuple[list[float], list[float]]
+"""Times, in s, and rates, in Mbit/s, of one trial."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,27 @@ class ReportContent:
     costs: Sequence[CollectorCost] = ()
     not_recorded: Sequence[NotRecorded] = ()
     answers: Sequence[Answer] = ()
+
+    @cached_property
+    def samples_by_cell(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """The samples of each cell as rows, in their order: for so few, each operation on a table takes far longer."""
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for row in records(self.samples):
+            found.setdefault(str(row["cell"]), []).append(row)
+        return found
+
+    @cached_property
+    def goodput_by_cell(self) -> Mapping[str, Mapping[tuple[str, int, str], Goodput]]:
+        """The goodput over time by cell, and there by arm, round and trial id, in that order; empty without any."""
+        found: dict[str, dict[tuple[str, int, str], Goodput]] = {}
+        if self.goodput is not None:
+            names = ("cell_id", "arm", "round", "trial_id", "time_s", "mbps")
+            columns = [self.goodput[name].tolist() for name in names]
+            for cell, arm, number, trial, time_s, mbps in zip(*columns, strict=True):
+                series = found.setdefault(str(cell), {}).setdefault((arm, number, trial), ([], []))
+                series[0].append(time_s)
+                series[1].append(mbps)
+        return {cell: dict(sorted(series.items())) for cell, series in found.items()}
 
     def arms_beside(self, contrast: Contrast) -> list[str]:
         """Return the arms that are shown with a contrast: all, or for a contrast of a family only its own two."""

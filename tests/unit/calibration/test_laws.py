@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from longlook.calibration import virtual
+from longlook.calibration import certificate, virtual
 from longlook.calibration.cases import (
     BASIC,
     EMULATORS,
@@ -225,14 +225,14 @@ def test_netem_has_its_own_verdict() -> None:
 
 def test_a_certificate_is_found_by_link_and_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
-    assert virtual.certificate("link", "kernel") is None
-    folder = virtual._folder("link", "kernel")
+    assert certificate.certificate("link", "kernel") is None
+    folder = certificate.certificate_folder("link", "kernel")
     folder.mkdir(parents=True)
-    (folder / virtual.TABLE).write_text('{"passed": false}')
-    path = f"calibration/{folder.name}/{virtual.TABLE}"
-    assert virtual.certificate("link", "kernel") == {"key": folder.name, "passed": False, "path": path}
-    assert virtual.certificate("link", "another kernel") is None
-    assert virtual.certificate("another link", "kernel") is None
+    (folder / certificate.TABLE).write_text('{"passed": false}')
+    path = f"calibration/{folder.name}/{certificate.TABLE}"
+    assert certificate.certificate("link", "kernel") == {"key": folder.name, "passed": False, "path": path}
+    assert certificate.certificate("link", "another kernel") is None
+    assert certificate.certificate("another link", "kernel") is None
 
 
 @pytest.mark.parametrize(("error_ns", "code"), [(0.0, 0), (50_000.0, 1)])

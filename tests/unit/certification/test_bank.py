@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.analysis.stats.cells import cells_of
+from longlook.analysis.stats.cells import Cells
 from longlook.certification import exactness
 from longlook.certification.bank import FULL, METRIC, QUICK, Bank, BankRun, Scale
 from longlook.certification.disturbances import DISTURBANCES
@@ -92,7 +92,7 @@ def test_samples_come_from_a_run_that_goes_on_where_it_stopped(engine: FakeEngin
     assert again.samples("cells").equals(samples)
     assert engine.ran[16:] == [lost.name]
     study = again.study("cells")
-    data, _ = cells_of(samples, study, Contrast("", "h2", "h2", METRIC))
+    data, _ = Cells(samples, study, [METRIC]).of(Contrast("", "h2", "h2", METRIC))
     assert len(data.baseline.values) == 4
 
 

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pandas as pd
-
-from longlook.analysis.stats.cells import cells_of
+from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import advantages, effect_pct
-from longlook.core.model import Contrast, Study
+from longlook.core.model import Contrast
 from longlook.metrics import find_metric
 
 
@@ -20,11 +18,11 @@ class RoundEffects:
     drawn: Mapping[str, tuple[float, ...]]  # of each setting that all of these rounds drew
 
 
-def effects_by_round(samples: pd.DataFrame, study: Study, contrast: Contrast) -> dict[str, RoundEffects]:
+def effects_by_round(cells: Cells, contrast: Contrast) -> dict[str, RoundEffects]:
     """Return the effects of a contrast by the cell's id; a cell without such rounds, or without draws, has none."""
     better = find_metric(contrast.metric).better
     found = {}
-    for cell in cells_of(samples, study, contrast):
+    for cell in cells.of(contrast):
         drawn = {name: tuple(values.tolist()) for name, values in cell.drawn_in_pairs.items() if len(values)}
         if drawn:
             found_advantages, is_log = advantages(*cell.pairs, better)

@@ -1,8 +1,10 @@
 """The data of a contrast in one cell: values by round, and the outcome of every attempt."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,8 @@ JUDGED = FAILED | {Outcome.OK}
 """Outcomes that the programs decided: only these are compared as failures."""
 
 NEEDED = ("cell", "arm", "round", "attempt", "metric", "value", "outcome")
+
+_Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -109,62 +113,75 @@ class CellData:
         )
 
 
-def cells_of(samples: pd.DataFrame, study: Study, contrast: Contrast) -> Iterator[CellData]:
-    """Return every cell in which an arm of the contrast was tried, in the order of the study's levels."""
-    factors = [factor.name for factor in study.factors]
-    needed = [*NEEDED, *(FACTOR_PREFIX + name for name in factors)]
-    if missing := [name for name in needed if name not in samples.columns]:
-        raise InputError(f"samples have no column {missing[0]!r}", "measure the run folder again: longlook report RUN")
-    wanted = samples[
-        (samples["metric"] == contrast.metric) & samples["arm"].isin([contrast.baseline, contrast.contender])
-    ]
-    # Sorted, so that the order of rows can never matter.
-    drawn = [str(name) for name in samples.columns if str(name).startswith(COLUMN_PREFIX)]
-    lost = [RANDOM_LOSSES] if RANDOM_LOSSES in samples.columns else []
-    wanted = wanted[[*needed, *lost, *drawn]].sort_values(["cell", "arm", "round", "attempt"], kind="stable")
-    cells: list[tuple[tuple[int, ...], CellData]] = []
-    for cell_id, rows in wanted.groupby("cell", sort=True):
-        cell = {name: str(rows[FACTOR_PREFIX + name].iloc[0]) for name in factors}
-        baseline, contender = (_arm(rows, name) for name in (contrast.baseline, contrast.contender))
-        data = CellData(contrast, str(cell_id), cell, baseline, contender, _drawn(rows, drawn))
-        cells.append((_position(study, cell), data))
-    return iter([data for _, data in sorted(cells, key=lambda entry: (entry[0], entry[1].cell_id))])
+class Cells:
+    """The cells of a study with their samples of some metrics, by which all contrasts on these find theirs.
+
+    Samples are plain dictionaries here: an arm has few in a cell, for which each operation on a table takes far longer
+    than a loop, and studies have hundreds of cells, arms and contrasts.
+    """
+
+    def __init__(self, samples: pd.DataFrame, study: Study, metrics: Iterable[str]) -> None:
+        self._study = study
+        factors = [FACTOR_PREFIX + factor.name for factor in study.factors]
+        needed = [*NEEDED, *factors]
+        if missing := [name for name in needed if name not in samples.columns]:
+            hint = "measure the run folder again: longlook report RUN"
+            raise InputError(f"samples have no column {missing[0]!r}", hint)
+        self._drawn = [str(name) for name in samples.columns if str(name).startswith(COLUMN_PREFIX)]
+        lost = [RANDOM_LOSSES] if RANDOM_LOSSES in samples.columns else []
+        table = samples[samples["metric"].isin(set(metrics))][[*needed, *lost, *self._drawn]]
+        # Sorted, so that the order of rows can never matter.
+        table = table.sort_values(["cell", "arm", "round", "attempt"], kind="stable")
+        columns = {str(name): table[name].tolist() for name in table.columns}
+        self._rows: dict[str, dict[str, dict[str, list[_Row]]]] = {}  # by metric, cell and arm
+        for values in zip(*columns.values(), strict=True):
+            row = dict(zip(columns, values, strict=True))
+            arms = self._rows.setdefault(row["metric"], {}).setdefault(str(row["cell"]), {})
+            arms.setdefault(row["arm"], []).append(row)
+
+    def of(self, contrast: Contrast) -> list[CellData]:
+        """Return every cell in which an arm of the contrast was tried, in the order of the study's levels."""
+        names = sorted({contrast.baseline, contrast.contender})
+        cells: list[tuple[tuple[int, ...], CellData]] = []
+        for cell_id, arms in self._rows.get(contrast.metric, {}).items():
+            rows = [row for name in names for row in arms.get(name, ())]
+            if not rows:
+                continue
+            cell = {factor.name: str(rows[0][FACTOR_PREFIX + factor.name]) for factor in self._study.factors}
+            baseline, contender = (_arm(arms.get(name, ()), name) for name in (contrast.baseline, contrast.contender))
+            data = CellData(contrast, cell_id, cell, baseline, contender, _values_drawn(rows, self._drawn))
+            cells.append((_position(self._study, cell), data))
+        return [data for _, data in sorted(cells, key=lambda entry: (entry[0], entry[1].cell_id))]
 
 
-def _arm(rows: pd.DataFrame, name: str) -> ArmData:
-    attempts = rows[rows["arm"] == name]
-    final = attempts.drop_duplicates("round", keep="last")
-    good = final[final["outcome"] == Outcome.OK.value]
-    numbers = good["value"].to_numpy(np.float64, na_value=np.nan)
-    usable = np.isfinite(numbers)
-    lost = good[usable & good[RANDOM_LOSSES].notna()] if RANDOM_LOSSES in good.columns else good[:0]
+def _arm(attempts: Sequence[_Row], name: str) -> ArmData:
+    final = list({row["round"]: row for row in attempts}.values())
+    good = [row for row in final if row["outcome"] == Outcome.OK.value]
+    usable = [row for row in good if _is_known(row["value"]) and math.isfinite(row["value"])]
     return ArmData(
         name=name,
-        values=dict(zip(good["round"].to_numpy()[usable].tolist(), numbers[usable].tolist(), strict=True)),
+        values={row["round"]: float(row["value"]) for row in usable},
         rounds=len(final),
         failed_rounds=len(final) - len(good),
-        unmeasured_rounds=int((~usable).sum()),
-        outcomes={str(key): int(count) for key, count in sorted(attempts["outcome"].value_counts().items())},
-        failed={
-            int(number): Outcome(outcome) in FAILED
-            for number, outcome in zip(final["round"].tolist(), final["outcome"].tolist(), strict=True)
-            if Outcome(outcome) in JUDGED
-        },
-        random_losses={}
-        if lost.empty
-        else dict(zip(lost["round"].tolist(), lost[RANDOM_LOSSES].tolist(), strict=True)),
+        unmeasured_rounds=len(good) - len(usable),
+        outcomes=dict(sorted(Counter(str(row["outcome"]) for row in attempts).items())),
+        failed={row["round"]: Outcome(row["outcome"]) in FAILED for row in final if Outcome(row["outcome"]) in JUDGED},
+        random_losses={row["round"]: row[RANDOM_LOSSES] for row in usable if _is_known(row.get(RANDOM_LOSSES))},
     )
 
 
-def _drawn(rows: pd.DataFrame, columns: Sequence[str]) -> dict[str, dict[int, float]]:
+def _is_known(value: float | None) -> bool:
+    return value is not None and not math.isnan(value)
+
+
+def _values_drawn(rows: Sequence[_Row], columns: Sequence[str]) -> dict[str, dict[int, float]]:
     """Return what the rounds of a cell drew: all rows of a round have the same values."""
-    by_round = rows.drop_duplicates("round")
-    numbers = [int(number) for number in by_round["round"].tolist()]
+    by_round: dict[int, _Row] = {}
+    for row in rows:
+        by_round.setdefault(row["round"], row)
     return {
         column.removeprefix(COLUMN_PREFIX): {
-            number: float(value)
-            for number, value in zip(numbers, by_round[column].tolist(), strict=True)
-            if not math.isnan(value)
+            number: float(row[column]) for number, row in by_round.items() if not math.isnan(row[column])
         }
         for column in columns
     }

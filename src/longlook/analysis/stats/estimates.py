@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from longlook.analysis.stats import cliffs, procedures, rare_losses, sequential
-from longlook.analysis.stats.cells import CellData, cells_of
+from longlook.analysis.stats.cells import CellData, Cells
 from longlook.analysis.stats.drawn import sentence
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import caveats, decide
@@ -41,7 +41,8 @@ def estimate(samples: pd.DataFrame, study: Study) -> list[Estimate]:
     an error: the estimate's `reason` describes them. p values are adjusted over all cells of a contrast that have one,
     or over all contrasts of its family.
     """
-    tested = [item for contrast in study.contrasts for item in _test_contrast(samples, study, contrast)]
+    cells = Cells(samples, study, (contrast.metric for contrast in study.contrasts))
+    tested = [item for contrast in study.contrasts for item in _test_contrast(cells, study, contrast)]
     families: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for index, item in enumerate(tested):
         if item.p is not None:
@@ -55,9 +56,9 @@ def estimate(samples: pd.DataFrame, study: Study) -> list[Estimate]:
     return [_conclude(item, study, p_adjusted.get(index)) for index, item in enumerate(tested)]
 
 
-def _test_contrast(samples: pd.DataFrame, study: Study, contrast: Contrast) -> list[_Tested]:
+def _test_contrast(cells: Cells, study: Study, contrast: Contrast) -> list[_Tested]:
     metric = find_metric(contrast.metric)
-    return [_test(data, metric, study) for data in cells_of(samples, study, contrast)]
+    return [_test(data, metric, study) for data in cells.of(contrast)]
 
 
 def _test(data: CellData, metric: Metric, study: Study) -> _Tested:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from longlook.analysis.stats.cells import cells_of
+from longlook.analysis.stats import libraries
+from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import Floats
 from longlook.core.model import Contrast, Study
 from longlook.core.results import ArmLevel
@@ -21,11 +21,13 @@ def arm_levels(samples: pd.DataFrame, study: Study, metrics: Sequence[str] | Non
     `metrics` defaults to those that contrasts and claims about levels name. As for `estimate`, `samples` has the
     columns of `samples_table`, and a round counts with its last attempt.
     """
+    named = _spoken_of(study) if metrics is None else metrics
+    cells = Cells(samples, study, named)
     return [
         _level(arm.name, metric, study, data.cell, data.cell_id, data.baseline.array)
-        for metric in (_spoken_of(study) if metrics is None else metrics)
+        for metric in named
         for arm in study.arms
-        for data in cells_of(samples, study, Contrast("", arm.name, arm.name, metric))
+        for data in cells.of(Contrast("", arm.name, arm.name, metric))
     ]
 
 
@@ -52,7 +54,7 @@ def median_interval(values: Floats, confidence: float) -> tuple[float | None, fl
     median = float(np.median(values))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # too few values: the interval is then nan
-        found: Any = stats.quantile_test(values, q=median, p=0.5).confidence_interval(confidence)
+        found: Any = libraries.stats.quantile_test(values, q=median, p=0.5).confidence_interval(confidence)
     low, high = float(found.low), float(found.high)
     if not (np.isfinite(low) and np.isfinite(high)):
         return median, None, None

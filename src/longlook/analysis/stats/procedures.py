@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.weightstats import DescrStatsW
 
+from longlook.analysis.stats import libraries
 from longlook.core.model import Better
 
 Floats = npt.NDArray[np.float64]
@@ -83,7 +81,7 @@ def paired(advantage: Floats, margin: float, confidence: float, *, skewed: bool 
         mean = 0.0 if abs(mean) <= ROUNDING else mean
         within = abs(mean) <= margin
         return Paired(mean, mean, mean, float(mean == 0), float(not within), constant=True)
-    described = DescrStatsW(advantage)
+    described = libraries.weightstats.DescrStatsW(advantage)
     low, high = (float(end) for end in described.tconfint_mean(alpha=1 - confidence))
     p, p_equivalence = float(described.ttest_mean(0.0)[1]), float(described.ttost_mean(-margin, margin)[0])
     if skewed:
@@ -116,11 +114,11 @@ class _Skewed:
         scaled = (self.mean - value) / self.deviation
         skewed = self.skewness * scaled / 3
         transformed = scaled * (1 + skewed + skewed**2 / 3) + self.skewness / (6 * self.count)
-        return float(stats.t.sf(transformed * math.sqrt(self.count), self.count - 1))
+        return float(libraries.stats.t.sf(transformed * math.sqrt(self.count), self.count - 1))
 
     def bound(self, sign: int, confidence: float) -> float:
         """Return the lower (`sign` −1) or upper (1) end of the two-sided interval."""
-        quantile = -sign * float(stats.t.ppf((1 + confidence) / 2, self.count - 1)) / math.sqrt(self.count)
+        quantile = -sign * float(libraries.stats.t.ppf((1 + confidence) / 2, self.count - 1)) / math.sqrt(self.count)
         shifted = quantile - self.skewness / (6 * self.count)
         if abs(self.skewness) < _NO_SKEWNESS:
             return self.mean - self.deviation * shifted
@@ -142,7 +140,7 @@ def welch(baseline: Floats, contender: Floats) -> float | None:
     if all(np.ptp(side) <= ROUNDING for side in sides):
         return float(abs(sides[0].mean() - sides[1].mean()) <= ROUNDING)
     (mean_b, std_b, n_b), (mean_c, std_c, n_c) = ((side.mean(), _std(side), len(side)) for side in sides)
-    result = stats.ttest_ind_from_stats(mean_c, std_c, n_c, mean_b, std_b, n_b, equal_var=False)
+    result = libraries.stats.ttest_ind_from_stats(mean_c, std_c, n_c, mean_b, std_b, n_b, equal_var=False)
     return float(result.pvalue)
 
 
@@ -154,7 +152,7 @@ def mann_whitney(baseline: Floats, contender: Floats) -> float | None:
         return None
     if len(np.unique(np.concatenate([baseline, contender]))) == 1:
         return 1.0  # all ranks tie: the statistic has no variance
-    return float(stats.mannwhitneyu(contender, baseline, alternative="two-sided").pvalue)
+    return float(libraries.stats.mannwhitneyu(contender, baseline, alternative="two-sided").pvalue)
 
 
 def fails_more(contender_only: int, baseline_only: int) -> float:
@@ -166,14 +164,14 @@ def fails_more(contender_only: int, baseline_only: int) -> float:
     only = contender_only + baseline_only
     if only == 0:
         return 1.0
-    return float(stats.binomtest(contender_only, only, 0.5, alternative="greater").pvalue)
+    return float(libraries.stats.binomtest(contender_only, only, 0.5, alternative="greater").pvalue)
 
 
 def adjust(p: list[float], correction: str) -> list[float]:
     """Return p values adjusted for testing them all: by `holm`, `fdr_bh` (Benjamini and Hochberg) or `none`."""
     if correction == "none" or len(p) < 2:  # statsmodels collects the garbage of the whole process at each call
         return list(p)
-    return [float(value) for value in multipletests(p, method=correction)[1]]
+    return [float(value) for value in libraries.multitest.multipletests(p, method=correction)[1]]
 
 
 def effect_pct(advantage: float | None, better: Better, is_log: bool) -> float | None:

@@ -33,9 +33,8 @@ are not too skewed; tests/unit/analysis/stats/test_sequential.py measures how of
 import math
 
 import numpy as np
-from scipy import special
 
-from longlook.analysis.stats import procedures
+from longlook.analysis.stats import libraries, procedures
 from longlook.analysis.stats.procedures import ROUNDING, Floats, Paired
 
 PRECISION = 1.907
@@ -171,6 +170,6 @@ def _log_e_median(above: int, below: int, count: int) -> float:
 def _log_bet(hits: int, count: int) -> float:
     """Return the logarithm of the e-process that bets on more than half of `count` being hits."""
     first, second = hits + _BETA, count - hits + _BETA
-    share = special.betaln(first, second) - special.betaln(_BETA, _BETA)
-    upper = special.betainc(second, first, 0.5)  # of Beta(first, second) above 1/2
+    share = libraries.special.betaln(first, second) - libraries.special.betaln(_BETA, _BETA)
+    upper = libraries.special.betainc(second, first, 0.5)  # of Beta(first, second) above 1/2
     return float((count + 1) * math.log(2) + share + np.log(upper)) if upper > 0 else -math.inf

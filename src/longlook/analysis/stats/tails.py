@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from longlook.analysis.samples import FACTOR_PREFIX
-from longlook.analysis.stats.cells import CellData, cells_of
+from longlook.analysis.stats import libraries
+from longlook.analysis.stats.cells import CellData, Cells
 from longlook.analysis.stats.procedures import Floats, effect_pct
 from longlook.core.model import Better, Study
 from longlook.metrics import Metric, find_metric
@@ -107,7 +107,7 @@ def quantile_interval(values: Floats, share: float, confidence: float) -> tuple[
     middle = float(np.quantile(values, share))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # too few values: the interval is then nan
-        found: Any = stats.quantile_test(values, q=middle, p=share).confidence_interval(confidence)
+        found: Any = libraries.stats.quantile_test(values, q=middle, p=share).confidence_interval(confidence)
     low, high = float(found.low), float(found.high)
     return (middle, low, high) if math.isfinite(low) and math.isfinite(high) else None
 
@@ -124,8 +124,9 @@ def spread_table(found: Sequence[RoundsWon] | Sequence[TailEffect]) -> pd.DataFr
 
 
 def _cells(samples: pd.DataFrame, study: Study) -> Iterator[tuple[CellData, Metric]]:
+    cells = Cells(samples, study, (contrast.metric for contrast in study.contrasts))
     for contrast in study.contrasts:
-        for data in cells_of(samples, study, contrast):
+        for data in cells.of(contrast):
             if data.rounds:
                 yield data, find_metric(contrast.metric)
 
@@ -134,7 +135,7 @@ def _won(data: CellData, metric: Metric, confidence: float) -> RoundsWon:
     baseline, contender = data.pairs
     better = contender > baseline if metric.better is Better.HIGHER else contender < baseline
     won, count = int(better.sum()), len(baseline)
-    interval = stats.binomtest(won, count).proportion_ci(confidence, method="exact")
+    interval = libraries.stats.binomtest(won, count).proportion_ci(confidence, method="exact")
     return RoundsWon(
         contrast=data.contrast.name,
         metric=metric.name,

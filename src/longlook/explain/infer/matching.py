@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
+from longlook.analysis.stats import libraries
 from longlook.explain.infer.machine import END, START, Machine, State
 
 Context = frozenset[tuple[str, str]]
@@ -24,7 +24,7 @@ def matched(a: Machine, b: Machine) -> list[tuple[State | None, State | None]]:
         likeness = np.array(
             [[_likeness(contexts[0], one, contexts[1], other) for other in theirs] for one in ours]
         ).reshape(len(ours), len(theirs))
-        rows, columns = linear_sum_assignment(likeness, maximize=True)
+        rows, columns = libraries.optimize.linear_sum_assignment(likeness, maximize=True)
         pairs += [(ours[row], theirs[column]) for row, column in zip(rows, columns, strict=True)]
         pairs += [(one, None) for place, one in enumerate(ours) if place not in set(rows.tolist())]
         pairs += [(None, other) for place, other in enumerate(theirs) if place not in set(columns.tolist())]

@@ -6,7 +6,8 @@ from math import comb
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import fisher_exact
+
+from longlook.analysis.stats import libraries
 
 Numbers = npt.NDArray[np.float64]
 
@@ -79,4 +80,6 @@ def fisher_p(taken_a: int, left_a: int, taken_b: int, left_b: int) -> float:
 
     It takes steps for independent, which the steps of one trace are not.
     """
-    return float(fisher_exact(np.array([[taken_a, left_a - taken_a], [taken_b, left_b - taken_b]])).pvalue)
+    return float(
+        libraries.stats.fisher_exact(np.array([[taken_a, left_a - taken_a], [taken_b, left_b - taken_b]])).pvalue
+    )

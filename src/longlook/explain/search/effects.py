@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
-from longlook.analysis.stats import procedures
+from longlook.analysis.stats import libraries, procedures
 from longlook.explain.search.designs import Signs
 
 Floats = npt.NDArray[np.float64]
@@ -55,7 +54,7 @@ def main_effects(signs: Signs, gaps: Floats, margin: float) -> list[MainEffect] 
         if deviation <= procedures.ROUNDING:
             found.append(MainEffect(closed, float(closed <= margin)))
         else:
-            found.append(MainEffect(closed, float(stats.t.sf((closed - margin) / deviation, freedom))))
+            found.append(MainEffect(closed, float(libraries.stats.t.sf((closed - margin) / deviation, freedom))))
     return found
 
 

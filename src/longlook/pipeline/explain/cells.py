@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from longlook.analysis.stats import estimate
-from longlook.analysis.stats.cells import cells_of
+from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import Floats
 from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Study, Verdict
@@ -63,7 +63,7 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
         hint = f"longlook report {folder.path} makes it again"
         raise InputError(f"{path} cannot be read: {error}", hint) from error
     estimates = {item.cell_id: item for item in estimate(samples, study) if item.contrast == chosen.name}
-    cells = {data.cell_id: data for data in cells_of(samples, study, chosen)}
+    cells = {data.cell_id: data for data in Cells(samples, study, [chosen.metric]).of(chosen)}
     found = [
         CellGap(chosen, estimates[cell_id], tuple(cells[cell_id].rounds), _mean(cells[cell_id].random_losses))
         for cell_id in find_cells(folder.plan.trials, names or ("all",))

@@ -18,6 +18,6 @@ class Drawn:
         self._datasets[name] = values
         return alt.Chart(alt.NamedData(name))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, validate: bool = True) -> dict[str, Any]:
         """Return the whole as Vega-Lite."""
-        return {**self.chart.to_dict(), "datasets": self._datasets}
+        return {**self.chart.to_dict(validate=validate), "datasets": self._datasets}

@@ -7,34 +7,55 @@ from typing import Any
 
 import vl_convert
 
+from longlook.report.charts.drawn_cache import drawn
 from longlook.report.charts.theme import specification, vegalite_version
 
 PNG_SCALE = 2.0
+_ENDINGS = ("svg", "png", "pdf")
 _HIDDEN_LABEL = re.compile(r'<text [^>]*(?<=\s)opacity="0"[^>]*>[^<]*</text>')
+_SNIPPET = "window.vegaEmbed = vegaEmbed;"
 _NUMBERED_ID = re.compile(r"\b(clip|gradient_)\d+\b")
 
 
 def export_figure(folder: Path, name: str, chart: Any) -> list[Path]:
     """Write `name`.svg, .png and .pdf of an Altair chart below `folder`; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    svg = to_svg(chart)
-    paths = [folder / f"{name}.{ending}" for ending in ("svg", "png", "pdf")]
-    paths[0].write_text(svg, encoding="utf-8")
-    paths[1].write_bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))
-    paths[2].write_bytes(vl_convert.svg_to_pdf(svg))
+    spec = specification(chart)
+    paths = []
+    for ending, content in drawn(spec, _ENDINGS, lambda: _figure(spec)).items():
+        path = folder / f"{name}.{ending}"
+        path.write_bytes(content)
+        paths.append(path)
     return paths
+
+
+def _figure(spec: dict[str, Any]) -> dict[str, bytes]:
+    svg = _svg(spec)
+    return {
+        "svg": svg.encode(),
+        "png": vl_convert.svg_to_png(svg, scale=PNG_SCALE),
+        "pdf": vl_convert.svg_to_pdf(svg),
+    }
 
 
 def to_svg(chart: Any) -> str:
     """Return an Altair chart as SVG."""
-    return _canonical(vl_convert.vegalite_to_svg(specification(chart), vl_version=vegalite_version()))
+    return _svg(specification(chart))
+
+
+def _svg(spec: dict[str, Any]) -> str:
+    return _canonical(vl_convert.vegalite_to_svg(spec, vl_version=vegalite_version()))
 
 
 @cache
 def javascript() -> str:
     """Return Vega, Vega-Lite and Vega-Embed in one script that defines `vegaEmbed`; it loads nothing."""
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vegalite_version())
-    return bundle
+    return drawn(_SNIPPET, ("js",), _bundle)["js"].decode()
+
+
+def _bundle() -> dict[str, bytes]:
+    bundle: str = vl_convert.javascript_bundle(_SNIPPET, vl_version=vegalite_version())
+    return {"js": bundle.encode()}
 
 
 def _canonical(svg: str) -> str:

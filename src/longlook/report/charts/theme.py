@@ -3,6 +3,7 @@
 from typing import Any
 
 import altair as alt
+from altair.utils import schemapi
 
 from longlook.core.visible import visible
 from longlook.report.charts.colours import INK, INK_SOFT, RULE
@@ -14,9 +15,14 @@ writer orders fonts and opacities at random where there are several, so these fi
 nothing transparent."""
 
 
+schemapi.disable_debug_mode()
+"""Altair checks every part of a chart against its schema, which takes as long as all the rest. A mistake there is one
+of this package: its tests turn the checks on (tests/unit/report/conftest.py)."""
+
+
 def specification(chart: Any, font: str = EXPORT_FONT) -> dict[str, Any]:
     """Return the Vega-Lite of an Altair chart in Longlook's look, independent of Altair's global theme."""
-    spec: dict[str, Any] = _harmless(chart.to_dict())
+    spec: dict[str, Any] = _harmless(chart.to_dict(validate=schemapi.DEBUG_MODE))
     spec["config"] = configuration(font)
     return spec
 

@@ -1,8 +1,11 @@
 """The details of one cell of one contrast."""
 
+import math
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -12,12 +15,14 @@ from longlook.core.model import Contrast, Outcome, Verdict
 from longlook.core.results import ClaimResult, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
-from longlook.report.content import ReportContent, records
+from longlook.report.content import ReportContent
 from longlook.report.contrasts.cell_charts import SPREAD
 from longlook.report.contrasts.drawn import DrawnPlot, drawn_data, drawn_plots
 from longlook.report.contrasts.overview import VERDICT_COLOURS
 from longlook.report.contrasts.squares import PublishedValue, published_value
 from longlook.report.layout import Grid, Place
+
+Rows = Sequence[Mapping[str, Any]]
 
 MAX_GOODPUT_POINTS = 300
 """Longer goodput series are averaged over equal groups of bins, to keep the page small."""
@@ -71,12 +76,10 @@ class CellDetails:
         self._rates = rates
         self._rounds = rounds
         self._arms = content.arms_beside(contrast)
-        samples = content.samples[content.samples["arm"].isin(self._arms)]
-        self._samples = {str(cell): rows for cell, rows in samples.groupby("cell", sort=False)}
-        self._last_round = int(samples["round"].max()) if len(samples) else 0
-        self._goodput = {}
-        if content.goodput is not None:
-            self._goodput = {str(cell): rows for cell, rows in content.goodput.groupby("cell_id", sort=False)}
+        self._samples = {
+            cell: [row for row in rows if row["arm"] in self._arms] for cell, rows in content.samples_by_cell.items()
+        }
+        self._last_round = max((row["round"] for rows in self._samples.values() for row in rows), default=0)
 
     def all(self, grid: Grid, anchor_prefix: str) -> list[CellDetail]:
         """Return the details of every cell that was measured, in reading order."""
@@ -84,7 +87,7 @@ class CellDetails:
 
     def _detail(self, place: Place, anchor: str) -> CellDetail:
         content, estimate = self._content, place.estimate
-        samples = self._samples.get(str(place.cell_id), content.samples.iloc[0:0])
+        samples = self._samples.get(str(place.cell_id), [])
         claim = self._claims.get(place.key)
         return CellDetail(
             anchor=anchor,
@@ -103,23 +106,26 @@ class CellDetails:
             rates=self._rates.get(place.cell_id or ""),
         )
 
-    def _median(self, samples: pd.DataFrame, arm: str) -> tuple[str, str]:
+    def _median(self, samples: Rows, arm: str) -> tuple[str, str]:
         """Return median and n of an arm on the contrast's metric, whether the contrast names the arm or not.
 
         As in an estimate, a round counts with its last attempt, if that went well.
         """
-        own = samples[(samples["arm"] == arm) & (samples["metric"] == self._contrast.metric)]
-        if own.empty:
+        own = [row for row in samples if row["arm"] == arm and row["metric"] == self._contrast.metric]
+        if not own:
             return wording.DASH, ""
-        final = own.sort_values(["round", "attempt"], kind="stable").drop_duplicates("round", keep="last")
-        values = final[final["outcome"] == str(Outcome.OK)]["value"]
-        finite = values[values.abs() < float("inf")]
-        median = float(finite.median()) if len(finite) else None
+        final = {row["round"]: row for row in sorted(own, key=itemgetter("round", "attempt"))}.values()
+        values = [row["value"] for row in final if row["outcome"] == str(Outcome.OK)]
+        finite = [value for value in values if math.isfinite(value)]
+        median = statistics.median(finite) if finite else None
         return wording.quantity(median, self._content.facts(self._contrast.metric).unit), str(len(finite))
 
-    def _other_metrics(self, samples: pd.DataFrame) -> list[tuple[str, tuple[str, ...]]]:
-        good = samples[samples["outcome"] == str(Outcome.OK)]
-        medians = good.groupby(["metric", "arm"], sort=False)["value"].median().to_dict()
+    def _other_metrics(self, samples: Rows) -> list[tuple[str, tuple[str, ...]]]:
+        good: dict[tuple[str, str], list[float]] = {}
+        for row in samples:
+            if row["outcome"] == str(Outcome.OK) and not math.isnan(row["value"]):
+                good.setdefault((row["metric"], row["arm"]), []).append(row["value"])
+        medians = {key: statistics.median(values) for key, values in good.items()}
         present = [name for name in self._content.study.metrics if name != self._contrast.metric]
         rows = []
         for name in present:
@@ -129,7 +135,7 @@ class CellDetails:
         return rows
 
     def _data(
-        self, samples: pd.DataFrame, cell_id: str | None, estimate: Estimate | None, claim: ClaimResult | None
+        self, samples: Rows, cell_id: str | None, estimate: Estimate | None, claim: ClaimResult | None
     ) -> dict[str, Any]:
         rows = [self._sample_row(row) for row in self._contrast_rows(samples)]
         good = [row for row in rows if row["value"] is not None]
@@ -149,10 +155,10 @@ class CellDetails:
             "drawn": drawn_data(self._rounds.get(str(cell_id)), estimate, self._content.study.analysis.alpha),
         }
 
-    def _contrast_rows(self, samples: pd.DataFrame) -> list[dict[str, Any]]:
+    def _contrast_rows(self, samples: Rows) -> Rows:
         arms = [self._contrast.baseline, self._contrast.contender]
-        chosen = samples[(samples["metric"] == self._contrast.metric) & samples["arm"].isin(arms)]
-        return records(chosen.sort_values(["round", "arm", "attempt"], kind="stable"))
+        chosen = [row for row in samples if row["metric"] == self._contrast.metric and row["arm"] in arms]
+        return sorted(chosen, key=itemgetter("round", "arm", "attempt"))
 
     def _sample_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         arm = int(row["arm"] == self._contrast.contender)
@@ -193,30 +199,28 @@ class CellDetails:
         ]
 
     def _goodput_series(self, cell_id: str | None) -> list[dict[str, Any]]:
-        table = self._goodput.get(str(cell_id))
-        if table is None:
-            return []
         arms = (self._contrast.baseline, self._contrast.contender)
         series = []
-        for (arm, _round, trial), rows in table.groupby(["arm", "round", "trial_id"], sort=True):
+        for (arm, _, trial), (times, rates) in self._content.goodput_by_cell.get(str(cell_id), {}).items():
             if arm in arms:
                 colour = arm_colour(int(arm == self._contrast.contender))
-                times, rates = _thinned(rows["time_s"].tolist()), _thinned(rows["mbps"].tolist())
-                series.append({"trial": str(trial), "colour": colour, "time_s": times, "mbps": rates})
+                series.append({"trial": trial, "colour": colour, "time_s": _thinned(times), "mbps": _thinned(rates)})
         return series
 
 
-def outcome_rows(arms: Sequence[str], samples: pd.DataFrame) -> list[OutcomeRow]:
+def outcome_rows(arms: Sequence[str], samples: Rows) -> list[OutcomeRow]:
     """Return attempts by arm and outcome with reasons, in the order of `arms`."""
-    attempts = samples.drop_duplicates(["trial_id", "attempt"])
+    attempts: dict[tuple[str, int], Mapping[str, Any]] = {}
+    for row in samples:
+        attempts.setdefault((row["trial_id"], row["attempt"]), row)
     rows = []
     for arm in arms:
-        own = attempts[attempts["arm"] == arm]
-        counts = Counter(own["outcome"].astype(str))
-        bad = own[own["outcome"].astype(str) != str(Outcome.OK)]
+        own = [row for row in attempts.values() if row["arm"] == arm]
+        counts = Counter(row["outcome"] for row in own)
         reasons = Counter(
-            f"{outcome}: {'no reason given' if pd.isna(reason) else reason}"
-            for outcome, reason in zip(bad["outcome"], bad["reason"], strict=True)
+            f"{row['outcome']}: {'no reason given' if pd.isna(row['reason']) else row['reason']}"
+            for row in own
+            if row["outcome"] != str(Outcome.OK)
         )
         ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
         rows.append(OutcomeRow(arm, {str(o): counts[str(o)] for o in Outcome}, tuple(ranked)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from longlook.analysis.stats.by_round import RoundEffects, effects_by_round
+from longlook.analysis.stats.cells import Cells
 from longlook.core.model import Contrast, Study, Verdict
 from longlook.core.results import ClaimResult
 from longlook.report import wording
@@ -106,9 +107,12 @@ def make_contrasts(content: ReportContent, rates: Mapping[str, str]) -> list[Con
     contrasts = content.study.contrasts
     titles = _titles(contrasts)
     anchors = contrast_anchors(content.study)
+    metrics = (contrast.metric for contrast in contrasts)
+    cells = Cells(content.samples, content.study, metrics) if len(content.samples) else None
+    rounds = [effects_by_round(cells, contrast) if cells is not None else {} for contrast in contrasts]
     return [
-        _make(content, contrast, anchors[contrast.name], title, slug(contrast.name, taken), rates)
-        for contrast, title in zip(contrasts, titles, strict=True)
+        _make(content, contrast, anchors[contrast.name], title, slug(contrast.name, taken), rates, effects)
+        for contrast, title, effects in zip(contrasts, titles, rounds, strict=True)
     ]
 
 
@@ -124,12 +128,17 @@ def _titles(contrasts: Sequence[Contrast]) -> list[str]:
 
 
 def _make(
-    content: ReportContent, contrast: Contrast, anchor: str, title: str, file_name: str, rates: Mapping[str, str]
+    content: ReportContent,
+    contrast: Contrast,
+    anchor: str,
+    title: str,
+    file_name: str,
+    rates: Mapping[str, str],
+    rounds: Mapping[str, RoundEffects],
 ) -> ContrastSection:
     grid = make_grid(content, contrast)
     here = {place.key for place in grid.in_order()}  # --only may have left out the cells that claims are about
     claims = {key: item for key, item in claims_of(content, contrast).items() if key in here}
-    rounds = effects_by_round(content.samples, content.study, contrast) if len(content.samples) else {}
     details = CellDetails(content, contrast, claims, rates, rounds).all(grid, anchor)
     metric = content.facts(contrast.metric)
     arms = f"{content.short_label(contrast.contender)} against {content.short_label(contrast.baseline)}"

@@ -36,7 +36,7 @@ class ValiditySection(Section):
                 **row.counts,
                 "reasons": "; ".join(f"{count} × {reason}" for reason, count in row.reasons),
             }
-            for cell, samples in self.content.samples.groupby("cell", sort=False)
+            for cell, samples in self.content.samples_by_cell.items()
             for row in outcome_rows(arms, samples)
         ]
         return {"outcomes": pd.DataFrame(rows)}
