@@ -1,4 +1,4 @@
-"""The datapath of live runs: noted with the machine, told where it is not the usual one, refused where there is none."""
+"""The datapath of live runs: noted with the machine, told where it is unusual, refused where there is none."""
 
 import pytest
 
