@@ -2,6 +2,7 @@
 
     off                                                     computing costs no time
     server-core                                             a processor by name
+    moto-g                                                  a phone by name: a multiple of server-core
     10 * server-core                                        one on which everything takes ten times as long
     call 1us, wake 5us, datagram 9us, packet 2us, kilobyte 2us       costs of one's own; those left out are 0
 
@@ -35,6 +36,9 @@ _FORM = f"write {OFF}, a name, or costs, for example: call 1us, wake 5us, datagr
 PROCESSORS: Mapping[str, Processor] = {"server-core": Processor(call_ns=4500, packet_ns=1000)}
 """Name → costs of what belongs to the machine. Waking up was not measured apart from calls."""
 
+PHONES: Mapping[str, Fraction] = {"moto-g": Fraction(12), "nexus6": Fraction(5)}
+"""Phone → how many times as long as on a server core everything takes; docs/cpu.md has the sources and the error."""
+
 PROGRAMS: Mapping[str, Processor] = {
     "quic-go": Processor(datagram_ns=7600, byte_ps=3000),
     "quinn": Processor(datagram_ns=5400, byte_ps=500),
@@ -51,9 +55,10 @@ def processor_setting(key: str, value: object) -> Scalar:
         if factor != 1:
             raise SettingError(key, f"{OFF} has no costs to multiply")
         return OFF
-    if rest in PROCESSORS:
+    if rest in PROCESSORS or rest in PHONES:
+        machine, multiple = _machine(rest)
         for program in PROGRAMS.values():
-            _within_bounds(key, times(_together(PROCESSORS[rest], program), factor))
+            _within_bounds(key, times(_together(machine, program), factor * multiple))
         return rest if factor == 1 else f"{_plain(factor)} * {rest}"
     scaled = times(_costs(key, rest), factor)
     _within_bounds(key, scaled)
@@ -74,14 +79,20 @@ def _processor_of(key: str, value: Scalar, program: Scalar | None) -> Processor 
     factor, rest = _scaled(key, str(value))
     if rest == OFF:
         return None
-    if rest not in PROCESSORS:
+    if rest not in PROCESSORS and rest not in PHONES:
         return times(_costs(key, rest), factor)
+    machine, multiple = _machine(rest)
     stack = str(program).partition("@")[0]
     if stack not in PROGRAMS:
         measured = ", ".join(PROGRAMS)
         whose = f"of {stack}" if program is not None else "of several programs"
         raise SettingError(key, f"{rest} knows the costs of {measured}, and not {whose}; {_FORM}")
-    return times(_together(PROCESSORS[rest], PROGRAMS[stack]), factor)
+    return times(_together(machine, PROGRAMS[stack]), factor * multiple)
+
+
+def _machine(name: str) -> tuple[Processor, Fraction]:
+    """Return the costs of a named machine and what to multiply them by, and those of its programs."""
+    return (PROCESSORS["server-core"], PHONES[name]) if name in PHONES else (PROCESSORS[name], Fraction(1))
 
 
 def _together(one: Processor, other: Processor) -> Processor:
@@ -116,7 +127,7 @@ def _costs(key: str, text: str) -> Processor:
     for term in text.split(","):
         name, _, value = term.strip().partition(" ")
         if name not in _FIELDS:
-            raise SettingError(key, f"{allowed(name, (*_FIELDS, *PROCESSORS, OFF))}; {_FORM}")
+            raise SettingError(key, f"{allowed(name, (*_FIELDS, *PROCESSORS, *PHONES, OFF))}; {_FORM}")
         if _FIELDS[name] in costs:
             raise SettingError(key, f"{name} is given twice")
         try:

@@ -24,6 +24,8 @@ KEY = "client_processor"
         ("server-core", "server-core"),
         ("10.50*server-core", "10.5 * server-core"),
         ("1 * server-core", "server-core"),
+        ("moto-g", "moto-g"),
+        ("0.5 * nexus6", "0.5 * nexus6"),
     ],
 )
 def test_two_spellings_of_one_processor_are_one(written: str, canonical: str) -> None:
@@ -46,6 +48,8 @@ def test_two_spellings_of_one_processor_are_one(written: str, canonical: str) ->
         ("0 * server-core", "must be above 0"),
         ("call 2s", "at most 1s"),
         ("1e9 * server-core", "at most 1s"),
+        ("1e8 * moto-g", "at most 1s"),
+        ("moto-x", "moto-g, nexus6, off; did you mean 'moto-g'"),
         ("", "allowed: call"),
     ],
 )
@@ -75,6 +79,13 @@ def test_a_processor_by_name_has_the_costs_of_the_machine_and_of_the_program() -
         assert cost is not None
         assert (cost.datagram_ns, cost.byte_ps) == (10 * program.datagram_ns, 10 * program.byte_ps)
         assert sum(astuple(cost)) == 10 * (sum(astuple(machine)) + sum(astuple(program)))
+
+
+def test_a_phone_is_a_multiple_of_a_server_core_for_each_program() -> None:
+    for name, multiple in processors.PHONES.items():
+        for program in processors.PROGRAMS:
+            assert client(name, program) == client(f"{multiple} * server-core", program)
+            assert client(f"0.5 * {name}", program) == client(f"{multiple / 2} * server-core", program)
 
 
 def test_a_program_that_nobody_has_measured_needs_costs_that_are_written() -> None:

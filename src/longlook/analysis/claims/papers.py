@@ -32,6 +32,11 @@ PAPERS = (
     Paper(
         "demello2022", "Investigating “Taking a Long Look at QUIC”", "de Mello, Mori, Roy, Zhang and Zhou, Purdue 2022"
     ),
+    Paper(
+        "fastly2020",
+        "Measuring QUIC vs TCP: computational efficiency",
+        "Oku and Iyengar, Fastly 2020, as a second source reports it",
+    ),
     Paper("wong2020", "A reproduction of the fairness of QUIC", "Wong and Tieu 2020, as de Mello and others report it"),
     Paper("corbel2019", "Emulated connections and the fairness of QUIC", "Corbel and others, NTMS 2019"),
     Paper(
