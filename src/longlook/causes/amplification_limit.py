@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from longlook.core.model import ConnectionState
-from longlook.explain import changes
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain import changes, remedies
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Surgery, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.ledger.handshake import AMPLIFICATION
 from longlook.explain.moments import stretches, stretches_shown
@@ -23,17 +25,39 @@ def detect(pair: Pair) -> Sign | None:
     shown = stretches_shown(
         side, waits, "the server has sent three times what it received, and more to send, and waits"
     )
-    return Sign(min(more_ns, pair.excess_ns(*_CLASSES)), shown, dose=waits.total_ns / 1e6)
+    more_ns = min(more_ns, pair.excess_ns(*_CLASSES))
+    return Sign(more_ns, shown, dose=waits.total_ns / 1e6, transplant=_held(pair, int(waits.begin_ns[0]), more_ns))
+
+
+def _held(pair: Pair, wait_ns: int, time_ns: int) -> Surgery | None:
+    """Return surgery that holds back for a time what the winner's server sends at first beyond as many bytes as the
+    loser's had sent when it began to wait; None where it sends no more.
+    """
+    own, link = pair.loser.down, pair.winner.down
+    sent_bytes = int(own.payload_bytes[own.ours & (own.arrival_ns <= wait_ns)].sum())
+    theirs = np.flatnonzero(link.ours & ~link.copy)
+    beyond = theirs[np.cumsum(link.payload_bytes[theirs]) > sent_bytes]
+    if len(beyond) == 0:
+        return None
+    flight = beyond[link.arrival_ns[beyond] < link.arrival_ns[beyond[0]] + time_ns]
+    numbers = link.sequence[flight]
+    return Surgery(down=f"hold {int(numbers.min())}-{int(numbers.max())} {time_ns}ns")
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return a resumed session for the loser, in which the server sends no certificate."""
+    """Return a resumed session for the loser, in which the server sends no certificate; the wait, for the winner."""
     resumed: Change | str = "the session is resumed already: there is no certificate to leave out"
     if pair.loser.trial.connection is ConnectionState.COLD:
         resumed = Change("a resumed session, without a certificate", {"connection": str(ConnectionState.RESUMED)})
     return [
         changes.cure(Target.LOSER, resumed),
-        changes.transplant("no setting makes one arm's certificate longer than the other's"),
+        changes.transplant(
+            remedies.inflicted(
+                finding,
+                "what its server sends beyond as many bytes held back for as long as the loser's waits",
+                "the winner's server sends no more than that",
+            )
+        ),
     ]
 
 
@@ -47,5 +71,5 @@ CAUSE = Cause(
     needs=(),
     detect=detect,
     interventions=interventions,
-    cured_by="a resumed session, which needs no certificate",
+    cured_by="a resumed session, which needs no certificate; the winner's server kept waiting as long",
 )

@@ -8,6 +8,8 @@ from longlook.core.model import ConnectionState
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Surgery, Target, Untestable
 from longlook.explain.ledger import LedgerClass
+from longlook.explain.ledger.handshake import AMPLIFICATION
+from longlook.explain.moments import stretches
 from longlook.explain.side import Pair, Side
 
 _LEAST_ROUND_TRIPS = 0.5
@@ -16,14 +18,27 @@ _LEAST_ROUND_TRIPS = 0.5
 def detect(pair: Pair) -> Sign | None:
     """Return a sign where the loser's handshake is half a round trip longer than the winner's, or more."""
     round_trip_ns = max(pair.loser.round_trip_ns, 1)
-    more_ns = pair.excess_ns(LedgerClass.HANDSHAKE)
+    own_ns, other_ns = _connecting_ns(pair.loser), _connecting_ns(pair.winner)
+    more_ns = own_ns - other_ns
     if more_ns < _LEAST_ROUND_TRIPS * round_trip_ns:
         return None
-    own_ns = pair.loser.totals.get(LedgerClass.HANDSHAKE, 0)
-    other_ns = pair.winner.totals.get(LedgerClass.HANDSHAKE, 0)
     text = f"the first request leaves after {own_ns / round_trip_ns:.1f} round trips, in the other arm after"
     shown = Evidence(own_ns, f"{text} {other_ns / round_trip_ns:.1f}")
     return Sign(more_ns, (shown,), dose=more_ns / round_trip_ns, transplant=_held(pair.winner, more_ns))
+
+
+def _connecting_ns(side: Side) -> int:
+    """Return the time in handshakes without that in which a request was on its way already.
+
+    With early data a server may have to wait for the client's address to be validated while it answers: that is the
+    handshake's doing, and the cause `amplification_limit`, but no round trip before the request.
+    """
+    requests = stretches(side, LedgerClass.REQUEST)
+    limited = stretches(side, LedgerClass.HANDSHAKE, detail=AMPLIFICATION)
+    if len(requests):
+        limited = limited.where(limited.begin_ns >= requests.begin_ns.min())
+        return side.totals.get(LedgerClass.HANDSHAKE, 0) - limited.total_ns
+    return side.totals.get(LedgerClass.HANDSHAKE, 0)
 
 
 def _held(side: Side, time_ns: int) -> Surgery | None:

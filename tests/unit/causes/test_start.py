@@ -7,6 +7,7 @@ import pytest
 from longlook.causes import (
     amplification_limit,
     early_data_refused,
+    handshake_round_trips,
     overtaken_keys,
     retry_round_trip,
     slow_start_early_exit,
@@ -135,11 +136,37 @@ def test_a_server_at_the_amplification_limit_is_cured_by_a_session_that_needs_no
     found = found_by(amplification_limit.CAUSE, tested)
     assert found.strength_ns == ns(20.0)
     cure, transplant = amplification_limit.CAUSE.interventions(found, tested)
-    assert isinstance(cure, Intervention) and isinstance(transplant, Untestable)
+    assert isinstance(cure, Intervention) and isinstance(transplant, Intervention)
     assert cure.change.settings == {"connection": "resumed"}
     resumed = replace(Scene().trial, connection=ConnectionState.RESUMED)
     known = pair(side(None, waits, BUSY, trial=resumed))
-    assert all(isinstance(item, Untestable) for item in amplification_limit.CAUSE.interventions(found, known))
+    assert isinstance(amplification_limit.CAUSE.interventions(found, known)[0], Untestable)
+
+
+LIMITED = (LedgerClass.HANDSHAKE, 20.0, "amplification limit")
+
+
+def test_what_the_winner_s_server_sends_beyond_as_many_bytes_is_held_back_as_long() -> None:
+    early_answer = (USEFUL, 24.5)  # five of the ten packets, from 20 ms on, before the server has to wait
+    tested = pair(side(fetching(10), early_answer, LIMITED, BUSY))
+    found = found_by(amplification_limit.CAUSE, tested)
+    transplant = amplification_limit.CAUSE.interventions(found, tested)[1]
+    assert isinstance(transplant, Intervention)
+    assert transplant.change.surgery == {0: Surgery(down="hold 5-9 20000000ns")}
+
+
+def test_a_winner_that_sends_no_more_than_the_limit_cannot_be_made_to_wait() -> None:
+    tested = pair(side(fetching(10), (USEFUL, 40.0), LIMITED, BUSY), side(fetching(10), BUSY))
+    transplant = amplification_limit.CAUSE.interventions(found_by(amplification_limit.CAUSE, tested), tested)[1]
+    assert isinstance(transplant, Untestable)
+    assert "no more than that" in transplant.reason
+
+
+def test_a_wait_for_validation_behind_the_request_is_no_round_trip_before_it() -> None:
+    request = (LedgerClass.REQUEST, 10.0)
+    assert handshake_round_trips.CAUSE.detect(pair(side(None, request, LIMITED, BUSY))) is None
+    before = pair(side(None, LIMITED, (LedgerClass.HANDSHAKE, 20.0), request, BUSY))
+    assert found_by(handshake_round_trips.CAUSE, before).strength_ns == ns(40.0)
 
 
 def test_a_round_trip_of_a_retry_is_cured_where_the_server_has_the_knob() -> None:
