@@ -1,10 +1,15 @@
 """`longlook doctor`: what a machine reads of it."""
 
 import json
+from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from longlook.cli import app
+from longlook.engines.doctor import examine
+from longlook.provision.provenance.installed import all_made
+from longlook.stacks import chromium_remote
 
 
 def test_every_need_that_is_not_met_has_a_fix() -> None:
@@ -14,3 +19,15 @@ def test_every_need_that_is_not_met_has_a_fix() -> None:
     assert all(need.keys() == {"name", "met", "detail", "fix", "required"} for need in needs)
     assert all(need["fix"] for need in needs if not need["met"])
     assert answer.exit_code == (3 if any(need["required"] and not need["met"] for need in needs) else 0)
+
+
+def test_a_phone_that_answered_once_and_is_away_now_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chromium_remote, "_file", lambda version: tmp_path / version)
+    names = {f"stack {chromium_remote.STACK.name}": "phone was never asked"}
+    assert names.items() <= {need.name: need.detail for need in examine()}.items()
+    (tmp_path / "phone").write_text("{}")
+    (asked,) = (need for need in examine() if need.name in names)
+    assert (asked.met, asked.detail) == (True, "phone answered when it was last asked")
+    assert all(made.name != chromium_remote.STACK.name for made in all_made())

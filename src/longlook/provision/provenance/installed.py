@@ -24,4 +24,6 @@ def all_made() -> list[Made]:
 
 
 def _of_installed(stack: Stack, version: str) -> Made | None:
+    if stack.remote:  # on another machine, which may be away: nothing of it was downloaded here
+        return None
     return of_part(stack, version, stack.install(version)) if is_installed(stack, version) else None
