@@ -9,7 +9,7 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Surgery, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.ledger.handshake import AMPLIFICATION
-from longlook.explain.moments import stretches, stretches_shown
+from longlook.explain.moments import hold, stretches, stretches_shown
 from longlook.explain.side import Pair
 
 _CLASSES = (LedgerClass.HANDSHAKE,)
@@ -40,8 +40,7 @@ def _held(pair: Pair, wait_ns: int, time_ns: int) -> Surgery | None:
     if len(beyond) == 0:
         return None
     flight = beyond[link.arrival_ns[beyond] < link.arrival_ns[beyond[0]] + time_ns]
-    numbers = link.sequence[flight]
-    return Surgery(down=f"hold {int(numbers.min())}-{int(numbers.max())} {time_ns}ns")
+    return Surgery(down=hold(link, flight, time_ns))
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:

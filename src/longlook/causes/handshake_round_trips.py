@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from longlook.core.model import ConnectionState
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Surgery, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.ledger.handshake import AMPLIFICATION
-from longlook.explain.moments import stretches
+from longlook.explain.moments import hold, stretches
 from longlook.explain.side import Pair, Side
 
 _LEAST_ROUND_TRIPS = 0.5
@@ -33,12 +31,11 @@ def _connecting_ns(side: Side) -> int:
     With early data a server may have to wait for the client's address to be validated while it answers: that is the
     handshake's doing, and the cause `amplification_limit`, but no round trip before the request.
     """
-    requests = stretches(side, LedgerClass.REQUEST)
+    total_ns, requests = side.totals.get(LedgerClass.HANDSHAKE, 0), stretches(side, LedgerClass.REQUEST)
+    if not len(requests):
+        return total_ns
     limited = stretches(side, LedgerClass.HANDSHAKE, detail=AMPLIFICATION)
-    if len(requests):
-        limited = limited.where(limited.begin_ns >= requests.begin_ns.min())
-        return side.totals.get(LedgerClass.HANDSHAKE, 0) - limited.total_ns
-    return side.totals.get(LedgerClass.HANDSHAKE, 0)
+    return total_ns - limited.where(limited.begin_ns >= requests.begin_ns.min()).total_ns
 
 
 def _held(side: Side, time_ns: int) -> Surgery | None:
@@ -47,8 +44,7 @@ def _held(side: Side, time_ns: int) -> Surgery | None:
     first = link.ours & (link.arrival_ns >= side.start_ns) & (link.arrival_ns < side.start_ns + side.round_trip_ns)
     if not first.any():
         return None
-    numbers = link.sequence[np.flatnonzero(first)]
-    return Surgery(up=f"hold {int(numbers.min())}-{int(numbers.max())} {time_ns}ns")
+    return Surgery(up=hold(link, first, time_ns))
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:

@@ -137,3 +137,9 @@ def has_state(sender: SenderFacts | None, *prefixes: str) -> bool:
     if sender is None or sender.state is None:
         return False
     return any(sender.states[code].startswith(prefixes) for code in np.unique(sender.state.value).tolist())
+
+
+def hold(link: LinkFacts, which: Booleans | Integers, time_ns: int) -> str:
+    """Return the operation that holds back for a time all packets from the first to the last of these."""
+    chosen = link.sequence[which]
+    return f"hold {int(chosen.min())}-{int(chosen.max())} {time_ns}ns"
