@@ -18,7 +18,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from longlook.core import registry
-from longlook.core.flows import DATAGRAM_PROTOCOLS
+from longlook.core.flows import CONNECTION_PER_REQUEST, DATAGRAM_PROTOCOLS
 from longlook.core.job import Content, Program
 from longlook.core.model import ConnectionState, Scalar
 from longlook.core.stack import ClientJob, Command, ServerJob, Stack
@@ -28,7 +28,7 @@ from longlook.provision.setup import parse_part
 LOOPBACK = "127.0.0.1"
 REFERENCE = "quic-go@0.65.0"
 """The peer of stacks that have one role only."""
-USUAL = ("quic-go", "ngtcp2", "aioquic", "pycurl")
+USUAL = ("quic-go", "ngtcp2", "aioquic", "pycurl", "python-http")
 OLD = {"quic-go": "0.48.2"}
 """Versions that every run of the tests covers beside the default ones; the rest is marked `stacks`."""
 START_LIMIT_S = 20.0
@@ -100,6 +100,11 @@ def cases(*protocols: str) -> list[ParameterSet]:
         for pair in pairs()
         if not protocols or pair[2] in protocols
     ]
+
+
+def cases_on_one_connection() -> list[ParameterSet]:
+    """The pairs whose client sends all requests over the connections of its job."""
+    return cases(*{protocol for _, _, protocol in pairs()} - set(CONNECTION_PER_REQUEST))
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:

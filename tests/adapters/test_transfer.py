@@ -4,11 +4,12 @@ import json
 import socket
 import ssl
 from dataclasses import replace
-from itertools import product
+from itertools import accumulate, product
 from pathlib import Path
 
 import pytest
 
+from longlook.core.flows import CONNECTION_PER_REQUEST
 from longlook.core.job import Content
 from longlook.core.model import ConnectionState
 from longlook.provision import tls
@@ -17,6 +18,7 @@ from tests.adapters.harness import (
     Server,
     assert_all_arrived,
     cases,
+    cases_on_one_connection,
     fetch,
     server_command,
     serving,
@@ -38,6 +40,7 @@ def test_ready_line(pair: Pair, server: Server) -> None:
     assert ready["version"] == version_of(name)
 
 
+@pytest.mark.parametrize("pair", cases_on_one_connection(), indirect=True)
 def test_page_arrives_over_one_connection(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
     name, client, protocol = pair
     answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page)
@@ -54,6 +57,7 @@ def test_page_arrives_over_one_connection(pair: Pair, server: Server, page: Cont
     assert seen_by_client["remote"] == seen_by_server["local"] == f"{LOOPBACK}:{server.port}"
 
 
+@pytest.mark.parametrize("pair", cases_on_one_connection(), indirect=True)
 def test_times_are_in_order(pair: Pair, server: Server, page: Content, client_folder: Path) -> None:
     """The connection is opened after the first request is issued; a phase begins when the one before has ended."""
     _, client, protocol = pair
@@ -102,6 +106,7 @@ def test_several_connections_fetch_everything_each(
     assert sorted((line["path"], line["local"]) for line in objects) == sorted(product(page.expected, measured))
 
 
+@pytest.mark.parametrize("pair", cases_on_one_connection(), indirect=True)
 @pytest.mark.parametrize("state", list(ConnectionState))
 def test_connection_state_is_proven_on_both_sides(
     pair: Pair, server: Server, page: Content, client_folder: Path, state: ConnectionState
@@ -122,6 +127,29 @@ def test_connection_state_is_proven_on_both_sides(
         assert (lines[-1]["resumed"], lines[-1]["used_0rtt"]) == wanted
         assert all((line["resumed"], line["used_0rtt"]) == (False, False) for line in lines[:-1])
     assert all(line["t_handshake_ns"] < answer.connections[-1]["t_start_ns"] for line in answer.connections[:-1])
+
+
+@pytest.mark.parametrize("state", [ConnectionState.COLD, ConnectionState.RESUMED])
+@pytest.mark.parametrize("pair", cases(*CONNECTION_PER_REQUEST), indirect=True)
+def test_every_file_has_a_connection_of_its_own(
+    pair: Pair, server: Server, page: Content, client_folder: Path, state: ConnectionState
+) -> None:
+    _, client, protocol = pair
+    answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page, connection=state)
+    assert_all_arrived(answer, page, protocol)
+    server.stop()
+    resumed = state is ConnectionState.RESUMED
+    assert [line["primes"] for line in answer.connections] == [True] * resumed + [False] * len(page.expected)
+    measured = {line["local"]: line for line in answer.connections if not line["primes"]}
+    accepted = {line["remote"]: line for line in server.lines if line["remote"] in measured}
+    assert len(measured) == len(accepted) == len(page.expected)
+    assert {line["resumed"] for line in (*measured.values(), *accepted.values())} == {resumed}
+    changes = []
+    for line in answer.objects.values():
+        own = measured.pop(line["local"])
+        assert line["t_start_ns"] <= own["t_start_ns"] < own["t_handshake_ns"] <= line["t_first_byte_ns"]
+        changes += [(own["t_start_ns"], 1), (line["t_end_ns"], -1)]
+    assert max(accumulate(change for _, change in sorted(changes))) <= 6
 
 
 @pytest.mark.parametrize("pair", cases("h2"), indirect=True)

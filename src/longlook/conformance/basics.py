@@ -8,7 +8,7 @@ from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path, usual
 from longlook.conformance.qlogs import count
 from longlook.conformance.subject import Subject, stack_of
-from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION
+from longlook.core.flows import CONNECTION_PER_REQUEST, DATAGRAM_PROTOCOLS, DURATION
 from longlook.core.model import ConnectionState, Endpoint, Outcome, Workload
 
 PAGE = Workload("page", {"objects": 120, "object_bytes": 3_000})
@@ -184,15 +184,16 @@ def ready(subject: Subject, protocol: str) -> Check:
 
 
 def lines(subject: Subject, protocol: str) -> Check:
-    """Check that the client prints one line for each object and one for each connection."""
+    """Check that the client prints one line for each object and one for each of its connections."""
 
     def judge(seen: Seen) -> Finding:
         paths = Counter(line.get("path") for line in seen.events("client", "object"))
         often = [str(path) for path, times in paths.items() if times != 1]
         connections = len(seen.events("client", "connection"))
+        wanted = len(paths) if protocol in CONNECTION_PER_REQUEST else 1
         text = f"{len(paths)} objects, {connections} connection line" + ("s" if connections != 1 else "")
         return verdict(
-            seen.ok and not often and connections == 1, text + (f"; more than once: {often}" if often else "")
+            seen.ok and not often and connections == wanted, text + (f"; more than once: {often}" if often else "")
         )
 
     name = f"one line per object over {protocol} (client)"

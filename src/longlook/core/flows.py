@@ -6,6 +6,8 @@ from longlook.core.model import Endpoint, Flow, Scalar, Trial, Workload
 
 DATAGRAM_PROTOCOLS = ("udp",)
 """Bare datagrams: cross traffic that fetches nothing. Other protocols that are not QUIC run over the kernel's TCP."""
+CONNECTION_PER_REQUEST = ("http/1.0",)
+"""Protocols whose client opens a new connection for each file."""
 MOST_ADDRESS_SLOTS = 254
 """Pairs of addresses for competing flows. Each has two programs, for which a guest's memory must have room."""
 DURATION = "duration_s"

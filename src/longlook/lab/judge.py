@@ -10,6 +10,7 @@ Pure: nothing here touches the machine or imports `lab.linux`.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from longlook.core.flows import CONNECTION_PER_REQUEST
 from longlook.core.job import Expected
 from longlook.core.model import ConnectionState, Outcome
 from longlook.lab.elsewhere import fault_elsewhere
@@ -258,7 +259,7 @@ def _protocol(case: Case) -> Judgement | None:
 def _connections(case: Case) -> Judgement | None:
     if case.kind is FlowKind.CROSS:
         return None
-    measured, wanted = list(_measured_connections(case)), case.content.connections
+    measured, wanted = list(_measured_connections(case)), _wanted_connections(case)
     if not measured:
         return Judgement(
             Outcome.INVALID,
@@ -283,7 +284,13 @@ def _connections(case: Case) -> Judgement | None:
         state = ConnectionState.ZERO_RTT if early else ConnectionState.RESUMED if resumed else ConnectionState.COLD
         if state is not case.trial.connection:
             return _other_state(case, state)
-    return None if wanted == 1 else _carriers(case, measured)
+    return None if case.content.connections == 1 else _carriers(case, measured)
+
+
+def _wanted_connections(case: Case) -> int:
+    """Return how many connections the measured transfer has."""
+    per_request = case.trial.protocol in CONNECTION_PER_REQUEST and case.kind is FlowKind.FINITE
+    return len(case.content.expected) if per_request else case.content.connections
 
 
 def _other_state(case: Case, state: ConnectionState) -> Judgement:

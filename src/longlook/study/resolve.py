@@ -152,7 +152,7 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
 
 _IDLE, _WARM = "workload.idle", "workload.warm"
 _HELP = {
-    "protocol": "h2 or h3",
+    "protocol": "h3 or h2, or another that a stack declares (longlook stacks list)",
     "connection": "cold, resumed or 0rtt",
     "server": "a stack, for example quic-go or quic-go@0.65.0",
     "client": "a stack, for example quic-go or chromium",

@@ -263,6 +263,19 @@ def test_judgement_of_several_connections(name: str) -> None:
     assert text in f"{judgement.reason} {judgement.hint}"
 
 
+@pytest.mark.parametrize(
+    ("ports", "outcome", "reason"),
+    [((1, 2), Outcome.OK, ""), ((1,), Outcome.FAILED, "used 1 connections, not 2")],
+)
+def test_a_protocol_with_a_connection_for_each_file(ports: tuple[int, ...], outcome: Outcome, reason: str) -> None:
+    protocol = "http/1.0"
+    lines = [line | {"protocol": protocol} for line in (*OBJECTS, *map(opened, ports))]
+    connections = [accepted(port, protocol=protocol) for port in ports]
+    judgement = judge(replace(SOUND, **declared(protocol=protocol), **client(*lines), **server(*connections)))
+    assert judgement.outcome is outcome
+    assert reason in (judgement.reason or "")
+
+
 @pytest.mark.parametrize("name", list(JUDGEMENTS))
 def test_judgement(name: str) -> None:
     changes, outcome, reason = JUDGEMENTS[name]

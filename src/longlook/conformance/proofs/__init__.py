@@ -27,6 +27,7 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     "max_incoming_streams": ("h3", "h2"),
     "allow_0rtt": ("h3", "h2"),
     "fast_open": ("h2",),
+    "threads": ("http/1.0",),
     **dict.fromkeys(traffic.PROOFS, DATAGRAM_PROTOCOLS),
 }
 

@@ -1,4 +1,4 @@
-"""Proof of the limit of concurrent requests: with few allowed, a page needs more round trips, over h3 and h2 alike."""
+"""Proofs of how many requests a server answers at once: with few, a page needs more round trips."""
 
 import math
 from collections.abc import Mapping
@@ -36,6 +36,21 @@ def max_incoming_streams(ask: Ask) -> Check:
     return ask.check(wants, judge)
 
 
+def threads(ask: Ask) -> Check:
+    """Measure the time for a page's images: with one thread, the handshakes of their connections wait in line."""
+    link, workload = path(50, _RTT_S), Workload("page", {"objects": _OBJECTS, "object_bytes": 1_000})
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        one_s, many_s = images_s(seen["one"]), images_s(seen["many"])
+        if one_s is None or many_s is None:
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        text = f"{_OBJECTS} objects in {one_s:.2f} s with one thread, {many_s:.2f} s with many (RTT {_RTT_S:g} s)"
+        return verdict(one_s >= _OBJECTS * _RTT_S and one_s > 2 * many_s, text)
+
+    wants = {"one": ask.want({ask.name: False}, link, workload), "many": ask.want({ask.name: True}, link, workload)}
+    return ask.check(wants, judge)
+
+
 def images_s(seen: Seen) -> float | None:
     """Return the time from the end of the page's document to the last image's end; None where not all arrived."""
     if not seen.ok:
@@ -44,4 +59,4 @@ def images_s(seen: Seen) -> float | None:
     return (max(ends) - min(ends)) / 1e9
 
 
-PROOFS = {"max_incoming_streams": max_incoming_streams}
+PROOFS = {"max_incoming_streams": max_incoming_streams, "threads": threads}
