@@ -5,7 +5,7 @@ import socket
 import ssl
 import sys
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer, __version__
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
 from shutil import copyfileobj
 from typing import Any, BinaryIO
@@ -18,6 +18,8 @@ from longlook_adapter.options import Options
 
 from python_http_adapter.tls import PROTOCOL, context, report, report_connection
 
+VERSION = "0.6"
+"""What `http.server` calls itself in the answers of its handler of files."""
 KNOBS = {"threads": truth}
 _QUEUED_CONNECTIONS = 128
 """How many connections wait for the one thread; Python's own 5 would make the kernel drop what a page opens at once."""
@@ -26,7 +28,7 @@ _QUEUED_CONNECTIONS = 128
 def run(options: Options) -> None:
     """Serve until SIGTERM."""
     knobs = parse_knobs(options.knobs, KNOBS, "Python's http.server")
-    files = Files(options.www, lambda path: path.open("rb"))
+    files = Files[BinaryIO](options.www, lambda path: path.open("rb"))
     tls = context(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(options.certificate, options.key)
     kind = ThreadingHTTPServer if knobs.get("threads", False) else HTTPServer
@@ -34,7 +36,7 @@ def run(options: Options) -> None:
         signal.signal(number, lambda *_: sys.exit(0))
     with _listening(kind, options, files, tls) as server:
         address, port = server.server_address[:2]
-        report("ready", role="server", protocol=PROTOCOL, address=address, port=port, version=__version__)
+        report("ready", role="server", protocol=PROTOCOL, address=address, port=port, version=VERSION)
         server.serve_forever()
 
 
@@ -54,7 +56,7 @@ def _listening(kind: type[HTTPServer], options: Options, files: Files[BinaryIO],
 
         def server_bind(self) -> None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self.socket.bind(self.server_address)  # HTTPServer's own would look the address's name up
+            self.socket.bind((options.address, options.port))  # HTTPServer's own would look the address's name up
             self.server_address = self.socket.getsockname()
 
         def handle_error(self, request: Any, client_address: Any) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
-from longlook.explain.signs import MOST_EVIDENCE
+from longlook.explain.signs import false_losses
 
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.LINK_WASTE, LedgerClass.TIMER)
 _THRESHOLDS = (10, 30, 100, 300)
@@ -15,22 +15,8 @@ _WITHOUT: dict[str, str | int | float | bool] = {"reorder": "0%", "jitter_reorde
 
 def detect(pair: Pair) -> Sign | None:
     """Return a sign where the loser's server declared packets lost that the link or the client saw arrive."""
-    sender = pair.loser.server
-    if sender is None:
-        return None
-    first_ns, last_ns = pair.loser.ledger.span_ns
-    times = sender.spurious.time_ns
-    during = (times >= first_ns) & (times <= last_ns)
-    count = int(during.sum())
-    if count == 0:
-        return None
-    shown = tuple(
-        Evidence(int(time_ns) - first_ns, "a packet is declared lost that arrives", (int(number),))
-        for time_ns, number in zip(
-            times[during][:MOST_EVIDENCE], sender.spurious.packet_number[during][:MOST_EVIDENCE], strict=True
-        )
-    )
-    return Sign(pair.excess_ns(*_CLASSES), shown, dose=float(count))
+    shown, count = false_losses(pair.loser, "a packet is declared lost that arrives")
+    return None if count == 0 else Sign(pair.excess_ns(*_CLASSES), shown, dose=float(count))
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:

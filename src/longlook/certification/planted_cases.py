@@ -119,6 +119,14 @@ CASES = (
         cell=_JITTER,
     ),
     Planted(
+        "reductions kept after spurious losses",
+        ("kept_reduction",),
+        {**_QUIC, "server_knobs.undo_spurious_losses": True},
+        {"server_knobs.undo_spurious_losses": False},
+        also=("spurious_loss", "multiple_reductions", "duplicate_sending"),
+        cell=_JITTER,
+    ),
+    Planted(
         "quinn reordering threshold",
         ("spurious_loss",),
         {**_QUINN, "server_knobs.packet_threshold": 300, "server_knobs.time_threshold": 4.0},

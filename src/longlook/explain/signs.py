@@ -39,6 +39,18 @@ def drops_shown(side: Side, link: LinkFacts, which: Booleans, what: str) -> tupl
     )
 
 
+def false_losses(side: Side, what: str) -> tuple[tuple[Evidence, ...], int]:
+    """Return the first packets that the server declared lost and that arrived, as evidence, and how many there are."""
+    sender = side.server
+    if sender is None:
+        return (), 0
+    first_ns, last_ns = side.ledger.span_ns
+    times = sender.spurious.time_ns
+    during = (times >= first_ns) & (times <= last_ns)
+    shown = zip(times[during][:MOST_EVIDENCE], sender.spurious.packet_number[during][:MOST_EVIDENCE], strict=True)
+    return tuple(Evidence(int(at_ns) - first_ns, what, (int(number),)) for at_ns, number in shown), int(during.sum())
+
+
 def first_window_bytes(sender: SenderFacts | None) -> int | None:
     """Return the congestion window that a sender's log begins with; None where it logs none."""
     return None if sender is None or sender.window is None else int(sender.window.value[0])

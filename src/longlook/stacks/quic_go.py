@@ -96,6 +96,9 @@ _TUNED = {
         bool, None, None, "after a spurious loss no packet threshold, and a longer time threshold (stack: on)",
         usual=True,
     ),
+    "undo_spurious_losses": Knob(
+        bool, None, None, "reductions are taken back where what was lost arrives (stack: with reno, not cubic)",
+    ),
     "hystart": with_default(
         knobs.HYSTART, "stack: on", usual=True, help="slow start ends at once on a rising RTT: Hybrid Slow Start"
     ),

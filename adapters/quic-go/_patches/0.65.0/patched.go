@@ -27,6 +27,7 @@ var patchedKnobs = map[string]knob{
 	"packet_threshold":     {quicOnly, countInEnvironment("QUIC_GO_PACKET_THRESHOLD", 1, 1_000)},
 	"pto_factor":           {quicOnly, numberInEnvironment("QUIC_GO_PTO_FACTOR", 0.25, 16)},
 	"time_threshold":       {quicOnly, setTimeThreshold},
+	"undo_spurious_losses": {quicOnly, boolInEnvironment("QUIC_GO_UNDO_SPURIOUS_LOSSES")},
 	"window_after_loss":    {quicOnly, numberInEnvironment("QUIC_GO_WINDOW_AFTER_LOSS", 0.1, 0.99)},
 }
 

@@ -15,6 +15,7 @@ _DEPTH, _SHORT_SHARE = 16, 0.1  # never late by an eighth of the round trip, so 
 _LATE_SHARE = 0.4  # of a round trip
 _OFTEN = 0.01
 _NEVER = 1_000
+_UNDONE_FASTER = 1.5
 _SHORT_QUEUE_BYTES = 60_000  # so that timers stay near the round trip
 _LOST_FROM_NS, _LOST_UNTIL_NS = 1_500_000_000, 3_500_000_000
 
@@ -41,6 +42,31 @@ def adaptive_reordering(ask: Ask) -> Check:
     """
     link = _late(_DEPTH, _SHORT_SHARE * _RTT_S)
     return _spurious(ask, link, {ask.name: False}, {ask.name: True})
+
+
+def undo_spurious_losses(ask: Ask) -> Check:
+    """Make 16 others overtake a packet, again and again, before a sender with a fixed threshold: one that takes each
+    reduction back is faster.
+    """
+    if ask.role == "client":
+        return ask.without("a client sends only requests: no window to reduce")
+    fixed = {"adaptive_reordering": False}
+    link = _late(_DEPTH, _SHORT_SHARE * _RTT_S)
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        took_s = {name: wire.sending_s(found.packets) for name, found in seen.items()}
+        text = (
+            f"2 MB take {took_s['kept']:.2f} s where reductions are kept, {took_s['undone']:.2f} s where they are not"
+        )
+        return verdict(took_s["kept"] > _UNDONE_FASTER * took_s["undone"], text)
+
+    wants = {
+        "kept": ask.want({**fixed, ask.name: False}, link, transfer(2_000_000)),
+        "undone": ask.want({**fixed, ask.name: True}, link, transfer(2_000_000)),
+    }
+    return ask.check(wants, judge)
 
 
 def persistent_congestion_threshold(ask: Ask) -> Check:
@@ -107,5 +133,6 @@ PROOFS = {
     "packet_threshold": packet_threshold,
     "time_threshold": time_threshold,
     "adaptive_reordering": adaptive_reordering,
+    "undo_spurious_losses": undo_spurious_losses,
     "persistent_congestion_threshold": persistent_congestion_threshold,
 }
