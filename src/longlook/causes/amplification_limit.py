@@ -16,16 +16,15 @@ _CLASSES = (LedgerClass.HANDSHAKE,)
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server waits longer at three times what it received."""
+    """Return a sign where the loser's server waits longer at three times what it received, and its handshake is longer."""
     side = pair.loser
-    more_ns = pair.excess_detail_ns(LedgerClass.HANDSHAKE, AMPLIFICATION)
+    more_ns = min(pair.excess_detail_ns(LedgerClass.HANDSHAKE, AMPLIFICATION), pair.excess_ns(*_CLASSES))
     waits = stretches(side, *_CLASSES, detail=AMPLIFICATION)
     if more_ns <= 0:
         return None
     shown = stretches_shown(
         side, waits, "the server has sent three times what it received, and more to send, and waits"
     )
-    more_ns = min(more_ns, pair.excess_ns(*_CLASSES))
     return Sign(more_ns, shown, dose=waits.total_ns / 1e6, transplant=_held(pair, int(waits.begin_ns[0]), more_ns))
 
 

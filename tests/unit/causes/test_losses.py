@@ -1,17 +1,22 @@
 """Causes in losses and in the timers that find them."""
 
+from dataclasses import replace
+
 import pytest
 
 from longlook.causes import (
     handshake_loss,
+    kept_reduction,
     persistent_congestion,
     repeated_retransmission,
     rto_backoff,
     small_window_timeout,
+    spurious_loss,
     tail_loss,
     timer_too_long,
     window_after_loss,
 )
+from longlook.core.model import Endpoint
 from longlook.explain.cause import Intervention, Kind, Surgery, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Side
@@ -210,3 +215,28 @@ def test_a_window_that_falls_to_its_smallest_at_once_is_persistent_congestion() 
     for at_ms, packets in ((30.0, 30), (50.0, 15), (60.0, 7), (70.0, 4)):
         scene.log(at_ms, "metrics", cwnd_bytes=packets * PACKET_BYTES)
     assert persistent_congestion.CAUSE.detect(pair(side(scene, BUSY))) is None
+
+
+def late(number: int) -> Scene:
+    """A load of 100 ms of which packets from 3 on are declared lost, and arrive."""
+    scene = fetching(10)
+    for place in range(number):
+        scene.log(60.0 + place, "packet_spurious", packet_number=3 + place, size_bytes=PACKET_BYTES)
+    return scene
+
+
+def test_reductions_for_packets_that_arrive_are_given_back_by_the_knob_for_it() -> None:
+    trial = Scene().trial
+    tuned = replace(trial, server=Endpoint("quic-go", "0.65.0+knobs", {"congestion_control": "cubic"}))
+    tested = pair(side(late(2), BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0), trial=tuned))
+    found = found_by(kept_reduction.CAUSE, tested)
+    assert (found.strength_ns, found.dose) == (ns(50.0), 2)
+    assert [item.packets for item in found.signs[0].evidence] == [(3,), (4,)]
+    cure = kept_reduction.CAUSE.interventions(found, tested)[0]
+    assert isinstance(cure, Intervention)
+    assert cure.change.settings == {"server_knobs.undo_spurious_losses": True}
+    assert found_by(spurious_loss.CAUSE, tested).dose == 2
+
+
+def test_without_a_packet_that_arrives_after_all_nothing_could_be_given_back() -> None:
+    assert kept_reduction.CAUSE.detect(pair(side(late(0), BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0)))) is None

@@ -162,6 +162,12 @@ def test_a_winner_that_sends_no_more_than_the_limit_cannot_be_made_to_wait() -> 
     assert "no more than that" in transplant.reason
 
 
+def test_a_limit_that_costs_no_more_than_the_winner_s_own_handshake_is_none() -> None:
+    """Nothing is held back for no time: two arms whose handshakes are as long have no gap there."""
+    tested = pair(side(fetching(10), LIMITED, BUSY), side(fetching(10), (LedgerClass.HANDSHAKE, 20.0), BUSY))
+    assert amplification_limit.CAUSE.detect(tested) is None
+
+
 def test_a_wait_for_validation_behind_the_request_is_no_round_trip_before_it() -> None:
     request = (LedgerClass.REQUEST, 10.0)
     assert handshake_round_trips.CAUSE.detect(pair(side(None, request, LIMITED, BUSY))) is None
