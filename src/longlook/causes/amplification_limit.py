@@ -16,7 +16,7 @@ _CLASSES = (LedgerClass.HANDSHAKE,)
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server waits longer at three times what it received, and its handshake is longer."""
+    """Return a sign where the loser's server waits longer at three times what it received, in a longer handshake."""
     side = pair.loser
     more_ns = min(pair.excess_detail_ns(LedgerClass.HANDSHAKE, AMPLIFICATION), pair.excess_ns(*_CLASSES))
     waits = stretches(side, *_CLASSES, detail=AMPLIFICATION)

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from longlook.explain import changes
+from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import false_losses
 
-_KNOB = "undo_spurious_losses"
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT)
 
 
@@ -28,7 +27,8 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 
 def _undoing(side: Side, on: bool) -> Change | str:
     label = "reductions for packets that arrive are taken back" if on else "reductions are kept"
-    return changes.knob(side.trial, "server", _KNOB, on, label)
+    heard = {"tcp_timestamps": on, "tcp_dsack": on}  # without them the kernel never learns that a packet had arrived
+    return remedies.tuned(side.trial, "server", {"undo_spurious_losses": on}, heard, label)
 
 
 CAUSE = Cause(

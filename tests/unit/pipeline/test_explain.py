@@ -14,8 +14,9 @@ from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.explain.answer import Answer, Status
 from longlook.explain.attribution import Conclusion
-from longlook.explain.cause import Cause, Change, Intervention, Kind, Sign, Target
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target
 from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Pair
 from longlook.pipeline.answers import ANSWERS, FOLDER, read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
@@ -97,6 +98,26 @@ def test_no_more_trials_run_than_the_budget_allows(
     assert [item.conclusion for item in answer.findings].count(Conclusion.CONFIRMED) == tested
     assert len(answer.left_out) == 2 - tested
     assert (answer.together is not None) is has_together
+
+
+def test_a_cause_is_asked_what_to_change_in_a_round_that_shows_it(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Pair] = []
+    other = pair(side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0)))
+
+    def change(_finding: Finding, shown: Pair) -> list[Intervention]:
+        asked.append(shown)
+        return []
+
+    made = made_up("a", "tcp_initial_window", 20)
+    cause = replace(made, detect=lambda shown: Sign(10**9) if shown is other else None, interventions=change)
+    suspect_all(monkeypatch, cause)
+    traced = {**dict.fromkeys(range(10), PAIR), 7: other}
+    monkeypatch.setattr("longlook.pipeline.explain.run.traced_pairs", lambda *_: traced)
+    search_nothing(monkeypatch)
+    explain(run, Slower(), run.plan.trials[0].cell_id)
+    assert asked == [other]
 
 
 class InVirtualTime(FakeEngine):

@@ -78,8 +78,8 @@ def _explain(
     for cause, reason in suspected.broken.items():
         observer.say(f"cause {cause} is not asked: {reason}")
     answer = replace(answer, broken=suspected.broken)
-    first = next(iter(pairs.values()))
-    wanted = [(finding, proposed(known[finding.cause], finding, first)) for finding in findings]
+    # A cause may need what it saw to say what to change, and need not have seen it in every round.
+    wanted = [(item, proposed(known[item.cause], item, pairs[min(item.signs)])) for item in findings]
     session = Session(study, Place(gap, only, out, request.budget, options, observer))
     judgement = session.judged(wanted, known)
     if is_needed(judgement.findings, judgement.together):
