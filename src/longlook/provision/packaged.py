@@ -12,10 +12,9 @@ from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, ServerJob, server_arguments
 from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
 from longlook.provision.debian import fetch_packages
-from longlook.provision.python import compile_modules, copy_adapter, python_version, shared_digest
+from longlook.provision.python import ENVIRONMENT, compile_modules, copy_adapter, python_version, shared_digest
 
 _ADAPTER, _ROOT = "adapter", "root"
-_ENVIRONMENT = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def packaged(name: str, version: str, suite: str) -> Program:
@@ -36,7 +35,7 @@ def packaged(name: str, version: str, suite: str) -> Program:
         copy_adapter(sources, out / _ADAPTER)
         compile_modules(Path(sys.executable), out / _ADAPTER, final / _ADAPTER)
         probe = (sys.executable, "-S", f"{name}_main.py", "version", version)
-        compile_with(probe, out / _ADAPTER, _ENVIRONMENT)
+        compile_with(probe, out / _ADAPTER, ENVIRONMENT)
 
     folder = build_folder(name, version, sources, python_version(), make, shared_digest())
     parts = [sources_digest(folder / _ADAPTER), sources_digest(folder / _ROOT), python_version()]
@@ -50,4 +49,4 @@ def is_packaged(name: str, version: str) -> bool:
 
 def packaged_server(program: Program, job: ServerJob) -> Command:
     """Return the command that starts the adapter as a server; it needs no site-packages."""
-    return Command((sys.executable, "-S", program.path, *server_arguments(job)), _ENVIRONMENT)
+    return Command((sys.executable, "-S", program.path, *server_arguments(job)), ENVIRONMENT)

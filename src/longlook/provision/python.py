@@ -13,10 +13,17 @@ from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.job import Program
 from longlook.core.paths import adapters_dir
+from longlook.core.stack import Command, ServerJob, server_arguments
 from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
 
 ADAPTER = "adapter"
 """The folder of the environment with a copy of the adapter's sources."""
+
+ENVIRONMENT = {
+    "PYTHONPYCACHEPREFIX": "",  # the one of our own Python: an adapter has its compiled modules beside it
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+"""What every adapter in Python needs."""
 
 _HINT = "make build, which brings it into .venv, or: pip install uv"
 _IN_VENV = ("bin", "python")
@@ -68,6 +75,21 @@ def _shared() -> Path:
 def adapter_of(program: Program) -> Path:
     """Return the folder with the adapter's sources in an environment, from the environment's Python."""
     return Path(program.path).parents[len(_IN_VENV) - 1] / ADAPTER
+
+
+def python_server(program: Program, job: ServerJob) -> Command:
+    """Return the call of an environment's adapter as a server."""
+    return _call(program, *server_arguments(job))
+
+
+def python_client(program: Program, job_file: str) -> Command:
+    """Return the call of an environment's adapter as a client."""
+    return _call(program, "client", job_file)
+
+
+def _call(program: Program, *arguments: str) -> Command:
+    (main,) = adapter_of(program).glob("*_main.py")
+    return Command((program.path, str(main), *arguments), ENVIRONMENT)
 
 
 def python_version() -> str:

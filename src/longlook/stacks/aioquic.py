@@ -5,8 +5,8 @@ from pathlib import Path
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
-from longlook.provision.python import adapter_of, environment, is_made
+from longlook.core.stack import Knob, Stack, Version
+from longlook.provision.python import environment, is_made, python_client, python_server
 
 _NAME = "aioquic"
 _VERSIONS = (  # each has a lock file in adapters/aioquic/locks
@@ -23,10 +23,6 @@ _VERSIONS = (  # each has a lock file in adapters/aioquic/locks
 )
 _CONFIGURABLE = "0.9.25"  # before, there is one congestion control, and packets have 1280 bytes
 _LARGEST_WINDOW = 2**62 - 1
-_ENVIRONMENT = {
-    "PYTHONPYCACHEPREFIX": "",  # the one of our own Python: this environment has its compiled modules beside it
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
 
 _KNOBS = {
     "congestion_control": Knob(
@@ -73,20 +69,6 @@ def installed(version: str) -> bool:
     return is_made(_NAME, version, _sources())
 
 
-def server_command(program: Program, job: ServerJob) -> Command:
-    """Return the call of the program as a server."""
-    return _command(program, *server_arguments(job))
-
-
-def client_command(program: Program, job_file: str) -> Command:
-    """Return the call of the program as a client."""
-    return _command(program, "client", job_file)
-
-
-def _command(program: Program, *arguments: str) -> Command:
-    return Command((program.path, str(adapter_of(program) / "aioquic_main.py"), *arguments), _ENVIRONMENT)
-
-
 def _sources() -> Path:
     return adapters_dir() / _NAME
 
@@ -101,8 +83,8 @@ STACK = Stack(
     knobs=_KNOBS,
     log_formats=("qlog",),
     install=install,
-    server_command=server_command,
-    client_command=client_command,
+    server_command=python_server,
+    client_command=python_client,
     installed=installed,
     several_connections=True,
 )

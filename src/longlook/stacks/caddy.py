@@ -6,10 +6,9 @@ from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, ServerJob, Stack, Version, server_arguments
-from longlook.provision.python import adapter_of, environment, is_made
+from longlook.provision.python import ENVIRONMENT, adapter_of, environment, is_made
 
 _NAME = "caddy"
-_ENVIRONMENT = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}
 _VERSIONS = (  # each has a lock file in adapters/caddy/locks
     Version("2.9.1", "2025-01-25", note="quic-go 0.48.2, Go 1.23.4"),
     Version("2.10.2", "2025-08-25", note="quic-go 0.54.0, Go 1.25.0"),
@@ -31,7 +30,7 @@ def installed(version: str) -> bool:
 def server_command(program: Program, job: ServerJob) -> Command:
     """Return the call of the program as a server."""
     main = str(adapter_of(program) / "caddy_main.py")
-    return Command((program.path, "-S", main, *server_arguments(job)), _ENVIRONMENT)  # -S: it needs no site-packages
+    return Command((program.path, "-S", main, *server_arguments(job)), ENVIRONMENT)  # -S: it needs no site-packages
 
 
 def _sources() -> Path:

@@ -6,11 +6,10 @@ from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
-from longlook.provision.python import adapter_of, environment, is_made
+from longlook.provision.python import ENVIRONMENT, adapter_of, environment, is_made
 
 _NAME = "envoy"
 _SERVER, _QUIC = ("server",), ("h3",)
-_ENVIRONMENT = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}
 
 _NO_LARGE = "no file larger than 64 MiB"
 _VERSIONS = (  # each has a lock file in adapters/envoy/locks
@@ -55,7 +54,7 @@ def installed(version: str) -> bool:
 def server_command(program: Program, job: ServerJob) -> Command:
     """Return the call of the program as a server."""
     main = str(adapter_of(program) / "envoy_main.py")
-    return Command((program.path, "-S", main, *server_arguments(job)), _ENVIRONMENT)  # -S: it needs no site-packages
+    return Command((program.path, "-S", main, *server_arguments(job)), ENVIRONMENT)  # -S: it needs no site-packages
 
 
 def _sources() -> Path:

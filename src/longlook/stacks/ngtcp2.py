@@ -19,15 +19,14 @@ from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
 from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
 from longlook.provision.debian import fetch_libraries
-from longlook.provision.python import compile_modules, copy_adapter, python_version, shared_digest
+from longlook.provision.python import ENVIRONMENT, compile_modules, copy_adapter, python_version, shared_digest
 
 _NAME = "ngtcp2"
 SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
 _RELEASED = {"0.12.1": "2023-01-06"}  # version → when Debian packaged that release of ngtcp2
 _LARGEST_WINDOW = 2**62 - 1
 _ENVIRONMENT = {
-    "PYTHONPYCACHEPREFIX": "",  # the one of our own Python: the adapter has its compiled modules beside it
-    "PYTHONDONTWRITEBYTECODE": "1",
+    **ENVIRONMENT,
     "GNUTLS_SYSTEM_PRIORITY_FILE": "/dev/null",  # or the machine's settings of TLS would apply
 }
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Stack, Version
-from longlook.provision.python import adapter_of, environment, is_made
+from longlook.core.stack import Stack, Version
+from longlook.provision.python import environment, is_made, python_client
 
 _NAME = "pycurl"
 _TCP_ALONE = (("h2",), (ConnectionState.COLD, ConnectionState.RESUMED))
@@ -20,10 +20,6 @@ _VERSIONS = (  # each has a lock file in adapters/pycurl/locks
     Version("7.48.0", "2026-09-16", note="libcurl 8.22, ngtcp2 1.25"),
     Version("7.49.0", "2026-10-26", note="libcurl 8.23, ngtcp2 1.25"),
 )
-_ENVIRONMENT = {
-    "PYTHONPYCACHEPREFIX": "",  # the one of our own Python: this environment has its compiled modules beside it
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
 
 
 def install(version: str) -> Program:
@@ -34,11 +30,6 @@ def install(version: str) -> Program:
 def installed(version: str) -> bool:
     """Return whether `install` has nothing to do."""
     return is_made(_NAME, version, _sources())
-
-
-def client_command(program: Program, job_file: str) -> Command:
-    """Return the call of the program as a client."""
-    return Command((program.path, str(adapter_of(program) / "pycurl_main.py"), "client", job_file), _ENVIRONMENT)
 
 
 def _sources() -> Path:
@@ -55,6 +46,6 @@ STACK = Stack(
     knobs={},
     log_formats=("qlog",),
     install=install,
-    client_command=client_command,
+    client_command=python_client,
     installed=installed,
 )

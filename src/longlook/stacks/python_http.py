@@ -5,14 +5,10 @@ from pathlib import Path
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
-from longlook.provision.python import adapter_of, environment, is_made
+from longlook.core.stack import Knob, Stack, Version
+from longlook.provision.python import environment, is_made, python_client, python_server
 
 _NAME = "python-http"
-_ENVIRONMENT = {
-    "PYTHONPYCACHEPREFIX": "",  # the one of our own Python: this environment has its compiled modules beside it
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
 _KNOBS = {
     "threads": Knob(
         bool, None, False, "each connection has a thread; else one is answered after the other", roles=("server",)
@@ -30,20 +26,6 @@ def installed(version: str) -> bool:
     return is_made(_NAME, version, _sources())
 
 
-def server_command(program: Program, job: ServerJob) -> Command:
-    """Return the call of the program as a server."""
-    return _command(program, *server_arguments(job))
-
-
-def client_command(program: Program, job_file: str) -> Command:
-    """Return the call of the program as a client."""
-    return _command(program, "client", job_file)
-
-
-def _command(program: Program, *arguments: str) -> Command:
-    return Command((program.path, str(adapter_of(program) / "python_http_main.py"), *arguments), _ENVIRONMENT)
-
-
 def _sources() -> Path:
     return adapters_dir() / _NAME
 
@@ -58,7 +40,7 @@ STACK = Stack(
     knobs=_KNOBS,
     log_formats=(),
     install=install,
-    server_command=server_command,
-    client_command=client_command,
+    server_command=python_server,
+    client_command=python_client,
     installed=installed,
 )

@@ -92,6 +92,6 @@ def test_every_lock_file_of_the_adapters_is_read() -> None:
     assert python
     for lock in python:
         found = requirements(lock)
-        assert (lock.parent.parent.name in {name.split("-")[0] for name, _ in found}) or found
+        assert len(found) == sum("==" in line for line in lock.read_text().splitlines())  # none: Python itself
         assert all(each.digests for each in found.values())
         assert all("in the repository" in each.vouched_by for each in found.values())
