@@ -43,6 +43,7 @@ test: ready
 	cargo test --quiet --locked --workspace
 	cd adapters/quic-go && go test ./...
 	cd adapters/traffic && go test ./...
+	rm -f .pytest_cache/v/cache/lastfailed  # of earlier runs, whose tests may be gone
 	$(BIN)/pytest -n auto --dist loadgroup -m "not stacks" || $(BIN)/python -m scripts.alone
 
 # Every version of every stack: hours where nothing is installed yet. Failures of one do not stop the rest.

@@ -10,7 +10,6 @@ Pure: nothing here touches the machine or imports `lab.linux`.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from longlook.core.flows import CONNECTION_PER_REQUEST
 from longlook.core.job import Expected
 from longlook.core.model import ConnectionState, Outcome
 from longlook.lab.elsewhere import fault_elsewhere
@@ -259,7 +258,7 @@ def _protocol(case: Case) -> Judgement | None:
 def _connections(case: Case) -> Judgement | None:
     if case.kind is FlowKind.CROSS:
         return None
-    measured, wanted = list(_measured_connections(case)), _wanted_connections(case)
+    measured, wanted = list(_measured_connections(case)), case.connections
     if not measured:
         return Judgement(
             Outcome.INVALID,
@@ -285,12 +284,6 @@ def _connections(case: Case) -> Judgement | None:
         if state is not case.trial.connection:
             return _other_state(case, state)
     return None if case.content.connections == 1 else _carriers(case, measured)
-
-
-def _wanted_connections(case: Case) -> int:
-    """Return how many connections the measured transfer has."""
-    per_request = case.trial.protocol in CONNECTION_PER_REQUEST and case.kind is FlowKind.FINITE
-    return len(case.content.expected) if per_request else case.content.connections
 
 
 def _other_state(case: Case, state: ConnectionState) -> Judgement:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from longlook.core.flows import CONNECTION_PER_REQUEST
 from longlook.core.job import Content
 from longlook.core.model import Trial
 
@@ -81,6 +82,12 @@ class Case:
     started: bool = True  # False: the trial stopped before this flow's start
     remote: bool = False  # the client is on another machine
     virtual: bool = False  # the trial ran in virtual time
+
+    @property
+    def connections(self) -> int:
+        """How many connections carry the measured transfer, where all is as declared."""
+        per_request = self.trial.protocol in CONNECTION_PER_REQUEST and self.kind is FlowKind.FINITE
+        return len(self.content.expected) if per_request else self.content.connections
 
 
 def signal_name(number: int) -> str:
