@@ -38,7 +38,9 @@ def run(job: Job) -> None:
         primed.run()
         session = primed.session
         if session is None or not session.has_ticket:
-            raise UnsupportedError(f"connection {job.connection!r}: priming gave no ticket ({primed.error})")
+            for path in (path for paths in job.phases for path in paths):
+                _Fetch(load, path, None).fail(f"priming connection: {primed.error or 'no session ticket'}")
+            raise ReportedError
     complete = True
     for paths in job.phases:
         fetches = [_Fetch(load, path, session) for path in paths]
@@ -94,6 +96,11 @@ class _Fetch:
             self.error = f"{type(error).__name__}: {error}"
         if self._path != PRIME:
             self._report()
+
+    def fail(self, reason: str) -> None:
+        """Print its `object` line without having fetched it."""
+        self.error = reason
+        self._report()
 
     def _fetch(self) -> None:
         job, opened_ns = self._load.job, now_ns()
