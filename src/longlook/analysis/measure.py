@@ -20,6 +20,7 @@ from longlook.core.model import Outcome, Run, Study, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
 from longlook.metrics import Metric, find_metric
 from longlook.timeline.competition import Competition
+from longlook.timeline.cpu_profile import work_columns
 from longlook.timeline.envelope import points_of
 from longlook.timeline.events import Events
 from longlook.timeline.flow_tables import flow_columns, rate_columns
@@ -44,7 +45,7 @@ _IDENTIFYING = {
     name: attrgetter(field)
     for name, field in (("trial_id", "id"), ("arm", "arm"), ("cell_id", "cell_id"), ("round", "round"))
 }
-_TABLES = ("goodput", "flows", "rates", "points", "states", "epochs")
+_TABLES = ("goodput", "flows", "rates", "points", "states", "epochs", "cpu_work")
 
 Columns = Mapping[str, list[Any]]
 """Rows of one attempt, column by column: what identifies the trial is added where they become a table (`rows_of`)."""
@@ -65,6 +66,7 @@ class Measured:
     points: Columns | None = None  # mbps, delay_ms: of the subject's envelope
     states: Columns | None = None  # the columns of STATE_COLUMNS
     epochs: Columns | None = None  # lost, epochs: how many lost so many packets
+    cpu_work: Columns | None = None  # role, work, cpu_s: where the ends spent CPU time
 
 
 def rows_of(measured: Sequence[Measured], name: str) -> pd.DataFrame | None:
@@ -188,6 +190,7 @@ def _measure(work: _Work) -> Measured:
         "points": None if competition is None else _points(competition),
         "states": _states(timeline, work.path / EVENTS) if traced else None,
         "epochs": epochs_by_size(timeline) if EPOCH_METRICS.intersection(work.metrics) else None,
+        "cpu_work": work_columns(work.path),
     }
     if traced and (wrong := contradictions(work.trial, timeline, Events.read(work.path / EVENTS, COLUMNS))):
         data = {**dict.fromkeys(data), "values": {}, "contradicted": "; ".join(wrong)}

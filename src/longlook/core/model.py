@@ -199,6 +199,7 @@ class Capture:
     keylog: bool = False
     tcp: bool = False  # the kernel's TCP at both ends, by a recorder (docs/capture.md)
     netlog: bool = False  # a browser's own log of its network stack
+    cpu: bool = False  # where both ends spend CPU time, by sampling; in real time alone (docs/capture.md)
 
 
 @dataclass(frozen=True)

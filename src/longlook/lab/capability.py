@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from longlook.core.errors import LonglookError, MachineError
+from longlook.lab import cpu_profiler
 from longlook.lab.linux import isolation
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, TUN, Side, datapath
@@ -83,6 +84,16 @@ def _optional() -> Iterator[Capability]:
         None
         if fifo is None
         else "run as root, or: echo '* - rtprio 50' > /etc/security/limits.d/longlook.conf (then log in again)",
+        required=False,
+    )
+    refused = cpu_profiler.failure()
+    yield Capability(
+        "profiles of CPU time",
+        refused is None,
+        refused or "perf samples every CPU",
+        None
+        if refused is None
+        else "sudo apt-get install linux-perf, and run as root (or: sysctl -w kernel.perf_event_paranoid=-1)",
         required=False,
     )
     limit = int(Path("/proc/sys/net/core/rmem_max").read_text())

@@ -55,7 +55,7 @@ class Sessions:
         self, stack: Stack, program: Program, identity: Identity, *, capture: Capture, cpu_share: float | None = None
     ) -> Session:
         """Return the running client, or a new one that is not ready yet."""
-        capture = replace(capture, tcp=False)  # recorded outside of the client
+        capture = replace(capture, tcp=False, cpu=False)  # recorded outside of the client
         key = (stack.name, program.path, identity.spki_sha256, capture, cpu_share)
         session = self._open.get(key)
         if session is not None and not session.process.has_ended():

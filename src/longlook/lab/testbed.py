@@ -13,6 +13,7 @@ from longlook.core.model import Flow, Scalar, Trial
 from longlook.lab import kept, link_options
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
+from longlook.lab.cpu_profiler import CpuProfiler
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import FlowRun, observations_of
 from longlook.lab.linux import processor, tcp
@@ -78,6 +79,7 @@ class Testbed:
         self._quota: CpuQuota | None = None
         self._throttled_before: dict[str, float] = {}
         self._recorder: TcpRecorder | None = None
+        self._profiler: CpuProfiler | None = None
         self._undo = ExitStack()
         self.flow_runs: list[FlowRun] = []
 
@@ -126,6 +128,10 @@ class Testbed:
                 program, SERVER_PORT, self.client_side, self.server_side, self._environment, self._folder
             )
             self._undo.callback(self._recorder.process.close)
+        if trial.capture.cpu:
+            self._profiler = CpuProfiler(self.server_side.namespace, self._environment, self._folder)
+            if self._profiler.process is not None:
+                self._undo.callback(self._profiler.process.close)
 
     @property
     def servers(self) -> list[Process]:
@@ -177,7 +183,7 @@ class Testbed:
         for server in self.servers:
             stop(server, [self.router.process])
         summary = self.router.finish(drain=trusted)
-        collectors = self._recorder.finish() if self._recorder is not None else {}
+        collectors = {**(self._recorder.finish() if self._recorder is not None else {}), **self._profile()}
         broke = kept.take_stock(self._folder)
         return Teardown(
             clients=tuple(replace(client, broke=client.broke or broke.get("client")) for client in clients),
@@ -191,7 +197,7 @@ class Testbed:
                 "driver" if any(flow_run.client.remote for flow_run in self.flow_runs) else "client": client_cpu_s,
                 "server": sum(_cpu_s(server) for server in self.servers),
                 "link": _cpu_s(self.router.process),
-                **({"tracer": _cpu_s(self._recorder.process)} if self._recorder is not None else {}),
+                **{name: _cpu_s(process) for name, process in self._collecting().items()},
             },
             modelled_s={side.end.role: processor.busy_s(side.namespace) for side in self._with_processors()},
             collectors=collectors,
@@ -200,6 +206,14 @@ class Testbed:
             },
         )
 
+    def _profile(self) -> Mapping[str, str]:
+        """Write where the ends of all flows spent CPU time; return what could not be, as in Run."""
+        if self._profiler is None:
+            return {}
+        clients = [flow_run.client.process for flow_run in self.flow_runs if flow_run.client.process is not None]
+        roots = {"client": clients, "server": self.servers}
+        return self._profiler.finish({role: [process.pid for process in of] for role, of in roots.items()})
+
     def _with_processors(self) -> list[Side]:
         sides = (self.client_side, self.server_side)
         return [side for side in sides if side.end.role in self._job.trial.processors]
@@ -207,8 +221,14 @@ class Testbed:
     def _programs(self) -> dict[str, list[Process]]:
         """Return the processes of programs that were started so far, by role."""
         clients = [flow_run.client.process for flow_run in self.flow_runs if flow_run.client.process is not None]
-        recorder = [] if self._recorder is None else [self._recorder.process]
-        return {"server": self.servers, "client": clients, "tracer": recorder}
+        return {"server": self.servers, "client": clients, "tracer": list(self._collecting().values())}
+
+    def _collecting(self) -> dict[str, Process]:
+        """Return the processes of collectors, by the name that their CPU time goes under."""
+        found = {} if self._recorder is None else {"tracer": self._recorder.process}
+        if self._profiler is not None and self._profiler.process is not None:
+            found["profiler"] = self._profiler.process
+        return found
 
     def _throttled(self) -> dict[str, float]:
         """Return how much endpoints were held up so far by the processors that they were given."""
@@ -224,7 +244,7 @@ class Testbed:
             return True
         if any(flow_run.done() for flow_run in self.flow_runs):
             return True
-        recorded = self._recorder is None or self._recorder.settled()
+        recorded = all(each is None or each.settled() for each in (self._recorder, self._profiler))
         up = all(flow_run.server_ready() and flow_run.client.ready() for flow_run in self.flow_runs)
         return self.router.ready and up and recorded
 

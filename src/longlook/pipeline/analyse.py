@@ -32,11 +32,13 @@ from longlook.run.verification import Verification
 from longlook.run.verify import load as load_verification
 from longlook.study.releases import Release
 from longlook.timeline.collectors import collector_costs, not_recorded
+from longlook.timeline.cpu_profile import ROLES, pooled_stacks
 
 LOSS_EPOCHS, WINS, TAILS = "loss_epochs.parquet", "wins.parquet", "tails.parquet"
+CPU_WORK, CPU_STACKS = "cpu_work.parquet", "cpu_stacks.parquet"
 RESULTS = (
     *(SAMPLES, "estimates.parquet", "claims.json", DEPENDENCES, WINS, TAILS),
-    *(STATES, FLOWS, RATES, POINTS, LOSS_EPOCHS),
+    *(STATES, FLOWS, RATES, POINTS, LOSS_EPOCHS, CPU_WORK, CPU_STACKS),
 )
 """What an analysis leaves in a run folder for other commands, which is sealed."""
 
@@ -126,29 +128,51 @@ class Tables:
     flows: pd.DataFrame | None
     rates: pd.DataFrame | None
     epochs: pd.DataFrame | None
+    cpu_work: pd.DataFrame | None
+    cpu_stacks: pd.DataFrame | None
 
 
 def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
     """Write a table for each kind of rows that any trial has, and no file for the others.
 
     These are times in states, where traces were captured; flows that competed, their rates and the points of their
-    envelopes; the sizes of loss epochs, where a metric reads them. Goodput is drawn and not written.
+    envelopes; the sizes of loss epochs, where a metric reads them; where the ends spent CPU time, if it was sampled.
+    Goodput is drawn and not written.
     """
     flows, rates = rows_of(measured, "flows"), rows_of(measured, "rates")
-    epochs = rows_of(measured, "epochs")
+    epochs, cpu_work = rows_of(measured, "epochs"), rows_of(measured, "cpu_work")
+    cpu_stacks = None if cpu_work is None else sampled_stacks(folder, cpu_work)
     tables = {
         STATES: rows_of(measured, "states"),
         FLOWS: flows,
         RATES: rates,
         POINTS: rows_of(measured, "points"),
         LOSS_EPOCHS: epochs,
+        CPU_WORK: cpu_work,
+        CPU_STACKS: cpu_stacks,
     }
     for name, table in tables.items():
         path = folder.path / name
         path.unlink(missing_ok=True)
         if table is not None:
             table.to_parquet(path, index=False)
-    return Tables(rows_of(measured, "goodput"), flows, rates, epochs)
+    return Tables(rows_of(measured, "goodput"), flows, rates, epochs, cpu_work, cpu_stacks)
+
+
+def sampled_stacks(folder: RunFolder, cpu_work: pd.DataFrame) -> pd.DataFrame:
+    """Return the call stacks of every cell, arm and end, pooled over the trials of `cpu_work`.
+
+    The columns are cell_id, arm, role, stack and cpu_s: the CPU seconds of a trial that were spent there, on average.
+    """
+    rows = []
+    for (cell_id, arm), own in cpu_work.groupby(["cell_id", "arm"], sort=True):
+        trials = [folder.trials / name for name in sorted(set(own["trial_id"]))]
+        for role in ROLES:
+            stacks, seconds = pooled_stacks(trials, role)
+            rows += [
+                (cell_id, arm, role, stack, count * seconds / len(trials)) for stack, count in sorted(stacks.items())
+            ]
+    return pd.DataFrame(rows, columns=["cell_id", "arm", "role", "stack", "cpu_s"])
 
 
 def write_estimates(folder: RunFolder, measured: Sequence[Measured], statistics: Statistics) -> list[Estimate]:
@@ -209,6 +233,8 @@ def report_content(
         flows=tables.flows,
         rates=tables.rates,
         epochs=tables.epochs,
+        cpu_work=tables.cpu_work,
+        cpu_stacks=tables.cpu_stacks,
         wins=statistics.wins,
         tails=statistics.tails,
         levels=statistics.drawn_levels,

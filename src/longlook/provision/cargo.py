@@ -19,6 +19,8 @@ SHARED = Path("lib", "rust")
 _BINARY = Path("release", "adapter")
 _LAYOUT = "manifest above all sources"
 _KEY_FILE = "dependencies"
+_FRAMES_IN_C = "-fno-omit-frame-pointer"
+_FRAMES_IN_RUST = "-Cforce-frame-pointers=yes"
 _FIXED = {"LC_ALL": "C", "CARGO_INCREMENTAL": "0"}
 _PASSED = frozenset(
     (
@@ -58,8 +60,8 @@ def environment(folder: Path) -> dict[str, str]:
     """
     passed = {name: value for name, value in os.environ.items() if name in _PASSED or name.startswith(_PASSED_PREFIXES)}
     cargo_home = os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo")
-    maps = _path_maps(str(folder), cargo_home)
-    return {**passed, **_FIXED, **maps, "CARGO_TARGET_DIR": str(folder / "target")}
+    flags = _compiler_flags(str(folder), cargo_home)
+    return {**passed, **_FIXED, **flags, "CARGO_TARGET_DIR": str(folder / "target")}
 
 
 def compile_program(name: str, version: str, out: Path) -> None:
@@ -93,7 +95,7 @@ def _dependencies_key(name: str, version: str) -> str:
 
 
 def _flags() -> str:
-    return content_hash([COMMAND, _FIXED, sorted(_path_maps("FOLDER", "CARGO").items())])
+    return content_hash([COMMAND, _FIXED, sorted(_compiler_flags("FOLDER", "CARGO").items())])
 
 
 def _copy_sources(name: str, version: str, tree: Path) -> None:
@@ -113,8 +115,9 @@ def _copy_sources(name: str, version: str, tree: Path) -> None:
     shutil.copyfile(own / "Cargo.lock", tree / "Cargo.lock")
 
 
-def _path_maps(folder: str, cargo_home: str) -> Mapping[str, str]:
+def _compiler_flags(folder: str, cargo_home: str) -> Mapping[str, str]:
+    """Return the flags of both compilers: paths without this machine, and frame pointers, which profiles follow."""
     maps = {folder: "/build", cargo_home: "/cargo"}
-    c_flags = " ".join(f"-ffile-prefix-map={path}={name}" for path, name in maps.items())
-    rust_flags = " ".join(f"--remap-path-prefix={path}={name}" for path, name in maps.items())
+    c_flags = " ".join([*(f"-ffile-prefix-map={path}={name}" for path, name in maps.items()), _FRAMES_IN_C])
+    rust_flags = " ".join([*(f"--remap-path-prefix={path}={name}" for path, name in maps.items()), _FRAMES_IN_RUST])
     return {"CFLAGS": c_flags, "CXXFLAGS": c_flags, "RUSTFLAGS": rust_flags}

@@ -27,7 +27,7 @@ from longlook.provision.build_cache import compile_with, toolchain_version
 
 OWN_GO = (1, 26)
 """The release that builds what does not name an older one."""
-FLAGS = ("-trimpath", "-ldflags=-s -w")
+FLAGS = ("-trimpath", "-ldflags=-w")
 PATCHED = "+knobs"
 """Ends the name of a version whose library is patched."""
 _HINT = "sudo apt-get install golang-go (1.26; from 1.21 on it fetches 1.26 by itself unless GOTOOLCHAIN=local)"

@@ -11,6 +11,7 @@ from longlook.report.contrasts.all_cells import make_all_cells
 from longlook.report.contrasts.published import make_published
 from longlook.report.contrasts.section import ContrastSection, make_contrasts
 from longlook.report.contrasts.together import TogetherSection, make_together
+from longlook.report.cpu.section import make_cpu
 from longlook.report.flows.medians import make_matrix
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares
@@ -39,6 +40,7 @@ def sections(content: ReportContent) -> list[Section]:
         *make_why(content.answers),
         *([flows] if flows.cells else []),
         *make_losses(content),
+        *make_cpu(content),
         *make_published(content, contrasts),
         make_all_cells(content, contrasts),
         MethodSection("method", "Method", content.study),

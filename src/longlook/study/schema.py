@@ -158,6 +158,7 @@ class CaptureTable(Table):
     keylog: bool = False
     tcp: bool = False
     netlog: bool = False
+    cpu: bool = False
 
 
 class FigureTable(Table):

@@ -33,6 +33,11 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
             f"study {study.id} asks for {', '.join(real)}, which virtual time does not have: CPU costs no time there",
             f"use --engine live, leave them out of the metrics, or give arm {free[0].arm} {_BOTH} (docs/cpu.md)",
         )
+    if study.capture.cpu:
+        raise InputError(
+            f"study {study.id} captures where CPU time goes, which virtual time does not have: CPU costs no time there",
+            "use --engine live, or leave capture.cpu out",
+        )
     if limited := [trial for trial in virtual if trial.client_cpu_share is not None]:
         raise InputError(
             f"arm {limited[0].arm} limits its client to {limited[0].client_cpu_share:.0%} of a CPU, which virtual time "

@@ -28,9 +28,10 @@ def ids(study: Study) -> list[str]:
 def test_what_came_later_changes_no_id_where_it_is_off(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = ids(study)
     captured = {
-        name: ids(replace(study, capture=Capture(**{name: True}))) for name in ("qlog", "keylog", "tcp", "netlog")
+        name: ids(replace(study, capture=Capture(**{name: True})))
+        for name in ("qlog", "keylog", "tcp", "netlog", "cpu")
     }
-    assert len({*plain, *(one for many in captured.values() for one in many)}) == 5 * len(plain)
+    assert len({*plain, *(one for many in captured.values() for one in many)}) == 6 * len(plain)
     monkeypatch.setattr("longlook.study.plan._kept", lambda _capture: {"qlog": False, "keylog": False})
     assert ids(study) == plain  # as when there was nothing else
 

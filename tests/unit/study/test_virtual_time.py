@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from longlook.core.errors import InputError
-from longlook.core.model import Link, Plan, Processor, Stage
+from longlook.core.model import Capture, Link, Plan, Processor, Stage
 from longlook.study.virtual_time import check_live, check_virtual
 from tests.data.samples import study
 from tests.data.trials import TRIAL
@@ -21,6 +21,12 @@ def test_cpu_time_is_refused_with_the_way_out() -> None:
         check_virtual(replace(STUDY, metrics=("page_load_time", "client_cpu")), plan(1e7), "virtual")
     assert caught.value.hint is not None
     assert "--engine live" in caught.value.hint
+
+
+def test_where_cpu_time_goes_is_refused_with_the_way_out() -> None:
+    with pytest.raises(InputError, match="captures where CPU time goes"):
+        check_virtual(replace(STUDY, capture=Capture(cpu=True)), plan(1e7), "virtual")
+    check_virtual(replace(STUDY, capture=Capture(cpu=True)), plan(1e7), "live")
 
 
 def test_fast_links_are_refused() -> None:

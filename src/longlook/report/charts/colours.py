@@ -72,6 +72,21 @@ LEDGER_COLOURS = {
 """Classes of a load's time (longlook.explain.ledger), in the order in which they are drawn: the way to the server is
 violet, programs green, a sender that waits warm, the link blue and grey."""
 
+WORK_COLOURS = {
+    "cryptography": "#8d7cc3",
+    "copying bytes": "#c77cc4",
+    "sending calls": "#2f6f9f",
+    "receiving calls": "#8fbce0",
+    "device and interrupts": "#c6dcef",
+    "waiting and waking": "#f2a65e",
+    "other system calls": "#a7b0ba",
+    "memory management": "#e3cf6b",
+    "language runtime": "#9ccdb2",
+    "protocol and program": "#3f9b58",
+    "without a name": "#e4e1db",
+}
+"""Kinds of work that CPU time goes to (longlook.timeline.cpu_work): the kernel blue, programs green."""
+
 RESULT_COLOURS = {
     "reproduced": "#23764b",
     "contradicted": "#a1340f",

@@ -1,0 +1,121 @@
+"""Samples where the programs of a trial spend CPU time, with `perf` (docs/capture.md#where-cpu-time-goes).
+
+It never makes a trial fail: `finish` returns the reason where nothing was sampled.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from longlook.lab.environment import Environment
+from longlook.lab.linux.namespace import Namespace
+from longlook.lab.perf_script import FIELDS, folded, read_samples
+from longlook.lab.process import Process, start, stop
+
+CPU_PROFILE = "cpu_profile"
+
+FREQUENCY_HZ = 997
+"""Not a divisor of any usual timer's frequency, so that samples do not fall in step with what programs do."""
+
+_EXIT_WITHIN_S = 10.0
+_RECORD = (
+    *("perf", "record", "--quiet", "--all-cpus", "--event", "cpu-clock", "--freq", str(FREQUENCY_HZ)),
+    *("--call-graph", "fp", "--no-buildid", "--no-buildid-cache"),
+    *("--delay", "-1", "--control", "fd:0,1"),  # tells when it samples: it answers `enable` with `ack`
+)
+_SCRIPT = ("perf", "script", "--show-task-events", "--show-lost-events", "--fields", FIELDS)
+_NO_CONFIGURATION = {"PERF_CONFIG": "/dev/null"}
+_INSTALL = "perf is not installed: sudo apt-get install linux-perf"
+
+
+class CpuProfiler:
+    """A running `perf record` of every CPU.
+
+    All CPUs, because programs start others, and clients start later; samples of processes that are not a trial's are
+    dropped. `cpu/client.folded` and `cpu/server.folded` are complete after `finish`, and `cpu/profile.json`.
+    """
+
+    def __init__(self, namespace: Namespace, environment: Environment, folder: Path) -> None:
+        """Start it. Where it cannot be started, `process` is None and `finish` says why."""
+        self._place = folder / "cpu"
+        self._place.mkdir()
+        self._data, self._stderr = self._place / "perf.data", self._place / "perf.stderr"
+        self._variables = {**environment.variables({}, {}), **_NO_CONFIGURATION}
+        self.process: Process | None = None
+        if shutil.which(_RECORD[0]) is not None:
+            self.process = start(
+                "profiler",
+                (*_RECORD, "--output", str(self._data)),
+                namespace,
+                self._variables,
+                stdout_log=None,
+                stderr_log=self._stderr,
+                with_stdin=True,
+            )
+            self.process.write_line("enable")
+
+    def settled(self) -> bool:
+        """Return whether it samples, or never will."""
+        return self.process is None or self._samples() or self.process.exit is not None
+
+    def finish(self, roots: Mapping[str, Iterable[int]]) -> Mapping[str, str]:
+        """Stop it, write what the processes below `roots` did, by role, and return why there is nothing, if so."""
+        if self.process is None:
+            return {CPU_PROFILE: _INSTALL}
+        if self.process.exit is not None or not self._samples():
+            stop(self.process)
+            return {CPU_PROFILE: f"perf sampled nothing: {_reason(self._stderr.read_text(errors='replace'))}"}
+        stop(self.process, within_s=_EXIT_WITHIN_S)
+        try:
+            why = self._write(roots)
+        finally:
+            self._data.unlink(missing_ok=True)
+        if not why:
+            self._stderr.unlink()
+        return {CPU_PROFILE: why}
+
+    def _samples(self) -> bool:
+        return self.process is not None and any("ack" in line for line in self.process.junk)
+
+    def _write(self, roots: Mapping[str, Iterable[int]]) -> str:
+        """Write the files of every role; return why not, or an empty text."""
+        command = (*_SCRIPT, "--input", str(self._data))
+        with (
+            self._stderr.open("w") as stderr,
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=stderr, env=self._variables, text=True, errors="replace"
+            ) as script,
+        ):
+            sampled = read_samples(script.stdout or ())
+        if script.returncode != 0:
+            return f"perf script failed: {_reason(self._stderr.read_text(errors='replace'))}"
+        counts = {}
+        for role, pids in roots.items():
+            stacks = sampled.of(pids)
+            (self._place / f"{role}.folded").write_text(folded(stacks))
+            counts[role] = stacks.total()
+        facts = {
+            "frequency_hz": FREQUENCY_HZ,
+            "samples": counts,
+            "lost": sampled.lost,
+            "kernel_is_named": sampled.kernel_is_named,
+        }
+        (self._place / "profile.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
+        return ""
+
+
+def failure() -> str | None:
+    """Return why CPU time cannot be sampled on this machine, or None where it can."""
+    if shutil.which(_RECORD[0]) is None:
+        return _INSTALL
+    command = ("perf", "record", "--quiet", "--all-cpus", "--event", "cpu-clock", "--output", "/dev/null", "true")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    return None if done.returncode == 0 else _reason(done.stderr)
+
+
+def _reason(stderr: str) -> str:
+    """Return the first line of what perf complained about that is not a heading."""
+    lines = [line.strip() for line in stderr.splitlines()]
+    return next((line for line in lines if line and line != "Error:"), "it ended without a message")

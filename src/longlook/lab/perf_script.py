@@ -1,0 +1,112 @@
+"""Reads the text of `perf script`: which processes ran where when they were sampled. Pure.
+
+A sample is a line `PID/TID`, followed by its call stack, innermost function first, and an empty line:
+
+    27671/27680
+    \tffffffff82046e22 udp_sendmsg ([kernel.kallsyms])
+    \t           9faea syscall.Syscall6 (/cache/program)
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+FIELDS = "pid,tid,comm,ip,sym,dso"
+"""What `perf script --fields` is to print, with --show-task-events and --show-lost-events."""
+
+KERNEL = "_[k]"
+"""The end of the name of a kernel function in folded stacks, as flame graph tools know it."""
+
+UNNAMED = "[unknown]"
+"""A function without a name, in perf's own words."""
+
+_KERNEL_FROM = 0xFFFF_8000_0000_0000
+_HEAD = re.compile(r"^\s*(?P<comm>\S.*?)\s+(?P<pid>-?\d+)/-?\d+\s*(?:(?P<kind>PERF_RECORD_\w+)(?P<rest>.*))?$")
+_FRAME = re.compile(r"^\s+(?P<address>[0-9a-f]+) (?P<symbol>.*?) \((?P<image>[^()]*(?: \(deleted\))?)\)$")
+_FORK = re.compile(r"\((\d+):\d+\):\((\d+):\d+\)")
+_LOST = re.compile(r"lost (\d+)")
+
+
+@dataclass
+class Sampled:
+    """Every sample of a recording. `stacks` has by process how often each folded stack was seen.
+
+    A folded stack is the names of thread and functions, outermost first, with semicolons between. `parents` has the
+    process that started each process; `lost` is how many samples the kernel had no room for.
+    """
+
+    stacks: dict[int, Counter[str]] = field(default_factory=dict)
+    parents: dict[int, int] = field(default_factory=dict)
+    lost: int = 0
+    kernel_frames: int = 0
+    kernel_frames_unnamed: int = 0
+
+    @property
+    def kernel_is_named(self) -> bool:
+        """Whether the kernel tells the names of its functions; where it hides them, none has one."""
+        return self.kernel_frames == 0 or self.kernel_frames_unnamed < self.kernel_frames
+
+    def of(self, roots: Iterable[int]) -> Counter[str]:
+        """Return the stacks of these processes and all that they started, at any depth."""
+        wanted = set(roots)
+        found: Counter[str] = Counter()
+        for pid, stacks in self.stacks.items():
+            if not wanted.isdisjoint(self._line_of(pid)):
+                found += stacks
+        return found
+
+    def _line_of(self, pid: int) -> list[int]:
+        line = [pid]
+        while (parent := self.parents.get(line[-1])) is not None and parent not in line:
+            line.append(parent)
+        return line
+
+
+def read_samples(lines: Iterable[str]) -> Sampled:
+    """Return what `perf script --fields FIELDS` printed; lines of any other form are passed over."""
+    found = Sampled()
+    pid, comm = 0, ""
+    frames: list[str] = []
+    for line in lines:
+        if not line.strip():
+            _add(found, pid, comm, frames)
+            pid, frames = 0, []
+        elif (frame := _FRAME.match(line)) is not None and pid:
+            frames.append(_name(found, frame))
+        elif (head := _HEAD.match(line)) is not None:
+            if head["kind"] is None:
+                _add(found, pid, comm, frames)
+                pid, comm, frames = int(head["pid"]), head["comm"], []
+            elif (fork := _FORK.search(head["rest"])) is not None and head["kind"] == "PERF_RECORD_FORK":
+                child, parent = int(fork[1]), int(fork[2])
+                if child != parent:  # else it is a thread
+                    found.parents[child] = parent
+            elif (lost := _LOST.search(head["rest"])) is not None:
+                found.lost += int(lost[1])
+    _add(found, pid, comm, frames)
+    return found
+
+
+def folded(stacks: Mapping[str, int]) -> str:
+    """Return stacks as lines `thread;outermost;…;innermost COUNT`, which every flame graph tool reads."""
+    return "".join(f"{stack} {count}\n" for stack, count in sorted(stacks.items()))
+
+
+def _add(found: Sampled, pid: int, comm: str, frames: list[str]) -> None:
+    if pid > 0:  # 0 is an idle CPU, or a process outside of the laboratory
+        stack = ";".join([comm.replace(";", ":"), *reversed(frames)])
+        found.stacks.setdefault(pid, Counter())[stack] += 1
+
+
+def _name(found: Sampled, frame: re.Match[str]) -> str:
+    symbol, image = frame["symbol"].replace(";", ":"), PurePath(frame["image"].removesuffix(" (deleted)")).name
+    symbol = symbol.partition("+0x")[0]
+    if int(frame["address"], 16) >= _KERNEL_FROM:
+        found.kernel_frames += 1
+        found.kernel_frames_unnamed += symbol == UNNAMED
+        return symbol + KERNEL
+    if symbol != UNNAMED and ".so" not in image and not image.startswith("["):
+        return symbol
+    return f"{symbol} ({image})"

@@ -1,0 +1,116 @@
+"""The kinds of work that a sampled call stack can belong to, told by the names of its functions. Pure.
+
+Langley et al. (SIGCOMM 2017, 6.7) name what QUIC's CPU time goes to: cryptography, sending and receiving packets, and
+keeping internal state. These kinds separate the same, and what their last one hides.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+KERNEL = "_[k]"
+"""The end of the name of a kernel function in a folded stack."""
+
+UNNAMED = "[unknown]"
+
+
+class Work(StrEnum):
+    """What a program, or the kernel on its behalf, was doing. The texts are those of tables."""
+
+    CRYPTOGRAPHY = "cryptography"
+    COPIES = "copying bytes"
+    SENDING = "sending calls"
+    RECEIVING = "receiving calls"
+    DEVICE = "device and interrupts"
+    WAKING = "waiting and waking"
+    OTHER_CALLS = "other system calls"
+    MEMORY = "memory management"
+    RUNTIME = "language runtime"
+    OWN = "protocol and program"
+    UNNAMED = "without a name"
+
+
+_SEND, _RECEIVE = frozenset({"sendmsg", "sendmmsg", "sendto"}), frozenset({"recvmsg", "recvmmsg", "recvfrom"})
+_WRITE, _READ = frozenset({"sendfile", "sendfile64", "splice", "write", "writev"}), frozenset({"read", "readv"})
+"""Calls that send or receive only if their file is a socket."""
+_WAIT = frozenset(
+    (
+        *("epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6"),
+        *("futex", "futex_wait", "futex_wake", "nanosleep", "clock_nanosleep", "sched_yield"),
+    )
+)
+_CALL = re.compile(r"^_*(?:x64|arm64|se|do)?_*k?sys_(?!call_)(\w+)_\[k\]$")
+_SWITCH = re.compile(r"^(?:__)?schedule_")
+_SOCKET = re.compile(r"^(?:sock_|tcp_|udp_|inet6?_|unix_)")
+_EVENT = re.compile(r"^(?:eventfd|pipe|anon_pipe|timerfd)_")
+_DEVICE = re.compile(
+    r"^(?:handle_softirqs|__do_softirq|do_softirq|net_rx_action|net_tx_action|dev_hard_start_xmit|\w*_xmit|tpacket_rcv|"
+    r"packet_rcv|asm_sysvec_\w+|asm_common_interrupt|sysvec_\w+|common_interrupt|__netif_receive_skb\w*)[._]"
+)
+_FAULT = re.compile(r"^(?:asm_exc_page_fault|exc_page_fault|do_user_addr_fault)_")
+_KERNEL_COPY = re.compile(
+    r"^(?:_?_?copy_(?:from|to)_(?:user|iter)|_copy_\w+|copy_user_\w+|rep_movs_\w+|csum_partial\w*|csum_and_copy\w*|"
+    r"skb_copy_\w+|simple_copy_to_iter|(?:__pi_)?_?_?mem(?:cpy|move)\w*)[._]"
+)
+_COPY = re.compile(r"^(?:runtime\.mem(?:move|cpy)|_?_?mem(?:move|cpy)|mempcpy)")
+_CLEAR = re.compile(r"^(?:runtime\.memclr|_?_?memset|bzero)")
+_CRYPTO_LIBRARY = re.compile(r"\((?:libcrypto|libnettle|libhogweed|libgcrypt|_rust\.abi3|_openssl)[^)]*\)$")
+_CRYPTO = re.compile(
+    r"^(?:vendor/)?(?:golang\.org/x/)?crypto/(?!tls\b|x509\b)"  # Go: TLS's own records and certificates are no primitives
+    r"|ring_core_|^<?ring::|aws_lc_|^<?aws_lc_rs::"
+    r"|(?:^|[_:.])(?:aesni|aes|gcm|ghash|gmult|vpaes|chacha20|poly1305|sha1|sha256|sha512|hkdf|hmac|x25519|curve25519|"
+    r"fiat|p256|ecp_nistz256|ecdsa|rsaz|bn_mul|EVP_(?:AEAD|Encrypt|Decrypt|Cipher|Digest)\w*)(?=[_:.\d]|$)",
+    re.IGNORECASE,
+)
+_ALLOCATION = re.compile(
+    r"^(?:runtime\.(?:malloc|newobject|makeslice|growslice|gc|bgs|scan|greyobject|mark|sweep|findObject|wbBuf|"
+    r"bulkBarrier|typePointers|\(\*(?:mspan|mcache|mcentral|mheap|gcWork|pageAlloc|gcBits|sweepLocked|scavenger))"
+    r"|_?_?(?:libc_)?(?:malloc|calloc|realloc|free|cfree)(?:$|[ @_])|_int_(?:malloc|free|realloc)|malloc_consolidate|"
+    r"unlink_chunk|__rust_(?:alloc|dealloc|realloc)|__rdl_|_?mi_(?:malloc|free)|je_)"
+)
+_RUNTIME = re.compile(r"^(?:runtime\.|internal/runtime/|<?tokio::|<?mio::|__vdso_|_PyEval_|Py_|_Py)")
+_LIBRARY = re.compile(r" \([^()]*\)$")
+
+
+def work_of(frames: Sequence[str]) -> Work:
+    """Return what a call stack was doing; `frames` are the names of its functions, outermost first.
+
+    Where the kernel works for a program, the system call decides; what the device does in the middle of one (the
+    emulated link is a pair of virtual devices, which run in the sender's call) is the device's.
+    """
+    first_kernel = next((number for number, name in enumerate(frames) if name.endswith(KERNEL)), len(frames))
+    kernel, user = frames[first_kernel:], frames[:first_kernel]
+    if kernel:
+        return _work_of_kernel(kernel)
+    return _work_of_program(user) if user else Work.UNNAMED
+
+
+def _work_of_kernel(frames: Sequence[str]) -> Work:
+    if _KERNEL_COPY.match(frames[-1]):
+        return Work.COPIES
+    if any(_DEVICE.match(name) for name in frames):
+        return Work.DEVICE
+    call = next((match[1] for name in frames if (match := _CALL.match(name))), None)
+    if call is None and any(_FAULT.match(name) for name in frames):
+        return Work.MEMORY
+    if call is None and any(_SWITCH.match(name) for name in frames):
+        return Work.WAKING
+    if call in _WAIT or any(_EVENT.match(name) for name in frames):
+        return Work.WAKING
+    on_socket = any(_SOCKET.match(name) for name in frames)
+    if call in _SEND or (call in _WRITE and on_socket):
+        return Work.SENDING
+    return Work.RECEIVING if call in _RECEIVE or (call in _READ and on_socket) else Work.OTHER_CALLS
+
+
+def _work_of_program(frames: Sequence[str]) -> Work:
+    leaf = _LIBRARY.sub("", frames[-1])
+    if _COPY.match(leaf):
+        return Work.COPIES
+    if any(_CRYPTO.search(_LIBRARY.sub("", name)) or _CRYPTO_LIBRARY.search(name) for name in frames):
+        return Work.CRYPTOGRAPHY
+    if leaf == UNNAMED:
+        return Work.UNNAMED
+    if _CLEAR.match(leaf) or any(_ALLOCATION.match(name) for name in frames):
+        return Work.MEMORY
+    return Work.RUNTIME if _RUNTIME.match(leaf) else Work.OWN

@@ -1,0 +1,64 @@
+"""Where CPU time goes is sampled beside a trial, or the trial says why not; it goes well in both cases."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from longlook.core.model import Capture, Outcome
+from longlook.engines.live import LiveEngine
+from longlook.lab import cpu_profiler
+from longlook.timeline.cpu_profile import read_folded
+from tests.faults.harness import Home, results
+from tests.faults.test_machine import UNPRIVILEGED
+
+pytestmark = pytest.mark.lab
+
+SAMPLED = Capture(cpu=True)
+PROBE = "from longlook.lab import cpu_profiler; print(cpu_profiler.failure() or '')"
+
+
+@pytest.mark.parametrize("stack", ["rogue", "rogue-session"])
+def test_both_ends_are_sampled_or_the_reason_is_told(home: Home, engine: LiveEngine, stack: str) -> None:
+    for name in ("first", "second"):  # a session client is there before the second profiler
+        job = home.job(name, client_stack=stack, capture=SAMPLED)
+        run = engine.run(job)
+        assert (run.outcome, run.reason) == (Outcome.OK, None)
+        folder = Path(job.folder) / "cpu"
+        if (refused := cpu_profiler.failure()) is not None:
+            assert run.collectors["cpu_profile"]
+            assert refused
+            assert not (folder / "profile.json").exists()
+            continue
+        assert run.collectors == {"cpu_profile": ""}
+        assert {path.name for path in folder.iterdir()} == {"client.folded", "server.folded", "profile.json"}
+        facts = json.loads((folder / "profile.json").read_text())
+        for role in ("client", "server"):
+            stacks = read_folded(folder / f"{role}.folded")
+            assert stacks.total() == facts["samples"][role] > 0
+            assert all(stack.startswith("python") for stack in stacks)
+        assert run.cpu_s["profiler"] > 0
+
+
+def test_without_privilege_a_trial_says_why_nothing_was_sampled(home: Home) -> None:
+    (answer,) = results(home.drive(home.job(capture=SAMPLED), prefix=UNPRIVILEGED))
+    assert answer["run"]["outcome"] == Outcome.OK
+    told = answer["run"]["collectors"]["cpu_profile"]
+    command = [*UNPRIVILEGED, sys.executable, "-c", PROBE]
+    refused = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+    assert (refused in told) if refused else told == ""
+
+
+def test_a_profiler_that_ends_early_costs_the_profile_and_not_the_trial(
+    home: Home, engine: LiveEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = home.path / "tools"
+    tools.mkdir()
+    (tools / "perf").write_text("#!/bin/sh\necho 'Error:' >&2\necho 'the kernel has no cpu-clock' >&2\nexit 255\n")
+    (tools / "perf").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    run = engine.run(home.job(capture=SAMPLED))
+    assert run.outcome is Outcome.OK
+    assert run.collectors == {"cpu_profile": "perf sampled nothing: the kernel has no cpu-clock"}
