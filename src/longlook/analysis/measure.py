@@ -66,7 +66,7 @@ class Measured:
     points: Columns | None = None  # mbps, delay_ms: of the subject's envelope
     states: Columns | None = None  # the columns of STATE_COLUMNS
     epochs: Columns | None = None  # lost, epochs: how many lost so many packets
-    cpu_work: Columns | None = None  # role, work, cpu_s: where the ends spent CPU time
+    cpu_work: Columns | None = None  # those of cpu_profile.COLUMNS: where the ends spent CPU time
 
 
 def rows_of(measured: Sequence[Measured], name: str) -> pd.DataFrame | None:
@@ -190,7 +190,7 @@ def _measure(work: _Work) -> Measured:
         "points": None if competition is None else _points(competition),
         "states": _states(timeline, work.path / EVENTS) if traced else None,
         "epochs": epochs_by_size(timeline) if EPOCH_METRICS.intersection(work.metrics) else None,
-        "cpu_work": work_columns(work.path),
+        "cpu_work": work_columns(work.path, work.run.cpu_s),
     }
     if traced and (wrong := contradictions(work.trial, timeline, Events.read(work.path / EVENTS, COLUMNS))):
         data = {**dict.fromkeys(data), "values": {}, "contradicted": "; ".join(wrong)}

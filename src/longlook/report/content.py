@@ -40,10 +40,11 @@ class ReportContent:
     figure is a trend. `flows` and `rates` have the columns trial_id, arm, cell_id, round and those of `flow_tables`, or
     are None if no flows competed. `epochs` has the columns trial_id, arm, cell_id, round, lost and epochs: how many
     loss epochs of a trial lost so many packets, or is None if no metric reads them or nothing was lost. `cpu_work` has
-    the columns trial_id, arm, cell_id, round, role, work and cpu_s, and `cpu_stacks` cell_id, arm, role, stack and
-    cpu_s, as means of the trials; they are None if no CPU time was sampled. `wins` and `tails` say how often the contender wins a round, and compare the worst loads. `inside` holds the ids of cells with
-    a page about their inside beside the report. `costs` are those of the traces of endpoints, `not_recorded` what
-    collectors could not record. `answers` are those of the page of explanations beside the report.
+    the columns trial_id, arm, cell_id, round, role, work, cpu_s and counted_s, and `cpu_stacks` cell_id, arm, role,
+    stack and cpu_s, as means of the trials; they are None if no CPU time was sampled. `wins` and `tails` say how often
+    the contender wins a round, and compare the worst loads. `inside` holds the ids of cells with a page about their
+    inside beside the report. `costs` are those of the traces of endpoints, `not_recorded` what collectors could not
+    record. `answers` are those of the page of explanations beside the report.
     """
 
     study: Study

@@ -1,6 +1,7 @@
 """Where the programs of a trial spent CPU time, from the samples that its profiler kept. Pure."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,12 +11,14 @@ from longlook.timeline.cpu_work import Work, work_of
 
 FOLDER, FACTS = "cpu", "profile.json"
 ROLES = ("client", "server")
+COLUMNS = ("role", "work", "cpu_s", "counted_s")
 
 
-def work_columns(trial: Path) -> Mapping[str, list[Any]] | None:
-    """Return columns `role`, `work`, `cpu_s`: the CPU seconds of each end of a trial by what it was doing.
+def work_columns(trial: Path, counted_s: Mapping[str, float]) -> Mapping[str, list[Any]] | None:
+    """Return columns `role`, `work`, `cpu_s`, `counted_s`: the sampled CPU seconds of each end by what it was doing.
 
-    `trial` is its folder. A kind of work that was not seen has 0. None where nothing was sampled.
+    `trial` is a trial's folder, `counted_s` has the CPU seconds of each end as the kernel counted them. A kind of work
+    that was not seen has 0. None where nothing was sampled.
     """
     if (facts := _facts(trial)) is None:
         return None
@@ -24,8 +27,9 @@ def work_columns(trial: Path) -> Mapping[str, list[Any]] | None:
         counts = Counter[Work]()
         for stack, count in read_folded(trial / FOLDER / f"{role}.folded").items():
             counts[work_of(stack.split(";")[1:])] += count
-        rows += [(role, work.value, counts[work] / facts["frequency_hz"]) for work in Work]
-    return {name: list(column) for name, column in zip(("role", "work", "cpu_s"), zip(*rows, strict=True), strict=True)}
+        hertz, counted = facts["frequency_hz"], counted_s.get(role, math.nan)
+        rows += [(role, work.value, counts[work] / hertz, counted) for work in Work]
+    return {name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
 
 
 def pooled_stacks(trials: Iterable[Path], role: str) -> tuple[Counter[str], float]:

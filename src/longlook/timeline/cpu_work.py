@@ -56,7 +56,7 @@ _COPY = re.compile(r"^(?:runtime\.mem(?:move|cpy)|_?_?mem(?:move|cpy)|mempcpy)")
 _CLEAR = re.compile(r"^(?:runtime\.memclr|_?_?memset|bzero)")
 _CRYPTO_LIBRARY = re.compile(r"\((?:libcrypto|libnettle|libhogweed|libgcrypt|_rust\.abi3|_openssl)[^)]*\)$")
 _CRYPTO = re.compile(
-    r"^(?:vendor/)?(?:golang\.org/x/)?crypto/(?!tls\b|x509\b)"  # Go: TLS's own records and certificates are no primitives
+    r"^(?:vendor/)?(?:golang\.org/x/)?crypto/(?!tls\b|x509\b)"  # of Go; TLS's own records are no primitives
     r"|ring_core_|^<?ring::|aws_lc_|^<?aws_lc_rs::"
     r"|(?:^|[_:.])(?:aesni|aes|gcm|ghash|gmult|vpaes|chacha20|poly1305|sha1|sha256|sha512|hkdf|hmac|x25519|curve25519|"
     r"fiat|p256|ecp_nistz256|ecdsa|rsaz|bn_mul|EVP_(?:AEAD|Encrypt|Decrypt|Cipher|Digest)\w*)(?=[_:.\d]|$)",
@@ -91,10 +91,14 @@ def _work_of_kernel(frames: Sequence[str]) -> Work:
     if any(_DEVICE.match(name) for name in frames):
         return Work.DEVICE
     call = next((match[1] for name in frames if (match := _CALL.match(name))), None)
-    if call is None and any(_FAULT.match(name) for name in frames):
+    if call is not None:
+        return _work_of_call(call, frames)
+    if any(_FAULT.match(name) for name in frames):
         return Work.MEMORY
-    if call is None and any(_SWITCH.match(name) for name in frames):
-        return Work.WAKING
+    return Work.WAKING if any(_SWITCH.match(name) for name in frames) else Work.OTHER_CALLS
+
+
+def _work_of_call(call: str, frames: Sequence[str]) -> Work:
     if call in _WAIT or any(_EVENT.match(name) for name in frames):
         return Work.WAKING
     on_socket = any(_SOCKET.match(name) for name in frames)

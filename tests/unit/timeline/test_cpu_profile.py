@@ -1,6 +1,7 @@
 """Folded stacks of a trial become CPU seconds by kind of work."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def sampled(trial: Path, *, frequency_hz: int = 1000) -> Path:
 
 
 def test_every_end_has_every_kind_of_work_in_seconds(tmp_path: Path) -> None:
-    columns = work_columns(sampled(tmp_path))
+    columns = work_columns(sampled(tmp_path), {"server": 0.05})
     assert columns is not None
     found = dict(zip(zip(columns["role"], columns["work"], strict=True), columns["cpu_s"], strict=True))
     assert len(found) == 2 * len(Work)
@@ -29,13 +30,16 @@ def test_every_end_has_every_kind_of_work_in_seconds(tmp_path: Path) -> None:
         ("server", "cryptography"): pytest.approx(0.03),
         ("server", "protocol and program"): pytest.approx(0.015),
     }
+    counted = dict(zip(columns["role"], columns["counted_s"], strict=True))
+    assert counted["server"] == 0.05
+    assert math.isnan(counted["client"])  # a browser on another machine has none
 
 
 def test_without_samples_there_is_nothing(tmp_path: Path) -> None:
-    assert work_columns(tmp_path) is None
+    assert work_columns(tmp_path, {}) is None
     (tmp_path / "cpu").mkdir()  # where the profiler could not sample it leaves what it complained about
     (tmp_path / "cpu" / "perf.stderr").write_text("Error:\n")
-    assert work_columns(tmp_path) is None
+    assert work_columns(tmp_path, {}) is None
     assert pooled_stacks([tmp_path], "server") == ({}, 0.0)
 
 

@@ -1,7 +1,6 @@
 """The boxes of a flame graph: every function by its callers, as wide as the CPU time spent in it and below it. Pure."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -27,11 +26,11 @@ class Box:
 @dataclass
 class _Node:
     below: dict[str, "_Node"] = field(default_factory=dict)
-    by_work: Counter[Work] = field(default_factory=Counter)  # CPU seconds
+    by_work: dict[Work, float] = field(default_factory=lambda: dict.fromkeys(Work, 0.0))  # CPU seconds
 
     @property
     def total(self) -> float:
-        return float(sum(self.by_work.values()))
+        return sum(self.by_work.values())
 
 
 def boxes_of(stacks: Iterable[tuple[str, float]], least_share: float = LEAST_SHARE) -> list[Box]:
@@ -43,12 +42,12 @@ def boxes_of(stacks: Iterable[tuple[str, float]], least_share: float = LEAST_SHA
     for stack, cpu_s in stacks:
         frames = stack.split(";")
         work, node = work_of(frames[1:]), root
-        node.by_work[work] += cpu_s  # type: ignore[assignment]  # typeshed counts in whole numbers
+        node.by_work[work] += cpu_s
         previous = ""
         for name in frames:
             if name != previous:
                 node = node.below.setdefault(name, _Node())
-                node.by_work[work] += cpu_s  # type: ignore[assignment]
+                node.by_work[work] += cpu_s
             previous = name
     return list(_below(root, 0, 0.0, least_share * root.total))
 
@@ -57,7 +56,7 @@ def _below(node: _Node, depth: int, start: float, least: float) -> Iterator[Box]
     for name, child in sorted(node.below.items()):
         end = start + child.total
         if child.total >= least > 0:
-            work = max(Work, key=lambda kind, of=child.by_work: of[kind])
+            work = max(Work, key=child.by_work.__getitem__)
             yield Box(name, depth, start, end, work)
             yield from _below(child, depth + 1, start, least)
         start = end

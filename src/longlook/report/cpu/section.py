@@ -21,7 +21,8 @@ _LETTER_PX = 6.3  # of the labels in boxes, on average
 _SHORTEST_LABEL = 4
 _ABOUT = (
     "The device is the pair of virtual devices that lead to the emulated link; the kernel's work for a packet that "
-    "arrives counts for whichever program runs at the time."
+    "arrives counts for whichever program runs at the time. A flame graph says how much of the CPU time was sampled: "
+    "what is missing is probably spent where interrupts are off, in going to sleep."
 )
 
 
@@ -100,7 +101,8 @@ def make_cpu(content: ReportContent) -> list[CpuSection]:
             chart = flame_chart(boxes, total_s)
             key = f"{name}-{arm}-{role}"
             specs[key] = specification(chart, PAGE_FONT)
-            about = f"{wording.quantity(total_s, 's')} a trial"
+            counted = own[(own["arm"] == arm) & (own["role"] == role)]["counted_cpu_s"].iloc[0]
+            about = f"{wording.quantity(total_s, 's')} sampled of {wording.quantity(counted, 's')} in a trial"
             flames.append(Flame(heading, about, key))
             named = alt.TitleParams(f"{heading}: {about}", subtitle=label)
             charts[slug(f"flame-{label}-{arm}-{role}", taken)] = chart.properties(title=named)
@@ -109,15 +111,27 @@ def make_cpu(content: ReportContent) -> list[CpuSection]:
         panels.append(Panel(label, sampled, name, flames))
     if not panels:
         return []
-    heading = alt.TitleParams("CPU seconds of a trial by kind of work", subtitle=["Means of the trials."])
-    figure = alt.vconcat(*sized, spacing=24, title=heading)
+    title = alt.TitleParams("CPU seconds of a trial by kind of work", subtitle=["Means of the trials."])
+    figure = alt.vconcat(*sized, spacing=24, title=title)
     return [CpuSection("cpu", "Where CPU time goes", _ABOUT, panels, specs, {"cpu-work": figure, **charts}, means)]
 
 
 def mean_work(cpu_work: pd.DataFrame) -> pd.DataFrame:
-    """Return cell_id, arm, role, work, trials, and the mean, least and most CPU seconds of these trials."""
-    grouped = cpu_work.groupby(["cell_id", "arm", "role", "work"], sort=True)["cpu_s"]
-    table = grouped.agg(trials="count", mean_cpu_s="mean", least_cpu_s="min", most_cpu_s="max").reset_index()
+    """Return cell_id, arm, role, work, trials, and the mean, least and most CPU seconds of these trials.
+
+    `counted_cpu_s` is the mean of all that the kernel counted for that end, whatever it was doing.
+    """
+    table = (
+        cpu_work.groupby(["cell_id", "arm", "role", "work"], sort=True)
+        .agg(
+            trials=("cpu_s", "count"),
+            mean_cpu_s=("cpu_s", "mean"),
+            least_cpu_s=("cpu_s", "min"),
+            most_cpu_s=("cpu_s", "max"),
+            counted_cpu_s=("counted_s", "mean"),
+        )
+        .reset_index()
+    )
     return table.sort_values(["cell_id", "arm", "role", "work"], ignore_index=True)
 
 
@@ -164,7 +178,9 @@ def _fitting(name: str, width_px: float) -> str:
 def _ends(content: ReportContent, stacks: pd.DataFrame) -> list[tuple[str, str]]:
     """Return arms and ends that have stacks, the servers of all arms first."""
     found = {(str(row["arm"]), str(row["role"])) for row in records(stacks[["arm", "role"]].drop_duplicates())}
-    return [(arm.name, role) for role in ("server", "client") for arm in content.study.arms if (arm.name, role) in found]
+    return [
+        (arm.name, role) for role in ("server", "client") for arm in content.study.arms if (arm.name, role) in found
+    ]
 
 
 def _bars(content: ReportContent, means: pd.DataFrame) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ def content(*, sampled: bool = True) -> ReportContent:
     cell = made.samples["cell"].unique()[0]
     work = [
         {"trial_id": f"{arm}{number}", "cell_id": cell, "arm": arm, "round": number, "role": "server",
-         "work": kind.value, "cpu_s": 0.1 * (number + 1) if kind is Work.CRYPTOGRAPHY else 0.0}
+         "work": kind.value, "cpu_s": 0.1 * (number + 1) if kind is Work.CRYPTOGRAPHY else 0.0, "counted_s": 0.25}
         for arm in ("tcp", "quic") for number in range(3) for kind in Work
     ]  # fmt: skip
     stacks = [{"cell_id": cell, "arm": arm, "role": "server", "stack": stack, "cpu_s": cpu_s}
@@ -34,10 +34,10 @@ def content(*, sampled: bool = True) -> ReportContent:
 def test_boxes_stand_on_their_callers_and_are_as_wide_as_their_time() -> None:
     boxes = {box.name: box for box in boxes_of(STACKS)}
     assert [boxes[name].depth for name in ("p", "main", "quic.send", "udp_sendmsg_[k]")] == [0, 1, 2, 3]
-    assert (boxes["p"].start, boxes["p"].end) == (0.0, pytest.approx(1.0))
-    assert (boxes["quic.ack"].start, boxes["quic.ack"].end) == (0.0, pytest.approx(0.6))
-    assert (boxes["quic.send"].start, boxes["quic.send"].end) == (pytest.approx(0.6), pytest.approx(1.0))
-    assert (boxes["udp_sendmsg_[k]"].start, boxes["udp_sendmsg_[k]"].end) == (pytest.approx(0.6), pytest.approx(0.9))
+    assert (boxes["p"].start, boxes["p"].end) == pytest.approx((0.0, 1.0))
+    assert (boxes["quic.ack"].start, boxes["quic.ack"].end) == pytest.approx((0.0, 0.6))
+    assert (boxes["quic.send"].start, boxes["quic.send"].end) == pytest.approx((0.6, 1.0))
+    assert (boxes["udp_sendmsg_[k]"].start, boxes["udp_sendmsg_[k]"].end) == pytest.approx((0.6, 0.9))
     assert boxes["main"].work is Work.OWN
     assert boxes["quic.send"].work is Work.OTHER_CALLS  # a kernel's function without the call that led there
 
@@ -74,6 +74,7 @@ def test_the_section_has_bars_and_flame_graphs_of_the_cells_that_were_sampled() 
     assert set(section.data()["specs"]) == {panel.name, *(flame.name for flame in panel.flames)}
     assert "cpu-work" in section.figures()
     assert len(section.figures()) == 3
+    assert {flame.about for flame in panel.flames} == {"1.00\xa0s sampled of 250\xa0ms in a trial"}
     bars = section.data()["specs"][panel.name]["data"]["values"]
     assert {round(row["cpu_s"], 3) for row in bars if row["work"] == "cryptography"} == {0.2}
 
@@ -84,6 +85,7 @@ def test_the_table_has_the_mean_and_the_range_of_the_rounds() -> None:
     table = mean_work(work)
     row = table[(table["arm"] == "tcp") & (table["work"] == "cryptography")].iloc[0]
     assert (row["trials"], row["mean_cpu_s"]) == (3, pytest.approx(0.2))
+    assert row["counted_cpu_s"] == pytest.approx(0.25)
     assert (row["least_cpu_s"], row["most_cpu_s"]) == (pytest.approx(0.1), pytest.approx(0.3))
 
 
