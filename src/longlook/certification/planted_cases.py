@@ -127,6 +127,14 @@ CASES = (
         cell=_JITTER,
     ),
     Planted(
+        "queue of a slow receiver",
+        ("receiver_discards",),
+        {**_QUIC, "client_processor": "12 * server-core"},
+        {"client_knobs.receive_queue": 2},
+        also=("queue_loss_response", "random_loss_response", "window_after_loss", "tail_loss"),
+        cell=_LONG,
+    ),
+    Planted(
         "quinn reordering threshold",
         ("spurious_loss",),
         {**_QUINN, "server_knobs.packet_threshold": 300, "server_knobs.time_threshold": 4.0},

@@ -3,13 +3,16 @@
 import numpy as np
 
 from longlook.explain.cause import Evidence
-from longlook.explain.facts import DROPPED, Booleans, LinkFacts, SenderFacts, Steps
+from longlook.explain.facts import DROPPED, UNNUMBERED, Booleans, LinkFacts, Marks, SenderFacts, Steps
 from longlook.explain.side import Side
 
 QUEUE_REASONS = ("queue", "aqm")
 """Reasons of drops that a sender's own window can bring about."""
 RANDOM_REASONS = ("loss", "gilbert_elliott", "burst_loss", "loss_index", "loss_trace")
 """Reasons of drops that have nothing to do with the sender."""
+
+FULL = "rejected"
+"""Why a receiver throws a packet away that it has no room for, in qlog's words."""
 
 MOST_EVIDENCE = 3
 """As many places as a reader looks at; the rest is counted."""
@@ -41,14 +44,32 @@ def drops_shown(side: Side, link: LinkFacts, which: Booleans, what: str) -> tupl
 
 def false_losses(side: Side, what: str) -> tuple[tuple[Evidence, ...], int]:
     """Return the first packets that the server declared lost and that arrived, as evidence, and how many there are."""
-    sender = side.server
-    if sender is None:
+    return ((), 0) if side.server is None else _marked(side, side.server.spurious, what)
+
+
+def thrown_away(side: Side, what: str) -> tuple[tuple[Evidence, ...], int]:
+    """Return the first packets that reached the client and that it threw away unread, and how many there are.
+
+    Those before it could have keys for them do not count: they are of no one's doing, and come again.
+    """
+    if side.client is None:
         return (), 0
+    marks = side.client.discarded
+    full = np.array([name == FULL for name in (*marks.names, "")], np.bool_)[marks.name]
+    return _marked(side, marks, what, full)
+
+
+def _marked(side: Side, marks: Marks, what: str, which: Booleans | None = None) -> tuple[tuple[Evidence, ...], int]:
+    """Return the first of some marks during the load as evidence, and how many there are."""
     first_ns, last_ns = side.ledger.span_ns
-    times = sender.spurious.time_ns
+    times = marks.time_ns
     during = (times >= first_ns) & (times <= last_ns)
-    shown = zip(times[during][:MOST_EVIDENCE], sender.spurious.packet_number[during][:MOST_EVIDENCE], strict=True)
-    return tuple(Evidence(int(at_ns) - first_ns, what, (int(number),)) for at_ns, number in shown), int(during.sum())
+    during = during if which is None else during & which
+    shown = zip(times[during][:MOST_EVIDENCE], marks.packet_number[during][:MOST_EVIDENCE], strict=True)
+    found = tuple(
+        Evidence(int(at_ns) - first_ns, what, (int(number),) if number != UNNUMBERED else ()) for at_ns, number in shown
+    )
+    return found, int(during.sum())
 
 
 def first_window_bytes(sender: SenderFacts | None) -> int | None:

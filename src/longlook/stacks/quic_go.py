@@ -107,6 +107,10 @@ _TUNED = {
         int, "packets", None, "packets that may leave at once where pacing had let fewer through (stack: 10)",
         minimum=1, maximum=1_000, usual=10,
     ),
+    "receive_queue": Knob(
+        int, "packets", None, "packets that may wait to be processed; what arrives beyond is thrown away (stack: 256)",
+        minimum=1, maximum=1_000_000, usual=256,
+    ),
     "pto_factor": with_default(knobs.PTO_FACTOR, "stack: 1", usual=1.0),
     "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.1", usual=0.1),
     "ack_threshold": with_default(knobs.ACK_THRESHOLD, "stack: 2", usual=2),

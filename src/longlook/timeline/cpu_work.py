@@ -1,4 +1,4 @@
-"""The kinds of work that a sampled call stack can belong to, told by the names of its functions. Pure.
+"""The kinds of work that a sampled call stack can belong to, by the names of its functions. Pure.
 
 Langley et al. (SIGCOMM 2017, 6.7) name what QUIC's CPU time goes to: cryptography, sending and receiving packets, and
 keeping internal state. These kinds separate the same, and what their last one hides.

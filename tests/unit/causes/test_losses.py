@@ -8,6 +8,7 @@ from longlook.causes import (
     handshake_loss,
     kept_reduction,
     persistent_congestion,
+    receiver_discards,
     repeated_retransmission,
     rto_backoff,
     small_window_timeout,
@@ -236,6 +237,25 @@ def test_reductions_for_packets_that_arrive_are_given_back_by_the_knob_for_it() 
     assert isinstance(cure, Intervention)
     assert cure.change.settings == {"server_knobs.undo_spurious_losses": True}
     assert found_by(spurious_loss.CAUSE, tested).dose == 2
+
+
+def test_packets_that_the_client_has_no_room_for_are_kept_by_a_longer_queue() -> None:
+    scene = fetching(10)
+    for at_ms, why in ((60.0, "rejected"), (61.0, "rejected"), (20.0, "key_unavailable")):
+        scene.log(at_ms, "packet_discarded", vantage="client", name=why)
+    trial = Scene().trial
+    tuned = replace(trial, client=Endpoint("quic-go", "0.65.0+knobs", {"receive_queue": 2}))
+    tested = pair(side(scene, BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0), trial=tuned))
+    found = found_by(receiver_discards.CAUSE, tested)
+    assert (found.strength_ns, found.dose) == (ns(50.0), 2)
+    assert [item.packets for item in found.signs[0].evidence] == [(), ()]
+    cure = receiver_discards.CAUSE.interventions(found, tested)[0]
+    assert isinstance(cure, Intervention)
+    assert cure.change.settings == {"client_knobs.receive_queue": 100_000}
+
+
+def test_a_client_that_keeps_all_packets_throws_none_away() -> None:
+    assert receiver_discards.CAUSE.detect(pair(side(fetching(10), BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0)))) is None
 
 
 def test_without_a_packet_that_arrives_after_all_nothing_could_be_given_back() -> None:

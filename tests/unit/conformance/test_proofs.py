@@ -32,7 +32,8 @@ SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ac
 
 def role_of(name: str) -> str:
     """The role in which the knob decides something."""
-    return "client" if name in ("max_stream_window", "max_connection_window", "ack_threshold") else "server"
+    of_clients = ("max_stream_window", "max_connection_window", "ack_threshold", "receive_queue")
+    return "client" if name in of_clients else "server"
 
 
 def judged(name: str, evidence: Mapping[str, Seen], role: str | None = None) -> Finding:
@@ -119,6 +120,12 @@ def test_largest_window_bounds_a_round_trip() -> None:
     assert judged("max_stream_window", {"default": seen(free), "set": seen(bound)}).status is Status.PASSED
     assert judged("max_stream_window", {"default": seen(bound), "set": seen(bound)}).status is Status.FAILED
     assert judged("max_stream_window", {"default": seen(free), "set": seen(free)}).status is Status.FAILED
+
+
+def test_a_receiver_that_keeps_few_packets_gets_more_of_them() -> None:
+    few, many = (seen(packets(data(in_round_trips([count] * 20, 0.2)))) for count in (50, 70))
+    assert judged("receive_queue", {"short": many, "long": few}).status is Status.PASSED
+    assert judged("receive_queue", {"short": few, "long": few}).status is Status.FAILED
 
 
 def images(took_s: float) -> Seen:

@@ -26,6 +26,7 @@ var patchedKnobs = map[string]knob{
 	"pacing_burst":         {quicOnly, countInEnvironment("QUIC_GO_PACING_BURST", 1, 1_000)},
 	"packet_threshold":     {quicOnly, countInEnvironment("QUIC_GO_PACKET_THRESHOLD", 1, 1_000)},
 	"pto_factor":           {quicOnly, numberInEnvironment("QUIC_GO_PTO_FACTOR", 0.25, 16)},
+	"receive_queue":        {quicOnly, countInEnvironment("QUIC_GO_RECEIVE_QUEUE", 1, 1_000_000)},
 	"time_threshold":       {quicOnly, setTimeThreshold},
 	"undo_spurious_losses": {quicOnly, boolInEnvironment("QUIC_GO_UNDO_SPURIOUS_LOSSES")},
 	"window_after_loss":    {quicOnly, numberInEnvironment("QUIC_GO_WINDOW_AFTER_LOSS", 0.1, 0.99)},

@@ -37,6 +37,7 @@ PAPERS = (
         "Measuring QUIC vs TCP: computational efficiency",
         "Oku and Iyengar, Fastly 2020, as a second source reports it",
     ),
+    Paper("zhang2024", "QUIC is not Quick Enough over Fast Internet", "Zhang and others, WWW 2024 (abstract)"),
     Paper("wong2020", "A reproduction of the fairness of QUIC", "Wong and Tieu 2020, as de Mello and others report it"),
     Paper("corbel2019", "Emulated connections and the fairness of QUIC", "Corbel and others, NTMS 2019"),
     Paper(

@@ -1,4 +1,4 @@
-"""Proofs of the sizes of datagrams, of how they are passed to the kernel, and of their ECN mark."""
+"""Proofs of the sizes of datagrams, of how they are passed to and taken from the kernel, and of their ECN mark."""
 
 from collections.abc import Mapping
 
@@ -6,9 +6,12 @@ from longlook.conformance import Check, Finding, Status, verdict, wire
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import usual
 from longlook.conformance.proofs.ask import Ask, transfer
+from longlook.core.model import Link, Stage
 
 _PAYLOAD_BYTES = 1_331
 _LEAST_BYTES = 1_200  # to which Initial packets are padded (RFC 9000, 14.1)
+_BURST_BYTES, _BURST_EVERY_NS = 60_000, 50_000_000
+_SHORT_QUEUE, _LONG_QUEUE = 2, 10_000
 
 
 def max_udp_payload(ask: Ask) -> Check:
@@ -85,10 +88,31 @@ def ecn(ask: Ask) -> Check:
     return ask.check({name: ask.want({ask.name: name == "on"}, usual(), workload) for name in ("on", "off")}, judge)
 
 
+def receive_queue(ask: Ask) -> Check:
+    """Let packets arrive forty at a time: a short queue throws some away, which the server then sends again."""
+    if ask.role == "server":
+        return ask.without("a server receives requests and acknowledgements, too few at a time")
+    bursts = {"opportunities": {"runs": [[_BURST_EVERY_NS, 1]], "bytes": _BURST_BYTES, "repeat_ns": _BURST_EVERY_NS}}
+    stages = (Stage("rate", {"rate_bps": bursts, "queue_bytes": 4_000_000}), Stage("delay", {"delay_ns": 20_000_000}))
+    link = Link(up=usual().up, down=stages)
+    values = {"short": ask.value(_SHORT_QUEUE), "long": ask.value(_LONG_QUEUE)}
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        sent = {name: wire.data_packets(found.packets) for name, found in seen.items()}
+        text = ", ".join(f"{sent[name]} packets for {values[name]}" for name in values)
+        return verdict(sent["short"] > 1.1 * sent["long"], f"in bursts of {_BURST_BYTES} bytes: {text}")
+
+    workload = transfer(1_000_000)
+    return ask.check({name: ask.want({ask.name: value}, link, workload) for name, value in values.items()}, judge)
+
+
 PROOFS = {
     "max_udp_payload": max_udp_payload,
     "initial_packet_size": initial_packet_size,
     "disable_pmtud": disable_pmtud,
     "gso": gso,
     "ecn": ecn,
+    "receive_queue": receive_queue,
 }

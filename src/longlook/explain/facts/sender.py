@@ -60,6 +60,7 @@ class SenderFacts:
     parameters: Mapping[str, Mapping[str, Json]]  # by name (local, remote, recovery): the last of each
     sent: Marks
     received: Marks
+    discarded: Marks  # arrived, and thrown away unread; name = why
     acked: Marks
     lost: Marks  # declared; value = how many, where the log only counts
     spurious: Marks  # declared lost, but delivered
@@ -133,6 +134,7 @@ def _one(rows: pa.Table, vantage: Vantage, flow: str) -> SenderFacts:
         parameters=_parameters(chosen(EventKind.PARAMETERS)),
         sent=_marks(chosen(EventKind.PACKET_SENT)),
         received=_marks(chosen(EventKind.PACKET_RECEIVED)),
+        discarded=_marks(chosen(EventKind.PACKET_DISCARDED)),
         acked=_marks(chosen(EventKind.PACKET_ACKED)),
         lost=_marks(chosen(EventKind.PACKET_LOST)),
         spurious=_marks(chosen(EventKind.PACKET_SPURIOUS)),

@@ -1,4 +1,7 @@
-"""Packets that a sender declared lost although they arrived: proven by the link's log, else by the peer's. Pure."""
+"""Packets that a sender declared lost although they arrived: proven by the link's log, else by the peer's. Pure.
+
+A packet that the link delivered and the other end threw away unread is lost all the same.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -31,10 +34,14 @@ class Sent:
 
 @dataclass(frozen=True)
 class Received:
-    """The packets that the other end received, by key, each with the time of its first arrival."""
+    """The packets that the other end received, by key, each with the time of its first arrival.
+
+    `discards`: it also logged packets that it threw away unread, as one whose queue is full does.
+    """
 
     keys: Integers
     time_ns: Integers
+    discards: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,12 +67,12 @@ def sent_of(rows: Rows, joined: Joined) -> Sent:
     return Sent(keys[first], rows["time_ns"][first], joined.datagram[first])
 
 
-def received_of(rows: Rows) -> Received:
-    """Return rows of kind packet_received."""
+def received_of(rows: Rows, *, discards: bool) -> Received:
+    """Return rows of kind packet_received; `discards` as in Received."""
     keys = keys_of(rows)
     unique, first = np.unique(keys, return_index=True)
     first = first[unique != NULL]
-    return Received(keys[first], rows["time_ns"][first])
+    return Received(keys[first], rows["time_ns"][first], discards)
 
 
 def by_number(received: Rows, sent: Sent) -> Joined:
@@ -89,9 +96,12 @@ def find_spurious(
     arrived_ns = np.full(len(keys), NULL, np.int64)
     arrived_ns[joined] = datagrams.departure_ns[datagram[joined]]
     by_link = joined & (arrived_ns != NULL)
-    by_peer = np.zeros(len(keys), np.bool_)
+    by_peer, discarded = np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.bool_)
     if received is not None:
         seen, place_in_peer = _look_up(keys, received.keys)
+        if received.discards:  # what came before its last packet and is not in its log was thrown away
+            discarded = by_link & ~seen & (arrived_ns <= received.time_ns.max(initial=0))
+            by_link &= ~discarded
         by_peer = seen & ~joined
         arrived_ns[by_peer] = received.time_ns[place_in_peer[by_peer]]
     spurious = np.flatnonzero(by_link | by_peer)
@@ -109,6 +119,7 @@ def find_spurious(
     counts = {
         "declared": declared,
         "spurious": len(spurious),
+        **({"discarded": int(np.count_nonzero(discarded))} if discarded.any() else {}),
         "unresolved": declared - int(np.count_nonzero(joined | by_peer)),
         **_undeclared(sent, datagrams, np.unique(keys), counted_only=bool((keys == NULL).any())),
     }

@@ -56,6 +56,7 @@ class _Joins:
     sent_lag: Lag | None
     received_rows: Rows
     received_datagrams: Datagrams
+    discards: bool  # it threw packets away unread
 
 
 def normalise_traces(
@@ -183,7 +184,8 @@ class _Stage:
         lag = lag_of(sent_rows, sent, out.arrival_ns, forwards=True)
         note["sent"] = _join_note(sent_rows, out, sent, lag)
         back = self._link.datagrams(flow, RECEIVED_BY[end], priming=place.priming)
-        return _Joins(sent_rows, sent, out, lag, rows.kind(EventKind.PACKET_RECEIVED), back)
+        discards = len(rows.kind(EventKind.PACKET_DISCARDED)) > 0
+        return _Joins(sent_rows, sent, out, lag, rows.kind(EventKind.PACKET_RECEIVED), back, discards)
 
     def finish(self) -> list[pa.Table]:
         """Return rows that only several records together give: states, and spurious losses."""
@@ -223,7 +225,7 @@ class _Stage:
 
     def _losses(self, traced: _Traced, joins: _Joins, peer: _Joins | None) -> pa.Table:
         sent = sent_of(joins.sent_rows, joins.sent)
-        received = None if peer is None else received_of(peer.received_rows)
+        received = None if peer is None else received_of(peer.received_rows, discards=peer.discards)
         lost = traced.rows.kind(EventKind.PACKET_LOST)
         found = find_spurious(traced.trace.vantage, traced.place, lost, sent, joins.sent_datagrams, received)
         traced.note["losses"] = found.counts
