@@ -51,14 +51,31 @@ def test_without_privilege_a_trial_says_why_nothing_was_sampled(home: Home) -> N
     assert (refused in told) if refused else told == ""
 
 
+def test_what_a_profiler_that_dies_has_written_is_removed(
+    home: Home, engine: LiveEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = 'for last; do :; done; head -c 100000 /dev/zero > "$last"'
+    _perf(home, monkeypatch, f"#!/bin/sh\necho ack\n{write}\necho 'No space left on device' >&2\nexit 1\n")
+    job = home.job(capture=SAMPLED)
+    run = engine.run(job)
+    assert run.outcome is Outcome.OK
+    assert run.collectors == {"cpu_profile": "perf ended early: No space left on device"}
+    assert {path.name for path in (Path(job.folder) / "cpu").iterdir()} == {"perf.stderr"}
+
+
 def test_a_profiler_that_ends_early_costs_the_profile_and_not_the_trial(
     home: Home, engine: LiveEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tools = home.path / "tools"
-    tools.mkdir()
-    (tools / "perf").write_text("#!/bin/sh\necho 'Error:' >&2\necho 'the kernel has no cpu-clock' >&2\nexit 255\n")
-    (tools / "perf").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tools}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    _perf(home, monkeypatch, "#!/bin/sh\necho 'Error:' >&2\necho 'the kernel has no cpu-clock' >&2\nexit 255\n")
     run = engine.run(home.job(capture=SAMPLED))
     assert run.outcome is Outcome.OK
     assert run.collectors == {"cpu_profile": "perf sampled nothing: the kernel has no cpu-clock"}
+
+
+def _perf(home: Home, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Put a perf of our own first, which fails as a real one may."""
+    tools = home.path / "tools"
+    tools.mkdir()
+    (tools / "perf").write_text(script)
+    (tools / "perf").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")

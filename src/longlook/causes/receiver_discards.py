@@ -21,8 +21,8 @@ def detect(pair: Pair) -> Sign | None:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a longer queue for the loser, also in steps, and the loser's for the winner."""
-    own = pair.loser.trial.client.knobs.get("receive_queue")
-    short: Change | str = "the loser's queue has the length that its stack gives it, which is not known"
+    own = changes.in_effect(pair.loser.trial, "client", "receive_queue")
+    short: Change | str = "it is not known how many packets may wait in the loser's client"
     if own is not None:
         short = _queue(pair.winner, int(own))
     doses = [(float(packets), _queue(pair.loser, packets)) for packets in _DOSES]
@@ -49,5 +49,5 @@ CAUSE = Cause(
     needs=("packet_discarded",),
     detect=detect,
     interventions=interventions,
-    cured_by="a longer queue before the receiver's own processing; a faster receiver",
+    cured_by="a longer queue before the receiver's own processing; a receiver that is never late",
 )

@@ -42,6 +42,13 @@ def knob(trial: Trial, role: str, name: str, value: Scalar, label: str) -> Chang
     return f"{role} {end.stack}@{end.version} has no knob {name}{others}"
 
 
+def in_effect(trial: Trial, role: str, name: str) -> Scalar | None:
+    """Return the value of an end's knob: the one that is set, else its stack's own, as far as it is known."""
+    end = end_of(trial, role)
+    knob = registry.stack(end.stack).knobs.get(name)
+    return end.knobs.get(name, None if knob is None else _unset(knob))
+
+
 def end_of(trial: Trial, role: str) -> Endpoint:
     """Return the trial's server or client."""
     return trial.server if role == "server" else trial.client

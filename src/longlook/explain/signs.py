@@ -11,9 +11,6 @@ QUEUE_REASONS = ("queue", "aqm")
 RANDOM_REASONS = ("loss", "gilbert_elliott", "burst_loss", "loss_index", "loss_trace")
 """Reasons of drops that have nothing to do with the sender."""
 
-FULL = "rejected"
-"""Why a receiver throws a packet away that it has no room for, in qlog's words."""
-
 MOST_EVIDENCE = 3
 """As many places as a reader looks at; the rest is counted."""
 
@@ -48,23 +45,15 @@ def false_losses(side: Side, what: str) -> tuple[tuple[Evidence, ...], int]:
 
 
 def thrown_away(side: Side, what: str) -> tuple[tuple[Evidence, ...], int]:
-    """Return the first packets that reached the client and that it threw away unread, and how many there are.
-
-    Those before it could have keys for them do not count: they are of no one's doing, and come again.
-    """
-    if side.client is None:
-        return (), 0
-    marks = side.client.discarded
-    full = np.array([name == FULL for name in (*marks.names, "")], np.bool_)[marks.name]
-    return _marked(side, marks, what, full)
+    """Return the first packets that reached the client and that it had no room for, and how many there are."""
+    return ((), 0) if side.client is None else _marked(side, side.client.discarded, what)
 
 
-def _marked(side: Side, marks: Marks, what: str, which: Booleans | None = None) -> tuple[tuple[Evidence, ...], int]:
+def _marked(side: Side, marks: Marks, what: str) -> tuple[tuple[Evidence, ...], int]:
     """Return the first of some marks during the load as evidence, and how many there are."""
     first_ns, last_ns = side.ledger.span_ns
     times = marks.time_ns
     during = (times >= first_ns) & (times <= last_ns)
-    during = during if which is None else during & which
     shown = zip(times[during][:MOST_EVIDENCE], marks.packet_number[during][:MOST_EVIDENCE], strict=True)
     found = tuple(
         Evidence(int(at_ns) - first_ns, what, (int(number),) if number != UNNUMBERED else ()) for at_ns, number in shown

@@ -6,8 +6,9 @@ It never makes a trial fail: `finish` returns the reason where nothing was sampl
 import json
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from threading import Timer
 
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
@@ -20,12 +21,15 @@ FREQUENCY_HZ = 997
 """Not a divisor of any usual timer's frequency, so that samples do not fall in step with what programs do."""
 
 _EXIT_WITHIN_S = 10.0
+_READ_WITHIN_S = 60.0
+_PROBED_WITHIN_S = 30.0
+_PERF = "perf"
 _RECORD = (
-    *("perf", "record", "--quiet", "--all-cpus", "--event", "cpu-clock", "--freq", str(FREQUENCY_HZ)),
+    *("record", "--quiet", "--all-cpus", "--event", "cpu-clock", "--freq", str(FREQUENCY_HZ)),
     *("--call-graph", "fp", "--no-buildid", "--no-buildid-cache"),
     *("--delay", "-1", "--control", "fd:0,1"),  # tells when it samples: it answers `enable` with `ack`
 )
-_SCRIPT = ("perf", "script", "--show-task-events", "--show-lost-events", "--fields", FIELDS)
+_SCRIPT = ("script", "--show-task-events", "--show-lost-events", "--fields", FIELDS)
 _NO_CONFIGURATION = {"PERF_CONFIG": "/dev/null"}
 _INSTALL = "perf is not installed: sudo apt-get install linux-perf"
 
@@ -44,10 +48,11 @@ class CpuProfiler:
         self._data, self._stderr = self._place / "perf.data", self._place / "perf.stderr"
         self._variables = {**environment.variables({}, {}), **_NO_CONFIGURATION}
         self.process: Process | None = None
-        if shutil.which(_RECORD[0]) is not None:
+        self._perf = shutil.which(_PERF)
+        if self._perf is not None:
             self.process = start(
                 "profiler",
-                (*_RECORD, "--output", str(self._data)),
+                (self._perf, *_RECORD, "--output", str(self._data)),
                 namespace,
                 self._variables,
                 stdout_log=None,
@@ -61,34 +66,48 @@ class CpuProfiler:
         return self.process is None or self._samples() or self.process.exit is not None
 
     def finish(self, roots: Mapping[str, Iterable[int]]) -> Mapping[str, str]:
-        """Stop it, write what the processes below `roots` did, by role, and return why there is nothing, if so."""
-        if self.process is None:
-            return {CPU_PROFILE: _INSTALL}
+        """Stop it and write what the processes below `roots` did, by role; return what is missing and why, or ""."""
+        try:
+            return {CPU_PROFILE: self._finish(roots)}
+        except OSError as error:
+            return {CPU_PROFILE: f"what perf sampled cannot be read or written: {error.strerror}"}
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End it, and remove what it has sampled."""
+        if self.process is not None:
+            self.process.close()
+        self._data.unlink(missing_ok=True)
+
+    def _finish(self, roots: Mapping[str, Iterable[int]]) -> str:
+        if self.process is None or self._perf is None:
+            return _INSTALL
         if self.process.exit is not None or not self._samples():
             stop(self.process)
-            return {CPU_PROFILE: f"perf sampled nothing: {_reason(self._stderr.read_text(errors='replace'))}"}
+            ended = "ended early" if self._samples() else "sampled nothing"
+            return f"perf {ended}: {_reason(self._stderr.read_text(errors='replace'))}"
         stop(self.process, within_s=_EXIT_WITHIN_S)
-        try:
-            why = self._write(roots)
-        finally:
-            self._data.unlink(missing_ok=True)
-        if not why:
+        why = self._write((self._perf, *_SCRIPT, "--input", str(self._data)), roots)
+        if not self._stderr.read_text(errors="replace").strip():
             self._stderr.unlink()
-        return {CPU_PROFILE: why}
+        return why
 
     def _samples(self) -> bool:
         return self.process is not None and any("ack" in line for line in self.process.junk)
 
-    def _write(self, roots: Mapping[str, Iterable[int]]) -> str:
-        """Write the files of every role; return why not, or an empty text."""
-        command = (*_SCRIPT, "--input", str(self._data))
+    def _write(self, command: Sequence[str], roots: Mapping[str, Iterable[int]]) -> str:
+        """Write the files of every role from what a command prints; return what is missing and why, or ""."""
         with (
             self._stderr.open("w") as stderr,
             subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=stderr, env=self._variables, text=True, errors="replace"
             ) as script,
         ):
+            late = Timer(_READ_WITHIN_S, script.kill)
+            late.start()
             sampled = read_samples(script.stdout or ())
+            late.cancel()
         if script.returncode != 0:
             return f"perf script failed: {_reason(self._stderr.read_text(errors='replace'))}"
         counts = {}
@@ -103,15 +122,20 @@ class CpuProfiler:
             "kernel_is_named": sampled.kernel_is_named,
         }
         (self._place / "profile.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
-        return ""
+        if not sampled.kernel_is_named:
+            return "the kernel hides the names of its functions: sysctl -w kernel.kptr_restrict=0"
+        return f"{sampled.lost} samples were lost" if sampled.lost else ""
 
 
 def failure() -> str | None:
     """Return why CPU time cannot be sampled on this machine, or None where it can."""
-    if shutil.which(_RECORD[0]) is None:
+    if (perf := shutil.which(_PERF)) is None:
         return _INSTALL
-    command = ("perf", "record", "--quiet", "--all-cpus", "--event", "cpu-clock", "--output", "/dev/null", "true")
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    command = (perf, "record", "--quiet", "--all-cpus", "--event", "cpu-clock", "--output", "/dev/null", "true")
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PROBED_WITHIN_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"perf cannot be asked: {error}"
     return None if done.returncode == 0 else _reason(done.stderr)
 
 

@@ -130,8 +130,7 @@ class Testbed:
             self._undo.callback(self._recorder.process.close)
         if trial.capture.cpu:
             self._profiler = CpuProfiler(self.server_side.namespace, self._environment, self._folder)
-            if self._profiler.process is not None:
-                self._undo.callback(self._profiler.process.close)
+            self._undo.callback(self._profiler.close)
 
     @property
     def servers(self) -> list[Process]:
@@ -210,7 +209,11 @@ class Testbed:
         """Write where the ends of all flows spent CPU time; return what could not be, as in Run."""
         if self._profiler is None:
             return {}
-        clients = [flow_run.client.process for flow_run in self.flow_runs if flow_run.client.process is not None]
+        clients = [
+            flow_run.client.process
+            for flow_run in self.flow_runs
+            if flow_run.client.process is not None and not flow_run.client.remote
+        ]
         roots = {"client": clients, "server": self.servers}
         return self._profiler.finish({role: [process.pid for process in of] for role, of in roots.items()})
 

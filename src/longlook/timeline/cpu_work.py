@@ -18,6 +18,7 @@ class Work(StrEnum):
     """What a program, or the kernel on its behalf, was doing. The texts are those of tables."""
 
     CRYPTOGRAPHY = "cryptography"
+    CHECKING = "checking bodies"
     COPIES = "copying bytes"
     SENDING = "sending calls"
     RECEIVING = "receiving calls"
@@ -39,33 +40,42 @@ _WAIT = frozenset(
         *("futex", "futex_wait", "futex_wake", "nanosleep", "clock_nanosleep", "sched_yield"),
     )
 )
-_CALL = re.compile(r"^_*(?:x64|arm64|se|do)?_*k?sys_(?!call_)(\w+)_\[k\]$")
+_CALL = re.compile(
+    r"^(?:_*(?:x64|arm64|se|do)?_*k?sys_(?!call_)"
+    r"|do_(?=writev|readv|sendfile|splice|recvmmsg|epoll_|futex|poll|select|nanosleep))"
+    r"(\w+?)(?:\.[\w.]+)?_\[k\]$"
+)
 _SWITCH = re.compile(r"^(?:__)?schedule_")
 _SOCKET = re.compile(r"^(?:sock_|tcp_|udp_|inet6?_|unix_)")
 _EVENT = re.compile(r"^(?:eventfd|pipe|anon_pipe|timerfd)_")
 _DEVICE = re.compile(
-    r"^(?:handle_softirqs|__do_softirq|do_softirq|net_rx_action|net_tx_action|dev_hard_start_xmit|\w*_xmit|tpacket_rcv|"
-    r"packet_rcv|asm_sysvec_\w+|asm_common_interrupt|sysvec_\w+|common_interrupt|__netif_receive_skb\w*)[._]"
+    r"^(?:handle_softirqs|__do_softirq|do_softirq|net_rx_action|net_tx_action|(?:__)?dev_queue_xmit|dev_hard_start_xmit|"
+    r"(?:__)?dev_direct_xmit|sch_direct_xmit|(?:veth|tun_net|loopback)_xmit|tpacket_rcv|packet_rcv|__netif_receive_skb\w*|"
+    r"asm_sysvec_\w+|sysvec_\w+|asm_common_interrupt|common_interrupt|el[01]t?_\w*irq\w*|gic_handle_irq)[._]"
 )
 _FAULT = re.compile(r"^(?:asm_exc_page_fault|exc_page_fault|do_user_addr_fault)_")
 _KERNEL_COPY = re.compile(
-    r"^(?:_?_?copy_(?:from|to)_(?:user|iter)|_copy_\w+|copy_user_\w+|rep_movs_\w+|csum_partial\w*|csum_and_copy\w*|"
+    r"^(?:(?:__arch)?_?_?_?copy_(?:from|to)_(?:user|iter)|_copy_\w+|copy_user_\w+|rep_movs_\w+|csum_partial\w*|csum_and_copy\w*|"
     r"skb_copy_\w+|simple_copy_to_iter|(?:__pi_)?_?_?mem(?:cpy|move)\w*)[._]"
 )
-_COPY = re.compile(r"^(?:runtime\.mem(?:move|cpy)|_?_?mem(?:move|cpy)|mempcpy)")
+_COPY = re.compile(r"^(?:runtime\.mem(?:move|cpy)|(?:compiler_builtins::mem::)?_?_?mem(?:move|cpy)|mempcpy)")
 _CLEAR = re.compile(r"^(?:runtime\.memclr|_?_?memset|bzero)")
 _CRYPTO_LIBRARY = re.compile(r"\((?:libcrypto|libnettle|libhogweed|libgcrypt|_rust\.abi3|_openssl)[^)]*\)$")
 _CRYPTO = re.compile(
     r"^(?:vendor/)?(?:golang\.org/x/)?crypto/(?!tls\b|x509\b)"  # of Go; TLS's own records are no primitives
     r"|ring_core_|^<?ring::|aws_lc_|^<?aws_lc_rs::"
-    r"|(?:^|[_:.])(?:aesni|aes|gcm|ghash|gmult|vpaes|chacha20|poly1305|sha1|sha256|sha512|hkdf|hmac|x25519|curve25519|"
-    r"fiat|p256|ecp_nistz256|ecdsa|rsaz|bn_mul|EVP_(?:AEAD|Encrypt|Decrypt|Cipher|Digest)\w*)(?=[_:.\d]|$)",
+    r"|(?:^|[_:.])(?:aesni|aes|gcm|ghash|gmult|vpaes|chacha_?20|poly1305|sha1|sha256|sha512|hkdf|hmac|x25519|ed25519|"
+    r"curve25519|fiat|p256|ecp_nistz256|ec_GFp\w*|ecdsa|rsaz|bn_(?:mul|sqr|from_mont)\w*|"
+    r"EVP_(?:AEAD|Encrypt|Decrypt|Cipher|Digest|PKEY)\w*)(?=[_:.\d]|$)",
     re.IGNORECASE,
 )
+_CHECKER = re.compile(r"^main\.(?:copyBody|fetchInto)$|^<?sha2::")
+_HASH = re.compile(r"(?:^|[_:./<])sha(?:2|256)(?=[_:./\d]|$)")
+"""Adapters hash every body that arrives: those in Go with what TLS uses, too, those in Rust with a crate for it."""
 _ALLOCATION = re.compile(
     r"^(?:runtime\.(?:malloc|newobject|makeslice|growslice|gc|bgs|scan|greyobject|mark|sweep|findObject|wbBuf|"
     r"bulkBarrier|typePointers|\(\*(?:mspan|mcache|mcentral|mheap|gcWork|pageAlloc|gcBits|sweepLocked|scavenger))"
-    r"|_?_?(?:libc_)?(?:malloc|calloc|realloc|free|cfree)(?:$|[ @_])|_int_(?:malloc|free|realloc)|malloc_consolidate|"
+    r"|operator (?:new|delete)|_?_?(?:GI_)?(?:___)?(?:libc_)?(?:malloc|calloc|realloc|free|cfree)(?:$|[ @_])|_int_(?:malloc|free|realloc)|malloc_consolidate|"
     r"unlink_chunk|__rust_(?:alloc|dealloc|realloc)|__rdl_|_?mi_(?:malloc|free)|je_)"
 )
 _RUNTIME = re.compile(r"^(?:runtime\.|internal/runtime/|<?tokio::|<?mio::|__vdso_|_PyEval_|Py_|_Py)")
@@ -86,6 +96,8 @@ def work_of(frames: Sequence[str]) -> Work:
 
 
 def _work_of_kernel(frames: Sequence[str]) -> Work:
+    if all(name == UNNAMED + KERNEL for name in frames):
+        return Work.UNNAMED  # a kernel that hides its names
     if _KERNEL_COPY.match(frames[-1]):
         return Work.COPIES
     if any(_DEVICE.match(name) for name in frames):
@@ -111,6 +123,9 @@ def _work_of_program(frames: Sequence[str]) -> Work:
     leaf = _LIBRARY.sub("", frames[-1])
     if _COPY.match(leaf):
         return Work.COPIES
+    checker = next((number for number, name in enumerate(frames) if _CHECKER.search(name)), len(frames))
+    if any(_HASH.search(name) for name in frames[checker:]):
+        return Work.CHECKING
     if any(_CRYPTO.search(_LIBRARY.sub("", name)) or _CRYPTO_LIBRARY.search(name) for name in frames):
         return Work.CRYPTOGRAPHY
     if leaf == UNNAMED:

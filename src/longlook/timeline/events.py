@@ -38,6 +38,12 @@ class EventKind(StrEnum):
     STREAM_DATA = "stream_data"
 
 
+QUEUE_FULL = frozenset({"rejected", "dos_prevention"})
+"""The triggers of `packet_discarded` where a receiver has no room for a packet, in qlog's words of today and before.
+
+Such a packet was not looked at, so that its row has no packet number space.
+"""
+
 EVENT_KINDS: Mapping[EventKind, str] = {
     EventKind.PACKET_SENT: "The vantage sent a packet. Columns: space, packet_number, size_bytes.",
     EventKind.PACKET_RECEIVED: "The vantage received a packet. Columns: space, packet_number, size_bytes.",

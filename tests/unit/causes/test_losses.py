@@ -241,8 +241,9 @@ def test_reductions_for_packets_that_arrive_are_given_back_by_the_knob_for_it() 
 
 def test_packets_that_the_client_has_no_room_for_are_kept_by_a_longer_queue() -> None:
     scene = fetching(10)
-    for at_ms, why in ((60.0, "rejected"), (61.0, "rejected"), (20.0, "key_unavailable")):
-        scene.log(at_ms, "packet_discarded", vantage="client", name=why)
+    for at_ms, why, space in ((60.0, "rejected", None), (61.0, "dos_prevention", None), (20.0, "rejected", "1rtt")):
+        scene.log(at_ms, "packet_discarded", vantage="client", name=why, space=space)
+    scene.log(21.0, "packet_discarded", vantage="client", name="keys_unavailable")
     trial = Scene().trial
     tuned = replace(trial, client=Endpoint("quic-go", "0.65.0+knobs", {"receive_queue": 2}))
     tested = pair(side(scene, BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0), trial=tuned))

@@ -46,7 +46,9 @@ def test_arms_that_do_not_vary_are_equivalent() -> None:
 
 def test_a_test_that_calls_everything_different_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(advantage: Floats, _margin: float, _confidence: float, *, skewed: bool = True) -> Paired:
-        return Paired(float(np.mean(advantage)), -1.0, 1.0, 0.001, 1.0, constant=False)
+        mean = float(np.mean(advantage))
+        low, high = sorted((0.9 * mean, 1.1 * mean))
+        return Paired(mean, low, high, 0.001, 1.0, constant=False)
 
     monkeypatch.setattr(populations.verdicts, "__defaults__", (careless,))
     monkeypatch.setattr(populations.one_verdict, "__defaults__", (careless,))

@@ -24,12 +24,21 @@ def decide(
         return _without_variance(n_pairs, paired)
     if paired.p_equivalence < 1 - analysis.confidence:
         return Verdict.EQUIVALENT, None
-    if p_adjusted < analysis.alpha:
+    if p_adjusted < analysis.alpha and not _holds_zero(paired):
         return (Verdict.BETTER if paired.mean > 0 else Verdict.WORSE), None
+    if p_adjusted < analysis.alpha:
+        return Verdict.INCONCLUSIVE, (
+            f"adjusted p {p_adjusted:.2g} is below {analysis.alpha:g}, but the interval, which allows for skewed rounds, "
+            "holds 0"
+        )
     return Verdict.INCONCLUSIVE, (
         f"adjusted p {p_adjusted:.2g} is not below {analysis.alpha:g}, and p of equivalence "
         f"{paired.p_equivalence:.2g} is not below {1 - analysis.confidence:.2g}"
     )
+
+
+def _holds_zero(paired: Paired) -> bool:
+    return paired.low is not None and paired.high is not None and paired.low <= 0 <= paired.high
 
 
 def _without_variance(n_pairs: int, paired: Paired) -> tuple[Verdict, str]:

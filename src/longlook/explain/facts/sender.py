@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from longlook.core.model import Json, Vantage
 from longlook.explain.facts.columns import Booleans, Integers, Steps, are, codes, integers
-from longlook.timeline.events import EventKind
+from longlook.timeline.events import QUEUE_FULL, EventKind
 from longlook.timeline.timeline import Timeline
 
 UNNUMBERED = -1
@@ -60,7 +60,7 @@ class SenderFacts:
     parameters: Mapping[str, Mapping[str, Json]]  # by name (local, remote, recovery): the last of each
     sent: Marks
     received: Marks
-    discarded: Marks  # arrived, and thrown away unread; name = why
+    discarded: Marks  # arrived, and thrown away unread, because there was no room
     acked: Marks
     lost: Marks  # declared; value = how many, where the log only counts
     spurious: Marks  # declared lost, but delivered
@@ -78,7 +78,6 @@ class SenderFacts:
         return known
 
 
-_READ = ("time_ns", "source", "kind", "packet_number", "size_bytes", "name", "detail", "value", "cwnd_bytes")
 _METRICS = {
     "window": "cwnd_bytes",
     "threshold": "ssthresh_bytes",
@@ -134,7 +133,7 @@ def _one(rows: pa.Table, vantage: Vantage, flow: str) -> SenderFacts:
         parameters=_parameters(chosen(EventKind.PARAMETERS)),
         sent=_marks(chosen(EventKind.PACKET_SENT)),
         received=_marks(chosen(EventKind.PACKET_RECEIVED)),
-        discarded=_marks(chosen(EventKind.PACKET_DISCARDED)),
+        discarded=_marks(_without_room(chosen(EventKind.PACKET_DISCARDED))),
         acked=_marks(chosen(EventKind.PACKET_ACKED)),
         lost=_marks(chosen(EventKind.PACKET_LOST)),
         spurious=_marks(chosen(EventKind.PACKET_SPURIOUS)),
@@ -142,6 +141,11 @@ def _one(rows: pa.Table, vantage: Vantage, flow: str) -> SenderFacts:
         timeouts=_marks(chosen(EventKind.PTO)),
         blocked=_marks(chosen(EventKind.BLOCKED)),
     )
+
+
+def _without_room(rows: pa.Table) -> pa.Table:
+    """Return the rows of packets that were thrown away because a queue was full; these were not looked at."""
+    return rows.filter(pa.array(are(rows["name"], *QUEUE_FULL) & ~rows["space"].is_valid().to_numpy()))
 
 
 def _steps(metrics: pa.Table, column: str) -> Steps | None:

@@ -74,6 +74,7 @@ violet, programs green, a sender that waits warm, the link blue and grey."""
 
 WORK_COLOURS = {
     "cryptography": "#8d7cc3",
+    "checking bodies": "#d9d2ee",
     "copying bytes": "#c77cc4",
     "sending calls": "#2f6f9f",
     "receiving calls": "#8fbce0",

@@ -36,12 +36,12 @@ class Sent:
 class Received:
     """The packets that the other end received, by key, each with the time of its first arrival.
 
-    `discards`: it also logged packets that it threw away unread, as one whose queue is full does.
+    `discards` is how many others it logged that it threw away unread, because it had no room for them.
     """
 
     keys: Integers
     time_ns: Integers
-    discards: bool = False
+    discards: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def sent_of(rows: Rows, joined: Joined) -> Sent:
     return Sent(keys[first], rows["time_ns"][first], joined.datagram[first])
 
 
-def received_of(rows: Rows, *, discards: bool) -> Received:
+def received_of(rows: Rows, discards: int) -> Received:
     """Return rows of kind packet_received; `discards` as in Received."""
     keys = keys_of(rows)
     unique, first = np.unique(keys, return_index=True)
@@ -99,8 +99,10 @@ def find_spurious(
     by_peer, discarded = np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.bool_)
     if received is not None:
         seen, place_in_peer = _look_up(keys, received.keys)
-        if received.discards:  # what came before its last packet and is not in its log was thrown away
-            discarded = by_link & ~seen & (arrived_ns <= received.time_ns.max(initial=0))
+        if received.discards:
+            missing = by_link & ~seen & (arrived_ns <= received.time_ns.max(initial=0))
+            earliest = np.flatnonzero(missing)[np.argsort(arrived_ns[missing], kind="stable")][: received.discards]
+            discarded[earliest] = True  # what is missing beyond that may have waited when the log ended
             by_link &= ~discarded
         by_peer = seen & ~joined
         arrived_ns[by_peer] = received.time_ns[place_in_peer[by_peer]]

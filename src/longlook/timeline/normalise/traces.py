@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 
 from longlook.core.errors import InputError
 from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
-from longlook.timeline.events import EventKind
+from longlook.timeline.events import QUEUE_FULL, EventKind
 from longlook.timeline.normalise.datagrams import RECEIVED_BY, SENT_BY, Datagrams, LinkPackets
 from longlook.timeline.normalise.event_merge import CONNECTION, Part, write_merged
 from longlook.timeline.normalise.packet_join import Joined, join, resolution_ns
 from longlook.timeline.normalise.placement import Place, Places
-from longlook.timeline.normalise.rows import Rows
+from longlook.timeline.normalise.rows import NULL, Rows
 from longlook.timeline.normalise.sender import COLUMNS
 from longlook.timeline.normalise.skew import Lag, lag_of, skew_problems
 from longlook.timeline.normalise.spurious import agreement, by_number, find_spurious, received_of, sent_of
@@ -56,7 +56,7 @@ class _Joins:
     sent_lag: Lag | None
     received_rows: Rows
     received_datagrams: Datagrams
-    discards: bool  # it threw packets away unread
+    discards: int  # packets for which it had no room
 
 
 def normalise_traces(
@@ -184,7 +184,8 @@ class _Stage:
         lag = lag_of(sent_rows, sent, out.arrival_ns, forwards=True)
         note["sent"] = _join_note(sent_rows, out, sent, lag)
         back = self._link.datagrams(flow, RECEIVED_BY[end], priming=place.priming)
-        discards = len(rows.kind(EventKind.PACKET_DISCARDED)) > 0
+        full = rows.kind(EventKind.PACKET_DISCARDED)
+        discards = int(np.count_nonzero(full.matches("name", *QUEUE_FULL) & (full["space"] == NULL)))
         return _Joins(sent_rows, sent, out, lag, rows.kind(EventKind.PACKET_RECEIVED), back, discards)
 
     def finish(self) -> list[pa.Table]:
@@ -225,7 +226,7 @@ class _Stage:
 
     def _losses(self, traced: _Traced, joins: _Joins, peer: _Joins | None) -> pa.Table:
         sent = sent_of(joins.sent_rows, joins.sent)
-        received = None if peer is None else received_of(peer.received_rows, discards=peer.discards)
+        received = None if peer is None else received_of(peer.received_rows, peer.discards)
         lost = traced.rows.kind(EventKind.PACKET_LOST)
         found = find_spurious(traced.trace.vantage, traced.place, lost, sent, joins.sent_datagrams, received)
         traced.note["losses"] = found.counts

@@ -35,3 +35,14 @@ def test_survivor_bias(failures: int, warned: bool) -> None:
     result = only(rows(TCP, [None] * failures + QUIC[failures:]))
     assert result.verdict is Verdict.BETTER
     assert ("survivor bias" in (result.reason or "")) is warned
+
+
+@pytest.mark.parametrize(("slow_rounds", "verdict"), [(1, Verdict.BETTER), (2, Verdict.INCONCLUSIVE)])
+def test_a_verdict_does_not_contradict_its_interval(slow_rounds: int, verdict: Verdict) -> None:
+    usual = [0.5 + 0.001 * number for number in range(10 - slow_rounds)]
+    result = only(rows([1 + 0.001 * number for number in range(10)], [*usual, *[0.9] * slow_rounds]))
+    assert result.p_adjusted is not None and result.p_adjusted < 0.001
+    assert result.ci_low_pct is not None and result.ci_high_pct is not None
+    assert (result.ci_low_pct <= 0 <= result.ci_high_pct) == (verdict is Verdict.INCONCLUSIVE)
+    assert result.verdict is verdict
+    assert ("the interval, which allows for skewed rounds, holds 0" in (result.reason or "")) == (slow_rounds == 2)

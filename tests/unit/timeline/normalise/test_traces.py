@@ -173,22 +173,33 @@ def test_a_loss_that_the_link_delivered_is_spurious(folder: Path) -> None:
     assert spurious["value"] == pytest.approx((sent_ns(50) + 5 * US + 90 * MS - 200 * MS) / 1e9)
 
 
-@pytest.mark.parametrize("logged", [True, False])
-def test_a_packet_that_the_peer_throws_away_unread_is_lost(folder: Path, logged: bool) -> None:
+@pytest.mark.parametrize(
+    ("why", "space", "thrown_away"),
+    [
+        ("rejected", None, 1),
+        ("dos_prevention", None, 1),
+        ("rejected", "1rtt", 0),
+        ("duplicate", None, 0),
+        (None, None, 0),
+    ],
+)
+def test_a_packet_that_the_peer_has_no_room_for_is_lost(
+    folder: Path, why: str | None, space: str | None, thrown_away: int
+) -> None:
     thrown = 60
     lost = {"space": "1rtt", "packet_number": thrown, "size_bytes": SIZE, "name": "reordering_threshold"}
     server = [*server_events(), row(200 * MS, "packet_lost", **lost)]
     came_ns = sent_ns(thrown) + 10 * MS
     client = [each for each in client_events() if each["packet_number"] != thrown or each["kind"] == "packet_sent"]
-    if logged:
-        client.append(row(came_ns, "packet_discarded", vantage="client", name="rejected"))
+    if why is not None:
+        client.append(row(came_ns, "packet_discarded", vantage="client", name=why, space=space))
     client.sort(key=lambda each: each["time_ns"])
     events, sources = normalise(folder, Decoder({"server": server, "client": client}))
     counts = note(sources)["losses"]
     assert (counts["declared"], counts["unresolved"]) == (4, 0)
-    assert (counts["spurious"], counts.get("discarded", 0)) == ((1, 1) if logged else (2, 0))
+    assert (counts["spurious"], counts.get("discarded", 0)) == (2 - thrown_away, thrown_away)
     spurious = events.select("packet_spurious")["packet_number"].to_pylist()
-    assert spurious == ([50] if logged else [50, thrown])
+    assert spurious == [50, thrown][: 2 - thrown_away]
 
 
 def test_rows_stand_in_order_of_time_with_their_flow(folder: Path) -> None:
