@@ -75,7 +75,8 @@ _HASH = re.compile(r"(?:^|[_:./<])sha(?:2|256)(?=[_:./\d]|$)")
 _ALLOCATION = re.compile(
     r"^(?:runtime\.(?:malloc|newobject|makeslice|growslice|gc|bgs|scan|greyobject|mark|sweep|findObject|wbBuf|"
     r"bulkBarrier|typePointers|\(\*(?:mspan|mcache|mcentral|mheap|gcWork|pageAlloc|gcBits|sweepLocked|scavenger))"
-    r"|operator (?:new|delete)|_?_?(?:GI_)?(?:___)?(?:libc_)?(?:malloc|calloc|realloc|free|cfree)(?:$|[ @_])|_int_(?:malloc|free|realloc)|malloc_consolidate|"
+    r"|operator (?:new|delete)|_?_?(?:GI_)?(?:___)?(?:libc_)?(?:malloc|calloc|realloc|free|cfree)(?:$|[ @_])|"
+    r"_int_(?:malloc|free|realloc)|malloc_consolidate|"
     r"unlink_chunk|__rust_(?:alloc|dealloc|realloc)|__rdl_|_?mi_(?:malloc|free)|je_)"
 )
 _RUNTIME = re.compile(r"^(?:runtime\.|internal/runtime/|<?tokio::|<?mio::|__vdso_|_PyEval_|Py_|_Py)")

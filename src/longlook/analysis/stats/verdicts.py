@@ -28,8 +28,8 @@ def decide(
         return (Verdict.BETTER if paired.mean > 0 else Verdict.WORSE), None
     if p_adjusted < analysis.alpha:
         return Verdict.INCONCLUSIVE, (
-            f"adjusted p {p_adjusted:.2g} is below {analysis.alpha:g}, but the interval, which allows for skewed rounds, "
-            "holds 0"
+            f"adjusted p {p_adjusted:.2g} is below {analysis.alpha:g}, but the interval, which allows for skewed "
+            "rounds, holds 0"
         )
     return Verdict.INCONCLUSIVE, (
         f"adjusted p {p_adjusted:.2g} is not below {analysis.alpha:g}, and p of equivalence "
