@@ -60,7 +60,9 @@ _KERNEL_COPY = re.compile(
 )
 _COPY = re.compile(r"^(?:runtime\.mem(?:move|cpy)|(?:compiler_builtins::mem::)?_?_?mem(?:move|cpy)|mempcpy)")
 _CLEAR = re.compile(r"^(?:runtime\.memclr|_?_?memset|bzero)")
-_CRYPTO_LIBRARY = re.compile(r"\((?:libcrypto|libnettle|libhogweed|libgcrypt|_rust\.abi3|_openssl)[^)]*\)$")
+_CRYPTO_LIBRARY = re.compile(
+    r"\((?:\d+-)?(?:libcrypto|libgnutls|libnettle|libhogweed|libgcrypt|_rust\.abi3|_openssl)[^)]*\)$"
+)
 _CRYPTO = re.compile(
     r"^(?:vendor/)?(?:golang\.org/x/)?crypto/(?!tls\b|x509\b)"  # of Go; TLS's own records are no primitives
     r"|ring_core_|^<?ring::|aws_lc_|^<?aws_lc_rs::"

@@ -17,6 +17,7 @@ STACKS = [
     ("main.fetchInto;main.copyBody;crypto/internal/fips140/sha256.(*Digest).Write", Work.CHECKING),
     ("adapter::main;longlook_adapter::objects::Body::take;sha2::sha256::x86::compress", Work.CHECKING),
     ("main.copyBody;io.Read;crypto/internal/fips140/aes/gcm.gcmAesDec.abi0", Work.CRYPTOGRAPHY),
+    ("main;[unknown] (09-libngtcp2.so.9);[unknown] (08-libgnutls.so.30)", Work.CRYPTOGRAPHY),
     ("main;CRYPTO_chacha_20 (libssl.so)", Work.CRYPTOGRAPHY),
     ("main;bn_sqr8x_mont", Work.CRYPTOGRAPHY),
     ("http.Serve;crypto/tls.(*Conn).Write;crypto/tls.(*halfConn).encrypt", Work.OWN),
