@@ -1,6 +1,7 @@
 """Entries of an atlas: made of analysed run folders, written to files, and read again (docs/atlas.md)."""
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -158,7 +159,7 @@ def make_entry(path: Path, disputes: Iterable[Dispute]) -> Entry:
         plan_hash=str(manifest.get("plan_hash", "")),
         results=manifest.get("results", {}).get("digest"),
         engine=str(manifest.get("engine", "")),
-        command=str(manifest.get("command", "")),
+        command=_anywhere(str(manifest.get("command", ""))),
         made_unix_s=int(manifest.get("finished_unix_s") or manifest.get("started_unix_s") or 0),
         trials=int(manifest.get("trials", 0)),
         good=_good(samples),
@@ -192,6 +193,16 @@ def _on_other_metrics(asked: Sequence[Evidence], samples: pd.DataFrame, study: S
         contrasts = tuple(replace(item, metric=metric) for item in study.contrasts if item.name == name)
         found += estimate(samples, replace(study, contrasts=contrasts))
     return found
+
+
+def _anywhere(command: str) -> str:
+    """Return a run's command without its folder, which is another one on each machine."""
+    words = shlex.split(command)
+    return shlex.join(
+        word
+        for place, word in enumerate(words)
+        if not word.startswith("--out=") and "--out" not in words[max(0, place - 1) : place + 1]
+    )
 
 
 def _good(samples: pd.DataFrame) -> int:

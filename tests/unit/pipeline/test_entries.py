@@ -56,6 +56,21 @@ def test_the_same_run_gives_the_same_bytes_and_few_of_them(runs: dict[str, Path]
     assert len(text) < 60_000 and max(map(len, text.splitlines())) < 1_500
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("longlook run demo --out /home/me/run", "longlook run demo"),
+        ("longlook run --out 'my runs' demo --rounds 3", "longlook run demo --rounds 3"),
+        ("longlook run demo --out=x --only 'rate=10Mbit, 1MB'", "longlook run demo --only 'rate=10Mbit, 1MB'"),
+        ("", ""),
+    ],
+)
+def test_an_entrys_command_names_no_folder_of_the_machine(tmp_path: Path, command: str, expected: str) -> None:
+    run = made_up_run(tmp_path / "run", find_study(LEVELS))
+    RunFolder.open(run).note(command=command)
+    assert make_entry(run, []).command == expected
+
+
 def test_an_entry_has_what_trials_took_and_the_sentences_of_explanations(tmp_path: Path) -> None:
     run = made_up_run(tmp_path / "run", find_study(LEVELS))
     assert make_entry(run, []).effort is None
