@@ -158,7 +158,7 @@ def make_entry(path: Path, disputes: Iterable[Dispute]) -> Entry:
         study=study,
         plan_hash=str(manifest.get("plan_hash", "")),
         results=manifest.get("results", {}).get("digest"),
-        engine=str(manifest.get("engine", "")),
+        engine=_engines(folder, str(manifest.get("engine", ""))),
         command=_anywhere(str(manifest.get("command", ""))),
         made_unix_s=int(manifest.get("finished_unix_s") or manifest.get("started_unix_s") or 0),
         trials=int(manifest.get("trials", 0)),
@@ -193,6 +193,11 @@ def _on_other_metrics(asked: Sequence[Evidence], samples: pd.DataFrame, study: S
         contrasts = tuple(replace(item, metric=metric) for item in study.contrasts if item.name == name)
         found += estimate(samples, replace(study, contrasts=contrasts))
     return found
+
+
+def _engines(folder: RunFolder, default: str) -> str:
+    """Return the engine of a run's trials, where arms may have one of their own; both with `and` between."""
+    return " and ".join(sorted({trial.engine or default for trial in folder.plan.trials}, reverse=True)) or default
 
 
 def _anywhere(command: str) -> str:

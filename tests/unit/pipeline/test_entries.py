@@ -56,6 +56,15 @@ def test_the_same_run_gives_the_same_bytes_and_few_of_them(runs: dict[str, Path]
     assert len(text) < 60_000 and max(map(len, text.splitlines())) < 1_500
 
 
+def test_an_entrys_engine_is_that_of_its_trials(tmp_path: Path) -> None:
+    study = find_study(LEVELS)
+    live = replace(study, arms=tuple(replace(arm, settings={**arm.settings, "engine": "live"}) for arm in study.arms))
+    assert make_entry(made_up_run(tmp_path / "virtual", study), []).engine == "virtual"
+    assert make_entry(made_up_run(tmp_path / "live", live), []).engine == "live"
+    mixed = replace(study, arms=(live.arms[0], *study.arms[1:]))
+    assert make_entry(made_up_run(tmp_path / "both", mixed), []).engine == "virtual and live"
+
+
 @pytest.mark.parametrize(
     ("command", "expected"),
     [

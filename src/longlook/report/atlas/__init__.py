@@ -53,6 +53,7 @@ def atlas_page(
         symbols=HELD_SYMBOLS,
         ours=ours_text,
         made=made,
+        clock=clock,
         digits=_DIGITS,
         gradient=gradient(),
         wording=wording,
@@ -121,6 +122,11 @@ def _counted(count: int, one: str, many: str) -> str:
 def _narrow(page: str) -> str:
     """Return the page without the indentation of its templates, which is a tenth of its bytes."""
     return "\n".join(line for line in map(str.strip, page.split("\n")) if line) + "\n"
+
+
+def clock(engine: str) -> str:
+    """Return in which time the trials of an engine run; of several, with `and` between, in which times."""
+    return f"{engine.replace('live', 'real')} time"
 
 
 def state_text(item: AtlasStudy) -> str:
