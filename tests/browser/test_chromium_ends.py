@@ -27,7 +27,7 @@ def kill(*pids: int) -> None:
 
 def gone(session: Session, processes: set[int]) -> None:
     wait_for(lambda: not alive(processes), f"end of {len(processes)} processes")
-    assert list(session.folder.glob("chromium-driver-*")) == []
+    assert list(session.folder.glob("cr-*")) == []
 
 
 def test_at_the_end_of_input(start: Start) -> None:

@@ -61,7 +61,7 @@ def test_what_a_profiler_that_dies_has_written_is_removed(
     job = home.job(capture=SAMPLED)
     run = engine.run(job)
     assert run.outcome is Outcome.OK
-    assert run.collectors == {"cpu_profile": "perf ended early: No space left on device"}
+    assert run.collectors == {"cpu_profile": "perf ended early (exit code 1): No space left on device"}
     assert {path.name for path in (Path(job.folder) / "cpu").iterdir()} == {"perf.stderr"}
 
 

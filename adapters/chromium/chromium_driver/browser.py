@@ -135,7 +135,7 @@ class Browser:
 
 
 def _scratch_folder() -> Path:
-    scratch = Path(tempfile.mkdtemp(prefix="chromium-driver-"))
+    scratch = Path(tempfile.mkdtemp(prefix="cr-"))  # short: in a laboratory's folder there is room for few more letters
     if len(str(scratch)) + len(SOCKET_IN_SCRATCH) > LONGEST_SOCKET_PATH:
         scratch.rmdir()
         raise DriverError(f"{scratch.parent} is too long a path for Chromium's sockets: set TMPDIR to a shorter one")

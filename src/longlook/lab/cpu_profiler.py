@@ -83,10 +83,12 @@ class CpuProfiler:
     def _finish(self, roots: Mapping[str, Iterable[int]]) -> str:
         if self.process is None or self._perf is None:
             return _INSTALL
-        if self.process.exit is not None or not self._samples():
-            stop(self.process)
-            ended = "ended early" if self._samples() else "sampled nothing"
-            return f"perf {ended}: {_reason(self._stderr.read_text(errors='replace'))}"
+        ended, ready = self.process.exit, self._samples()
+        if ended is not None:
+            told = _reason(self._stderr.read_text(errors="replace"))
+            return f"perf ended early ({ended}): {told}" if ready else f"perf sampled nothing: {told}"
+        if not ready:
+            return "the trial ended before perf could sample"
         stop(self.process, within_s=_EXIT_WITHIN_S)
         why = self._write((self._perf, *_SCRIPT, "--input", str(self._data)), roots)
         if not self._stderr.read_text(errors="replace").strip():
