@@ -33,6 +33,7 @@ class Launch:
     sandbox: Sandbox
     folder: Path  # the flow's
     name: str
+    flows: int  # of the whole trial, which share a limit of processes
 
 
 def start_server(job: Job, program: Program, address: str, launch: Launch) -> Process:
@@ -81,7 +82,7 @@ def plain_client(job: Job, program: Program, launch: Launch, quota: CpuQuota | N
 
 def _confinement(job: Job, launch: Launch, traces: Sequence[Path]) -> Confinement:
     needed = (*job_paths(job), job.folder)
-    return launch.sandbox.of_trial(needed, traces, len(job.trial.flows))
+    return launch.sandbox.of_trial(needed, traces, launch.flows)
 
 
 def _variables(job: Job, role: str, name: str) -> tuple[Mapping[str, str], Sequence[Path]]:

@@ -277,7 +277,7 @@ class Testbed:
 
     def _plain_client(self, trial: Trial, program: Program, folder: Path, name: str) -> Client:
         job = replace(self._job, trial=trial)
-        launch = Launch(self.client_side, self._environment, self._sandbox, folder, name)
+        launch = self._launch(self.client_side, folder, name)
         client = plain_client(job, program, launch, self._quota)
         self._undo.callback(lambda: client.finish(trusted=False))
         return client
@@ -303,9 +303,13 @@ class Testbed:
         client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
         self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases_of(flow), flow))
 
+    def _launch(self, side: Side, folder: Path, name: str) -> Launch:
+        flows = len(self._job.trial.flows)  # a flow's own view of the trial has none
+        return Launch(side, self._environment, self._sandbox, folder, name, flows)
+
     def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:
         job = replace(self._job, trial=trial)
-        launch = Launch(self.server_side, self._environment, self._sandbox, folder, name)
+        launch = self._launch(self.server_side, folder, name)
         server = start_server(job, program, where.server, launch)
         self._undo.callback(server.close)
         server.before_reap = self.watcher.count_tasks
