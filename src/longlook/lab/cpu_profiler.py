@@ -85,8 +85,8 @@ class CpuProfiler:
             return _INSTALL
         ended, ready = self.process.exit, self._samples()
         if ended is not None:
-            told = _reason(self._stderr.read_text(errors="replace"))
-            return f"perf ended early ({ended}): {told}" if ready else f"perf sampled nothing: {told}"
+            why = _reason(self._stderr.read_text(errors="replace"))
+            return f"perf ended early ({ended}): {why}" if ready else f"perf sampled nothing: {why}"
         if not ready:
             return "the trial ended before perf could sample"
         stop(self.process, within_s=_EXIT_WITHIN_S)
