@@ -6,7 +6,8 @@ Everything may import this package; it imports nothing of ours. Modules that oth
   `dependence.Dependence`: how an effect depends on a setting that rounds draw; `codec` turns them into JSON and back.
 - `stack` and `workload`: the types of plug-ins, which `registry` finds; `job.Job`: the order to run a trial.
 - `run_folder.RunFolder`: what a run keeps on disk; `seals` and `attempts`: whether that is as it was;
-  `content_store.ContentStore`: caches by content; `kept_files`: single files by theirs.
+  `content_store.ContentStore`: caches by content; `kept_files`: single files by theirs;
+  `folded`: where sampled call stacks are, and how they name functions.
 - `errors`: failures that a user can act on; `problems.Problems`: all that is wrong with one file.
 - `document.read_toml`: a TOML file within limits; `visible.visible`: text of others, which steers no terminal.
 - `units`, `flows`, `paths`, `digests`, `programs`: quantities, competing flows, places, digests and our binaries.

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Timer
 
+from longlook.core.folded import FACTS, FOLDER
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.perf_script import FIELDS, folded, read_samples
@@ -43,7 +44,7 @@ class CpuProfiler:
 
     def __init__(self, namespace: Namespace, environment: Environment, folder: Path) -> None:
         """Start it. Where it cannot be started, `process` is None and `finish` says why."""
-        self._place = folder / "cpu"
+        self._place = folder / FOLDER
         self._place.mkdir()
         self._data, self._stderr = self._place / "perf.data", self._place / "perf.stderr"
         self._variables = {**environment.variables({}, {}), **_NO_CONFIGURATION}
@@ -123,7 +124,7 @@ class CpuProfiler:
             "lost": sampled.lost,
             "kernel_is_named": sampled.kernel_is_named,
         }
-        (self._place / "profile.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
+        (self._place / FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
         if not sampled.kernel_is_named:
             return "the kernel hides the names of its functions: sysctl -w kernel.kptr_restrict=0"
         return f"{sampled.lost} samples were lost" if sampled.lost else ""

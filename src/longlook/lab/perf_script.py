@@ -1,8 +1,8 @@
 """Reads the text of `perf script`: which processes ran where when they were sampled. Pure.
 
-A sample is a line `PID/TID`, followed by its call stack, innermost function first, and an empty line:
+A sample is a line `THREAD PID/TID`, followed by its call stack, innermost function first, and an empty line:
 
-    27671/27680
+    program 27671/27680
     \tffffffff82046e22 udp_sendmsg ([kernel.kallsyms])
     \t           9faea syscall.Syscall6 (/cache/program)
 """
@@ -13,14 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from longlook.core.folded import KERNEL, UNNAMED
+
 FIELDS = "pid,tid,comm,ip,sym,dso"
 """What `perf script --fields` is to print, with --show-task-events and --show-lost-events."""
-
-KERNEL = "_[k]"
-"""The end of the name of a kernel function in folded stacks, as flame graph tools know it."""
-
-UNNAMED = "[unknown]"
-"""A function without a name, in perf's own words."""
 
 _KERNEL_FROM = 0xFFFF_8000_0000_0000
 _HEAD = re.compile(r"^\s*(?P<comm>\S.*?)\s+(?P<pid>-?\d+)/-?\d+\s*(?:(?P<kind>PERF_RECORD_\w+)(?P<rest>.*))?$")

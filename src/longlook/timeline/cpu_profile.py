@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from longlook.core.folded import FACTS, FOLDER
 from longlook.timeline.cpu_work import Work, work_of
 
-FOLDER, FACTS = "cpu", "profile.json"
 ROLES = ("client", "server")
 COLUMNS = ("role", "work", "cpu_s", "counted_s")
 

@@ -8,10 +8,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-KERNEL = "_[k]"
-"""The end of the name of a kernel function in a folded stack."""
-
-UNNAMED = "[unknown]"
+from longlook.core.folded import KERNEL, UNNAMED
 
 
 class Work(StrEnum):

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from longlook.timeline.cpu_work import KERNEL, Work, work_of
+from longlook.core.folded import KERNEL
+from longlook.timeline.cpu_work import Work, work_of
 
 LEAST_SHARE = 0.01
 """Boxes narrower than this share of the whole are left out."""
