@@ -11,7 +11,6 @@ from typing import Protocol
 from longlook.core.stack import ClientJob, Command
 from longlook.lab.artefacts import write_json
 from longlook.lab.linux.confine import Confinement
-from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.proctable import cpu_of_tree
 from longlook.lab.process import Process, start, stop
 from longlook.lab.session import Session, Sessions
@@ -61,10 +60,9 @@ class PlainClient:
         folder: Path,
         job_file: Path,
         confinement: Confinement,
-        quota: CpuQuota | None = None,
     ) -> None:
         self._command, self._env, self._side, self._folder, self._job_file = command, env, side, folder, job_file
-        self._confinement, self._quota = confinement, quota
+        self._confinement = confinement
         self._crowded_out = False
         self.process: Process | None = None
 
@@ -76,7 +74,7 @@ class PlainClient:
         """Write the job's file and start the program."""
         write_json(self._job_file, job.data())
         try:
-            with self._quota.inside() if self._quota else nullcontext():
+            with self._side.quota.inside() if self._side.quota else nullcontext():
                 self.process = start(
                     "client",
                     self._command.argv,

@@ -12,7 +12,6 @@ from longlook.core.stack import ServerJob, Stack
 from longlook.lab.clients import PlainClient
 from longlook.lab.environment import Environment
 from longlook.lab.linux.confine import Confinement
-from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.needed import job_paths
 from longlook.lab.process import Process, start
 from longlook.lab.sandbox import Sandbox
@@ -66,7 +65,7 @@ def start_server(job: Job, program: Program, address: str, launch: Launch) -> Pr
     )
 
 
-def plain_client(job: Job, program: Program, launch: Launch, quota: CpuQuota | None) -> PlainClient:
+def plain_client(job: Job, program: Program, launch: Launch) -> PlainClient:
     """Return the client of a flow, not yet started; raise InputError where the stack has none that ends by itself."""
     trial = job.trial
     stack = stack_of(trial.client)
@@ -77,7 +76,7 @@ def plain_client(job: Job, program: Program, launch: Launch, quota: CpuQuota | N
     variables, traces = _variables(job, "client", launch.name)
     env = launch.environment.variables(variables, command.env)
     confinement = _confinement(job, launch, traces)
-    return PlainClient(command, env, launch.side, launch.folder, job_file, confinement, quota)
+    return PlainClient(command, env, launch.side, launch.folder, job_file, confinement)
 
 
 def _confinement(job: Job, launch: Launch, traces: Sequence[Path]) -> Confinement:

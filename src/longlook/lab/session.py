@@ -8,10 +8,10 @@ from longlook.core.job import Identity, Program
 from longlook.core.model import Capture
 from longlook.core.stack import Stack
 from longlook.lab.environment import Environment
-from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop
 from longlook.lab.sandbox import Sandbox
+from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.topology import CLIENT, Side
 from longlook.lab.way_in import WayIn, namespace_outside
 
@@ -28,12 +28,11 @@ class Session:
     keylog: Path | None
     netlogs: Path  # where a browser puts its netlogs
     capture: Capture
-    quota: CpuQuota | None
     remote: bool = False  # the client is another machine, and the process here only drives it
     ready: bool = False
 
 
-Key = tuple[str, str, str, Capture, float | None]
+Key = tuple[str, str, str, Capture, Slow | None]
 
 
 class Sessions:
@@ -52,17 +51,17 @@ class Sessions:
         self._started = 0
 
     def get(
-        self, stack: Stack, program: Program, identity: Identity, *, capture: Capture, cpu_share: float | None = None
+        self, stack: Stack, program: Program, identity: Identity, *, capture: Capture, slow: Slow | None = None
     ) -> Session:
         """Return the running client, or a new one that is not ready yet."""
         capture = replace(capture, tcp=False, cpu=False)  # recorded outside of the client
-        key = (stack.name, program.path, identity.spki_sha256, capture, cpu_share)
+        key = (stack.name, program.path, identity.spki_sha256, capture, slow)
         session = self._open.get(key)
         if session is not None and not session.process.has_ended():
             return session
         if session is not None:
             self.drop(session)
-        self._open[key] = session = self._start(stack, program, identity, capture=capture, cpu_share=cpu_share)
+        self._open[key] = session = self._start(stack, program, identity, capture=capture, slow=slow)
         return session
 
     def drop(self, session: Session) -> None:
@@ -72,8 +71,6 @@ class Sessions:
         session.process.close()
         session.side.close()
         session.router.close()
-        if session.quota is not None:
-            session.quota.close()
 
     def processes(self) -> list[Process]:
         """Return the processes of all sessions."""
@@ -81,7 +78,7 @@ class Sessions:
 
     def namespaces(self) -> list[Namespace]:
         """Return the client namespaces of all sessions: whatever runs in one belongs to its client."""
-        return [session.side.namespace for session in self._open.values()]
+        return [namespace for session in self._open.values() for namespace in session.side.namespaces()]
 
     def close(self) -> None:
         """End all clients."""
@@ -89,7 +86,7 @@ class Sessions:
             self.drop(session)
 
     def _start(
-        self, stack: Stack, program: Program, identity: Identity, *, capture: Capture, cpu_share: float | None
+        self, stack: Stack, program: Program, identity: Identity, *, capture: Capture, slow: Slow | None
     ) -> Session:
         if stack.session_command is None:
             raise ValueError(f"{stack.name} has no session client")
@@ -108,14 +105,9 @@ class Sessions:
         stderr = self._private / f"{folder.name}.stderr"
         command = stack.session_command(program, identity)
         with ExitStack() as undo:
-            quota = (
-                None if cpu_share is None else CpuQuota(self._environment.marker, f"session-{self._started}", cpu_share)
-            )
-            if quota is not None:
-                undo.callback(quota.close)
             router = undo.enter_context(Namespace())
-            side = undo.enter_context(self._side(stack, router))
-            with quota.inside() if quota else nullcontext():
+            side = undo.enter_context(self._side(stack, router, slow))
+            with side.quota.inside() if side.quota else nullcontext():
                 process = start(
                     "client",
                     command.argv,
@@ -127,10 +119,12 @@ class Sessions:
                     confinement=self._sandbox.of_session(needed, made),
                 )
             undo.pop_all()
-        return Session(process, router, side, folder, stderr, keys, netlogs, capture, quota, stack.remote)
+        return Session(process, router, side, folder, stderr, keys, netlogs, capture, stack.remote)
 
-    def _side(self, stack: Stack, router: Namespace) -> Side:
+    def _side(self, stack: Stack, router: Namespace, slow: Slow | None) -> Side:
         """Return the client's side; where the client is another machine, the way from there."""
         if stack.remote:
             return WayIn(router, self._path, namespace_outside(self._outside))
+        if slow is not None:
+            return SlowSide(router, self._path, slow, self._environment, f"session-{self._started}")
         return Side(CLIENT, router, self._path)

@@ -17,7 +17,6 @@ from longlook.lab.cpu_profiler import CpuProfiler
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import FlowRun, observations_of
 from longlook.lab.linux import processor, tcp
-from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import Observations, Stopped
 from longlook.lab.process import Process, stop, watch
@@ -25,6 +24,7 @@ from longlook.lab.programs import Launch, plain_client, stack_of, start_server
 from longlook.lab.router import Router
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.session import Sessions
+from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
@@ -76,7 +76,6 @@ class Testbed:
         self._virtual = facilities.timing.virtual
         self._link_options = link_options.in_guest(job) if facilities.timing.virtual else link_options.on_host()
         self._serial = serial
-        self._quota: CpuQuota | None = None
         self._throttled_before: dict[str, float] = {}
         self._recorder: TcpRecorder | None = None
         self._profiler: CpuProfiler | None = None
@@ -161,7 +160,7 @@ class Testbed:
 
     def begin(self, flow_run: FlowRun) -> None:
         """Start the work of a flow's client."""
-        self._throttled_before = self._throttled()
+        self._throttled_before = {**self._processor_drops(), **self.client_side.slowness()}
         flow_run.begin(self._job)
         if flow_run.client.process is not None:
             flow_run.client.process.before_reap = self.watcher.count_tasks
@@ -173,6 +172,7 @@ class Testbed:
     def tear_down(self, *, trusted: bool) -> Teardown:
         """Stop clients, servers, and the router once it is empty, in this order; `trusted` if clients did their job."""
         clients = tuple(flow_run.client_observations() for flow_run in self.flow_runs)
+        slowness = self.client_side.slowness()  # before a session client that failed is dropped, and its side with it
         servers = [observations_of(flow_run.server) for flow_run in self.flow_runs]
         for flow_run in self.flow_runs:
             flow_run.end(by_itself=False)
@@ -184,6 +184,10 @@ class Testbed:
         summary = self.router.finish(drain=trusted)
         collectors = {**(self._recorder.finish() if self._recorder is not None else {}), **self._profile()}
         broke = kept.take_stock(self._folder)
+        held = {
+            name: value - self._throttled_before.get(name, 0.0)
+            for name, value in {**self._processor_drops(), **slowness}.items()
+        }
         return Teardown(
             clients=tuple(replace(client, broke=client.broke or broke.get("client")) for client in clients),
             servers=tuple(
@@ -197,12 +201,11 @@ class Testbed:
                 "server": sum(_cpu_s(server) for server in self.servers),
                 "link": _cpu_s(self.router.process),
                 **{name: _cpu_s(process) for name, process in self._collecting().items()},
+                **({"client_receive": held["client_receive_cpu_s"]} if "client_receive_cpu_s" in held else {}),
             },
             modelled_s={side.end.role: processor.busy_s(side.namespace) for side in self._with_processors()},
             collectors=collectors,
-            throttling={
-                name: value - self._throttled_before.get(name, 0.0) for name, value in self._throttled().items()
-            },
+            throttling=held,
         )
 
     def _profile(self) -> Mapping[str, str]:
@@ -233,13 +236,12 @@ class Testbed:
             found["profiler"] = self._profiler.process
         return found
 
-    def _throttled(self) -> dict[str, float]:
-        """Return how much endpoints were held up so far by the processors that they were given."""
-        dropped = {
+    def _processor_drops(self) -> dict[str, float]:
+        """Return how many packets endpoints dropped so far because the processors that they were given were busy."""
+        return {
             f"{side.end.role}_processor_dropped": float(processor.dropped(side.namespace))
             for side in self._with_processors()
         }
-        return dropped | ({} if self._quota is None else self._quota.throttled())
 
     def _settled(self) -> bool:
         self.watcher.look_if_due()
@@ -260,25 +262,32 @@ class Testbed:
                 job.programs["client"],
                 job.identity,
                 capture=trial.capture,
-                cpu_share=trial.client_cpu_share,
+                slow=self._slow(),
             )
-            self._quota, self.client_side = session.quota, session.side
+            self.client_side = session.side
             client = SessionClient(session, self._sessions, self._folder)
             self._undo.callback(lambda: client.finish(trusted=False))
             return client
-        if trial.client_cpu_share is not None:
-            self._quota = CpuQuota(self._environment.marker, f"trial-{self._serial}", trial.client_cpu_share)
-            self._undo.callback(self._quota.close)
         network = self._undo.enter_context(Namespace())
-        self.client_side = self._undo.enter_context(Side(CLIENT, network, self._path))
+        slow = self._slow()
+        self.client_side = self._undo.enter_context(
+            Side(CLIENT, network, self._path)
+            if slow is None
+            else SlowSide(network, self._path, slow, self._environment, f"trial-{self._serial}")
+        )
         if trial.flows:
             return None
         return self._plain_client(trial, job.programs["client"], self._folder, "")
 
+    def _slow(self) -> Slow | None:
+        """Return how slow the client is to be made; None where it has all the CPU time it likes."""
+        share = self._job.trial.client_cpu_share
+        return None if share is None else Slow(share, self._job.programs["link"].path)
+
     def _plain_client(self, trial: Trial, program: Program, folder: Path, name: str) -> Client:
         job = replace(self._job, trial=trial)
         launch = self._launch(self.client_side, folder, name)
-        client = plain_client(job, program, launch, self._quota)
+        client = plain_client(job, program, launch)
         self._undo.callback(lambda: client.finish(trusted=False))
         return client
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 from longlook.core.errors import MachineError
 from longlook.core.model import Scalar
 from longlook.lab.linux import tcp
+from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.netlink import NetlinkError
 from longlook.lab.linux.offload import switch_off
@@ -84,11 +85,32 @@ def datapath() -> str:
     return choice
 
 
+Device = tuple[Namespace, str, str]
+"""A device of a namespace: its name and its MAC address."""
+
+
+def join(near: Device, far: Device) -> None:
+    """Make a veth pair between two namespaces. The far device does not offload anything, and is up."""
+    namespace, name, mac = near
+    sizes = {"IFLA_MTU": _MTU_BYTES, "IFLA_TXQLEN": _QUEUE_PACKETS}
+    far_namespace, far_name, far_mac = far
+    namespace.routes.add_veth(
+        {"IFLA_IFNAME": name, "IFLA_ADDRESS": mac, **sizes},
+        {"IFLA_IFNAME": far_name, "IFLA_ADDRESS": far_mac, "IFLA_NET_NS_FD": far_namespace.descriptor, **sizes},
+    )
+    with far_namespace.inside():
+        switch_off(far_name)
+    far_namespace.routes.set_up(far_namespace.index(far_name))
+
+
 class Side:
     """One endpoint's namespace and its device towards the router. Close it before the router's namespace.
 
-    The namespace is a new one unless `namespace` is given, which is then closed with the side.
+    The namespace is a new one unless `namespace` is given, which is then closed with the side. `quota` is the share of
+    a CPU that its programs are to be started in, None without a limit.
     """
+
+    quota: CpuQuota | None = None
 
     def __init__(self, end: End, router: Namespace, path: str, namespace: Namespace | None = None) -> None:
         self.end = end
@@ -168,6 +190,14 @@ class Side:
             total += towards["tx_dropped"] + towards["tx_errors"] + towards["rx_errors"]
         return total
 
+    def namespaces(self) -> list[Namespace]:
+        """Return the namespaces of this side's programs."""
+        return [self.namespace]
+
+    def slowness(self) -> dict[str, float]:
+        """Return what a limit of this side's CPU time has done so far, as numbers of the guard; {} without one."""
+        return {}
+
     def close(self) -> None:
         """Remove the devices and close the namespace."""
         if self.tun is not None:
@@ -175,20 +205,9 @@ class Side:
         self.namespace.close()
 
     def _make_veth(self) -> None:
-        sizes = {"IFLA_MTU": _MTU_BYTES, "IFLA_TXQLEN": _QUEUE_PACKETS}
-        self.namespace.routes.add_veth(
-            {"IFLA_IFNAME": self.end.device, "IFLA_ADDRESS": self.end.mac, **sizes},
-            {
-                "IFLA_IFNAME": self.end.router_device,
-                "IFLA_ADDRESS": self.end.router_mac,
-                "IFLA_NET_NS_FD": self.router.descriptor,
-                **sizes,
-            },
+        join(
+            (self.namespace, self.end.device, self.end.mac), (self.router, self.end.router_device, self.end.router_mac)
         )
-        with self.router.inside():
-            switch_off(self.end.router_device)
-        index = self.router.index(self.end.router_device)
-        self.router.routes.set_up(index)
 
     def _make_tun(self, path: str) -> int:
         with self.namespace.inside():

@@ -1,16 +1,20 @@
 """Control groups with a share of one CPU, which make a client as slow as a phone.
 
+All members of a group run on the same CPU, so that they never work at the same time: a phone of one core.
+
 The kernel's bandwidth control (CFS) grants the share every 10 ms: at its default of 100 ms a program that has used up
 its share would not run for so long that the network, not the CPU, would seem to have stalled. It grants no less than
 1 ms at a time, so shares below 10 % have a longer period. Control groups are the one part of a laboratory that its
 namespaces do not contain, so their names hold the laboratory's marker, by which `clear` finds those that are left.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from longlook.core.cpus import usable_cpus
 from longlook.core.errors import MachineError
 
 PERIOD_US, LEAST_QUOTA_US = 10_000, 1_000
@@ -66,6 +70,7 @@ class CpuQuota:
     def __init__(self, marker: str, name: str, share: float, root: Path = ROOT) -> None:
         self._controller = controller(root)
         self._folder = self._controller.folder / f"{_prefix(marker)}{name}"
+        self._cpu = max(usable_cpus())
         try:
             self._folder.mkdir()
             self._controller.limit(self._folder, share)
@@ -77,14 +82,27 @@ class CpuQuota:
     def inside(self) -> Iterator[None]:
         """Make this process a member for the duration of a block: programs started in it are members from the start."""
         home = self._controller.members(_own_group(self._controller))
-        try:
-            self._controller.members(self._folder).write_text("0")
-        except OSError as error:
-            raise MachineError(f"no CPU quota here: {error}", _HINT) from error
+        cpus = os.sched_getaffinity(0)
+        self._enter(0)
         try:
             yield
         finally:
+            os.sched_setaffinity(0, cpus)
             home.write_text("0")
+
+    def add(self, pid: int) -> None:
+        """Make a running process a member."""
+        self._enter(pid)
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (names are numbers, not paths)
+            with suppress(ProcessLookupError):  # it has ended
+                os.sched_setaffinity(int(thread), {self._cpu})
+
+    def _enter(self, pid: int) -> None:
+        try:
+            self._controller.members(self._folder).write_text(str(pid))
+            os.sched_setaffinity(pid, {self._cpu})
+        except OSError as error:
+            raise MachineError(f"no CPU quota here: {error}", _HINT) from error
 
     def throttled(self) -> dict[str, float]:
         """Return in how many periods, and for how many seconds summed over CPUs, the members were throttled so far."""

@@ -31,6 +31,7 @@ _SETTINGS: Mapping[str, str] = {
 _LOOPBACK = 1  # the index of loopback in every namespace
 _DEVICE_COUNTERS: Mapping[str, int] = {"rx_errors": 2, "rx_dropped": 3, "tx_errors": 10, "tx_dropped": 11}
 """Counter → its column in /proc/net/dev."""
+_RECEIVED_PACKETS = 1  # the column beside these
 
 
 class Namespace:
@@ -82,10 +83,19 @@ class Namespace:
 
     def drops(self, device: str) -> dict[str, int]:
         """Return the counters `tx_dropped`, `rx_dropped`, `tx_errors` and `rx_errors` of a device, in packets."""
+        counted = self._counters(device)
+        return {name: counted[column] for name, column in _DEVICE_COUNTERS.items()}
+
+    def received(self, device: str) -> int:
+        """Return how many packets a device has received since it was made."""
+        return self._counters(device)[_RECEIVED_PACKETS]
+
+    def _counters(self, device: str) -> list[int]:
+        """Return the columns of a device in /proc/net/dev."""
         with self.inside():
             lines = Path("/proc/thread-self/net/dev").read_text().splitlines()
         (counted,) = (line.partition(":")[2].split() for line in lines if line.partition(":")[0].strip() == device)
-        return {name: int(counted[column]) for name, column in _DEVICE_COUNTERS.items()}
+        return [int(column) for column in counted]
 
     def udp_errors(self) -> int:
         """Return how many UDP datagrams this namespace received and dropped because a buffer was full.

@@ -1,0 +1,138 @@
+"""The client's side of the network where the client has a share of one CPU.
+
+    client's namespace [c0] ══veth══ [ci] relay [ri] ══veth══ [rc] longlook-link [rs] ══veth══ server
+
+What a kernel does with an arriving packet (TCP's receiver and its acknowledgements, UDP's queue) is done in whatever
+program hands it the packet. Beside a usual side this is the router, outside of any quota. Here it is the relay, which
+is a member of the client's control group: the work for each packet comes out of the client's share, and packets wait
+in the relay, at most `BACKLOG_PACKETS` of them, while the share is used up. The relay is `longlook-link` without
+stages.
+"""
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from longlook.core.errors import MachineError
+from longlook.core.model import Link
+from longlook.lab.environment import Environment
+from longlook.lab.linux import receive_cost
+from longlook.lab.linux.cpuquota import CpuQuota
+from longlook.lab.linux.namespace import Namespace
+from longlook.lab.linux.offload import switch_off
+from longlook.lab.linux.proctable import cpu_of_tree
+from longlook.lab.process import Process, start, watch
+from longlook.lab.topology import CLIENT, PACKET, Side, join
+from longlook.network.config import linger_of, link_text
+
+BACKLOG_PACKETS = 1024  # as many as Linux lets wait for a CPU (net.core.netdev_max_backlog is 1,000)
+_TO_CLIENT, _TO_ROUTER = ("ci", "02:00:00:00:02:01"), ("ri", "02:00:00:00:02:02")
+_NOTHING = Link((), ())
+_READY_WITHIN_S = 10.0
+_FIRST = -20  # nice: a kernel handles packets before its programs run
+
+
+@dataclass(frozen=True)
+class Slow:
+    """How slow a client is made: its share of one CPU. `relay` is the path of the program `longlook-link`."""
+
+    share: float
+    relay: str
+
+
+class SlowSide(Side):
+    """A client's side with a share of one CPU; start the client's programs inside `quota`.
+
+    `name` tells this side's control group and files from others of the laboratory. Raise MachineError where this
+    machine cannot limit both the programs and the kernel's work for them.
+    """
+
+    quota: CpuQuota
+
+    def __init__(self, router: Namespace, path: str, slow: Slow, environment: Environment, name: str) -> None:
+        if path != PACKET:
+            raise MachineError(
+                f"client_cpu limits what the client's kernel does, which LONGLOOK_DATAPATH={path} does not allow",
+                f"leave out client_cpu, or use LONGLOOK_DATAPATH={PACKET}",
+            )
+        receive_cost.check_charged()
+        self._parts = ExitStack()
+        self._relay: Process | None = None
+        self.quota = CpuQuota(environment.marker, name, slow.share)
+        self._parts.callback(self.quota.close)
+        self._between = self._parts.enter_context(Namespace())
+        super().__init__(CLIENT, router, path)
+        try:
+            self._start_relay(slow.relay, environment, name)
+        except BaseException:
+            self.close()
+            raise
+
+    def namespaces(self) -> list[Namespace]:
+        """Return the namespaces of this side's programs, the relay's among them."""
+        return [*super().namespaces(), self._between]
+
+    def drops(self) -> int:
+        """Return the packets that were lost on this side outside the router and the relay."""
+        between = (self._between.drops(device) for device, _ in (_TO_CLIENT, _TO_ROUTER))
+        return super().drops() + sum(each["tx_dropped"] + each["tx_errors"] + each["rx_errors"] for each in between)
+
+    def slowness(self) -> dict[str, float]:
+        """Return what the share has done so far, as the guard's numbers (docs/lab.md)."""
+        relay = self._relay
+        if relay is None or relay.has_ended():
+            raise MachineError("the client's relay has ended", "run it again; if it ends again, report a bug")
+        return {
+            **self.quota.throttled(),
+            "client_receive_cpu_s": cpu_of_tree(relay.pid),
+            "client_receive_dropped": float(
+                self._between.received(_TO_ROUTER[0]) - self.namespace.received(self.end.device)
+            ),
+        }
+
+    def close(self) -> None:
+        """End the relay and remove everything."""
+        if self._relay is not None:
+            self._relay.close()
+            self._relay = None
+        super().close()
+        self._parts.close()
+
+    def _make_veth(self) -> None:
+        join((self.namespace, self.end.device, self.end.mac), (self._between, *_TO_CLIENT))
+        join((self._between, *_TO_ROUTER), (self.router, self.end.router_device, self.end.router_mac))
+        with self._between.inside():
+            switch_off(_TO_ROUTER[0])
+        self._between.routes.set_up(self._between.index(_TO_ROUTER[0]))
+
+    def _start_relay(self, relay: str, environment: Environment, name: str) -> None:
+        folder = environment.scratch / f"relay-{name}"
+        folder.mkdir()
+        config = folder / "link.json"
+        config.write_text(link_text(_NOTHING, 0, linger_of(_NOTHING)))
+        self._relay = process = start(
+            "the client's relay",
+            [
+                *(relay, "run", "--config", str(config), "--log", str(folder / "link.bin")),
+                *("--client-if", _TO_CLIENT[0], "--server-if", _TO_ROUTER[0]),
+                *("--ring-frames", str(BACKLOG_PACKETS), "--no-fifo", "--no-memory-lock"),
+            ],
+            self._between,
+            environment.variables({}, {}),
+            stdout_log=None,
+            stderr_log=folder / "link.stderr",
+        )
+        watch([process], lambda: bool(process.events("ready")) or process.exit is not None, _READY_WITHIN_S)
+        if not process.events("ready"):
+            errors = [str(line.get("reason")) for line in process.events("error")]
+            raise MachineError(
+                f"the client's relay cannot run: {', '.join(errors) or 'it does not become ready'}", "see docs/lab.md"
+            )
+        self.quota.add(process.pid)
+        try:
+            os.setpriority(os.PRIO_PROCESS, process.pid, _FIRST)
+        except PermissionError as error:
+            raise MachineError(
+                "client_cpu needs the right to raise a program's priority (CAP_SYS_NICE)",
+                "run as root on the host, or leave out client_cpu",
+            ) from error
