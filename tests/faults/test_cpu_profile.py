@@ -42,6 +42,8 @@ def test_both_ends_are_sampled_or_the_reason_is_told(home: Home, engine: LiveEng
                 assert stacks.total() > 0
             assert all(stack.startswith("python") for stack in stacks)
         assert run.cpu_s["profiler"] > 0
+        assert {role: counts["calls"] for role, counts in run.kernel_counts.items()} == facts["system_calls"]
+        assert facts["system_calls"]["client"] > 0
 
 
 def test_without_privilege_a_trial_says_why_nothing_was_sampled(home: Home) -> None:

@@ -30,7 +30,7 @@ docs/link-tool.md explains each option."""
 
 
 class LinkGroup(TyperGroup):
-    """A group whose first argument may be any program: only describe, presets and export are subcommands."""
+    """A group whose first argument may be any program: only describe, presets, export and import are subcommands."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Set the command aside before options are read, so that its own options stay its own."""
@@ -178,6 +178,34 @@ def export(
     ask_link("pcapng", str(log), str(out))
 
 
+@link_app.command("import")
+def import_table(  # noqa: PLR0913 - an option each
+    table: Annotated[Path, typer.Argument(metavar="TABLE.csv", help="Measurements, with a line of column names.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT.csv", help="The trace, for network.rate = 'trace(OUT.csv)'.")],
+    rate: Annotated[
+        str, typer.Option(metavar="COLUMN[:UNIT]", help="Of the rate: bit, kbit, Mbit (default), Gbit, kB or MB.")
+    ],
+    rtt: Annotated[
+        Text, typer.Option(metavar="COLUMN[:UNIT]", help="Of the round-trip delay, half of it each way: ms, s, us, ns.")
+    ] = None,
+    delay: Annotated[Text, typer.Option(metavar="COLUMN[:UNIT]", help="Of the delay of one way, instead.")] = None,
+    loss: Annotated[Text, typer.Option(metavar="COLUMN[:UNIT]", help="Of the loss: % (default) or share.")] = None,
+    time: Annotated[
+        Text, typer.Option(metavar="COLUMN[:UNIT]", help="Of each row's time: s (default), ms, us.")
+    ] = None,
+    every: Annotated[Text, typer.Option(metavar="TIME", help="How long a row lasts, without --time: 1s.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only rows with this value, e.g. run_num=1.")
+    ] = None,
+) -> None:
+    """Make a trace of a table of measurements, such as Lumos5G's (docs/link-traces.md)."""
+    from longlook.linktool.importing import import_to, reading_of
+
+    reading = reading_of(rate, rtt=rtt, delay=delay, loss=loss, time=time, every=every, where=where or ())
+    for line in import_to(table, out, reading):
+        typer.echo(line, err=True)
+
+
 def _split(args: list[str]) -> tuple[list[str], list[str] | None]:
     if "--" not in args:
         return args, None
@@ -187,7 +215,7 @@ def _split(args: list[str]) -> tuple[list[str], list[str] | None]:
 
 def _with_json_file(args: list[str]) -> list[str]:
     """`--json` alone as `--json=-`: the option's value may be left out, before another option, `--` and the end."""
-    if args and args[0] in ("presets", "describe", "export"):
+    if args and args[0] in ("presets", "describe", "export", "import"):
         return args
     end = args.index("--") if "--" in args else len(args)
     return [

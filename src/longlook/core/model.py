@@ -348,3 +348,5 @@ class Run:
     guard: Mapping[str, float]  # validity observations: late_share, max_gap_ms, steal_share, …
     collectors: Mapping[str, str] = field(default_factory=dict)  # collector → "" if it worked, else why it did not
     exact: bool = False  # in virtual time with programs that repeat: the same trial gives the same bytes
+    kernel_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, metadata=_LATER)
+    """In real time: role → `packets` that its kernel took from the device, `calls` that its programs made."""

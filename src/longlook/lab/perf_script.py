@@ -5,6 +5,8 @@ A sample is a line `THREAD PID/TID`, followed by its call stack, innermost funct
     program 27671/27680
     \tffffffff82046e22 udp_sendmsg ([kernel.kallsyms])
     \t           9faea syscall.Syscall6 (/cache/program)
+
+A sample of system calls has no stack; it is a line `THREAD PID/TID raw_syscalls:sys_enter:`.
 """
 
 import re
@@ -15,11 +17,22 @@ from pathlib import PurePath
 
 from longlook.core.folded import KERNEL, UNNAMED
 
-FIELDS = "pid,tid,comm,ip,sym,dso"
-"""What `perf script --fields` is to print, with --show-task-events and --show-lost-events."""
+SYSTEM_CALLS = "raw_syscalls:sys_enter"
+"""The kernel's tracepoint at which every system call begins."""
+
+_STACKS, _CALLS = ("--fields", "sw:pid,tid,comm,ip,sym,dso"), ("--fields", "trace:pid,tid,comm,event")
+
+
+def script_options(*, calls: bool) -> tuple[str, ...]:
+    """Return the options of `perf script` for what `read_samples` reads; `calls`: system calls were sampled, too."""
+    return ("--show-task-events", "--show-lost-events", *_STACKS, *(_CALLS if calls else ()))
+
 
 _KERNEL_FROM = 0xFFFF_8000_0000_0000
-_HEAD = re.compile(r"^\s*(?P<comm>\S.*?)\s+(?P<pid>-?\d+)/-?\d+\s*(?:(?P<kind>PERF_RECORD_\w+)(?P<rest>.*))?$")
+_HEAD = re.compile(
+    r"^\s*(?P<comm>\S.*?)\s+(?P<pid>-?\d+)/-?\d+\s*"
+    rf"(?:(?P<kind>PERF_RECORD_\w+)(?P<rest>.*)|(?P<call>{re.escape(SYSTEM_CALLS)}):\s*)?$"
+)
 _FRAME = re.compile(r"^\s+(?P<address>[0-9a-f]+) (?P<symbol>.*?) \((?P<image>[^()]*(?: \(deleted\))?)\)$")
 _FORK = re.compile(r"\((\d+):\d+\):\((\d+):\d+\)")
 _LOST = re.compile(r"lost (\d+)")
@@ -30,10 +43,12 @@ class Sampled:
     """Every sample of a recording. `stacks` has by process how often each folded stack was seen.
 
     A folded stack is the names of thread and functions, outermost first, with semicolons between. `parents` has the
-    process that started each process; `lost` is how many samples the kernel had no room for.
+    process that started each process; `lost` is how many samples the kernel had no room for. `calls` has by process how
+    many system calls were sampled.
     """
 
     stacks: dict[int, Counter[str]] = field(default_factory=dict)
+    calls: Counter[int] = field(default_factory=Counter)
     parents: dict[int, int] = field(default_factory=dict)
     lost: int = 0
     kernel_frames: int = 0
@@ -53,6 +68,11 @@ class Sampled:
                 found += stacks
         return found
 
+    def calls_of(self, roots: Iterable[int]) -> int:
+        """Return how many system calls of these processes, and of all that they started, were sampled."""
+        wanted = set(roots)
+        return sum(count for pid, count in self.calls.items() if not wanted.isdisjoint(self._line_of(pid)))
+
     def _line_of(self, pid: int) -> list[int]:
         line = [pid]
         while (parent := self.parents.get(line[-1])) is not None and parent not in line:
@@ -61,7 +81,7 @@ class Sampled:
 
 
 def read_samples(lines: Iterable[str]) -> Sampled:
-    """Return what `perf script --fields FIELDS` printed; lines of any other form are passed over."""
+    """Return what `perf script` printed with `script_options`; lines of any other form are passed over."""
     found = Sampled()
     pid, comm = 0, ""
     frames: list[str] = []
@@ -72,7 +92,9 @@ def read_samples(lines: Iterable[str]) -> Sampled:
         elif (frame := _FRAME.match(line)) is not None and pid:
             frames.append(_name(found, frame))
         elif (head := _HEAD.match(line)) is not None:
-            if head["kind"] is None:
+            if head["call"] is not None:
+                found.calls[int(head["pid"])] += 1
+            elif head["kind"] is None:
                 _add(found, pid, comm, frames)
                 pid, comm, frames = int(head["pid"]), head["comm"], []
             elif (fork := _FORK.search(head["rest"])) is not None and head["kind"] == "PERF_RECORD_FORK":

@@ -60,6 +60,7 @@ class Teardown:
     modelled_s: dict[str, float]  # by role, of endpoints with processors of their own: what these have worked
     throttling: dict[str, float]  # of a client with a share of a CPU, or of endpoints with processors of their own
     collectors: Mapping[str, str]  # as in Run
+    kernel_counts: Mapping[str, Mapping[str, int]]  # as in Run
 
 
 class Testbed:
@@ -77,6 +78,7 @@ class Testbed:
         self._link_options = link_options.in_guest(job) if facilities.timing.virtual else link_options.on_host()
         self._serial = serial
         self._throttled_before: dict[str, float] = {}
+        self._packets_before: dict[str, int] = {}
         self._recorder: TcpRecorder | None = None
         self._profiler: CpuProfiler | None = None
         self._undo = ExitStack()
@@ -130,6 +132,7 @@ class Testbed:
         if trial.capture.cpu:
             self._profiler = CpuProfiler(self.server_side.namespace, self._environment, self._folder)
             self._undo.callback(self._profiler.close)
+        self._packets_before = self._packets()
 
     @property
     def servers(self) -> list[Process]:
@@ -171,6 +174,7 @@ class Testbed:
 
     def tear_down(self, *, trusted: bool) -> Teardown:
         """Stop clients, servers, and the router once it is empty, in this order; `trusted` if clients did their job."""
+        packets = {role: count - self._packets_before[role] for role, count in self._packets().items()}
         clients = tuple(flow_run.client_observations() for flow_run in self.flow_runs)
         slowness = self.client_side.slowness()  # before a session client that failed is dropped, and its side with it
         servers = [observations_of(flow_run.server) for flow_run in self.flow_runs]
@@ -206,6 +210,7 @@ class Testbed:
             modelled_s={side.end.role: processor.busy_s(side.namespace) for side in self._with_processors()},
             collectors=collectors,
             throttling=held,
+            kernel_counts=self._kernel_counts(packets),
         )
 
     def _profile(self) -> Mapping[str, str]:
@@ -219,6 +224,21 @@ class Testbed:
         ]
         roots = {"client": clients, "server": self.servers}
         return self._profiler.finish({role: [process.pid for process in of] for role, of in roots.items()})
+
+    def _packets(self) -> dict[str, int]:
+        """Return how many packets each end's kernel has taken from its device, those merged by an offload as one."""
+        if self._virtual:
+            return {}
+        return {
+            side.end.role: side.namespace.received(side.end.device) for side in (self.client_side, self.server_side)
+        }
+
+    def _kernel_counts(self, packets: Mapping[str, int]) -> dict[str, dict[str, int]]:
+        calls = {} if self._profiler is None else self._profiler.calls
+        return {
+            role: {"packets": count, **({"calls": calls[role]} if role in calls else {})}
+            for role, count in packets.items()
+        }
 
     def _with_processors(self) -> list[Side]:
         sides = (self.client_side, self.server_side)

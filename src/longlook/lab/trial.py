@@ -82,6 +82,7 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
         collectors=teardown.collectors,
         link={name: teardown.summary[name] for name in ("up", "down") if name in teardown.summary},
         guard=observed,
+        kernel_counts=teardown.kernel_counts,
     )
     artefacts.seal(folder, run)
     return run

@@ -28,7 +28,8 @@ class Metric:
     summary: str
     compare: "Callable[[Points, Points], float | None] | None" = None
     """Used instead of `measure`: takes the points of this trial and of the reference arm's trial in the same round."""
-    real_time: bool = False  # has a meaning only if computing takes time: refused in virtual time
+    real_time: bool = False  # has a meaning only if computing takes time: refused in virtual time without processors
+    counted: bool = False  # counted by the host's kernel: refused in virtual time
 
 
 def find_metric(name: str) -> Metric:

@@ -20,6 +20,7 @@ def describe(metric: Metric) -> str:
     facts = f"{metric.label} ({metric.unit}); {metric.better.value} is better; reads {needs}."
     sentences = _SENTENCE_END.sub("\n", metric.summary)
     engine = "\nHas no meaning in virtual time without processors ([cpu.md](cpu.md))." if metric.real_time else ""
+    engine += "\nIn real time alone." if metric.counted else ""
     return f"### `{metric.name}`\n{facts}\n{sentences}{engine}\n"
 
 

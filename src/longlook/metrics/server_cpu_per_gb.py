@@ -2,7 +2,7 @@
 
 from longlook.core.model import Better, Vantage
 from longlook.metrics import Metric
-from longlook.timeline.cpu_time import cpu_s_per_gb
+from longlook.timeline.cpu_time import per_gb
 from longlook.timeline.timeline import Kind
 
 METRIC = Metric(
@@ -11,7 +11,7 @@ METRIC = Metric(
     unit="s/GB",
     better=Better.LOWER,
     needs=(Kind.CPU_USED, Kind.OBJECT_DONE),
-    measure=lambda timeline: cpu_s_per_gb(timeline, Vantage.SERVER),
+    measure=lambda timeline: per_gb(timeline, Kind.CPU_USED, Vantage.SERVER),
     summary="CPU seconds of the server's processes in the whole trial (`server_cpu`), divided by the body bytes of all "
     "objects that arrived. Start and handshake count, too: it says what a byte costs where the load is long.",
     real_time=True,

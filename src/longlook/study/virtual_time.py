@@ -33,6 +33,11 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
             f"study {study.id} asks for {', '.join(real)}, which virtual time does not have: CPU costs no time there",
             f"use --engine live, leave them out of the metrics, or give arm {free[0].arm} {_BOTH} (docs/cpu.md)",
         )
+    if counted := [metric.name for metric in metrics if metric.counted]:
+        raise InputError(
+            f"study {study.id} asks for {', '.join(counted)}, which is counted in real time alone",
+            "use --engine live, or leave them out of the metrics",
+        )
     if study.capture.cpu:
         raise InputError(
             f"study {study.id} captures where CPU time goes, which virtual time does not have: CPU costs no time there",

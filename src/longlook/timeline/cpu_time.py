@@ -1,4 +1,4 @@
-"""What a trial's programs computed, as CPU seconds of an end and per gigabyte that it moved."""
+"""What a trial's ends did: CPU seconds, packets and system calls, and each for a gigabyte that was moved."""
 
 import pyarrow.compute as pc
 
@@ -14,10 +14,14 @@ def cpu_s(timeline: Timeline, end: Vantage) -> float | None:
     return None if used.num_rows == 0 else used["value"][0].as_py()
 
 
-def cpu_s_per_gb(timeline: Timeline, end: Vantage) -> float | None:
-    """Return them per 10⁹ bytes of bodies that arrived; None, too, where a size is unknown or nothing arrived."""
-    used_s, done = cpu_s(timeline, end), timeline.select(Kind.OBJECT_DONE)
-    if used_s is None or done["size_bytes"].null_count:
+def per_gb(timeline: Timeline, kind: Kind, end: Vantage) -> float | None:
+    """Return the value of an end's only row of a kind (`CPU_USED`, `PACKETS_TAKEN`, `SYSTEM_CALLS`) for each gigabyte.
+
+    A gigabyte is 10⁹ bytes of bodies that arrived. None where there is no such row, a size is unknown or nothing
+    arrived.
+    """
+    found, done = timeline.select(kind, end), timeline.select(Kind.OBJECT_DONE)
+    if found.num_rows == 0 or done["size_bytes"].null_count:
         return None
     body_bytes = pc.sum(done["size_bytes"]).as_py() or 0
-    return used_s * _GB / body_bytes if body_bytes else None
+    return found["value"][0].as_py() * _GB / body_bytes if body_bytes else None

@@ -64,6 +64,15 @@ def test_lost_samples_and_a_kernel_without_names_are_told() -> None:
     assert read_samples(GO.splitlines()).kernel_is_named
 
 
+def test_system_calls_count_for_the_program_that_made_them_or_started_who_did() -> None:
+    call = "            program    20/21                    raw_syscalls:sys_enter: \n"
+    found = read_samples(
+        (FORKS + call + GO + call.replace("20/21", "40/41") + call.replace("20/21", "77/77")).splitlines()
+    )
+    assert (found.calls_of([20]), found.calls_of([77]), found.calls_of([5])) == (2, 1, 0)
+    assert found.of([20]).total() == 1
+
+
 def test_parents_in_a_circle_end() -> None:
     circle = "a 1/1 PERF_RECORD_FORK(20:20):(30:30)\na 1/1 PERF_RECORD_FORK(30:30):(20:20)\n"
     assert sum(read(circle + GO).values()) == 1

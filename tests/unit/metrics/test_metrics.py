@@ -69,6 +69,13 @@ def test_no_cpu_time_per_gigabyte_without_bytes(timeline_of: Any, name: str) -> 
     assert measure(name, timeline_of(PLAIN, cpu_s={})) is None
 
 
+def test_what_the_clients_kernel_counts_for_a_gigabyte(timeline_of: Any) -> None:
+    counted = timeline_of(PLAIN, kernel_counts={"client": {"packets": 50, "calls": 160}})
+    assert measure("client_packets_per_gb", counted) == pytest.approx(50 / 200_000 * 1e9)
+    assert measure("client_calls_per_gb", counted) == pytest.approx(160 / 200_000 * 1e9)
+    assert measure("client_calls_per_gb", timeline_of(PLAIN)) is None
+
+
 def test_of_a_browser(timeline_of: Any) -> None:
     timeline = timeline_of([*PLAIN, page(95, 174, 600)])
     assert measure("page_load_time", timeline) == pytest.approx(0.505)

@@ -31,7 +31,7 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     endpoints = competition.endpoints if competition is not None else read_endpoints(folder)
     rows = [row | {"time_ns": row["time_ns"] - run.started_unix_ns} for row in endpoints.rows]
     packets, link_account = _packets(folder, run, endpoints.connections)
-    table = merge([table_of_rows(rows + _cpu_rows(run)), *packets])
+    table = merge([table_of_rows(rows + _work_rows(run)), *packets])
     accounts = {**endpoints.accounts, LINK_LOG: link_account}
     metadata: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
@@ -62,10 +62,15 @@ def _packets(folder: Path, run: Run, connections: list[Connection]) -> tuple[lis
     return [table], account
 
 
-def _cpu_rows(run: Run) -> list[Row]:
+def _work_rows(run: Run) -> list[Row]:
     ended_ns = round((run.setup_s + run.measure_s) * NS_PER_S)
     return [
         {"time_ns": ended_ns, "kind": Kind.CPU_USED, "vantage": role, "priming": False, "value": seconds}
         for role, seconds in sorted(run.cpu_s.items())
         if role in set(Vantage)
+    ] + [
+        {"time_ns": ended_ns, "kind": kind, "vantage": role, "priming": False, "value": float(counts[name])}
+        for role, counts in sorted(run.kernel_counts.items())
+        for name, kind in (("packets", Kind.PACKETS_TAKEN), ("calls", Kind.SYSTEM_CALLS))
+        if name in counts
     ]

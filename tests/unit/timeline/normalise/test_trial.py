@@ -217,6 +217,14 @@ def test_cpu_seconds_come_from_the_run(trial: Path) -> None:
     assert rows(normalise(trial, trials.run(cpu_s={})), Kind.CPU_USED) == []
 
 
+def test_what_kernels_counted_comes_from_the_run(trial: Path) -> None:
+    run = trials.run(kernel_counts={"client": {"packets": 7, "calls": 32}, "server": {"packets": 4}})
+    found = normalise(trial, run)
+    assert {row["vantage"]: row["value"] for row in rows(found, Kind.PACKETS_TAKEN)} == {"client": 7, "server": 4}
+    assert {row["vantage"]: row["value"] for row in rows(found, Kind.SYSTEM_CALLS)} == {"client": 32}
+    assert rows(normalise(trial), Kind.PACKETS_TAKEN) == []
+
+
 def test_pages_and_failed_objects(tmp_path: Path) -> None:
     lines = [page(10, 40, 90), failed("/a.png", 50, "reset"), failed("/b.png", None, "never begun")]
     trials.write_lines(tmp_path / "client.jsonl", lines)

@@ -1,0 +1,83 @@
+"""`longlook link import`: a table of measurements, its file, and the trace that is made of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from longlook.core import units
+from longlook.core.errors import InputError
+from longlook.network.tables import RATES, SHARES, TIMES, Column, Reading, column, read_table
+from longlook.network.traces import TraceError
+
+_DOCS = "docs/link-traces.md shows how a table is read"
+
+
+def reading_of(
+    rate: str,
+    *,
+    rtt: str | None = None,
+    delay: str | None = None,
+    loss: str | None = None,
+    time: str | None = None,
+    every: str | None = None,
+    where: Sequence[str] = (),
+) -> Reading:
+    """Return what the options of the command ask for; InputError where they contradict each other or have no sense."""
+    if rtt is not None and delay is not None:
+        raise InputError("--rtt and --delay are two ways to say the same", "give one of them")
+    if time is not None and every is not None:
+        raise InputError("--time and --every are two ways to say the same", "give one of them")
+    conditions = {}
+    for condition in where:
+        name, equals, value = condition.partition("=")
+        if not equals or not name:
+            raise InputError(f"--where {condition}: it must be COLUMN=VALUE", "for example --where run_num=1")
+        conditions[name] = value.strip()
+    try:
+        every_ns = units.parse_time(every or "1s")
+    except units.UnitError as error:
+        raise InputError(f"--every: {error}") from error
+    if every_ns < TIMES["us"]:
+        raise InputError(f"--every {every}: a row lasts for 1 us or longer", "for example --every 100ms")
+    return Reading(
+        rate=_column("--rate", rate, RATES, "Mbit"),
+        rtt=None if rtt is None else _column("--rtt", rtt, TIMES, "ms"),
+        delay=None if delay is None else _column("--delay", delay, TIMES, "ms"),
+        loss=None if loss is None else _column("--loss", loss, SHARES, "%"),
+        time=None if time is None else _column("--time", time, TIMES, "s"),
+        every_ns=every_ns,
+        where=conditions,
+    )
+
+
+def import_to(table: Path, out: Path, reading: Reading) -> Iterator[str]:
+    """Write the trace in a table to `out`; yield what to tell of it. InputError where it cannot be read or written.
+
+    A file that is there is not replaced.
+    """
+    try:
+        data = table.read_bytes()
+    except OSError as error:
+        raise InputError(f"{table} cannot be read: {error.strerror}", "check the path") from error
+    try:
+        made = read_table(data, reading, table.name)
+    except TraceError as error:
+        raise InputError(str(error), _DOCS) from error
+    try:
+        with out.open("x") as file:
+            file.write(made.text)
+    except FileExistsError as error:
+        raise InputError(f"{out} is there already", "choose another name, or remove it") from error
+    except OSError as error:
+        raise InputError(f"{out} cannot be written: {error.strerror}", "choose another place") from error
+    yield f"{out}: {made.rows} rows, {made.lasts_ns / 1e9:g} s"
+    if made.filled:
+        yield f"{made.filled} rows had an empty cell: the row before lasts on"
+    if made.stopped:
+        yield f"{made.stopped} rows had a rate below 1 kbit/s, which is what they get"
+
+
+def _column(option: str, text: str, allowed: Mapping[str, float], usual: str) -> Column:
+    try:
+        return column(text, allowed, usual)
+    except TraceError as error:
+        raise InputError(f"{option} {error}") from error

@@ -1,0 +1,54 @@
+"""System calls of a program are counted by sampling, and the number is right."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from longlook.lab import cpu_profiler
+from longlook.lab.environment import Environment
+from longlook.lab.linux.namespace import Namespace
+from longlook.lab.process import watch
+
+pytestmark = pytest.mark.lab
+
+CALLS = 40_000
+ATTEMPTS = 4  # of a profile without lost samples, which a busy machine has
+PROGRAM = f"import os\nfor _ in range({CALLS}): os.getppid()"
+
+
+def profiled(place: Path) -> tuple[Mapping[str, str], Mapping[str, int]]:
+    """What the profiler of a program says that it lacks, and the calls that it counted."""
+    if (refused := cpu_profiler.failure()) is not None:
+        pytest.skip(refused)
+    with Namespace() as namespace:
+        profiler = cpu_profiler.CpuProfiler(namespace, Environment(place, f"calls{os.getpid()}"), place)
+        assert profiler.process is not None
+        assert watch([profiler.process], profiler.settled, 30.0)
+        with subprocess.Popen([sys.executable, "-S", "-c", PROGRAM]) as program:
+            pass
+        return profiler.finish({"client": [program.pid]}), profiler.calls
+
+
+def test_the_number_of_system_calls_is_that_of_the_program(tmp_path: Path) -> None:
+    for attempt in range(ATTEMPTS):
+        place = tmp_path / str(attempt)
+        place.mkdir()
+        missing, calls = profiled(place)
+        assert calls["client"] <= CALLS + 4_000  # Python itself makes some hundred
+        if missing == {"cpu_profile": ""}:
+            assert calls["client"] >= CALLS - 16 * (os.cpu_count() or 1)  # a sample stands for sixteen on each CPU
+            return
+    pytest.skip(f"the machine is too busy for perf: {missing['cpu_profile']}")
+
+
+def test_a_kernel_that_counts_no_system_calls_costs_their_number_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cpu_profiler, "_TRACEPOINT", Path("/nowhere/id"))
+    missing, calls = profiled(tmp_path)
+    reason = "system calls cannot be counted: /nowhere/id: No such file or directory"
+    assert (missing["system_calls"], calls) == (reason, {})

@@ -1,0 +1,87 @@
+"""A table of measurements becomes a trace, or a message says which line or column is wrong."""
+
+import pytest
+
+from longlook.network.tables import RATES, SHARES, TIMES, Column, Reading, column, read_table
+from longlook.network.traces import TraceError, parse_trace
+
+TABLE = b"""\
+run_num,seq_num,Throughput,ping,lost
+1,0,812.5,22,0
+1,1,,24,0
+1,2,0,80,50
+2,0,100,20,0
+"""
+RATE = Column("Throughput", "Mbit")
+FIRST_RUN = {"run_num": "1"}
+
+
+def text_of(reading: Reading, table: bytes = TABLE) -> list[str]:
+    return read_table(table, reading, "t.csv").text.splitlines()[1:]
+
+
+def test_a_row_becomes_a_line_and_an_empty_cell_lets_the_row_before_last_on() -> None:
+    made = read_table(TABLE, Reading(RATE, where=FIRST_RUN), "t.csv")
+    assert made.text.splitlines()[1:] == ["2000000,0,812500000,0,0", "1000000,0,1000,0,0"]
+    assert (made.rows, made.filled, made.stopped, made.lasts_ns) == (3, 1, 1, 3_000_000_000)
+
+
+def test_what_is_written_is_what_a_setting_reads() -> None:
+    reading = Reading(RATE, rtt=Column("ping", "ms"), loss=Column("lost", "%"), where=FIRST_RUN)
+    data = read_table(TABLE, reading, "t.csv").text.encode()
+    assert parse_trace(data, "rate", "t.csv") == {
+        "steps": ((0, 812_500_000), (2_000_000_000, 1000)),
+        "repeat_ns": 3_000_000_000,
+    }
+    assert parse_trace(data, "delay", "t.csv") == {
+        "steps": ((0, 11_000_000), (2_000_000_000, 40_000_000)),
+        "repeat_ns": 3_000_000_000,
+    }
+    loss = parse_trace(data, "loss", "t.csv")
+    assert isinstance(loss, dict)
+    assert loss["steps"][1][1] == pytest.approx(0.5, abs=1e-9)
+
+
+def test_rows_last_until_the_next_ones_time() -> None:
+    stamped = b"at;r\n10;1\n10.5;2\n12;3\n"
+    reading = Reading(Column("r", "kbit"), time=Column("at", "s"))
+    assert text_of(reading, stamped) == ["500000,0,1000,0,0", "1500000,0,2000,0,0", "1000000,0,3000,0,0"]
+
+
+def test_a_delay_of_one_way_is_taken_as_it_is_and_every_as_the_length() -> None:
+    reading = Reading(Column("r", "MB"), delay=Column("d", "us"), every_ns=250_000_000)
+    assert text_of(reading, b"\xef\xbb\xbfr\td\n2\t1500\n") == ["250000,1500000,16000000,0,0"]
+
+
+@pytest.mark.parametrize(
+    ("table", "reading", "message"),
+    [
+        (TABLE, Reading(Column("throughput", "Mbit")), r"no column 'throughput'; did you mean 'Throughput'\?"),
+        (TABLE, Reading(RATE, where={"run_num": "7"}), "no row has run_num=7"),
+        (TABLE, Reading(RATE, where={"run": "7"}), "no column 'run'"),
+        (TABLE, Reading(RATE, time=Column("seq_num", "s")), r"t\.csv:5: its time is not 1 µs or more after that of"),
+        (b"a,b\n", Reading(Column("a", "bit")), "t.csv: no row"),
+        (b"", Reading(Column("a", "bit")), "no column 'a'"),
+        (b"a\nnan\n", Reading(Column("a", "bit")), "no row has a rate in column a"),
+        (b"a\n1\nfast\n", Reading(Column("a", "bit")), r"t\.csv:3: a is 'fast', which is no number"),
+        (b"a\ninf\n", Reading(Column("a", "bit")), "which is no number"),
+        (b"a\n-1\n", Reading(Column("a", "bit")), "a is -1 bit; allowed: 0 to 1 Tbit/s"),
+        (b"a,l\n1,101\n", Reading(Column("a", "bit"), loss=Column("l", "%")), "l is 101 %; allowed: 0 to 100 %"),
+        (b"a,d\n1,-1\n", Reading(Column("a", "bit"), delay=Column("d", "s")), "allowed: 0 to an hour each way"),
+        (b"a,t\n1,\n2,3\n", Reading(Column("a", "bit"), time=Column("t", "s")), "t.csv:2: no time in column t"),
+        (b"a,t\n1,1\n", Reading(Column("a", "bit"), time=Column("t", "s")), "give --every instead of --time"),
+        (b"a\n\xff\n", Reading(Column("a", "bit")), "not text"),
+        (b"a,b\n1\n", Reading(Column("b", "bit")), "no row has a rate in column b"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(table: bytes, reading: Reading, message: str) -> None:
+    with pytest.raises(TraceError, match=message):
+        read_table(table, reading, "t.csv")
+
+
+def test_a_column_may_have_a_unit_and_a_colon_in_its_name() -> None:
+    assert column("Throughput", RATES, "Mbit") == Column("Throughput", "Mbit")
+    assert column("a:b:kbit", RATES, "Mbit") == Column("a:b", "kbit")
+    for units in (RATES, TIMES, SHARES):
+        with pytest.raises(TraceError, match="'parsec' is no unit of it; allowed"):
+            column("x:parsec", units, "")
