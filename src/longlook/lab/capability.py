@@ -17,6 +17,7 @@ from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, TUN, Side, datapath
 _ROUTER_PRIORITY = 50
 _UDP_BUFFER_BYTES = 2 << 20
 _USER_NAMESPACES = "sysctl -w user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1, or run as root"
+_CPUS = Path("/sys/devices/system/cpu")
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,15 @@ def _optional() -> Iterator[Capability]:
         None
         if refused is None
         else "sudo apt-get install linux-perf, and run as root (or: sysctl -w kernel.perf_event_paranoid=-1)",
+        required=False,
+    )
+    governors = {path.read_text().strip() for path in _CPUS.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    steady = governors <= {"performance"}
+    yield Capability(
+        "steady CPU frequency",
+        steady,
+        f"governor: {', '.join(sorted(governors)) or 'none; this kernel does not choose it'}",
+        None if steady else "cpupower frequency-set -g performance (CPU seconds, and shares of a CPU, are compared)",
         required=False,
     )
     limit = int(Path("/proc/sys/net/core/rmem_max").read_text())

@@ -13,6 +13,7 @@ _IDLE, _IOWAIT, _STEAL, _COLUMNS = (
     7,
     8,
 )  # of /proc/stat; the columns behind them count guests, which user time already includes
+_CPUS = Path("/sys/devices/system/cpu")
 
 
 def take_reading(sides: Iterable[Side]) -> Reading:
@@ -28,7 +29,14 @@ def take_reading(sides: Iterable[Side]) -> Reading:
         steal_ticks=ticks[_STEAL],
         dropped=sum(side.drops() for side in sides),
         udp_errors=sum(side.namespace.udp_errors() for side in sides),
+        cpu_mhz=_cpu_mhz(),
     )
+
+
+def _cpu_mhz() -> float:
+    """Return the mean frequency of all CPUs, 0 where the kernel has no driver for it, as in most virtual machines."""
+    found = [int(path.read_text()) / 1000 for path in _CPUS.glob("cpu[0-9]*/cpufreq/scaling_cur_freq")]
+    return sum(found) / len(found) if found else 0.0
 
 
 def out_of_memory_kills() -> int:

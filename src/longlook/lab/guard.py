@@ -21,6 +21,7 @@ class Reading:
     steal_ticks: int
     dropped: int  # packets lost on both sides outside the router
     udp_errors: int  # datagrams that both endpoints received and dropped because a buffer was full
+    cpu_mhz: float = 0.0  # mean frequency of all CPUs; 0 where this machine does not tell
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,16 @@ class Thresholds:
     dropped: int = 0  # packets lost outside the link
     udp_errors: float = 0  # datagrams that the kernel dropped because a receive buffer was full
     ring_drops: int = 0  # packets the router never saw
+    frequency_change: float = math.inf  # share by which the CPUs' frequency differs before and after
 
 
 def limits(*, limited_client: bool) -> Thresholds:
     """Return the thresholds of a trial.
 
     With a CPU-limited client, an overflow of its receive buffer is part of the result, as it is on a phone, and not a
-    reason to reject the trial.
+    reason to reject the trial. Its share of a CPU is worth less where the CPU's frequency falls.
     """
-    return Thresholds(udp_errors=math.inf) if limited_client else Thresholds()
+    return Thresholds(udp_errors=math.inf, frequency_change=0.1) if limited_client else Thresholds()
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ def observe(before: Reading, after: Reading, summary: Mapping[str, Any], own_cpu
         "interval_s": interval_s,
         "dropped_outside": float(after.dropped - before.dropped),
         "udp_errors": float(after.udp_errors - before.udp_errors),
+        **({"cpu_mhz": after.cpu_mhz, "cpu_mhz_before": before.cpu_mhz} if before.cpu_mhz and after.cpu_mhz else {}),
     }
 
 
@@ -146,6 +149,13 @@ def _router_lateness(observed: Mapping[str, float], limits: Thresholds) -> Itera
 
 
 def _processor(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Finding]:
+    if before := observed.get("cpu_mhz_before"):
+        after = observed["cpu_mhz"]
+        if abs(after / before - 1) > limits.frequency_change:
+            yield Finding(
+                f"the CPUs ran at {before:.0f} MHz before and at {after:.0f} MHz after: a share of one is not the same",
+                "keep the frequency: cpupower frequency-set -g performance; the trial is tried again",
+            )
     if observed["interval_s"] < limits.cpu_interval_s:
         return
     if observed["steal_share"] > limits.steal_share:

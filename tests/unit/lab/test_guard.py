@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from longlook.lab.guard import Reading, findings, observe
+from longlook.lab.guard import Reading, findings, limits, observe
 
 BEFORE = Reading(monotonic_s=10.0, busy_ticks=1000, idle_ticks=5000, steal_ticks=10, dropped=3, udp_errors=2)
 AFTER = Reading(monotonic_s=11.0, busy_ticks=1080, idle_ticks=5119, steal_ticks=11, dropped=3, udp_errors=2)
@@ -48,6 +48,16 @@ def test_disturbance(name: str) -> None:
     (found,) = findings(observe(BEFORE, after, summary, own_cpu_s=0.5))
     assert reason in found.reason
     assert found.hint
+
+
+def test_a_frequency_that_changes_matters_to_a_client_with_a_share_of_a_cpu_alone() -> None:
+    observed = observe(replace(BEFORE, cpu_mhz=3000.0), replace(AFTER, cpu_mhz=2400.0), SUMMARY)
+    assert findings(observed) == []
+    (found,) = findings(observed, limits(limited_client=True))
+    assert "at 3000 MHz before and at 2400 MHz after" in found.reason
+    steady = observe(replace(BEFORE, cpu_mhz=3000.0), replace(AFTER, cpu_mhz=2950.0), SUMMARY)
+    assert findings(steady, limits(limited_client=True)) == []
+    assert "cpu_mhz" not in observe(replace(BEFORE, cpu_mhz=3000.0), AFTER, SUMMARY)
 
 
 def test_one_late_packet_of_few_is_no_finding() -> None:
