@@ -1,6 +1,7 @@
 """What endpoints work by the model of a server core, beside what they use of this machine's CPUs in real time.
 
-The same downloads of one client from the servers of two stacks run in both engines. The model's constants
+The same downloads of one client from servers run in both engines: four arms of two stacks with knobs, and two arms of
+each other server over QUIC and over TCP. The model's constants
 (`longlook.study.processors`) were fitted to such figures once, so its errors here are those on this machine today.
 """
 
@@ -16,17 +17,24 @@ from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.study.files import find_study
 
-_STUDY = Path(__file__).with_name("processor.toml")
+_STUDIES = tuple(
+    Path(__file__).with_name(name) for name in ("processor.toml", "processor-h3.toml", "processor-h2.toml")
+)
 _FREE = {"client_processor": "off", "server_processor": "off"}
 
 
 def measure(rounds: int = 5) -> dict[str, Any]:
     """Return `rows`, one for each server, arm and role: median CPU seconds in real time and by the model."""
+    rows = [row for study in _STUDIES for row in _rows(study, rounds)]
+    return {"rows": rows}
+
+
+def _rows(study: Path, rounds: int) -> list[dict[str, Any]]:
     found = {
-        engine: _medians(find_study(str(_STUDY), rounds=rounds, changes=changes, engine=engine), engine)
+        engine: _medians(find_study(str(study), rounds=rounds, changes=changes, engine=engine), engine)
         for engine, changes in (("live", _FREE), ("virtual", {}))
     }
-    rows = [
+    return [
         {
             **dict(zip(("server", "arm", "role"), key, strict=True)),
             "live_s": round(live_s, 4),
@@ -36,7 +44,6 @@ def measure(rounds: int = 5) -> dict[str, Any]:
         for key, live_s in sorted(found["live"].items())
         if key in found["virtual"]
     ]
-    return {"rows": rows}
 
 
 def _medians(study: Study, engine: str) -> dict[tuple[str, str, str], float]:

@@ -5,5 +5,5 @@ and returns its exit code with the router's counters, and `summary.summarise` tu
 command line uses this package. Everything that it changes on the machine is undone when the command ends, by the reaper
 if the process is killed, or by the next run.
 
-`cli` also imports `lateness`, for how late packets left.
+`importing` makes a trace of a table of measurements. `cli` also imports `lateness`, for how late packets left.
 """

@@ -42,8 +42,16 @@ PHONES: Mapping[str, Fraction] = {"moto-g": Fraction(12), "nexus6": Fraction(5)}
 PROGRAMS: Mapping[str, Processor] = {
     "quic-go": Processor(datagram_ns=7600, byte_ps=3000),
     "quinn": Processor(datagram_ns=5400, byte_ps=500),
+    "quiche": Processor(byte_ps=4300),
+    "tquic": Processor(byte_ps=3900),
+    "ngtcp2": Processor(datagram_ns=23_600),
+    "aioquic": Processor(datagram_ns=17_700, byte_ps=18_100),
+    "caddy": Processor(datagram_ns=8800, byte_ps=4300),
+    "envoy": Processor(datagram_ns=10_500, byte_ps=4600),
+    "nginx": Processor(byte_ps=200),
+    "apache": Processor(),
 }
-"""Stack → what a datagram and a byte cost its programs on a server core."""
+"""Stack → what a datagram and a byte cost its programs on a server core (docs/cpu.md has the errors)."""
 
 
 def processor_setting(key: str, value: object) -> Scalar:

@@ -34,9 +34,7 @@ def test_programs_of_a_flow_share_the_limit_of_all_flows(tmp_path: Path, monkeyp
     monkeypatch.setattr(
         testbed, "start_server", lambda _job, _program, _where, launch: launched.append(launch.flows) or Mock()
     )
-    monkeypatch.setattr(
-        testbed, "plain_client", lambda _job, _program, launch, _quota: launched.append(launch.flows) or Mock()
-    )
+    monkeypatch.setattr(testbed, "plain_client", lambda _job, _program, launch: launched.append(launch.flows) or Mock())
     made = testbed.Testbed(job, testbed.Facilities(Mock(), Mock(), Mock(), "packet", Timing()), 1)
     made.client_side, made.server_side, made.watcher = Mock(), Mock(), Mock()
     servers: dict[int, Any] = {}

@@ -90,12 +90,13 @@ def test_a_phone_is_a_multiple_of_a_server_core_for_each_program() -> None:
 
 def test_a_program_that_nobody_has_measured_needs_costs_that_are_written() -> None:
     with pytest.raises(
-        SettingError, match="knows the costs of quic-go, quinn, and not of aioquic; write off, a name, or costs"
+        SettingError,
+        match=r"knows the costs of quic-go, quinn, .*apache, and not of pycurl; write off, a name, or costs",
     ):
-        client("server-core", "aioquic")
+        client("server-core", "pycurl")
     with pytest.raises(SettingError, match="and not of several programs"):
         processors.processors({KEY: "server-core"})
-    assert client("call 1us", "aioquic") == Processor(call_ns=1000)
+    assert client("call 1us", "pycurl") == Processor(call_ns=1000)
 
 
 def test_endpoints_whose_work_is_free_have_no_processor() -> None:
