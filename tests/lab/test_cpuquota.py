@@ -39,6 +39,18 @@ def used_s(group: Path) -> float:
     return sum(sum(map(int, fields[11:13])) for fields in stats) / os.sysconf("SC_CLK_TCK")
 
 
+def test_a_limit_that_cannot_be_entered_leaves_this_process_as_it_was(group: Path) -> None:
+    quota = cpuquota.CpuQuota(MARKER, "one", SHARE)
+    cpus = os.sched_getaffinity(0)
+    quota._cpu = max(cpus) + 1000  # one that was switched off meanwhile
+    with pytest.raises(MachineError, match="no CPU quota here"), quota.inside():
+        pass
+    assert group.name not in Path("/proc/self/cgroup").read_text()
+    assert os.sched_getaffinity(0) == cpus
+    quota.close()
+    assert not group.exists()
+
+
 def test_a_program_and_its_child_share_what_they_are_given(group: Path) -> None:
     quota = cpuquota.CpuQuota(MARKER, "one", SHARE)
     began_s = time.monotonic()

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -97,7 +98,10 @@ def _optional() -> Iterator[Capability]:
         else "sudo apt-get install linux-perf, and run as root (or: sysctl -w kernel.perf_event_paranoid=-1)",
         required=False,
     )
-    governors = {path.read_text().strip() for path in _CPUS.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    governors = set()
+    for path in _CPUS.glob("cpu[0-9]*/cpufreq/scaling_governor"):
+        with suppress(OSError):  # a CPU that is switched off
+            governors.add(path.read_text().strip())
     steady = governors <= {"performance"}
     yield Capability(
         "steady CPU frequency",

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from longlook.lab.guard import Reading
@@ -13,7 +14,7 @@ _IDLE, _IOWAIT, _STEAL, _COLUMNS = (
     7,
     8,
 )  # of /proc/stat; the columns behind them count guests, which user time already includes
-_CPUS = Path("/sys/devices/system/cpu")
+_CPUS, _STEADY = Path("/sys/devices/system/cpu"), "performance"
 
 
 def take_reading(sides: Iterable[Side]) -> Reading:
@@ -34,9 +35,17 @@ def take_reading(sides: Iterable[Side]) -> Reading:
 
 
 def _cpu_mhz() -> float:
-    """Return the mean frequency of all CPUs, 0 where the kernel has no driver for it, as in most virtual machines."""
-    found = [int(path.read_text()) / 1000 for path in _CPUS.glob("cpu[0-9]*/cpufreq/scaling_cur_freq")]
-    return sum(found) / len(found) if found else 0.0
+    """Return the lowest frequency of all CPUs that are to keep theirs (governor `performance`); 0 where none is.
+
+    Under another governor a CPU is slow while it is idle, which says nothing of a trial. A virtual machine mostly has
+    no governor.
+    """
+    found = []
+    for cpu in _CPUS.glob("cpu[0-9]*/cpufreq"):
+        with suppress(OSError, ValueError):  # a CPU that is switched off
+            if (cpu / "scaling_governor").read_text().strip() == _STEADY:
+                found.append(int((cpu / "scaling_cur_freq").read_text()) / 1000)
+    return min(found, default=0.0)
 
 
 def out_of_memory_kills() -> int:

@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from threading import Timer
 
@@ -39,7 +40,6 @@ _RECORD_CALLS = (
     *("--event", f"{SYSTEM_CALLS}/call-graph=no/", "--count", str(CALLS_A_SAMPLE)),
     "--no-period",  # a tracepoint that tells its period is sampled every time, whatever the count
 )
-_TRACEPOINT = Path("/sys/kernel/tracing/events", *SYSTEM_CALLS.split(":"), "id")
 _NO_CONFIGURATION = {"PERF_CONFIG": "/dev/null"}
 _INSTALL = "perf is not installed: sudo apt-get install linux-perf"
 
@@ -60,8 +60,8 @@ class CpuProfiler:
         self._variables = {**environment.variables({}, {}), **_NO_CONFIGURATION}
         self.process: Process | None = None
         self.calls: dict[str, int] = {}
-        self._no_calls = _why_unreadable(_TRACEPOINT)
         self._perf = shutil.which(_PERF)
+        self._no_calls = "" if self._perf is None else _why_uncounted(self._perf)
         if self._perf is not None:
             self.process = start(
                 "profiler",
@@ -128,6 +128,8 @@ class CpuProfiler:
         if script.returncode != 0:
             return f"perf script failed: {_reason(self._stderr.read_text(errors='replace'))}"
         counts = {}
+        if sampled.lost and not self._no_calls:
+            self._no_calls = f"system calls were not counted: {sampled.lost} samples were lost"
         for role, pids in roots.items():
             stacks = sampled.of(pids)
             (self._place / f"{role}.folded").write_text(folded(stacks))
@@ -159,13 +161,15 @@ def failure() -> str | None:
     return None if done.returncode == 0 else _reason(done.stderr)
 
 
-def _why_unreadable(tracepoint: Path) -> str:
-    """Return why a tracepoint cannot be used, "" where it can."""
+@cache
+def _why_uncounted(perf: str) -> str:
+    """Return why system calls cannot be counted here, "" where they can: tried out once in each process."""
+    command = (perf, "record", "--quiet", "--all-cpus", *_RECORD_CALLS, "--output", "/dev/null", "true")
     try:
-        tracepoint.read_text()
-    except OSError as error:
-        return f"system calls cannot be counted: {tracepoint}: {error.strerror}"
-    return ""
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PROBED_WITHIN_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"system calls cannot be counted: {error}"
+    return "" if done.returncode == 0 else f"system calls cannot be counted: {_reason(done.stderr)}"
 
 
 def _reason(stderr: str) -> str:

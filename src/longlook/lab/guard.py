@@ -21,7 +21,7 @@ class Reading:
     steal_ticks: int
     dropped: int  # packets lost on both sides outside the router
     udp_errors: int  # datagrams that both endpoints received and dropped because a buffer was full
-    cpu_mhz: float = 0.0  # mean frequency of all CPUs; 0 where this machine does not tell
+    cpu_mhz: float = 0.0  # lowest frequency of the CPUs that are to keep theirs; 0 where none is
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _processor(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Fi
         if abs(after / before - 1) > limits.frequency_change:
             yield Finding(
                 f"the CPUs ran at {before:.0f} MHz before and at {after:.0f} MHz after: a share of one is not the same",
-                "keep the frequency: cpupower frequency-set -g performance; the trial is tried again",
+                "cool the machine, or limit its frequency (cpupower frequency-set -u); the trial is tried again",
             )
     if observed["interval_s"] < limits.cpu_interval_s:
         return

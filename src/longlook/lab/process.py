@@ -80,6 +80,12 @@ class Process:
             return False
         return True
 
+    def close_stdin(self) -> None:
+        """Close the program's standard input: it has been given everything."""
+        if self.stdin is not None:
+            os.close(self.stdin)
+            self.stdin = None
+
     def redirect(self, log: Path | None) -> None:
         """Send the raw output to another file from now on (None: to none), and forget what was read so far."""
         if self.log >= 0:

@@ -9,9 +9,12 @@ in the relay, at most `BACKLOG_PACKETS` of them, while the share is used up. The
 stages.
 """
 
+import json
 import os
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from longlook.core.errors import MachineError
 from longlook.core.model import Link
@@ -23,12 +26,12 @@ from longlook.lab.linux.offload import switch_off
 from longlook.lab.linux.proctable import cpu_of_tree
 from longlook.lab.process import Process, start, watch
 from longlook.lab.topology import CLIENT, PACKET, Side, join
-from longlook.network.config import linger_of, link_text
+from longlook.network.config import linger_of, link_config
 
 BACKLOG_PACKETS = 1024  # as many as Linux lets wait for a CPU (net.core.netdev_max_backlog is 1,000)
 _TO_CLIENT, _TO_ROUTER = ("ci", "02:00:00:00:02:01"), ("ri", "02:00:00:00:02:02")
 _NOTHING = Link((), ())
-_READY_WITHIN_S = 10.0
+_READY_WITHIN_S, _IDLE_S = 10.0, 0.1
 _FIRST = -20  # nice: a kernel handles packets before its programs run
 
 
@@ -43,7 +46,7 @@ class Slow:
 class SlowSide(Side):
     """A client's side with a share of one CPU; start the client's programs inside `quota`.
 
-    `name` tells this side's control group and files from others of the laboratory. Raise MachineError where this
+    `name` tells this side's control group from others of the laboratory. Raise MachineError where this
     machine cannot limit both the programs and the kernel's work for them.
     """
 
@@ -56,21 +59,28 @@ class SlowSide(Side):
                 f"leave out client_cpu, or use LONGLOOK_DATAPATH={PACKET}",
             )
         receive_cost.check_charged()
-        self._parts = ExitStack()
         self._relay: Process | None = None
-        self.quota = CpuQuota(environment.marker, name, slow.share)
-        self._parts.callback(self.quota.close)
-        self._between = self._parts.enter_context(Namespace())
-        super().__init__(CLIENT, router, path)
-        try:
-            self._start_relay(slow.relay, environment, name)
-        except BaseException:
-            self.close()
-            raise
+        self._seen: tuple[int, int] | None = None
+        self._since_s = 0.0
+        with ExitStack() as parts:
+            self.quota = CpuQuota(environment.marker, name, slow.share)
+            parts.callback(self.quota.close)
+            self._between = parts.enter_context(Namespace())
+            super().__init__(CLIENT, router, path)
+            parts.callback(super().close)
+            self._start_relay(slow.relay, environment)
+            self._parts = parts.pop_all()
 
     def namespaces(self) -> list[Namespace]:
         """Return the namespaces of this side's programs, the relay's among them."""
         return [*super().namespaces(), self._between]
+
+    def settled(self) -> bool:
+        """Return whether the relay has been idle for `_IDLE_S`: a session's last trial may have left it packets."""
+        now_s, counted = time.monotonic(), (self._waiting_down(), self._waiting_up())
+        if counted != self._seen:
+            self._seen, self._since_s = counted, now_s
+        return now_s - self._since_s >= _IDLE_S
 
     def drops(self) -> int:
         """Return the packets that were lost on this side outside the router and the relay."""
@@ -81,13 +91,14 @@ class SlowSide(Side):
         """Return what the share has done so far, as the guard's numbers (docs/lab.md)."""
         relay = self._relay
         if relay is None or relay.has_ended():
-            raise MachineError("the client's relay has ended", "run it again; if it ends again, report a bug")
+            raise MachineError(
+                "the client's relay has ended", "run it again; if it ends again, this is a bug: report it"
+            )
         return {
             **self.quota.throttled(),
             "client_receive_cpu_s": cpu_of_tree(relay.pid),
-            "client_receive_dropped": float(
-                self._between.received(_TO_ROUTER[0]) - self.namespace.received(self.end.device)
-            ),
+            "client_receive_dropped": float(self._waiting_down()),
+            "client_send_dropped": float(self._waiting_up()),
         }
 
     def close(self) -> None:
@@ -95,8 +106,15 @@ class SlowSide(Side):
         if self._relay is not None:
             self._relay.close()
             self._relay = None
-        super().close()
         self._parts.close()
+
+    def _waiting_down(self) -> int:
+        """Return how many packets came to the relay for the client that have not reached its kernel."""
+        return self._between.received(_TO_ROUTER[0]) - self.namespace.received(self.end.device)
+
+    def _waiting_up(self) -> int:
+        """Return how many packets of the client have not reached the router."""
+        return self._between.received(_TO_CLIENT[0]) - self.router.received(self.end.router_device)
 
     def _make_veth(self) -> None:
         join((self.namespace, self.end.device, self.end.mac), (self._between, *_TO_CLIENT))
@@ -105,32 +123,41 @@ class SlowSide(Side):
             switch_off(_TO_ROUTER[0])
         self._between.routes.set_up(self._between.index(_TO_ROUTER[0]))
 
-    def _start_relay(self, relay: str, environment: Environment, name: str) -> None:
-        folder = environment.scratch / f"relay-{name}"
-        folder.mkdir()
-        config = folder / "link.json"
-        config.write_text(link_text(_NOTHING, 0, linger_of(_NOTHING)))
+    def _start_relay(self, relay: str, environment: Environment) -> None:
         self._relay = process = start(
             "the client's relay",
             [
-                *(relay, "run", "--config", str(config), "--log", str(folder / "link.bin")),
+                *(relay, "run", "--config", "/dev/stdin", "--log", os.devnull),  # the router's log is that of the link
                 *("--client-if", _TO_CLIENT[0], "--server-if", _TO_ROUTER[0]),
                 *("--ring-frames", str(BACKLOG_PACKETS), "--no-fifo", "--no-memory-lock"),
             ],
             self._between,
             environment.variables({}, {}),
             stdout_log=None,
-            stderr_log=folder / "link.stderr",
+            stderr_log=Path(os.devnull),
+            with_stdin=True,
         )
-        watch([process], lambda: bool(process.events("ready")) or process.exit is not None, _READY_WITHIN_S)
-        if not process.events("ready"):
-            errors = [str(line.get("reason")) for line in process.events("error")]
-            raise MachineError(
-                f"the client's relay cannot run: {', '.join(errors) or 'it does not become ready'}", "see docs/lab.md"
-            )
-        self.quota.add(process.pid)
         try:
-            os.setpriority(os.PRIO_PROCESS, process.pid, _FIRST)
+            self._prepare(process)
+        except BaseException:
+            process.close()
+            self._relay = None
+            raise
+
+    def _prepare(self, relay: Process) -> None:
+        """Configure the relay, wait until it is ready, and make it a member of the group that runs first."""
+        relay.write_line(json.dumps(link_config(_NOTHING, 0, linger_of(_NOTHING))))
+        relay.close_stdin()
+        watch([relay], lambda: bool(relay.events("ready")) or relay.exit is not None, _READY_WITHIN_S)
+        if not relay.events("ready"):
+            reasons = [str(line.get("reason")) for line in relay.events("error")]
+            ended = "it does not become ready" if relay.exit is None else f"it ended with {relay.exit}"
+            raise MachineError(
+                f"the client's relay cannot run: {', '.join(reasons) or ended}", "install it again: longlook setup"
+            )
+        self.quota.add(relay.pid)
+        try:
+            os.setpriority(os.PRIO_PROCESS, relay.pid, _FIRST)
         except PermissionError as error:
             raise MachineError(
                 "client_cpu needs the right to raise a program's priority (CAP_SYS_NICE)",

@@ -29,6 +29,7 @@ from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
 from longlook.lab.watcher import Watcher
+from longlook.lab.way_in import WayIn
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
@@ -223,15 +224,15 @@ class Testbed:
             if flow_run.client.process is not None and not flow_run.client.remote
         ]
         roots = {"client": clients, "server": self.servers}
-        return self._profiler.finish({role: [process.pid for process in of] for role, of in roots.items()})
+        return self._profiler.finish({role: [process.pid for process in of] for role, of in roots.items() if of})
 
     def _packets(self) -> dict[str, int]:
         """Return how many packets each end's kernel has taken from its device, those merged by an offload as one."""
         if self._virtual:
             return {}
-        return {
-            side.end.role: side.namespace.received(side.end.device) for side in (self.client_side, self.server_side)
-        }
+        # The kernel of a client on another machine is not this one.
+        sides = (self.server_side,) if isinstance(self.client_side, WayIn) else (self.client_side, self.server_side)
+        return {side.end.role: side.namespace.received(side.end.device) for side in sides}
 
     def _kernel_counts(self, packets: Mapping[str, int]) -> dict[str, dict[str, int]]:
         calls = {} if self._profiler is None else self._profiler.calls
@@ -271,7 +272,7 @@ class Testbed:
             return True
         recorded = all(each is None or each.settled() for each in (self._recorder, self._profiler))
         up = all(flow_run.server_ready() and flow_run.client.ready() for flow_run in self.flow_runs)
-        return self.router.ready and up and recorded
+        return self.router.ready and up and recorded and self.client_side.settled()
 
     def _make_client(self) -> Client | None:
         """Make the client's side of the network; return the client of a trial with one flow, None with several."""

@@ -194,6 +194,10 @@ class Side:
         """Return the namespaces of this side's programs."""
         return [self.namespace]
 
+    def settled(self) -> bool:
+        """Return whether nothing of an earlier trial is still on its way on this side."""
+        return True
+
     def slowness(self) -> dict[str, float]:
         """Return what a limit of this side's CPU time has done so far, as numbers of the guard; {} without one."""
         return {}

@@ -62,18 +62,31 @@ def import_to(table: Path, out: Path, reading: Reading) -> Iterator[str]:
         made = read_table(data, reading, table.name)
     except TraceError as error:
         raise InputError(str(error), _DOCS) from error
-    try:
-        with out.open("x") as file:
-            file.write(made.text)
-    except FileExistsError as error:
-        raise InputError(f"{out} is there already", "choose another name, or remove it") from error
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror}", "choose another place") from error
-    yield f"{out}: {made.rows} rows, {made.lasts_ns / 1e9:g} s"
+    _write(out, made.text)
+    yield f"{out}: {made.rows} rows, {made.lasts_us / 1e6:g} s"
+    if made.skipped:
+        yield f"{made.skipped} rows before the first rate were left out"
     if made.filled:
         yield f"{made.filled} rows had an empty cell: the row before lasts on"
     if made.stopped:
         yield f"{made.stopped} rows had a rate below 1 kbit/s, which is what they get"
+    settings = [key for key, given in (("delay", reading.rtt or reading.delay), ("loss", reading.loss)) if given]
+    yield "a study takes it by: " + ", ".join(f'{key} = "trace({out})"' for key in ("rate", *settings))
+
+
+def _write(out: Path, text: str) -> None:
+    try:
+        file = out.open("x")
+    except FileExistsError as error:
+        raise InputError(f"{out} is there already", "choose another name, or remove it") from error
+    except OSError as error:
+        raise InputError(f"{out} cannot be written: {error.strerror}", "choose another place") from error
+    try:
+        with file:
+            file.write(text)
+    except OSError as error:
+        out.unlink(missing_ok=True)
+        raise InputError(f"{out} cannot be written: {error.strerror}", "choose another place") from error
 
 
 def _column(option: str, text: str, allowed: Mapping[str, float], usual: str) -> Column:

@@ -12,8 +12,8 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(Kind.PACKETS_TAKEN, Kind.OBJECT_DONE),
     measure=lambda timeline: per_gb(timeline, Kind.PACKETS_TAKEN, Vantage.CLIENT),
-    summary="Packets that the client's kernel took from its device, divided by the body bytes of all objects that "
-    "arrived. Packets that an offload merged before count as one (`LONGLOOK_DATAPATH=offload`); without an offload "
-    "this is what the link delivered.",
+    summary="Packets that the client's kernel took from its device in the whole trial, divided by the body bytes of "
+    "all objects that arrived. Packets that an offload merged before count as one (`LONGLOOK_DATAPATH=offload`); "
+    "without an offload this is what the link delivered.",
     counted=True,
 )

@@ -23,7 +23,7 @@ def text_of(reading: Reading, table: bytes = TABLE) -> list[str]:
 def test_a_row_becomes_a_line_and_an_empty_cell_lets_the_row_before_last_on() -> None:
     made = read_table(TABLE, Reading(RATE, where=FIRST_RUN), "t.csv")
     assert made.text.splitlines()[1:] == ["2000000,0,812500000,0,0", "1000000,0,1000,0,0"]
-    assert (made.rows, made.filled, made.stopped, made.lasts_ns) == (3, 1, 1, 3_000_000_000)
+    assert (made.rows, made.skipped, made.filled, made.stopped, made.lasts_us) == (3, 0, 1, 1, 3_000_000)
 
 
 def test_what_is_written_is_what_a_setting_reads() -> None:
@@ -46,6 +46,29 @@ def test_rows_last_until_the_next_ones_time() -> None:
     stamped = b"at;r\n10;1\n10.5;2\n12;3\n"
     reading = Reading(Column("r", "kbit"), time=Column("at", "s"))
     assert text_of(reading, stamped) == ["500000,0,1000,0,0", "1500000,0,2000,0,0", "1000000,0,3000,0,0"]
+
+
+def test_rows_before_the_first_rate_are_left_out_and_counted() -> None:
+    made = read_table(b"r\nN/A\n \n7\n8\n", Reading(Column("r", "Mbit")), "straße.csv")
+    assert made.text.splitlines()[1:] == ["1000000,0,7000000,0,0", "1000000,0,8000000,0,0"]
+    assert (made.rows, made.skipped, made.filled, made.lasts_us) == (4, 2, 0, 2_000_000)
+    assert made.text.isascii()
+
+
+def test_microseconds_are_rounded_once_and_not_row_by_row() -> None:
+    assert text_of(Reading(Column("r", "Mbit"), every_ns=1500), b"r\n1\n2\n3\n4\n") == [
+        "2,0,1000000,0,0",
+        "1,0,2000000,0,0",
+        "1,0,3000000,0,0",
+        "2,0,4000000,0,0",
+    ]
+
+
+@pytest.mark.parametrize(
+    "table", [b"t;rate (Mbit/s, mean, TCP);x\n0;5;1\n", b't\t"rate (Mbit/s, mean, TCP)"\tx\n0\t5\t"a ""b, c"" d"\n']
+)
+def test_the_separator_is_the_one_that_gives_the_wanted_columns(table: bytes) -> None:
+    assert text_of(Reading(Column("rate (Mbit/s, mean, TCP)", "Mbit")), table) == ["1000000,0,5000000,0,0"]
 
 
 def test_a_delay_of_one_way_is_taken_as_it_is_and_every_as_the_length() -> None:
@@ -72,6 +95,10 @@ def test_a_delay_of_one_way_is_taken_as_it_is_and_every_as_the_length() -> None:
         (b"a,t\n1,1\n", Reading(Column("a", "bit"), time=Column("t", "s")), "give --every instead of --time"),
         (b"a\n\xff\n", Reading(Column("a", "bit")), "not text"),
         (b"a,b\n1\n", Reading(Column("b", "bit")), "no row has a rate in column b"),
+        (b"a,a\n1,2\n", Reading(Column("a", "bit")), "several columns 'a'"),
+        (b"a,b\n1,5,9\n", Reading(Column("a", "bit")), "t.csv:2: 3 cells; allowed: 2"),
+        (b"a,t\n1,0\n2,700000\n", Reading(Column("a", "kbit"), time=Column("t", "s")), "longer than a week"),
+        (b'"' + b"x" * 200_000 + b'"\n1\n', Reading(Column("a", "bit")), "t.csv: field larger than field limit"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(table: bytes, reading: Reading, message: str) -> None:

@@ -83,12 +83,12 @@ class CpuQuota:
         """Make this process a member for the duration of a block: programs started in it are members from the start."""
         home = self._controller.members(_own_group(self._controller))
         cpus = os.sched_getaffinity(0)
-        self._enter(0)
         try:
+            self._enter(0)
             yield
         finally:
-            os.sched_setaffinity(0, cpus)
             home.write_text("0")
+            os.sched_setaffinity(0, cpus)
 
     def add(self, pid: int) -> None:
         """Make a running process a member."""
