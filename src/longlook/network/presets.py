@@ -129,6 +129,19 @@ _ALL = (
     _access("satellite", "In-flight, satellite (MSS)", "1.89Mbit", "1.89Mbit", 760, "6%", (200, "47250B", "47250B")),
     _satellite("geo", "Geostationary satellite", "0%"),
     _satellite("geo-loss", "Geostationary satellite with loss", "1%"),
+    Preset(
+        "michel2022-starlink",
+        "Starlink from Belgium: 40 to 60 ms, redrawn every 15 s; no rate",
+        "Michel et al., Fact checking Starlink's performance figures, APNIC blog, 2022 (round trips); "
+        "Huston, A transport protocol's view of Starlink, APNIC blog, 2024 (slots)",
+        {"network.up.delay": "uniform(20ms, 30ms, 15s)", "network.down.delay": "uniform(20ms, 30ms, 15s)"},
+        "40 and 60 ms are the quartiles of round trips to European anchors in the first months of 2022, so that half "
+        "of them were beyond; the smallest was 20 ms. A terminal gets a satellite for slots of 15 s, and the delay "
+        "changes with it: that each slot's is drawn evenly between the quartiles, and each way's by itself, is a "
+        "choice. Delays drift within a slot, and packets are lost where it changes, of which this has nothing. "
+        "There is no rate: set network.rate.",
+        needs=("network.rate",),
+    ),
 )  # fmt: skip
 
 PRESETS: Mapping[str, Preset] = {preset.name: preset for preset in _ALL}
