@@ -86,7 +86,8 @@ class CpuProfiler:
             why = f"what perf sampled cannot be read or written: {error.strerror}"
         finally:
             self.close()
-        return {CPU_PROFILE: why} | ({CALL_COUNT: self._no_calls} if self._no_calls else {})
+        alone = self._no_calls and (self._place / FACTS).exists()  # else the profile's reason is that of both
+        return {CPU_PROFILE: why} | ({CALL_COUNT: self._no_calls} if alone else {})
 
     def close(self) -> None:
         """End it, and remove what it has sampled."""
