@@ -16,6 +16,7 @@ from longlook.core.programs import link_program
 from longlook.lab.environment import Environment
 from longlook.lab.linux import cpuquota, receive_cost
 from longlook.lab.linux.namespace import Namespace
+from longlook.lab.linux.netlink import NetlinkError
 from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.topology import PACKET, SERVER, TUN
 from tests.support.link_host import wait_for
@@ -102,6 +103,14 @@ def test_closing_leaves_neither_a_relay_nor_a_group(parts: ExitStack, tmp_path: 
     parts.close()
     assert not group.exists()
     assert not Path(f"/proc/{relay}").exists()
+
+
+def test_a_side_that_cannot_be_made_leaves_no_group(parts: ExitStack, tmp_path: Path) -> None:
+    router = parts.enter_context(Namespace())
+    slow_side(parts, tmp_path, router)
+    with pytest.raises(NetlinkError):  # the router has such a device already
+        SlowSide(router, PACKET, Slow(SHARE, link_program().path), Environment(tmp_path, MARKER), "two")
+    assert not (cpuquota.controller().folder / f"longlook-{MARKER}-two").exists()
 
 
 def test_a_relay_that_ends_is_no_result_but_a_fault(parts: ExitStack, tmp_path: Path) -> None:

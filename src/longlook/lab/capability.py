@@ -4,21 +4,19 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from longlook.core.errors import LonglookError, MachineError
 from longlook.lab import cpu_profiler
-from longlook.lab.linux import isolation
+from longlook.lab.linux import cpufreq, isolation
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, TUN, Side, datapath
 
 _ROUTER_PRIORITY = 50
 _UDP_BUFFER_BYTES = 2 << 20
 _USER_NAMESPACES = "sysctl -w user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1, or run as root"
-_CPUS = Path("/sys/devices/system/cpu")
 
 
 @dataclass(frozen=True)
@@ -98,11 +96,8 @@ def _optional() -> Iterator[Capability]:
         else "sudo apt-get install linux-perf, and run as root (or: sysctl -w kernel.perf_event_paranoid=-1)",
         required=False,
     )
-    governors = set()
-    for path in _CPUS.glob("cpu[0-9]*/cpufreq/scaling_governor"):
-        with suppress(OSError):  # a CPU that is switched off
-            governors.add(path.read_text().strip())
-    steady = governors <= {"performance"}
+    governors = cpufreq.governors()
+    steady = governors <= {cpufreq.STEADY}
     yield Capability(
         "steady CPU frequency",
         steady,

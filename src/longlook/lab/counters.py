@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from longlook.lab.guard import Reading
+from longlook.lab.linux import cpufreq
 from longlook.lab.topology import Side
 
 _IDLE, _IOWAIT, _STEAL, _COLUMNS = (
@@ -14,7 +14,6 @@ _IDLE, _IOWAIT, _STEAL, _COLUMNS = (
     7,
     8,
 )  # of /proc/stat; the columns behind them count guests, which user time already includes
-_CPUS, _STEADY = Path("/sys/devices/system/cpu"), "performance"
 
 
 def take_reading(sides: Iterable[Side]) -> Reading:
@@ -30,22 +29,8 @@ def take_reading(sides: Iterable[Side]) -> Reading:
         steal_ticks=ticks[_STEAL],
         dropped=sum(side.drops() for side in sides),
         udp_errors=sum(side.namespace.udp_errors() for side in sides),
-        cpu_mhz=_cpu_mhz(),
+        cpu_mhz=cpufreq.steady_mhz() if any(side.quota for side in sides) else 0.0,
     )
-
-
-def _cpu_mhz() -> float:
-    """Return the lowest frequency of all CPUs that are to keep theirs (governor `performance`); 0 where none is.
-
-    Under another governor a CPU is slow while it is idle, which says nothing of a trial. A virtual machine mostly has
-    no governor.
-    """
-    found = []
-    for cpu in _CPUS.glob("cpu[0-9]*/cpufreq"):
-        with suppress(OSError, ValueError):  # a CPU that is switched off
-            if (cpu / "scaling_governor").read_text().strip() == _STEADY:
-                found.append(int((cpu / "scaling_cur_freq").read_text()) / 1000)
-    return min(found, default=0.0)
 
 
 def out_of_memory_kills() -> int:

@@ -154,23 +154,24 @@ def failure() -> str | None:
     """Return why CPU time cannot be sampled on this machine, or None where it can."""
     if (perf := shutil.which(_PERF)) is None:
         return _INSTALL
-    command = (perf, "record", "--quiet", "--all-cpus", "--event", "cpu-clock", "--output", "/dev/null", "true")
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PROBED_WITHIN_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"perf cannot be asked: {error}"
-    return None if done.returncode == 0 else _reason(done.stderr)
+    return _refusal(perf, "--event", "cpu-clock") or None
 
 
 @cache
 def _why_uncounted(perf: str) -> str:
     """Return why system calls cannot be counted here, "" where they can: tried out once in each process."""
-    command = (perf, "record", "--quiet", "--all-cpus", *_RECORD_CALLS, "--output", "/dev/null", "true")
+    refused = _refusal(perf, *_RECORD_CALLS)
+    return f"system calls cannot be counted: {refused}" if refused else ""
+
+
+def _refusal(perf: str, *options: str) -> str:
+    """Return why perf cannot record every CPU with these options, "" where it can."""
+    command = (perf, "record", "--quiet", "--all-cpus", *options, "--output", "/dev/null", "true")
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PROBED_WITHIN_S)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"system calls cannot be counted: {error}"
-    return "" if done.returncode == 0 else f"system calls cannot be counted: {_reason(done.stderr)}"
+        return f"perf cannot be asked: {error}"
+    return "" if done.returncode == 0 else _reason(done.stderr)
 
 
 def _reason(stderr: str) -> str:

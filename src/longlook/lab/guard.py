@@ -21,7 +21,7 @@ class Reading:
     steal_ticks: int
     dropped: int  # packets lost on both sides outside the router
     udp_errors: int  # datagrams that both endpoints received and dropped because a buffer was full
-    cpu_mhz: float = 0.0  # lowest frequency of the CPUs that are to keep theirs; 0 where none is
+    cpu_mhz: float = 0.0  # with a share of a CPU: lowest frequency of those that are to keep theirs; 0 where none is
 
 
 @dataclass(frozen=True)

@@ -62,14 +62,18 @@ class SlowSide(Side):
         self._relay: Process | None = None
         self._seen: tuple[int, int] | None = None
         self._since_s = 0.0
-        with ExitStack() as parts:
+        with ExitStack() as undo:
             self.quota = CpuQuota(environment.marker, name, slow.share)
-            parts.callback(self.quota.close)
-            self._between = parts.enter_context(Namespace())
-            super().__init__(CLIENT, router, path)
-            parts.callback(super().close)
+            undo.callback(self.quota.close)
+            self._between = undo.enter_context(Namespace())
+            own = Namespace()
+            self._parts = undo.pop_all()
+        super().__init__(CLIENT, router, path, own)  # which closes this side where it fails
+        try:
             self._start_relay(slow.relay, environment)
-            self._parts = parts.pop_all()
+        except BaseException:
+            self.close()
+            raise
 
     def namespaces(self) -> list[Namespace]:
         """Return the namespaces of this side's programs, the relay's among them."""
@@ -106,6 +110,7 @@ class SlowSide(Side):
         if self._relay is not None:
             self._relay.close()
             self._relay = None
+        super().close()
         self._parts.close()
 
     def _waiting_down(self) -> int:
@@ -137,12 +142,7 @@ class SlowSide(Side):
             stderr_log=Path(os.devnull),
             with_stdin=True,
         )
-        try:
-            self._prepare(process)
-        except BaseException:
-            process.close()
-            self._relay = None
-            raise
+        self._prepare(process)
 
     def _prepare(self, relay: Process) -> None:
         """Configure the relay, wait until it is ready, and make it a member of the group that runs first."""

@@ -1,6 +1,6 @@
 """`longlook link import`: a table of measurements, its file, and the trace that is made of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from longlook.core import units
@@ -49,8 +49,8 @@ def reading_of(
     )
 
 
-def import_to(table: Path, out: Path, reading: Reading) -> Iterator[str]:
-    """Write the trace in a table to `out`; yield what to tell of it. InputError where it cannot be read or written.
+def import_to(table: Path, out: Path, reading: Reading) -> list[str]:
+    """Write the trace in a table to `out`; return what to say of it. InputError where it cannot be read or written.
 
     A file that is there is not replaced.
     """
@@ -63,15 +63,17 @@ def import_to(table: Path, out: Path, reading: Reading) -> Iterator[str]:
     except TraceError as error:
         raise InputError(str(error), _DOCS) from error
     _write(out, made.text)
-    yield f"{out}: {made.rows} rows, {made.lasts_us / 1e6:g} s"
-    if made.skipped:
-        yield f"{made.skipped} rows before the first rate were left out"
-    if made.filled:
-        yield f"{made.filled} rows had an empty cell: the row before lasts on"
-    if made.stopped:
-        yield f"{made.stopped} rows had a rate below 1 kbit/s, which is what they get"
     settings = [key for key, given in (("delay", reading.rtt or reading.delay), ("loss", reading.loss)) if given]
-    yield "a study takes it by: " + ", ".join(f'{key} = "trace({out})"' for key in ("rate", *settings))
+    counted = (
+        (made.skipped, "rows before the first rate were left out"),
+        (made.filled, "rows had an empty cell: the row before lasts on"),
+        (made.stopped, "rows had a rate below 1 kbit/s, which is what they get"),
+    )
+    return [
+        f"{out}: {made.rows} rows, {made.lasts_us / 1e6:g} s",
+        *(f"{count} {what}" for count, what in counted if count),
+        "a study takes it by: " + ", ".join(f'{key} = "trace({out})"' for key in ("rate", *settings)),
+    ]
 
 
 def _write(out: Path, text: str) -> None:

@@ -13,7 +13,15 @@ from statistics import median
 from typing import Any
 
 from longlook.core.registry import nearest
-from longlook.network.traces import LARGEST_BYTES, TraceError, parse_trace
+from longlook.network.traces import (
+    LARGEST_BYTES,
+    LONGEST_DELAY_NS,
+    SLOWEST_BPS,
+    U32_MAX,
+    UNLIMITED_BPS,
+    TraceError,
+    parse_trace,
+)
 
 RATES: Mapping[str, float] = {"bit": 1.0, "kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9, "kB": 8e3, "MB": 8e6}
 """Unit of a rate → bit/s."""
@@ -24,9 +32,6 @@ TIMES: Mapping[str, float] = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 SHARES: Mapping[str, float] = {"share": 1.0, "%": 0.01}
 """Unit of a loss → share of packets."""
 
-_SLOWEST_BPS, _FASTEST_BPS = 1000, 10**12
-_MOST_LOSS = 2**32 - 1
-_LONGEST_DELAY_NS = 3600 * 10**9
 _MISSING = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
 _SEPARATORS = ",;\t"
 
@@ -96,8 +101,8 @@ def read_table(data: bytes, reading: Reading, name: str) -> Imported:
             skipped += not entries
             continue
         delay_ns, rate_bps, loss = values
-        stopped += rate_bps < _SLOWEST_BPS
-        entries.append((at_us, delay_ns, max(_SLOWEST_BPS, rate_bps), loss))
+        stopped += rate_bps < SLOWEST_BPS
+        entries.append((at_us, delay_ns, max(SLOWEST_BPS, rate_bps), loss))
     if not entries:
         raise TraceError(f"{name}: no row has a rate in column {reading.rate.name}")
     ends_us = [*(at_us for at_us, *_ in entries[1:]), stamps_us[-1]]
@@ -189,7 +194,7 @@ def _values(row: Mapping[str, str], reading: Reading, where: str) -> tuple[int, 
     if rate is None:
         return None
     rate_bps = rate * RATES[reading.rate.unit]
-    if not 0 <= rate_bps <= _FASTEST_BPS:
+    if not 0 <= rate_bps <= UNLIMITED_BPS:
         raise TraceError(f"{where}: {reading.rate.name} is {rate:g} {reading.rate.unit}; allowed: 0 to 1 Tbit/s")
     delay_ns = loss = 0.0
     for timed, ways in ((reading.rtt, 2), (reading.delay, 1)):
@@ -198,7 +203,7 @@ def _values(row: Mapping[str, str], reading: Reading, where: str) -> tuple[int, 
             if taken is None:
                 return None
             delay_ns = taken * TIMES[timed.unit] / ways
-            if not 0 <= delay_ns <= _LONGEST_DELAY_NS:
+            if not 0 <= delay_ns <= LONGEST_DELAY_NS:
                 raise TraceError(f"{where}: {timed.name} is {taken:g} {timed.unit}; allowed: 0 to an hour each way")
     if reading.loss is not None:
         lost = _number(row.get(reading.loss.name, ""), where, reading.loss)
@@ -207,7 +212,7 @@ def _values(row: Mapping[str, str], reading: Reading, where: str) -> tuple[int, 
         loss = lost * SHARES[reading.loss.unit]
         if not 0 <= loss <= 1:
             raise TraceError(f"{where}: {reading.loss.name} is {lost:g} {reading.loss.unit}; allowed: 0 to 100 %")
-    return round(delay_ns), round(rate_bps), round(loss * _MOST_LOSS)
+    return round(delay_ns), round(rate_bps), round(loss * U32_MAX)
 
 
 def _number(text: str, where: str, of: Column) -> float | None:

@@ -29,10 +29,10 @@ OPPORTUNITY_BYTES = 1500
 _NS_PER_MS, _NS_PER_US = 10**6, 10**3
 _LONGEST_NS = 7 * 24 * 3600 * 10**9  # as the link: times beyond a week are mistakes of unit
 _MOST_IN_ONE_MS = 1_000_000
-_UNLIMITED_BPS, _UNLIMITED_PACKETS = 10**12, 2**32 - 1
-_U32_MAX = 2**32 - 1
-_SLOWEST_BPS = 1000
-_LONGEST_DELAY_NS = 3600 * 10**9
+UNLIMITED_BPS, _UNLIMITED_PACKETS = 10**12, 2**32 - 1
+U32_MAX = 2**32 - 1
+SLOWEST_BPS = 1000
+LONGEST_DELAY_NS = 3600 * 10**9
 _SIMPLE = ("KEEP", "LATENCY", "RATE", "LOSS", "LIMIT")
 _EXTENDED = ("KEEP", "LATENCY", "JITTER", "RATE", "LOSS", "LIMIT", "DUP_PROB", "DUP_DELAY", "ROUTE_ID")
 _SIMPLE_FIELDS, _EXTENDED_FIELDS = 5, (8, 9)
@@ -173,17 +173,15 @@ def _number(text: str, where: str, what: str) -> int:
 
 
 def _rate_of(bps: int, where: str) -> int:
-    if bps and not _SLOWEST_BPS <= bps <= _UNLIMITED_BPS:
-        raise TraceError(
-            f"{where}: RATE is {bps}; allowed: {_SLOWEST_BPS} to {_UNLIMITED_BPS} bit/s, or 0 for no limit"
-        )
-    return bps or _UNLIMITED_BPS
+    if bps and not SLOWEST_BPS <= bps <= UNLIMITED_BPS:
+        raise TraceError(f"{where}: RATE is {bps}; allowed: {SLOWEST_BPS} to {UNLIMITED_BPS} bit/s, or 0 for no limit")
+    return bps or UNLIMITED_BPS
 
 
 def _time_of(column: str) -> Callable[[int, str], int]:
     def convert(time_ns: int, where: str) -> int:
-        if time_ns > _LONGEST_DELAY_NS:
-            raise TraceError(f"{where}: {column} is {time_ns}; allowed: at most {_LONGEST_DELAY_NS} ns (an hour)")
+        if time_ns > LONGEST_DELAY_NS:
+            raise TraceError(f"{where}: {column} is {time_ns}; allowed: at most {LONGEST_DELAY_NS} ns (an hour)")
         return time_ns
 
     return convert
@@ -191,9 +189,9 @@ def _time_of(column: str) -> Callable[[int, str], int]:
 
 def _share_of(column: str) -> Callable[[int, str], float]:
     def convert(scaled: int, where: str) -> float:
-        if scaled > _U32_MAX:
-            raise TraceError(f"{where}: {column} is {scaled}; allowed: 0 to {_U32_MAX} (100 %)")
-        return scaled / _U32_MAX
+        if scaled > U32_MAX:
+            raise TraceError(f"{where}: {column} is {scaled}; allowed: 0 to {U32_MAX} (100 %)")
+        return scaled / U32_MAX
 
     return convert
 

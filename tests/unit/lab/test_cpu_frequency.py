@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from longlook.lab import counters
+from longlook.lab.linux import cpufreq
 
 
 def cpu(place: Path, number: int, governor: str, khz: int | None) -> None:
@@ -15,14 +13,13 @@ def cpu(place: Path, number: int, governor: str, khz: int | None) -> None:
         (folder / "scaling_cur_freq").write_text(f"{khz}\n")
 
 
-def test_the_slowest_cpu_of_those_that_keep_their_frequency_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(counters, "_CPUS", tmp_path)
-    assert counters._cpu_mhz() == 0.0  # a virtual machine
+def test_the_slowest_cpu_of_those_that_keep_their_frequency_counts(tmp_path: Path) -> None:
+    assert cpufreq.steady_mhz(tmp_path) == 0.0  # a virtual machine
+    assert cpufreq.governors(tmp_path) == set()
     cpu(tmp_path, 0, "schedutil", 800_000)  # idle, which says nothing
-    assert counters._cpu_mhz() == 0.0
+    assert cpufreq.steady_mhz(tmp_path) == 0.0
     cpu(tmp_path, 1, "performance", 3_400_000)
     cpu(tmp_path, 2, "performance", 2_900_000)
     cpu(tmp_path, 3, "performance", None)  # switched off
-    assert counters._cpu_mhz() == 2900.0
+    assert cpufreq.steady_mhz(tmp_path) == 2900.0
+    assert cpufreq.governors(tmp_path) == {"schedutil", "performance"}
