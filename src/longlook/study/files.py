@@ -12,6 +12,7 @@ from longlook.core.errors import InputError
 from longlook.core.model import Study
 from longlook.core.problems import Problems, allowed, flatten, shown
 from longlook.core.registry import nearest, toml_files
+from longlook.study import tcp
 from longlook.study.build import build_study
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.checks import check_study
@@ -236,6 +237,8 @@ def _setters(document: Mapping[str, Any], key: str) -> list[str]:
     for name, arm in _tables(document.get("arms")).items():
         if isinstance(arm, Mapping) and key in flatten(arm):
             setters.append(f"arm {name} sets it: write --set arms.{name}.{key}=…")
+        elif isinstance(arm, Mapping) and key in tcp.PRESETS.get(str(arm.get(tcp.PRESET)), {}):
+            setters.append(f'arm {name} sets it by tcp = "{arm[tcp.PRESET]}": write --set arms.{name}.{key}=…')
     factors = document.get("factors")
     for factor in factors if isinstance(factors, list) else []:
         if isinstance(factor, Mapping) and (factor.get("sets") == key or _in_levels(factor.get("levels"), key)):

@@ -51,6 +51,16 @@ def test_a_change_that_cannot_be_is_reported(tmp_path: Path, key: str, value: st
     assert any(all(part in line for part in parts) for line in lines), lines
 
 
+def test_a_change_of_what_a_preset_of_an_arm_decides_is_reported(tmp_path: Path) -> None:
+    file = study_file(tmp_path, ('protocol = "h2"', 'protocol = "h2"\ntcp = "stock"'))
+    lines = problems(file, changes={"tcp_initial_window": "30"})
+    assert any('arm tcp sets it by tcp = "stock": write --set arms.tcp.tcp_initial_window=' in line for line in lines)
+    changed = read(file, changes={"arms.tcp.tcp_initial_window": "30"})
+    assert changed.arms[0].settings["tcp_initial_window"] == 30
+    untouched = read(file, changes={"tcp_reordering": "10"})
+    assert untouched.settings["tcp_reordering"] == 10
+
+
 FLOWS = """
 [arms.tcp.flows.ours]
 protocol = "h2"
