@@ -7,6 +7,7 @@ import sys
 
 from longlook_adapter.program import main
 from pycurl_adapter import client
+from pycurl_adapter.settings import EITHER
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], "pycurl", ("h3", "h2"), None, client.run))
+    sys.exit(main(sys.argv[1:], "pycurl", ("h3", "h2", EITHER), None, client.run))

@@ -34,6 +34,8 @@ type connection interface {
 
 func (d dialing) open(ctx context.Context) (connection, error) {
 	switch d.protocol {
+	case protocolEither:
+		return race(ctx, d)
 	case protocolH3:
 		return dialH3(ctx, d)
 	case protocolHQ:
@@ -43,13 +45,21 @@ func (d dialing) open(ctx context.Context) (connection, error) {
 	}
 }
 
+// over is the same for a connection of one protocol alone, asked for now.
+func (d dialing) over(protocol string) dialing {
+	d.protocol, d.start = protocol, now()
+	d.security = d.security.Clone()
+	d.security.NextProtos = []string{protocol}
+	return d
+}
+
 // runClient does a job; its error means only that something did not arrive, the lines report what.
 func runClient(j *job) error {
 	texts, err := j.knobs()
 	if err != nil {
 		return err
 	}
-	s, err := newSettings(j.Protocol, texts, nil)
+	s, err := newSettings(j.Protocol, texts, fetching)
 	if err != nil {
 		return err
 	}

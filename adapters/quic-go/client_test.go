@@ -75,6 +75,7 @@ func serveFile(t *testing.T, protocol string) (port uint16, authority string) {
 
 type printedLine struct {
 	Event, Local  string
+	Protocol      string
 	Primes        *bool
 	Resumed       bool
 	Error, Digest *string

@@ -15,16 +15,24 @@ var buffers = sync.Pool{New: func() interface{} { return new([64 << 10]byte) }}
 
 // fetch requests one path and reads the answer to its end. It always returns a line, also for a failure.
 func fetch(ctx context.Context, conn connection, site, path string, start int64) objectLine {
+	if first, mayFallBack := conn.(*quicFirst); mayFallBack {
+		return first.fetchOrFallBack(site, path, start)
+	}
+	return fetchOver(ctx, conn, nil, site, path, start)
+}
+
+// fetchOver is fetch on this connection alone.
+func fetchOver(ctx context.Context, conn connection, watch *stallWatch, site, path string, start int64) objectLine {
 	local := conn.local()
 	line := objectLine{Event: "object", URL: site + path, Path: path, Local: &local, TStartNs: start}
-	if err := fetchInto(ctx, &line, conn); err != nil {
+	if err := fetchInto(ctx, &line, conn, watch); err != nil {
 		text := reason(ctx, err).Error()
 		line.Error = &text
 	}
 	return line
 }
 
-func fetchInto(ctx context.Context, line *objectLine, conn connection) error {
+func fetchInto(ctx context.Context, line *objectLine, conn connection, watch *stallWatch) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, line.URL, nil)
 	if err != nil {
 		return err
@@ -34,11 +42,12 @@ func fetchInto(ctx context.Context, line *objectLine, conn connection) error {
 		return err
 	}
 	firstByte := now()
+	watch.arrived()
 	defer response.Body.Close()
 	spoken := protocolOf(response)
 	line.Protocol, line.Status, line.TFirstByteNs = &spoken, &response.StatusCode, &firstByte
 	digest := sha256.New()
-	line.Bytes, err = copyBody(digest, response.Body)
+	line.Bytes, err = copyBody(digest, response.Body, watch)
 	if err != nil {
 		return err
 	}
@@ -50,12 +59,13 @@ func fetchInto(ctx context.Context, line *objectLine, conn connection) error {
 	return nil
 }
 
-func copyBody(to io.Writer, body io.Reader) (total int64, err error) {
+func copyBody(to io.Writer, body io.Reader, watch *stallWatch) (total int64, err error) {
 	buffer := buffers.Get().(*[64 << 10]byte)
 	defer buffers.Put(buffer)
 	for {
 		n, err := body.Read(buffer[:])
 		total += int64(n)
+		watch.arrived()
 		if _, err := to.Write(buffer[:n]); err != nil {
 			return total, err
 		}

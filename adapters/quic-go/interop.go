@@ -70,7 +70,7 @@ func interopClient(protocol, testCase string) error {
 	if err != nil {
 		return err
 	}
-	s, err := newSettings(protocol, nil, nil)
+	s, err := newSettings(protocol, nil, fetching)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func downloadOne(ctx context.Context, conn connection, target *url.URL) error {
 	if err != nil {
 		return err
 	}
-	if _, err := copyBody(file, response.Body); err != nil {
+	if _, err := copyBody(file, response.Body, nil); err != nil {
 		_ = file.Close()
 		return fmt.Errorf("%s: %w", target, err)
 	}

@@ -61,8 +61,11 @@ func parseJob(text []byte) (*job, error) {
 }
 
 func (j *job) check() error {
-	if j.Protocol != protocolH3 && j.Protocol != protocolH2 {
+	if j.Protocol != protocolH3 && j.Protocol != protocolH2 && j.Protocol != protocolEither {
 		return unsupportedError{fmt.Errorf("protocol %q", j.Protocol)}
+	}
+	if j.Protocol == protocolEither && j.Connection != connectionCold {
+		return unsupportedError{fmt.Errorf("connection state %q with %s: each of its connections is cold", j.Connection, j.Protocol)}
 	}
 	switch j.Connection {
 	case connectionCold, connectionResumed, connection0RTT:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/quic-go/quic-go"
 )
@@ -12,12 +13,16 @@ import (
 const (
 	protocolH3 = "h3"
 	protocolH2 = "h2"
+	// protocolEither is HTTP/3 and HTTP/2 on one port, of which the client chooses.
+	protocolEither = "h3-or-h2"
 )
 
 // settings are the knobs of one run, applied.
 type settings struct {
 	quic                 *quic.Config
 	maxConcurrentStreams int // h2 server; 0: net/http's own
+	fallbackDelay        time.Duration
+	stallTimeout         time.Duration // 0: none
 }
 
 // A knob changes one setting; `protocols` are those for which it means something.
@@ -27,14 +32,15 @@ type knob struct {
 }
 
 var (
-	quicOnly = []string{protocolH3, protocolHQ}
-	both     = []string{protocolH3, protocolHQ, protocolH2}
+	quicOnly   = []string{protocolH3, protocolHQ, protocolEither}
+	all        = []string{protocolH3, protocolHQ, protocolH2, protocolEither}
+	eitherOnly = []string{protocolEither}
 )
 
 var commonKnobs = mergedKnobs(windowKnobs, packetKnobs, patchedKnobs)
 
 var serverKnobs = mergedKnobs(earlyDataKnobs, map[string]knob{
-	"max_incoming_streams": {both, countKnob(func(s *settings, n uint64) {
+	"max_incoming_streams": {all, countKnob(func(s *settings, n uint64) {
 		limitStreams(s.quic, n)
 		s.maxConcurrentStreams = int(n)
 	})},
@@ -50,15 +56,26 @@ func mergedKnobs(groups ...map[string]knob) map[string]knob {
 	return merged
 }
 
-// newSettings applies knobs over the stack's own defaults. `own` are the knobs of the role beside the common ones.
-func newSettings(protocol string, values map[string]string, own map[string]knob) (*settings, error) {
-	result := &settings{quic: &quic.Config{}}
+// A role is that of a server or of a client, with the knobs that only it has.
+type role struct {
+	serves bool
+	knobs  map[string]knob
+}
+
+var (
+	serving  = role{true, serverKnobs}
+	fetching = role{false, raceKnobs}
+)
+
+// newSettings applies knobs over the stack's own defaults.
+func newSettings(protocol string, values map[string]string, as role) (*settings, error) {
+	result := &settings{quic: &quic.Config{}, fallbackDelay: defaultFallbackDelay}
 	acceptEarlyData(result.quic, true)
-	trace(result.quic, own != nil)
+	trace(result.quic, as.serves)
 	for name, value := range values {
 		k, known := commonKnobs[name]
 		if !known {
-			k, known = own[name]
+			k, known = as.knobs[name]
 		}
 		if !known {
 			return nil, unsupportedError{fmt.Errorf("unknown knob %q", name)}
@@ -102,6 +119,17 @@ func boolKnob(set func(*settings, bool)) func(*settings, string) error {
 			return errors.New("neither true nor false")
 		}
 		set(s, value == "true")
+		return nil
+	}
+}
+
+func secondsKnob(set func(*settings, time.Duration)) func(*settings, string) error {
+	return func(s *settings, value string) error {
+		seconds, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(seconds >= 0 && seconds <= mostWaitS) {
+			return fmt.Errorf("not a number of seconds from 0 to %d", mostWaitS)
+		}
+		set(s, time.Duration(seconds*float64(time.Second)))
 		return nil
 	}
 }

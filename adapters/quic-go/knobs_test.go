@@ -10,7 +10,7 @@ func TestKnobsAreApplied(t *testing.T) {
 		"initial_stream_window": "1000000", "max_stream_window": "2000000",
 		"initial_connection_window": "3000000", "max_connection_window": "4000000",
 		"initial_packet_size": "1350", "disable_pmtud": "true", "allow_0rtt": "false", "max_incoming_streams": "7",
-	}, serverKnobs)
+	}, serving)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,21 +25,25 @@ func TestKnobsAreApplied(t *testing.T) {
 func TestKnobsThatAreRefused(t *testing.T) {
 	cases := []struct {
 		name, protocol, knob, value string
-		own                         map[string]knob
+		as                          role
 		unsupported                 bool
 	}{
-		{"unknown", protocolH3, "colour", "red", serverKnobs, true},
-		{"of the server only", protocolH3, "max_incoming_streams", "7", nil, true},
-		{"of QUIC only", protocolH2, "disable_pmtud", "true", serverKnobs, true},
-		{"too small a packet", protocolH3, "initial_packet_size", "1199", serverKnobs, false},
-		{"too large a packet", protocolH3, "initial_packet_size", "1453", serverKnobs, false},
-		{"zero window", protocolH3, "max_stream_window", "0", serverKnobs, false},
-		{"negative window", protocolH3, "max_stream_window", "-1", serverKnobs, false},
-		{"not a truth value", protocolH3, "disable_pmtud", "1", serverKnobs, false},
+		{"unknown", protocolH3, "colour", "red", serving, true},
+		{"of the server only", protocolH3, "max_incoming_streams", "7", fetching, true},
+		{"of QUIC only", protocolH2, "disable_pmtud", "true", serving, true},
+		{"too small a packet", protocolH3, "initial_packet_size", "1199", serving, false},
+		{"too large a packet", protocolH3, "initial_packet_size", "1453", serving, false},
+		{"zero window", protocolH3, "max_stream_window", "0", serving, false},
+		{"negative window", protocolH3, "max_stream_window", "-1", serving, false},
+		{"of clients that choose", protocolH3, "fallback_delay", "0.1", fetching, true},
+		{"of clients alone", protocolEither, "stall_timeout", "1", serving, true},
+		{"no time", protocolEither, "stall_timeout", "NaN", fetching, false},
+		{"a negative time", protocolEither, "fallback_delay", "-0.1", fetching, false},
+		{"not a truth value", protocolH3, "disable_pmtud", "1", serving, false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := newSettings(c.protocol, map[string]string{c.knob: c.value}, c.own)
+			_, err := newSettings(c.protocol, map[string]string{c.knob: c.value}, c.as)
 			if err == nil {
 				t.Fatal("accepted")
 			}
@@ -51,7 +55,7 @@ func TestKnobsThatAreRefused(t *testing.T) {
 }
 
 func TestStreamLimitMeansTheSameOverTCP(t *testing.T) {
-	s, err := newSettings(protocolH2, map[string]string{"max_incoming_streams": "7"}, serverKnobs)
+	s, err := newSettings(protocolH2, map[string]string{"max_incoming_streams": "7"}, serving)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,14 +65,14 @@ func TestStreamLimitMeansTheSameOverTCP(t *testing.T) {
 }
 
 func TestInitialWindowsStayWithinTheLargest(t *testing.T) {
-	s, err := newSettings(protocolH3, map[string]string{"max_stream_window": "1000", "max_connection_window": "2000000"}, nil)
+	s, err := newSettings(protocolH3, map[string]string{"max_stream_window": "1000", "max_connection_window": "2000000"}, fetching)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.quic.InitialStreamReceiveWindow != 1000 || s.quic.InitialConnectionReceiveWindow != 0 {
 		t.Errorf("%d %d", s.quic.InitialStreamReceiveWindow, s.quic.InitialConnectionReceiveWindow)
 	}
-	_, err = newSettings(protocolH3, map[string]string{"max_stream_window": "1000", "initial_stream_window": "1001"}, nil)
+	_, err = newSettings(protocolH3, map[string]string{"max_stream_window": "1000", "initial_stream_window": "1001"}, fetching)
 	if !errors.As(err, new(usageError)) {
 		t.Errorf("accepted: %v", err)
 	}

@@ -16,7 +16,7 @@ const (
 	exitUnsupported = 127
 )
 
-const usage = `usage: adapter server --protocol h3|h2 --address IP --port N --www DIR --certificate PEM --key PEM [--knob NAME=VALUE]...
+const usage = `usage: adapter server --protocol h3|h2|h3-or-h2 --address IP --port N --www DIR --certificate PEM --key PEM [--knob NAME=VALUE]...
        adapter client JOB.json
        ROLE=server|client TESTCASE=... adapter      (conventions of the QUIC interop runner)`
 

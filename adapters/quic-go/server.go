@@ -91,14 +91,15 @@ func runServer(options serverOptions) error {
 
 func startService(options serverOptions) (service, error) {
 	start, known := map[string]func(serverOptions, http.Handler, *settings) (service, error){
-		protocolH3: startH3,
-		protocolH2: startH2,
-		protocolHQ: startHQ,
+		protocolH3:     startH3,
+		protocolH2:     startH2,
+		protocolHQ:     startHQ,
+		protocolEither: startEither,
 	}[options.protocol]
 	if !known {
 		return nil, unsupportedError{fmt.Errorf("protocol %q", options.protocol)}
 	}
-	knobs, err := newSettings(options.protocol, options.knobs, serverKnobs)
+	knobs, err := newSettings(options.protocol, options.knobs, serving)
 	if err != nil {
 		return nil, err
 	}

@@ -135,7 +135,7 @@ class Connection:
             return
         emit(
             "connection",
-            protocol=self._job.protocol,
+            **self._transport(),
             local=self.local,
             remote=self._remote,
             primes=self._primes,
@@ -143,21 +143,24 @@ class Connection:
             used_0rtt=self._early and self._opener.getinfo(pycurl.EARLYDATA_SENT_T) > 0,  # negative: refused
             t_start_ns=self._t_start_ns,
             t_handshake_ns=self._t_handshake_ns,
-            **self._congestion_control(),
         )
         self._opener.setopt(pycurl.VERBOSE, 0)
         self._opener = None
 
-    def _congestion_control(self) -> dict[str, str]:
-        """Return TCP's congestion control, as the kernel reports it for the connection's socket."""
-        if self._job.protocol != "h2":
-            return {}
+    def _transport(self) -> dict[str, str]:
+        """Return the protocol of the connection, and TCP's congestion control as the kernel reports it for its socket.
+
+        The socket is found by its address: where libcurl races two protocols, its other connection has another one.
+        """
         for descriptor in self._descriptors:  # libcurl has one more, to wake itself
             with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as same:
-                if same.family != socket.AF_UNIX and endpoint(same.getsockname()) == self.local:
-                    name = same.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
-                    return {"congestion_control": name.rstrip(b"\0").decode()}
-        return {}
+                if same.family == socket.AF_UNIX or endpoint(same.getsockname()) != self.local:
+                    continue
+                if same.type == socket.SOCK_DGRAM:
+                    return {"protocol": "h3"}
+                name = same.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+                return {"protocol": "h2", "congestion_control": name.rstrip(b"\0").decode()}
+        return {"protocol": self._job.protocol}
 
     def _watch(self, what: int, descriptor: int, _multi: Any, _data: Any) -> None:
         """Watch a descriptor for the events that libcurl waits for."""

@@ -2,19 +2,28 @@
 
 import pycurl
 from longlook_adapter.errors import UnsupportedError
-from longlook_adapter.job import EARLY, Job
+from longlook_adapter.job import COLD, EARLY, Job
 
 _FEATURES = 4
 _HTTP3 = 1 << 25
 """CURL_VERSION_HTTP3, in the features of `curl_version_info`."""
 
-_VERSIONS = {"h3": pycurl.CURL_HTTP_VERSION_3ONLY, "h2": pycurl.CURL_HTTP_VERSION_2TLS}
+EITHER = "h3-or-h2"
+"""libcurl tries QUIC, and after its `happy eyeballs` timeout TCP, too; the first that is connected carries everything."""
+
+_VERSIONS = {
+    "h3": pycurl.CURL_HTTP_VERSION_3ONLY,
+    "h2": pycurl.CURL_HTTP_VERSION_2TLS,
+    EITHER: pycurl.CURL_HTTP_VERSION_3,
+}
 
 
 def check_supported(job: Job) -> None:
     """Raise UnsupportedError where this libcurl cannot do the job."""
-    if job.protocol == "h3" and not pycurl.version_info()[_FEATURES] & _HTTP3:
-        raise UnsupportedError(f"protocol 'h3': {pycurl.version.split()[1]} is built without it")
+    if job.protocol != "h2" and not pycurl.version_info()[_FEATURES] & _HTTP3:
+        raise UnsupportedError(f"protocol {job.protocol!r}: {pycurl.version.split()[1]} is built without it")
+    if job.protocol == EITHER and job.connection != COLD:
+        raise UnsupportedError(f"connection {job.connection!r} with {EITHER}: each of its connections is cold")
     if job.connection == EARLY:
         check_early_data(job)
     if job.connections != 1:

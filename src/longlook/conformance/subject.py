@@ -80,9 +80,7 @@ def ample_knobs(end: Endpoint, role: str, protocol: str) -> dict[str, Scalar]:
     """
     own = "client" if role == "server" else "server"
     declared = {
-        name: knob
-        for name, knob in stack_of(end).knobs_of(end.version, own).items()
-        if not knob.protocols or protocol in knob.protocols
+        name: knob for name, knob in stack_of(end).knobs_of(end.version, own).items() if knob.applies_to(protocol)
     }
     windows = (name for name in _WINDOWS if name in declared)
     found: dict[str, Scalar] = {name: int(min(AMPLE_BYTES, declared[name].maximum or AMPLE_BYTES)) for name in windows}

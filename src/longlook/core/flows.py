@@ -8,6 +8,8 @@ DATAGRAM_PROTOCOLS = ("udp",)
 """Bare datagrams: cross traffic that fetches nothing. Other protocols that are not QUIC run over the kernel's TCP."""
 CONNECTION_PER_REQUEST = ("http/1.0",)
 """Protocols whose client opens a new connection for each file."""
+EITHER = "h3-or-h2"
+"""The server speaks HTTP/3 and HTTP/2 on one port, and the client chooses: it races them, or falls back."""
 MOST_ADDRESS_SLOTS = 254
 """Pairs of addresses for competing flows. Each has two programs, for which a guest's memory must have room."""
 DURATION = "duration_s"
@@ -22,6 +24,11 @@ def endpoints_of(trial: Trial) -> list[Endpoint]:
     """Return every program of a trial's flows, servers and clients; one may be there more than once."""
     flows = trial.flows or (trial,)
     return [end for flow in flows for end in (flow.server, flow.client)]
+
+
+def spoken(protocol: str) -> tuple[str, ...]:
+    """Return the protocols that connections of a trial with this protocol may speak."""
+    return ("h3", "h2") if protocol == EITHER else (protocol,)
 
 
 def runs_tcp(trial: Trial) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from longlook.core import codec
 from longlook.core.errors import InputError
+from longlook.core.flows import EITHER, spoken
 from longlook.core.job import Identity, Program
 from longlook.core.model import ConnectionState, Scalar
 
@@ -53,6 +54,10 @@ class Knob:
     """Per congestion control: the share of the window that remains after one loss, where it differs from the RFC's."""
     lasting_loss: Mapping[str, int] = field(default_factory=dict)
     """Per congestion control: how many packets lost together reduce the window for good. Some forgive fewer."""
+
+    def applies_to(self, protocol: str) -> bool:
+        """Return whether it means something in a trial with this protocol."""
+        return not self.protocols or not {protocol, *spoken(protocol)}.isdisjoint(self.protocols)
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,7 @@ class Stack:
     busy_waits: bool = False  # it spins until time has passed: then CPU costs time in virtual time too, inexactly
     several_connections: bool = False  # the client opens as many connections as its ClientJob has
     early_data_protocols: tuple[str, ...] = ("h3",)  # over which a `0rtt` connection can be made
+    either: bool = False  # over h3-or-h2 the server speaks both on one port, and the client chooses
     waits: bool = False  # the client waits before phases as its ClientJob says
     server_reports_state: bool = True  # it prints `connection` lines; if not, the client's lines prove the state
     remote: bool = False  # the client is another machine, and its program here drives it: in real time alone
@@ -216,10 +222,17 @@ class Stack:
         own = self.version(version).protocols
         return self.protocols if own is None else own
 
+    def speaks(self, version: str, protocol: str) -> bool:
+        """Return whether this version can be asked for a protocol, or for `h3-or-h2`."""
+        able = self.either or protocol != EITHER
+        return able and set(spoken(protocol)) <= set(self.protocols_of(version))
+
     def connections_of(self, version: str, protocol: str | None = None) -> tuple[ConnectionState, ...]:
         """Return the connection states that this version supports: over a protocol, or over any."""
         own = self.version(version).connections
         states = self.connections if own is None else own
+        if protocol == EITHER:
+            return (ConnectionState.COLD,)
         if protocol is None or protocol in self.early_data_protocols:
             return states
         return tuple(state for state in states if state is not ConnectionState.ZERO_RTT)

@@ -14,7 +14,8 @@ from longlook.lab import artefacts, guard
 from longlook.lab.congestion_proof import CongestionProof
 from longlook.lab.counters import out_of_memory_kills, take_reading
 from longlook.lab.flow_run import FlowRun, FlowSchedule
-from longlook.lab.judge import Judgement, judge_all
+from longlook.lab.judge import judge_all
+from longlook.lab.judgement import Judgement
 from longlook.lab.observations import Case, Stopped
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of

@@ -44,6 +44,7 @@ STACK = Stack(
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     versions=_VERSIONS,
     knobs={},
+    either=True,
     log_formats=("qlog",),
     install=install,
     client_command=python_client,

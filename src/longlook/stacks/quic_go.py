@@ -6,6 +6,7 @@ from pathlib import Path
 
 from longlook.core import knobs
 from longlook.core.errors import MachineError
+from longlook.core.flows import EITHER
 from longlook.core.job import Program
 from longlook.core.knobs import with_default
 from longlook.core.model import ConnectionState
@@ -135,6 +136,14 @@ _KNOBS = {
         int, "streams", None, "requests at once per connection (stack: 100 over h3, 250 over h2)",
         ("server",), minimum=1,
     ),
+    "fallback_delay": Knob(
+        float, "seconds", None, "how long TCP is tried after QUIC, whose handshake is not complete (adapter: 0.25)",
+        ("client",), minimum=0, maximum=60, protocols=(EITHER,), usual=0.25,
+    ),
+    "stall_timeout": Knob(
+        float, "seconds", None, "QUIC that brings nothing for so long is given up for TCP (adapter: never)",
+        ("client",), minimum=0.01, maximum=60, protocols=(EITHER,),
+    ),
     "retry": Knob(
         bool, None, None, "QUIC: answer clients with a Retry, one more round trip (stack: on)",
         ("server",), until="0.26.0", protocols=("h3",),
@@ -236,5 +245,6 @@ STACK = Stack(
     client_command=client_command,
     installed=installed,
     several_connections=True,
+    either=True,
     waits=True,
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from longlook.core import units
-from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, MOST_ADDRESS_SLOTS
+from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, EITHER, MOST_ADDRESS_SLOTS, spoken
 from longlook.core.model import Arm, ConnectionState, Flow, Scalar
 from longlook.core.problems import SettingError, allowed
 from longlook.network.values import call
@@ -195,6 +195,8 @@ def _made(
     cross = bool(given.get("cross", arrivals is not None))
     if catalogue.stacks[setup.client.stack].client_command is None:
         raise SettingError("client", f"{setup.client.stack} stays warm between trials, which flows cannot share")
+    if setup.protocol == EITHER:
+        raise SettingError("protocol", f"a flow that competes speaks one protocol, {' or '.join(spoken(EITHER))}")
     datagrams = setup.protocol in DATAGRAM_PROTOCOLS
     if datagrams and not cross:
         raise SettingError("cross", f"{setup.protocol} is only cross traffic: write cross = true")

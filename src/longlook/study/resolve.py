@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from longlook.core import units
-from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, ENDLESS
+from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, EITHER, ENDLESS
 from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Processor, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
 from longlook.core.stack import Knob, Stack
@@ -126,7 +126,7 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
                 key, f"missing: set it for the arm, or for all arms under [defaults] ({_HELP[key]})", absent=True
             )
     protocol, connection = str(own["protocol"]), ConnectionState(str(own["connection"]))
-    protocols = sorted({name for stack in catalogue.stacks.values() for name in stack.protocols})
+    protocols = sorted({EITHER, *(name for stack in catalogue.stacks.values() for name in stack.protocols)})
     if protocol not in protocols:
         raise SettingError("protocol", f"no stack speaks it; {allowed(protocol, protocols)}")
     endpoints = {}
@@ -175,8 +175,9 @@ def find_stack(role: str, text: str, catalogue: Catalogue) -> tuple[Stack, str]:
 def _check_abilities(role: str, stack: Stack, version: str, protocol: str, connection: ConnectionState) -> None:
     protocols, connections = stack.protocols_of(version), stack.connections_of(version, protocol)
     program = f"{role} {stack.name}" + (f"@{version}" if len(stack.versions) > 1 else "")
-    if protocol not in protocols:
-        raise SettingError("protocol", f"{program} does not speak it, but {', '.join(protocols)}")
+    if not stack.speaks(version, protocol):
+        own = (*protocols, *((EITHER,) if stack.speaks(version, EITHER) else ()))
+        raise SettingError("protocol", f"{program} does not speak it, but {', '.join(own)}")
     if connection not in connections:
         raise SettingError("connection", f"{program} cannot do this over {protocol}, but {', '.join(connections)}")
 
@@ -219,7 +220,7 @@ def _knobs(role: str, stack: Stack, version: str, protocol: str, settings: Mappi
             name = key.removeprefix(prefix)
             if name not in known:
                 raise SettingError(key, f"{role} {stack.name} {_lacks(stack, version, name)}; {allowed(name, known)}")
-            if known[name].protocols and protocol not in known[name].protocols:
+            if not known[name].applies_to(protocol):
                 raise SettingError(key, f"means nothing with {protocol}, only with {', '.join(known[name].protocols)}")
             value = _knob_value(key, known[name], settings[key])
             _check_condition(key, known[name], known, settings, prefix)

@@ -25,7 +25,7 @@ KNOBS: Mapping[str, Knob] = {
     **{name: knob(float) for name in ("on", "off")},
     **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt", "retry")},
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
-    **{name: knob(float) for name in ("window_after_loss", "pto_factor")},
+    **{name: knob(float) for name in ("window_after_loss", "pto_factor", "fallback_delay", "stall_timeout")},
 }
 SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ack_threshold")}
 
@@ -352,6 +352,20 @@ def test_what_programs_tell() -> None:
 def shaken(took_ms: float) -> Seen:
     line = {"event": "connection", "primes": False, "t_start_ns": 5, "t_handshake_ns": 5 + round(took_ms * 1e6)}
     return seen(client=[line])
+
+
+def fallen_back(after_s: float) -> Seen:
+    requested = {"event": "object", "t_start_ns": 10**9}
+    began = {"event": "connection", "protocol": "h2", "t_start_ns": 10**9 + round(after_s * 1e9)}
+    return seen(client=[requested, began])
+
+
+@pytest.mark.parametrize("name", ["fallback_delay", "stall_timeout"])
+def test_tcp_is_begun_after_the_time_that_was_set(name: str) -> None:
+    assert judged(name, {"short": fallen_back(0.2), "long": fallen_back(1.1)}).status is Status.PASSED
+    assert judged(name, {"short": fallen_back(0.2), "long": fallen_back(0.9)}).status is Status.FAILED
+    assert judged(name, {"short": fallen_back(0.5), "long": fallen_back(1.1)}).status is Status.FAILED
+    assert judged(name, {"short": fallen_back(0.2), "long": seen(**FAILED)}).status is Status.FAILED
 
 
 def test_a_retry_costs_a_round_trip() -> None:

@@ -312,3 +312,8 @@ def test_the_flows_of_a_round_start_when_they_did_without_draws(tmp_path: Path) 
         for planned in (plan_of(tmp_path), plan_of(tmp_path, around="standard"))
     ]
     assert starts[0] == starts[1]
+
+
+def test_a_flow_that_competes_chooses_no_protocol(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="speaks one protocol, h3 or h2"):
+        plan_of(tmp_path, ('{ protocol = "h3" }', '{ protocol = "h3-or-h2" }'))

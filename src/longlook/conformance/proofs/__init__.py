@@ -11,15 +11,26 @@ Entry points: `PROOFS`, `proven_over`, `ask.Ask`.
 from collections.abc import Callable, Mapping
 
 from longlook.conformance import Check
-from longlook.conformance.proofs import acks, congestion, datagrams, pace, recovery, start, streams, traffic, windows
+from longlook.conformance.proofs import (
+    acks,
+    congestion,
+    datagrams,
+    pace,
+    racing,
+    recovery,
+    start,
+    streams,
+    traffic,
+    windows,
+)
 from longlook.conformance.proofs.ask import Ask
-from longlook.core.flows import DATAGRAM_PROTOCOLS
+from longlook.core.flows import DATAGRAM_PROTOCOLS, EITHER
 
 Proof = Callable[[Ask], Check]
 
 PROOFS: Mapping[str, Proof] = {
     name: proof
-    for module in (windows, streams, congestion, recovery, pace, acks, datagrams, start, traffic)
+    for module in (windows, streams, congestion, recovery, pace, acks, datagrams, start, racing, traffic)
     for name, proof in module.PROOFS.items()
 }
 
@@ -28,6 +39,7 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     "allow_0rtt": ("h3", "h2"),
     "fast_open": ("h2",),
     "threads": ("http/1.0",),
+    **dict.fromkeys(racing.PROOFS, (EITHER,)),
     **dict.fromkeys(traffic.PROOFS, DATAGRAM_PROTOCOLS),
 }
 

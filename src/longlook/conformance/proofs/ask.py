@@ -69,9 +69,7 @@ class Ask:
         """
         wanted: dict[str, Scalar] = {"pacing": False, "initial_rtt": 1.25 * rtt_s}
         known = {name: self.siblings[name] for name in wanted if name in self.siblings and name != self.name}
-        return {
-            name: wanted[name] for name, knob in known.items() if not knob.protocols or self.protocol in knob.protocols
-        }
+        return {name: wanted[name] for name, knob in known.items() if knob.applies_to(self.protocol)}
 
     def value(self, wanted: float) -> Scalar:
         """Return the value nearest to the wanted one within the knob's bounds."""

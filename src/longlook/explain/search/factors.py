@@ -66,7 +66,7 @@ def _knob(trial: Trial, role: str, name: str) -> Knob | None:
     tunable = f"{end.version.partition('+')[0]}{changes.TUNABLE}"
     for version in (end.version, *([tunable] if tunable in stack.version_names else [])):
         knob = stack.knobs_of(version, role).get(name)
-        if knob is not None and (not knob.protocols or trial.protocol in knob.protocols):
+        if knob is not None and knob.applies_to(trial.protocol):
             return knob
     return None
 

@@ -1,0 +1,56 @@
+"""Proofs of how a client chooses between QUIC and TCP."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from longlook.conformance import Check, Finding, verdict
+from longlook.conformance.evidence import Seen
+from longlook.conformance.links import path
+from longlook.conformance.proofs.ask import Ask
+from longlook.core.model import Stage
+
+_RTT_S = 0.04
+_SHORT_S, _LONG_S = 0.2, 1.0
+_PACKETS_OF_A_HANDSHAKE = 12
+"""Of each direction: the handshake is complete before, and the object is not there."""
+_SLACK_S = 0.15
+"""For the handshake before a connection can fall silent, and for the first round trips of an answer."""
+
+
+def fallback_delay(ask: Ask) -> Check:
+    """Measure when TCP is begun where no QUIC packet arrives."""
+    return _began(ask, Stage("block", {"protocol": "udp"}))
+
+
+def stall_timeout(ask: Ask) -> Check:
+    """Measure when TCP is begun where QUIC's packets stop to arrive in the middle of an answer."""
+    return _began(ask, Stage("cutoff", {"protocol": "udp", "packets": _PACKETS_OF_A_HANDSHAKE}))
+
+
+def _began(ask: Ask, rule: Stage) -> Check:
+    values = {"short": ask.value(_SHORT_S), "long": ask.value(_LONG_S)}
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        after_s = {name: _tcp_after_s(found) for name, found in seen.items()}
+        if missing := [f"{name}: no TCP, {seen[name].why}" for name, found in after_s.items() if found is None]:
+            return verdict(False, "; ".join(missing))
+        text = ", ".join(f"TCP after {after_s[name]:.3f} s with {value} s" for name, value in values.items())
+        late = [float(after_s[name] or 0) - float(value) for name, value in values.items()]
+        return verdict(all(0 <= each <= _SLACK_S for each in late), text)
+
+    link = path(20, _RTT_S, up=(rule,), down=(rule,))
+    return ask.check({name: ask.want({ask.name: value}, link, timeout_s=20.0) for name, value in values.items()}, judge)
+
+
+def _tcp_after_s(seen: Seen) -> float | None:
+    """Return how long after the first request the connection over TCP was begun."""
+    requested = _starts_ns(seen.events("client", "object"))
+    began = _starts_ns(line for line in seen.events("client", "connection") if line.get("protocol") == "h2")
+    return (min(began) - min(requested)) / 1e9 if requested and began else None
+
+
+def _starts_ns(lines: Iterable[Mapping[str, Any]]) -> list[int]:
+    return [line["t_start_ns"] for line in lines if line.get("t_start_ns") is not None]
+
+
+PROOFS = {"fallback_delay": fallback_delay, "stall_timeout": stall_timeout}

@@ -1,0 +1,177 @@
+"""The part of `judge` about connections: what they spoke, how they began and what controlled their congestion.
+
+Pure, as `judge` is.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from longlook.core.flows import EITHER, spoken
+from longlook.core.model import ConnectionState, Outcome
+from longlook.lab.judgement import Judgement
+from longlook.lab.observations import Case, FlowKind, Line
+
+
+def speak(case: Case) -> Judgement | None:
+    """Check that every connection and object has the protocol that was declared."""
+    wanted = spoken(case.trial.protocol)
+    for line in (*case.client.events("object"), *case.client.events("connection"), *case.server.events("connection")):
+        if (used := line.get("protocol")) not in wanted:
+            what = line.get("path") or "a connection"
+            return Judgement(
+                Outcome.FAILED,
+                f"{what} used {used}, not {' or '.join(wanted)}",
+                "an end refused the protocol, or the client raced two: see client.jsonl and server.stderr",
+                complete=True,
+            )
+    return None
+
+
+def begin(case: Case) -> Judgement | None:
+    """Check that as many connections as declared carried the transfer, each in the state that was declared."""
+    if case.kind is FlowKind.CROSS:
+        return None
+    measured, wanted = list(_measured_connections(case)), case.connections
+    if not measured:
+        return Judgement(
+            Outcome.INVALID,
+            f"the {_reporter(case)} reported no measured connection, so its state is not proven",
+            f"see {_reporter(case)}.jsonl; one endpoint must report its connections (adapters/CONTRACT.md)",
+        )
+    if len(measured) != wanted and case.trial.protocol != EITHER:
+        return Judgement(
+            Outcome.FAILED,
+            f"the measured transfer used {len(measured)} connections, not {'one' if wanted == 1 else wanted}",
+            f"see {_reporter(case)}.jsonl; the client must send all requests over the connections of its job",
+            complete=True,
+        )
+    for line in measured:
+        if not isinstance(line.get("resumed"), bool):
+            return Judgement(
+                Outcome.INVALID,
+                f"the {_reporter(case)} does not report whether the connection was resumed, so its state is not proven",
+                "one endpoint must report `resumed` in its connection lines: docs/stacks.md lists the stacks that do",
+            )
+        resumed, early = line.get("resumed") is True, line.get("used_0rtt") is True
+        state = ConnectionState.ZERO_RTT if early else ConnectionState.RESUMED if resumed else ConnectionState.COLD
+        if state is not case.trial.connection:
+            return _other_state(case, state)
+    return _carried(case, measured) if case.trial.protocol == EITHER else _carriers(case, measured)
+
+
+def _other_state(case: Case, state: ConnectionState) -> Judgement:
+    """Return the outcome of a connection in another state than declared.
+
+    An end that gives, keeps or accepts no ticket, or refuses early data, does less than it was asked: it has failed. A
+    ticket where there should be none was left behind, so the trial did not begin as declared: it is invalid.
+    """
+    reason = f"the connection was {state}, declared {case.trial.connection}, as the {_reporter(case)} reports"
+    order = (ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT)
+    if order.index(state) < order.index(case.trial.connection):
+        hint = f"see {_reporter(case)}.jsonl; the ticket was not given, not kept or not accepted"
+        return Judgement(Outcome.FAILED, reason, hint, complete=True)
+    return Judgement(
+        Outcome.INVALID, reason, f"see {_reporter(case)}.jsonl; a ticket was kept or used that should not be"
+    )
+
+
+def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
+    """Check that each of several connections carried every object; return None where each did.
+
+    The client reports the port over which an object came, and `measured` are the connections' lines.
+    """
+    if case.content.connections == 1:
+        return None
+    own = "remote" if _reporter(case) == "server" else "local"
+    ports = sorted(_port(line.get(own)) for line in measured)
+    for path in case.content.expected:
+        lines = [line for line in case.client.events("object") if line.get("path") == path]
+        carried = sorted(_port(line.get("local")) for line in lines)
+        if carried != ports:
+            proven = all(line.get("local") is not None for line in lines)
+            return Judgement(
+                Outcome.FAILED if proven else Outcome.INVALID,
+                f"{path} came over client ports {', '.join(carried)}, but the connections have {', '.join(ports)}",
+                "see client.jsonl: `local` of an object is the address of the connection that carried it",
+                complete=proven,
+            )
+    return None
+
+
+def _carried(case: Case, measured: Sequence[Line]) -> Judgement | None:
+    """Check that one of the connections that a client opened, over either protocol, carried each object."""
+    own = "remote" if _reporter(case) == "server" else "local"
+    opened = {(line.get("protocol"), _port(line.get(own))) for line in measured}
+    for line in case.client.events("object"):
+        if line.get("local") is not None and (line.get("protocol"), _port(line.get("local"))) not in opened:
+            return Judgement(
+                Outcome.INVALID,
+                f"{line.get('path')} came over {line.get('protocol')} from {line.get('local')}, "
+                f"a connection that the {_reporter(case)} never reported",
+                f"see {_reporter(case)}.jsonl and client.jsonl (adapters/CONTRACT.md)",
+            )
+    return None
+
+
+def _measured_connections(case: Case) -> Iterator[Line]:
+    """Yield the lines of the measured connections: the server's, or the client's where the server reports none.
+
+    Priming connections, which only obtain a session ticket, are left out. A client that reports its connections marks
+    those that primed, and the ports identify them at the server; else the first connection counts as the priming one.
+    """
+    reported = case.client.events("connection")
+    if _reporter(case) == "client":
+        yield from (line for line in reported if line.get("primes") is not True)
+        return
+    priming_ports = {_port(line.get("local")) for line in reported if line.get("primes") is True}
+    unnamed = 0 if reported or case.trial.connection is ConnectionState.COLD else 1
+    for number, line in enumerate(case.server.events("connection")):
+        if number >= unnamed and _port(line.get("remote")) not in priming_ports:
+            yield line
+
+
+def obey(case: Case) -> Judgement | None:
+    """Check that the congestion control of every connection over TCP is the declared one."""
+    declared = case.trial.congestion_control
+    if declared is None:
+        return None
+    if case.kind is FlowKind.CROSS and not case.client.events("connection"):
+        return None  # it was not yet connected when all stopped
+    lines = (*case.server.events("connection"), *case.client.events("connection"))
+    reported = {str(name) for line in lines if (name := line.get("congestion_control")) is not None}
+    seen = reported | case.seen_congestion_controls
+    if not seen and case.trial.protocol == EITHER and not _over_tcp(case):
+        return None
+    if not seen:
+        return Judgement(
+            Outcome.INVALID,
+            f"nothing proves that {declared} controlled congestion: the connection was over before it could be seen",
+            "use a server that reports `congestion_control` in its connection lines",
+        )
+    if seen != {declared}:
+        return Judgement(
+            Outcome.FAILED,
+            f"congestion control was {', '.join(sorted(seen))}, declared {declared}",
+            "a program may have chosen its own: see its knobs",
+            complete=True,
+        )
+    return None
+
+
+def _over_tcp(case: Case) -> bool:
+    """Return whether anything of a trial with two protocols was carried by TCP."""
+    lines = (*case.client.events("object"), *case.client.events("connection"), *case.server.events("connection"))
+    return any(line.get("protocol") == "h2" for line in lines)
+
+
+def _reporter(case: Case) -> str:
+    """Return the endpoint whose lines prove a connection's state.
+
+    It is the client where the server reports no state. Some servers report a connection when it is closed, which an
+    endless one never is.
+    """
+    silent = case.kind is FlowKind.BULK and not case.server.events("connection")
+    return "server" if case.server_reports_state and not silent else "client"
+
+
+def _port(address: object) -> str:
+    return str(address).rpartition(":")[2]

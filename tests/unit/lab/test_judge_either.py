@@ -1,0 +1,93 @@
+"""The classification of trials whose client chooses between QUIC and TCP."""
+
+from typing import Any
+
+import pytest
+
+from longlook.core.job import Content, Expected
+from longlook.core.model import ConnectionState, Endpoint, Outcome
+from longlook.lab.judge import judge
+from longlook.lab.observations import Case, Observations, Stopped
+from tests.data.trials import trial
+
+DIGEST = "sha256:" + "0" * 64
+PATHS = ("/a", "/b")
+PORTS = {"h3": 7, "h2": 8}
+
+
+def carried(*protocols: str, **keys: Any) -> list[dict[str, Any]]:
+    """Objects that came over these protocols, each over the connection that speaks it."""
+    answer = {"event": "object", "status": 200, "bytes": 10, "digest": DIGEST, "error": None}
+    return [
+        {**answer, "path": path, "protocol": protocol, "local": f"10.8.0.1:{PORTS.get(protocol, 9)}", **keys}
+        for path, protocol in zip(PATHS, protocols, strict=True)
+    ]
+
+
+def opened(*protocols: str) -> list[dict[str, Any]]:
+    """What the server says of these connections."""
+    state = {"resumed": False, "used_0rtt": False}
+    control = {"h2": {"congestion_control": "cubic"}}
+    return [
+        {"event": "connection", "protocol": name, "remote": f"10.8.0.1:{PORTS[name]}", **state, **control.get(name, {})}
+        for name in protocols
+    ]
+
+
+def found(objects: list[dict[str, Any]], connections: list[dict[str, Any]]) -> tuple[Outcome, str]:
+    case = Case(
+        trial=trial(
+            protocol="h3-or-h2",
+            connection=ConnectionState.COLD,
+            congestion_control="cubic",
+            server=Endpoint("some", "1"),
+            client=Endpoint("other", "2"),
+        ),
+        content=Content("/www", (PATHS,), dict.fromkeys(PATHS, Expected(10, DIGEST))),
+        stopped=Stopped.CLIENT_ENDED,
+        client=Observations(objects, (), 0),
+        server=Observations([{"event": "ready"}, *connections]),
+        measure_s=1.0,
+    )
+    judgement = judge(case)
+    return judgement.outcome, judgement.reason or ""
+
+
+@pytest.mark.parametrize(
+    ("objects", "connections"),
+    [
+        (carried("h3", "h3"), opened("h3")),
+        (carried("h2", "h2"), opened("h2")),
+        (carried("h3", "h2"), opened("h3", "h2")),
+        (carried("h2", "h2"), opened("h3", "h2")),
+        (carried("h3", "h3"), opened("h3", "h2")),
+    ],
+)
+def test_either_may_carry_a_load_or_both_a_part_of_it(
+    objects: list[dict[str, Any]], connections: list[dict[str, Any]]
+) -> None:
+    assert found(objects, connections) == (Outcome.OK, "")
+
+
+def test_nothing_else_may() -> None:
+    outcome, reason = found(carried("h3", "http/1.1"), opened("h3"))
+    assert (outcome, reason) == (Outcome.FAILED, "/b used http/1.1, not h3 or h2")
+
+
+def test_a_connection_that_nobody_reported_proves_nothing() -> None:
+    outcome, reason = found(carried("h3", "h2"), opened("h3"))
+    assert outcome is Outcome.INVALID
+    assert reason.startswith("/b came over h2 from 10.8.0.1:8, a connection that the server never reported")
+    assert found(carried("h3", "h3"), [])[0] is Outcome.INVALID
+
+
+def test_a_load_over_tcp_needs_the_proof_of_its_congestion_control() -> None:
+    silent = [{**line, "congestion_control": None} for line in opened("h2")]
+    assert found(carried("h2", "h2"), silent)[0] is Outcome.INVALID
+    other = [{**line, "congestion_control": "bbr"} for line in opened("h2")]
+    assert found(carried("h2", "h2"), other) == (Outcome.FAILED, "congestion control was bbr, declared cubic")
+
+
+def test_connections_are_cold() -> None:
+    resumed = [{**line, "resumed": True} for line in opened("h3")]
+    assert found(carried("h3", "h3"), resumed)[0] is Outcome.INVALID
