@@ -23,6 +23,7 @@ TUNED = {
     "dsack": False,
     "tail_loss_probe": False,
     "timestamps": False,
+    "mtu_probing": True,
     "ecn": True,
     "rto_min_ms": 50,
     "mss_bytes": 1000,
@@ -36,6 +37,7 @@ SYSCTLS = {
     "tcp_dsack": "0",
     "tcp_early_retrans": "0",
     "tcp_timestamps": "0",
+    "tcp_mtu_probing": "1",
     "tcp_ecn": "1",
 }
 

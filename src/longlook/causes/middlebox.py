@@ -11,7 +11,7 @@ from longlook.explain.signs import dropped_for, drops_shown
 
 _REASONS = {"block": "block", "police": "udp_rate", "cutoff": "udp_cutoff"}
 """Reasons of drops, and the setting that makes each."""
-_CLASSES = (LedgerClass.HANDSHAKE, *SENDER_WAITS)
+_CLASSES = (LedgerClass.FALLBACK, LedgerClass.HANDSHAKE, *SENDER_WAITS)
 
 
 def detect(pair: Pair) -> Sign | None:

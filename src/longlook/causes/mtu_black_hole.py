@@ -10,7 +10,7 @@ from longlook.explain.side import Pair
 from longlook.explain.signs import dropped_for, drops_shown
 
 _REASONS = ("mtu", "size_filter")
-_CLASSES = (LedgerClass.HANDSHAKE, *SENDER_WAITS)
+_CLASSES = (LedgerClass.FALLBACK, LedgerClass.HANDSHAKE, *SENDER_WAITS)
 _SMALL_BYTES = 1200
 
 

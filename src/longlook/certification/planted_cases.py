@@ -35,6 +35,7 @@ _QUIC: Settings = {
 _TCP: Settings = {"protocol": "h2", "connection": "cold", "server": "quic-go", "client": "quic-go", "tcp": "stock"}
 _QUINN: Settings = {"protocol": "h3", "connection": "cold", "server": "quinn", "client": "quinn"}
 _QUICHE: Settings = {"protocol": "h3", "connection": "cold", "server": "quiche", "client": "quic-go"}
+_EITHER: Settings = {**_TCP, "protocol": "h3-or-h2", "client_knobs.fallback_delay": 0.1}
 _OF_BURSTS = ("queue_loss_response", "slow_start_overshoot", "burstiness", "window_after_loss", "tail_loss")
 _BURSTS: Settings = {"workload.kind": "download", "workload.objects": 5, "workload.object": "150KB",
                      "workload.at_once": 1, "workload.idle": "500ms"}  # fmt: skip
@@ -175,6 +176,8 @@ CASES = (
             {"client_knobs.initial_connection_window": 20_000}),
     Planted("retry", ("retry_round_trip",), {"protocol": "h3", "connection": "cold", "server": "tquic",
             "client": "quic-go"}, {"server_knobs.retry": True}, also=("handshake_round_trips",), cell=_SHORT),
+    Planted("late fallback", ("late_fallback",), _EITHER, {"client_knobs.fallback_delay": 0.6},
+            also=("middlebox",), cell={"network.block": "udp"}),
     Planted("bursts", ("burstiness",), _QUIC, {"server_knobs.pacing": False},
             also=_OF_BURSTS, cell={"network.queue": "10packets", "workload.object": "1MB"}),
     Planted("another controller", ("congestion_controller",), {**_QUICHE, "server_knobs.congestion_control": "bbr2"},

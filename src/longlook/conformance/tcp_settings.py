@@ -53,6 +53,31 @@ class _Proof:
         return Check(f"setting {setting} ({PROTOCOL})", wants, judge, setting, "server")
 
 
+@dataclass(frozen=True)
+class _Rescue:
+    """A setting with which an object arrives over a path, and without which it does not."""
+
+    setting: Mapping[str, Scalar]
+    link: Link
+    object_bytes: int
+    path: str
+
+    def check(self, setting: str, server: str, client: str) -> Check:
+        """Return the check of this proof for a pair of stacks."""
+
+        def judge(seen: Mapping[str, Seen]) -> Finding:
+            arrives = {name: found.ok and bool(len(found.packets.of("server"))) for name, found in seen.items()}
+            said = {name: "arrives" if each else "does not arrive" for name, each in arrives.items()}
+            text = f"{self.path}: an object {said['with']} when on, {said['without']} when off"
+            return verdict(arrives["with"] and not arrives["without"], text)
+
+        wants = {
+            name: Want(PROTOCOL, self.link, transfer(self.object_bytes), endpoint(server), endpoint(client), tcp=tcp)
+            for name, tcp in (("with", self.setting), ("without", {}))
+        }
+        return Check(f"setting {setting} ({PROTOCOL})", wants, judge, setting, "server")
+
+
 def checks(server: str, client: str) -> list[Check]:
     """Return the proof of each setting, with two versions of stacks as NAME@VERSION, which use the kernel's TCP."""
     return [proof.check(setting, server, client) for setting, proof in PROOFS.items()]
@@ -142,7 +167,9 @@ def _large(packets: Packets) -> Packets:
 _SLOW_START = path(50, _RTT_S)
 _WINDOW = "at most {one} segments in a round trip with {name}, {other} without"
 
-PROOFS: Mapping[str, _Proof] = {
+_SILENT_MTU = Stage("mtu", {"mtu_bytes": 1300, "icmp": False})
+
+PROOFS: Mapping[str, _Proof | _Rescue] = {
     "tcp_initial_window": _Proof(
         {"tcp_initial_window": 10}, {"tcp_initial_window": 40}, _SLOW_START, 300_000, _in_turn(3),
         "{one} segments at once with 10, {other} with 40, after the two round trips of TLS and the page's text",
@@ -224,6 +251,10 @@ PROOFS: Mapping[str, _Proof] = {
         {"tcp_mss": "1KB"}, {}, usual(), 100_000, _largest,
         "{one} bytes of payload at most with 1000 B, 12 of which are options, {other} without",
         lambda one, other: one == 988 and other == _SEGMENT_BYTES,
+    ),
+    "tcp_mtu_probing": _Rescue(
+        {"tcp_mtu_probing": True}, path(20, _SHORT_RTT_S, up=(_SILENT_MTU,), down=(_SILENT_MTU,)), 100_000,
+        "an MTU of 1300 bytes without ICMP",
     ),
     "tcp_ecn": _Proof(
         {"tcp_ecn": True}, {"tcp_ecn": False}, usual(), 1_000_000, _ecn,

@@ -82,6 +82,7 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     "tcp_quickack": _switch,
     "tcp_timestamps": _switch,
     "tcp_mss": _segment,
+    "tcp_mtu_probing": _switch,
     "tcp_ecn": _switch,
 }
 """Key → check, which returns the canonical value."""
@@ -105,6 +106,7 @@ USUAL: Mapping[str, Scalar] = {
     "tcp_quickack": False,
     "tcp_timestamps": True,
     "tcp_mss": "1460B",
+    "tcp_mtu_probing": False,
 }
 """What Linux has where nothing is set, as canonical values; no first threshold is as good as the largest one."""
 

@@ -9,6 +9,7 @@ from longlook.causes import (
     client_idle,
     endpoint_cpu,
     idle_restart,
+    late_fallback,
     model_error,
     multiple_reductions,
     server_think,
@@ -30,6 +31,7 @@ BY_CLASS = [
     (application_limited.CAUSE, LedgerClass.APPLICATION),
     (client_idle.CAUSE, LedgerClass.CLIENT_IDLE),
     (endpoint_cpu.CAUSE, LedgerClass.CPU),
+    (late_fallback.CAUSE, LedgerClass.FALLBACK),
 ]
 
 
@@ -51,6 +53,18 @@ def test_the_winners_program_is_the_cure_where_the_programs_differ() -> None:
     assert transplant.change.surgery[0].down == f"hold 0 {ns(60.0)}ns"
     same = pair(side(None, *waits))
     assert isinstance(server_think.CAUSE.interventions(found_by(server_think.CAUSE, same), same)[0], Untestable)
+
+
+def test_a_late_fallback_is_cured_by_trying_tcp_sooner_where_the_client_can() -> None:
+    tested = pair(side(None, BUSY, (LedgerClass.FALLBACK, 250.0)))
+    at_once, early = late_fallback.CAUSE.interventions(found_by(late_fallback.CAUSE, tested), tested)
+    assert isinstance(at_once, Intervention) and isinstance(early, Intervention)
+    assert at_once.change.settings == {"client_knobs.fallback_delay": 0.0}
+    assert early.change.settings == {"client_knobs.stall_timeout": 0.2}
+    curl = replace(tested.loser.trial, client=Endpoint("pycurl", "7.49.0"))
+    other = pair(side(None, BUSY, (LedgerClass.FALLBACK, 250.0), trial=curl))
+    for made in late_fallback.CAUSE.interventions(found_by(late_fallback.CAUSE, other), other):
+        assert isinstance(made, Untestable) and "it is a knob of quic-go" in made.reason
 
 
 def read_late(by_ms: float) -> Scene:

@@ -54,6 +54,14 @@ def test_a_trial_that_left_nothing_fails(setting: str) -> None:
     assert check.judge(dict.fromkeys(check.wants, seen())).status is Status.FAILED
 
 
+def test_what_rescues_a_load_is_there_in_one_trial_and_not_in_the_other() -> None:
+    arrived, lost = seen(packets(data([0.0, 0.1], 988))), seen(**FAILED)
+    check = check_of("tcp_mtu_probing")
+    assert check.judge({"with": arrived, "without": lost}).status is Status.PASSED
+    assert check.judge({"with": lost, "without": lost}).status is Status.FAILED
+    assert check.judge({"with": arrived, "without": arrived}).status is Status.FAILED
+
+
 def test_a_smaller_segment_shows_on_the_wire() -> None:
     small, usual = (seen(packets(data([0.0, 0.1], size))) for size in (988, 1448))
     check = check_of("tcp_mss")

@@ -7,6 +7,7 @@ from enum import StrEnum
 class LedgerClass(StrEnum):
     """What a load spent a stretch of time on; `CLASSES` explains each."""
 
+    FALLBACK = "fallback"
     HANDSHAKE = "handshake"
     LINK_USEFUL = "link_useful"
     LINK_OVERHEAD = "link_overhead"
@@ -32,6 +33,7 @@ class LedgerClass(StrEnum):
 
 
 CLASSES: Mapping[LedgerClass, str] = {
+    LedgerClass.FALLBACK: "QUIC brings nothing, and the client has not yet tried TCP, over which objects come later",
     LedgerClass.HANDSHAKE: "the client cannot send its first request yet",
     LedgerClass.LINK_USEFUL: "the bottleneck serves data of this load that had not been delivered before",
     LedgerClass.LINK_OVERHEAD: "it serves headers, acknowledgements, cryptography, padding or probes of this load",

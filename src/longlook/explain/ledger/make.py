@@ -6,6 +6,7 @@ from longlook.core.model import Trial
 from longlook.explain.facts.columns import Integers
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.ledger.classes import LedgerClass
+from longlook.explain.ledger.fallback import decide_fallback
 from longlook.explain.ledger.handshake import decide_handshake
 from longlook.explain.ledger.idle import decide_idle
 from longlook.explain.ledger.load import Load
@@ -29,6 +30,7 @@ def make_ledger(timeline: Timeline, trial: Trial, *, live: bool = False) -> Ledg
     edges_ns = _edges(load, service)
     times_ns = edges_ns[:-1]
     decisions = Decisions.open(len(times_ns))
+    decide_fallback(decisions, times_ns, load.fallback_ns)
     decide_handshake(decisions, times_ns, load)
     active = load.active(times_ns)
     decide_service(decisions, times_ns, active, load, service)
@@ -48,7 +50,7 @@ def _edges(load: Load, service: Service) -> Integers:
         steps = (sender.window, sender.in_flight, sender.state, sender.app_limited)
         moments += [each.time_ns for each in steps if each is not None]
         moments += [sender.lost.time_ns, sender.blocked.time_ns]
-    moments.append(np.array([load.connecting_ns, load.connected_ns], np.int64))
+    moments.append(np.array([load.connecting_ns, load.connected_ns, *(load.fallback_ns or ())], np.int64))
     every = np.concatenate(moments)
     inside = every[(every > load.start_ns) & (every < load.end_ns)]
     return np.unique(np.concatenate([[load.start_ns], inside, [load.end_ns]]))

@@ -90,6 +90,7 @@ TCP: Mapping[str, tuple[Scalar, ...]] = {
     "tcp_quickack": (True,),
     "tcp_timestamps": (True,),
     "tcp_mss": ("1460B",),
+    "tcp_mtu_probing": (True,),
 }
 """Setting of the kernel's TCP → its levels."""
 

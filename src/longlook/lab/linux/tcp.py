@@ -26,6 +26,7 @@ _SYSCTLS: Mapping[str, tuple[str, int, Callable[[Scalar], int]]] = {
     "dsack": ("tcp_dsack", 1, int),
     "tail_loss_probe": ("tcp_early_retrans", 3, lambda on: 3 if on else 0),
     "timestamps": ("tcp_timestamps", 1, int),
+    "mtu_probing": ("tcp_mtu_probing", 0, int),  # 1: once retransmissions time out
     "ecn": ("tcp_ecn", 2, int),  # 2: where the peer asks for it
 }
 """Setting → (sysctl, Linux's default, the number that stands for a value)."""

@@ -46,6 +46,7 @@ STATE_COLOURS = {
 """States of a sender (longlook.timeline.states); growth is green, avoidance blue, loss orange to red."""
 
 LEDGER_COLOURS = {
+    "fallback": "#55407e",
     "handshake": "#8d7cc3",
     "request": "#c9bfe3",
     "server_think": "#4f9a76",
