@@ -9,7 +9,7 @@ _HTTP3 = 1 << 25
 """CURL_VERSION_HTTP3, in the features of `curl_version_info`."""
 
 EITHER = "h3-or-h2"
-"""libcurl tries QUIC, and after its `happy eyeballs` timeout TCP, too; the first that is connected carries everything."""
+"""libcurl tries QUIC, and after its `happy eyeballs` timeout TCP, too; the first connected carries everything."""
 
 _VERSIONS = {
     "h3": pycurl.CURL_HTTP_VERSION_3ONLY,
