@@ -110,20 +110,33 @@ type quicFirst struct {
 	watch   *stallWatch
 	job     context.Context
 
-	once sync.Once
-	tcp  connection
-	err  error
+	once   sync.Once
+	tcp    connection
+	err    error
+	closes sync.Once
+	closed chan struct{} // the QUIC connection is
 }
 
 func newQUICFirst(ctx context.Context, d dialing, conn connection, leave func()) *quicFirst {
-	return &quicFirst{connection: conn, leave: leave, dialing: d, watch: newStallWatch(ctx, d.settings.stallTimeout), job: ctx}
+	c := &quicFirst{connection: conn, leave: leave, dialing: d, job: ctx, closed: make(chan struct{})}
+	c.watch = newStallWatch(ctx, d.settings.stallTimeout, func() { go c.closeQUIC() })
+	return c
+}
+
+// closeQUIC closes the QUIC connection, once, and returns when it is closed.
+func (c *quicFirst) closeQUIC() {
+	c.closes.Do(func() {
+		c.connection.close()
+		c.leave()
+		close(c.closed)
+	})
+	<-c.closed
 }
 
 // fallBack returns the connection over TCP, which the first caller opens.
 func (c *quicFirst) fallBack() (connection, error) {
 	c.once.Do(func() {
 		if c.err = c.job.Err(); c.err == nil {
-			c.watch.giveUp() // all other requests follow
 			c.tcp, c.err = c.dialing.over(protocolH2).open(c.job)
 		}
 	})
@@ -136,8 +149,7 @@ func (c *quicFirst) close() {
 	if c.tcp != nil {
 		c.tcp.close()
 	}
-	c.connection.close()
-	c.leave()
+	c.closeQUIC()
 }
 
 // fetchOrFallBack requests a path over QUIC while that is alive, and again over TCP where no answer arrived whole.
@@ -145,10 +157,19 @@ func (c *quicFirst) fetchOrFallBack(site, path string, start int64) objectLine {
 	c.watch.begin()
 	line := fetchOver(c.watch.alive, c.connection, c.watch, site, path, start)
 	c.watch.end()
+	if line.Error != nil && c.watch.hasStalled() {
+		text := fmt.Sprintf("nothing came for %g s", c.watch.limit.Seconds())
+		line.Error = &text
+	}
 	if line.Error == nil || line.Status != nil && line.TEndNs != nil {
 		return line
 	}
 	tcp, err := c.fallBack()
+	if err != nil && c.job.Err() != nil {
+		text := reason(c.job, err).Error()
+		line.Error = &text
+		return line
+	}
 	if err != nil {
 		text := fmt.Sprintf("h3: %s; h2: %v", *line.Error, reason(c.job, err))
 		line.Error = &text
@@ -157,17 +178,20 @@ func (c *quicFirst) fetchOrFallBack(site, path string, start int64) objectLine {
 	return fetchOver(c.job, tcp, nil, site, path, start)
 }
 
-// A stallWatch ends its context when nothing has arrived for too long while an answer is awaited. Nil watches nothing.
+// A stallWatch ends its context when no data of an answer has arrived for too long while one is awaited. Nil watches
+// nothing.
 type stallWatch struct {
-	alive  context.Context
-	giveUp context.CancelFunc
-	limit  time.Duration // 0: none
-	open   int32
-	lastNs int64
+	alive   context.Context
+	giveUp  context.CancelFunc
+	stalled func()        // is called when that has happened
+	limit   time.Duration // 0: none
+	open    int32
+	silent  int32 // 1 once it has happened
+	lastNs  int64
 }
 
-func newStallWatch(ctx context.Context, limit time.Duration) *stallWatch {
-	w := &stallWatch{limit: limit, lastNs: now()}
+func newStallWatch(ctx context.Context, limit time.Duration, stalled func()) *stallWatch {
+	w := &stallWatch{limit: limit, stalled: stalled, lastNs: now()}
 	w.alive, w.giveUp = context.WithCancel(ctx)
 	if limit > 0 {
 		go w.run()
@@ -183,6 +207,8 @@ func (w *stallWatch) begin() {
 
 func (w *stallWatch) end() { atomic.AddInt32(&w.open, -1) }
 
+func (w *stallWatch) hasStalled() bool { return atomic.LoadInt32(&w.silent) == 1 }
+
 // arrived notes that something came.
 func (w *stallWatch) arrived() {
 	if w != nil {
@@ -197,7 +223,9 @@ func (w *stallWatch) run() {
 			wait -= time.Duration(now() - atomic.LoadInt64(&w.lastNs))
 		}
 		if wait <= 0 {
+			atomic.StoreInt32(&w.silent, 1)
 			w.giveUp()
+			w.stalled()
 			return
 		}
 		if pause(w.alive, wait) != nil {

@@ -90,11 +90,52 @@ func TestAStalledQUICConnectionIsGivenUpForTCP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if spoken := spokenFor(t, lines); !strings.HasSuffix(spoken, "h2") {
+	if spoken := spokenFor(t, lines); !strings.HasSuffix(spoken, "h2 h2") {
 		t.Errorf("objects came over %s", spoken)
 	}
 	if opened := openedBy(lines); opened[protocolH2]-opened[protocolH3] < 400e6 {
 		t.Errorf("opened %v", opened)
+	}
+}
+
+func TestAStallIsNamedWhereTCPIsRefused(t *testing.T) {
+	behind, authority := serveFile(t, protocolH3)
+	port := middlebox(t, behind, 12)
+	j := choosing(port, authority, map[string]interface{}{"fallback_delay": 5.0, "stall_timeout": 0.3})
+	lines, err := printed(t, func() error { return runClient(j) })
+	if !errors.Is(err, errReported) {
+		t.Errorf("%v", err)
+	}
+	last := lines[len(lines)-1]
+	if last.Error == nil || !strings.HasPrefix(*last.Error, "h3: nothing came for 0.3 s; h2: ") {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestTheTimeLimitIsNamedWhereItEndsALoadThatFellBack(t *testing.T) {
+	behind, authority := serveFile(t, protocolH3)
+	port := middlebox(t, behind, 12)
+	j := choosing(port, authority, map[string]interface{}{"fallback_delay": 5.0, "stall_timeout": 5.0})
+	j.TimeoutS = 0.6
+	lines, err := printed(t, func() error { return runClient(j) })
+	if !errors.Is(err, errReported) {
+		t.Errorf("%v", err)
+	}
+	if last := lines[len(lines)-1]; last.Error == nil || *last.Error != "not done within 0.6 s" {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestAWaitIsNoStall(t *testing.T) {
+	port, authority := serveFile(t, protocolEither)
+	j := choosing(port, authority, map[string]interface{}{"fallback_delay": 5.0, "stall_timeout": 0.2})
+	j.WaitsS = []float64{0.5, 0.5}
+	lines, err := printed(t, func() error { return runClient(j) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spoken := spokenFor(t, lines); spoken != "h3 h3 h3" {
+		t.Errorf("objects came over %s", spoken)
 	}
 }
 

@@ -13,7 +13,7 @@ from longlook_adapter.clock import now_ns
 from longlook_adapter.job import Job
 from longlook_adapter.lines import emit, endpoint
 
-from pycurl_adapter.settings import new_handle
+from pycurl_adapter.settings import EITHER, new_handle
 from pycurl_adapter.transfer import Transfer
 
 SECURE = b"SSL connection using "
@@ -42,7 +42,7 @@ class Connection:
         self._opener: Any = None  # the handle that opens the connection, until that has been reported
         self._timer_s: float | None = None  # when libcurl wants to be called, by the monotonic clock
         self._selector = selectors.DefaultSelector()
-        self._descriptors: set[int] = set()  # all that were ever watched: one at rest is not
+        self._descriptors: dict[int, int] = {}  # all that were ever watched, and since when (ns): one at rest is not
         self._running: dict[Any, Transfer] = {}
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
@@ -135,32 +135,33 @@ class Connection:
             return
         emit(
             "connection",
-            **self._transport(),
+            **self._socket(),
             local=self.local,
             remote=self._remote,
             primes=self._primes,
             resumed=not self._saw_certificate,
             used_0rtt=self._early and self._opener.getinfo(pycurl.EARLYDATA_SENT_T) > 0,  # negative: refused
-            t_start_ns=self._t_start_ns,
             t_handshake_ns=self._t_handshake_ns,
         )
         self._opener.setopt(pycurl.VERBOSE, 0)
         self._opener = None
 
-    def _transport(self) -> dict[str, str]:
-        """Return the protocol of the connection, and TCP's congestion control as the kernel reports it for its socket.
+    def _socket(self) -> dict[str, Any]:
+        """Return the connection's protocol, when it was begun, and TCP's congestion control as the kernel has it.
 
-        The socket is found by its address: where libcurl races two protocols, its other connection has another one.
+        The socket is found by its address: where libcurl races two protocols, its other connection has another one, and
+        the later of the two is begun when its socket appears.
         """
-        for descriptor in self._descriptors:  # libcurl has one more, to wake itself
+        for descriptor, appeared_ns in self._descriptors.items():  # libcurl has one more, to wake itself
             with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as same:
                 if same.family == socket.AF_UNIX or endpoint(same.getsockname()) != self.local:
                     continue
+                begun = {"t_start_ns": appeared_ns if self._job.protocol == EITHER else self._t_start_ns}
                 if same.type == socket.SOCK_DGRAM:
-                    return {"protocol": "h3"}
+                    return {"protocol": "h3", **begun}
                 name = same.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
-                return {"protocol": "h2", "congestion_control": name.rstrip(b"\0").decode()}
-        return {"protocol": self._job.protocol}
+                return {"protocol": "h2", "congestion_control": name.rstrip(b"\0").decode(), **begun}
+        return {"protocol": self._job.protocol, "t_start_ns": self._t_start_ns}
 
     def _watch(self, what: int, descriptor: int, _multi: Any, _data: Any) -> None:
         """Watch a descriptor for the events that libcurl waits for."""
@@ -168,7 +169,7 @@ class Connection:
             with contextlib.suppress(KeyError):
                 self._selector.unregister(descriptor)
         elif what != pycurl.POLL_NONE:
-            self._descriptors.add(descriptor)
+            self._descriptors.setdefault(descriptor, now_ns())
             if descriptor in self._selector.get_map():
                 self._selector.modify(descriptor, _EVENTS[what])
             else:

@@ -7,6 +7,7 @@ the path are recognised by their states.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from longlook.core import registry
-from longlook.core.flows import view_of
+from longlook.core.flows import EITHER, view_of
 from longlook.core.model import Trial, Vantage
 from longlook.timeline.competition import server_of
 from longlook.timeline.events import EventKind, Events, among
@@ -98,11 +99,20 @@ def _drops_ns(timeline: Timeline) -> Integers:
 def _declared(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial] | None:
     """Return the flow's name and the trial as that flow declares it, or None if the flow is not part of the trial."""
     if not trial.flows:
-        return "", trial
+        return "", _as_carried(trial, flow)
     places = {fact["server_address"]: fact["name"] for fact in timeline.metadata["competition"]["flows"]}
     return next(
         ((own.name, view_of(trial, own)) for own in trial.flows if own.name == places.get(server_of(flow))), None
     )
+
+
+def _as_carried(trial: Trial, flow: str) -> Trial:
+    """Return the trial as one of its flows declares it: of a client that chooses, QUIC has the knobs, TCP the rest."""
+    if trial.protocol != EITHER:
+        return trial
+    if flow.startswith("udp "):
+        return replace(trial, congestion_control=None)
+    return replace(trial, server=replace(trial.server, knobs={}))
 
 
 def _of_sender(trial: Trial, events: Events, flow: str, drops_ns: Integers) -> Iterator[str]:

@@ -9,7 +9,8 @@ from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair
 
 _CLASSES = (LedgerClass.FALLBACK,)
-_SILENCE_S = 0.2
+_SILENCE_S, _ROUND_TRIPS = 0.2, 3.0
+"""The silence after which the cure gives QUIC up: longer than any answer on a path that works takes to begin."""
 
 
 def detect(pair: Pair) -> Sign | None:
@@ -26,8 +27,8 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     """Return TCP from the start, and TCP after a short silence of QUIC, for the loser."""
     trial = pair.loser.trial
     at_once = changes.knob(trial, "client", "fallback_delay", 0.0, "TCP tried from the start")
-    silence = f"TCP after {_SILENCE_S:g} s without a packet of QUIC"
-    early = changes.knob(trial, "client", "stall_timeout", _SILENCE_S, silence)
+    silence_s = round(max(_SILENCE_S, _ROUND_TRIPS * pair.loser.round_trip_ns / 1e9), 3)
+    early = changes.knob(trial, "client", "stall_timeout", silence_s, f"TCP after {silence_s:g} s without data of QUIC")
     return [changes.cure(Target.LOSER, change) for change in (at_once, early)]
 
 

@@ -17,7 +17,7 @@ _LATER: Mapping[str, bool] = {"omitted_when_empty": True}
 Json = Any
 """Plain JSON data: a scalar, a tuple or a mapping of such. Never None."""
 
-HEATMAP, TREND, MATRIX = "heatmap", "trend", "matrix"
+HEATMAP, TREND, MATRIX, DOTS = "heatmap", "trend", "matrix", "dots"
 """Kinds of figures."""
 
 SCHEMA_VERSION = 2

@@ -9,6 +9,7 @@ where its knobs are at their defaults (docs/stacks.md).
 from collections.abc import Iterable, Mapping
 
 from longlook.core import registry
+from longlook.core.flows import EITHER
 from longlook.core.model import ConnectionState, Endpoint, Scalar, Trial
 from longlook.core.problems import SettingError
 from longlook.core.stack import Knob
@@ -17,6 +18,7 @@ from longlook.study import tcp
 from longlook.study.settings import QUIC_PROTOCOLS
 
 TUNABLE = "+knobs"
+EITHER_WAY = "its client chooses between QUIC and TCP: a change of one of them could move the choice"
 
 
 def knob(trial: Trial, role: str, name: str, value: Scalar, label: str) -> Change | str:
@@ -75,6 +77,8 @@ def shown(value: Scalar | None) -> str:
 
 def kernel_tcp(trial: Trial, settings: Mapping[str, Scalar], label: str) -> Change | str:
     """Return the change of settings of the kernel's TCP, or the reason why there is none."""
+    if trial.protocol == EITHER:
+        return EITHER_WAY
     if over_quic(trial):
         return f"{trial.server.stack} speaks QUIC: it has no settings of the kernel's TCP"
     unknown = [name for name in settings if name not in (*tcp.SETTINGS, tcp.CONGESTION_CONTROL)]

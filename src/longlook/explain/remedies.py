@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from longlook.core import registry
+from longlook.core.flows import EITHER
 from longlook.core.model import Scalar, Trial
 from longlook.explain import changes
 from longlook.explain.cause import Change, Finding
@@ -18,6 +19,8 @@ def tuned(trial: Trial, role: str, knobs: Mapping[str, Scalar], tcp: Mapping[str
 
     Of several knobs those count that the version has, or its tunable build where it has none.
     """
+    if trial.protocol == EITHER:
+        return changes.EITHER_WAY
     if not changes.over_quic(trial):
         return changes.kernel_tcp(trial, tcp, label) if tcp else "the kernel's TCP has no such setting"
     made = [changes.knob(trial, role, name, value, label) for name, value in knobs.items()]
@@ -72,7 +75,7 @@ def other_version(side: Side, role: str) -> Change | str:
     plain = [
         version.name
         for version in stack.versions
-        if changes.TUNABLE not in version.name and side.trial.protocol in stack.protocols_of(version.name)
+        if changes.TUNABLE not in version.name and stack.speaks(version.name, side.trial.protocol)
     ]
     others = [name for name in plain if name != end.version.removesuffix(changes.TUNABLE)]
     if not others:
@@ -83,6 +86,8 @@ def other_version(side: Side, role: str) -> Change | str:
 def other_controllers(side: Side) -> list[Change | str]:
     """Return changes to the congestion controls that a side's server can have beside its own, one each."""
     trial = side.trial
+    if trial.protocol == EITHER:
+        return [changes.EITHER_WAY]
     if not changes.over_quic(trial):
         names = [name for name in ("cubic", "reno", "bbr") if name != trial.congestion_control]
         return [Change(f"{name} as congestion control", {"congestion_control": name}) for name in names]

@@ -12,6 +12,7 @@ from longlook.report.contrasts.published import make_published
 from longlook.report.contrasts.section import ContrastSection, make_contrasts
 from longlook.report.contrasts.together import TogetherSection, make_together
 from longlook.report.cpu.section import make_cpu
+from longlook.report.dots.section import make_dots
 from longlook.report.flows.medians import make_matrix
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares
@@ -34,6 +35,7 @@ def sections(content: ReportContent) -> list[Section]:
     return [
         *make_trends(content),
         *([matrix] if matrix else []),
+        *make_dots(content),
         *make_shares(content),
         *make_together(content, contrasts),
         *contrasts,

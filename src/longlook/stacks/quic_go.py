@@ -137,11 +137,11 @@ _KNOBS = {
         ("server",), minimum=1,
     ),
     "fallback_delay": Knob(
-        float, "seconds", None, "how long TCP is tried after QUIC, whose handshake is not complete (adapter: 0.25)",
+        float, "seconds", None, "how long after QUIC, not yet connected, TCP is tried too (adapter: 0.25)",
         ("client",), minimum=0, maximum=60, protocols=(EITHER,), usual=0.25,
     ),
     "stall_timeout": Knob(
-        float, "seconds", None, "QUIC that brings nothing for so long is given up for TCP (adapter: never)",
+        float, "seconds", None, "QUIC that brings no data for so long is given up for TCP (adapter: never)",
         ("client",), minimum=0.01, maximum=60, protocols=(EITHER,),
     ),
     "retry": Knob(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 from longlook.core.flows import stop_after_s
-from longlook.core.model import MATRIX, Arm, Claim, Level, Scalar, Study
+from longlook.core.model import DOTS, MATRIX, Arm, Claim, Level, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed
 from longlook.study import laws
 from longlook.study.arms import resolve_arm
@@ -143,8 +143,9 @@ def _check_figure(study: Study, problems: Problems) -> None:
     for name in _repeated(placed):
         problems.add_value("figure", name, "placed twice")
     metric = study.figure.metric
-    if metric and study.figure.kind != MATRIX:
-        problems.add_value("figure.metric", metric, f'is for kind = "{MATRIX}"; this figure is a {study.figure.kind}')
+    if metric and study.figure.kind not in (MATRIX, DOTS):
+        kinds = f'kind = "{MATRIX}" or "{DOTS}"'
+        problems.add_value("figure.metric", metric, f"is for {kinds}; this figure is a {study.figure.kind}")
     elif metric and metric not in study.metrics:
         problems.add_value("figure.metric", metric, f"not among this study's metrics; {allowed(metric, study.metrics)}")
     for name in factors:

@@ -164,7 +164,7 @@ class CaptureTable(Table):
 class FigureTable(Table):
     """`[figure]`."""
 
-    kind: Literal["heatmap", "trend", "matrix"] = "heatmap"
+    kind: Literal["heatmap", "trend", "matrix", "dots"] = "heatmap"
     columns: str
     rows: list[str] = []
     metric: Text | None = None

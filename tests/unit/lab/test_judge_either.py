@@ -77,8 +77,21 @@ def test_nothing_else_may() -> None:
 def test_a_connection_that_nobody_reported_proves_nothing() -> None:
     outcome, reason = found(carried("h3", "h2"), opened("h3"))
     assert outcome is Outcome.INVALID
-    assert reason.startswith("/b came over h2 from 10.8.0.1:8, a connection that the server never reported")
+    assert reason == "/b came over h2 from port 8, a connection that the server never reported"
     assert found(carried("h3", "h3"), [])[0] is Outcome.INVALID
+
+
+def test_an_object_is_reported_once_and_over_a_known_connection() -> None:
+    twice = [*carried("h3", "h3"), carried("h2", "h2")[1]]
+    outcome, reason = found(twice, opened("h3", "h2"))
+    assert (outcome, reason) == (Outcome.FAILED, "/b was reported 2 times, over 2 connections, not 1")
+    assert found(carried("h3", "h3", local=None), opened("h3"))[0] is Outcome.INVALID
+
+
+def test_more_connections_than_one_of_each_protocol_are_too_many() -> None:
+    third = {**opened("h2")[0], "remote": "10.8.0.1:9"}
+    outcome, reason = found(carried("h3", "h2"), [*opened("h3", "h2"), third])
+    assert outcome is Outcome.FAILED and "used 3 connections" in reason
 
 
 def test_a_load_over_tcp_needs_the_proof_of_its_congestion_control() -> None:

@@ -8,7 +8,7 @@ from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.facts.opening import OpeningFacts
 from longlook.explain.facts.sender import SenderFacts
-from longlook.explain.ledger.fallback import Span, waited_for_quic
+from longlook.explain.ledger.fallback import Fallback, find_fallback
 from longlook.timeline.timeline import Timeline
 
 
@@ -20,7 +20,7 @@ class Load:
     end_ns: int
     connecting_ns: int  # the first connection began to open
     connected_ns: int  # the client could send its first request
-    fallback_ns: Span | None  # nothing came over QUIC, and TCP was not tried yet
+    fallback: Fallback | None
     data: LinkFacts
     back: LinkFacts
     objects: ObjectFacts
@@ -43,7 +43,7 @@ class Load:
             end_ns=span[1],
             connecting_ns=span[0] if opening is None else opening.started_ns,
             connected_ns=span[0] if opening is None else opening.ready_ns,
-            fallback_ns=waited_for_quic(timeline, trial, span[0], data, back),
+            fallback=find_fallback(timeline, trial, span[0], data, back),
             data=data,
             back=back,
             objects=ObjectFacts.of(timeline, trial),

@@ -1,5 +1,7 @@
 """One trial's timeline → its ledger. Pure."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from longlook.core.model import Trial
@@ -30,8 +32,11 @@ def make_ledger(timeline: Timeline, trial: Trial, *, live: bool = False) -> Ledg
     edges_ns = _edges(load, service)
     times_ns = edges_ns[:-1]
     decisions = Decisions.open(len(times_ns))
-    decide_fallback(decisions, times_ns, load.fallback_ns)
+    decide_fallback(decisions, times_ns, load.fallback)
     decide_handshake(decisions, times_ns, load)
+    if load.fallback is not None:  # the handshake over TCP, behind QUIC's
+        over_tcp = replace(load, connecting_ns=load.fallback.tried_ns, connected_ns=load.fallback.secure_ns)
+        decide_handshake(decisions, times_ns, over_tcp)
     active = load.active(times_ns)
     decide_service(decisions, times_ns, active, load, service)
     decide_idle(decisions, times_ns, active, load)
@@ -50,7 +55,7 @@ def _edges(load: Load, service: Service) -> Integers:
         steps = (sender.window, sender.in_flight, sender.state, sender.app_limited)
         moments += [each.time_ns for each in steps if each is not None]
         moments += [sender.lost.time_ns, sender.blocked.time_ns]
-    moments.append(np.array([load.connecting_ns, load.connected_ns, *(load.fallback_ns or ())], np.int64))
+    moments.append(np.array([load.connecting_ns, load.connected_ns, *(load.fallback or ())], np.int64))
     every = np.concatenate(moments)
     inside = every[(every > load.start_ns) & (every < load.end_ns)]
     return np.unique(np.concatenate([[load.start_ns], inside, [load.end_ns]]))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import altair as alt
 
-from longlook.core.model import MATRIX, TREND, Study
+from longlook.core.model import DOTS, MATRIX, TREND, Study
 from longlook.core.results import ArmLevel
 from longlook.report import wording
 from longlook.report.charts.colours import INK_SOFT, arm_colours
@@ -86,12 +86,12 @@ class ShareSection(Section):
 def metrics_by_arm(study: Study) -> list[str]:
     """Return the metrics for which the report shows the level of each arm, beside the contrasts."""
     wanted = [contrast.metric for contrast in study.contrasts] if study.figure.kind == TREND else []
-    wanted += [matrix_metric(study)] if study.figure.kind == MATRIX else []
+    wanted += [matrix_metric(study)] if study.figure.kind in (MATRIX, DOTS) else []
     return list(dict.fromkeys([*wanted, *(name for name in study.metrics if name in FAIR)]))
 
 
 def matrix_metric(study: Study) -> str:
-    """Return the metric of a matrix: the figure's own, or the first contrast's."""
+    """Return the metric of a matrix or a dot plot: the figure's own, or the first contrast's."""
     return study.figure.metric or study.contrasts[0].metric
 
 

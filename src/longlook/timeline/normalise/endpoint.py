@@ -141,7 +141,9 @@ class _Server:
             return  # a foreign program that reports its connections, not their times
         protocol = text(line, "protocol")
         remote = text(line, "remote")
-        owner = owner_of(self._found.connections, port_of(remote), secure)
+        transport = transport_of(protocol)
+        own = [item for item in self._found.connections if item.flow.startswith(f"{transport} ")]
+        owner = owner_of(own, port_of(remote), secure)
         self._found.rows.append(
             {
                 "time_ns": secure,
@@ -161,8 +163,10 @@ def _assign_flows(found: Endpoints) -> None:
     for priming in (False, True):
         ports = {item.flow: item.local_port for item in found.connections if item.priming is priming}
         for row in (row for row in found.rows if row["priming"] is priming and "flow" not in row):
-            named = port_of(row.pop(_LOCAL, None))
+            named, spoken = port_of(row.pop(_LOCAL, None)), row.get("protocol")
             flows = [flow for flow, port in ports.items() if port == named > 0] or list(ports)
+            if len(flows) > 1 and spoken is not None:  # a socket of either transport with one port
+                flows = [flow for flow in flows if flow.startswith(f"{transport_of(spoken)} ")]
             if len(flows) == 1:
                 (row["flow"],) = flows
 

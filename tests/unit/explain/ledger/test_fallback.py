@@ -24,6 +24,21 @@ def fallen_back(quic_brings_until_ms: float | None, tcp_from_ms: float) -> Scene
     return scene
 
 
+def test_a_connection_over_tcp_that_lost_the_race_is_no_fallback() -> None:
+    scene = fallen_back(100.0, 250.0)
+    lost = "tcp 10.8.0.1:40009 10.8.0.2:443"
+    scene.up(1.0, flow=lost, protocol="tcp")
+    scene.down(12.0, flow=lost, protocol="tcp")
+    assert fallback_ms(scene, choosing(scene)) == pytest.approx(150.0, abs=2.0)
+
+
+def test_the_handshake_over_tcp_behind_it_is_a_handshake() -> None:
+    scene = fallen_back(None, 250.0)
+    ledger = make_ledger(scene.timeline(), choosing(scene))
+    assert ledger is not None
+    assert ledger.totals()[LedgerClass.HANDSHAKE] == pytest.approx(ns(20.0), abs=ns(1.0))
+
+
 def fallback_ms(scene: Scene, trial: Trial) -> float:
     ledger = make_ledger(scene.timeline(), trial)
     assert ledger is not None
