@@ -134,6 +134,17 @@ def test_another_initial_window_is_reported() -> None:
     assert found == ["its log begins with a window of 32 packets, declared 10"]
 
 
+def test_of_a_client_that_chooses_each_protocol_has_its_own_declaration() -> None:
+    trial = trial_with(congestion_control="cubic", initial_window=32)
+    trial = replace(trial, protocol="h3-or-h2", congestion_control="reno")
+    kernel = FLOW.replace("udp", "tcp")
+    assert not contradictions(trial, TIMELINE, sawtooth(0.7))
+    assert not contradictions(trial, TIMELINE, sawtooth(0.5, flow=kernel, first=10))
+    (quic,) = contradictions(trial, TIMELINE, sawtooth(0.5))
+    (tcp,) = contradictions(trial, TIMELINE, sawtooth(0.7, flow=kernel, first=10))
+    assert "declared cubic" in quic and "declared reno" in tcp
+
+
 def test_of_several_flows_the_one_is_named() -> None:
     server = Endpoint("quiche", "0.28.0", {"congestion_control": "reno"})
     flows = [
