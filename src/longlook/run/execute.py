@@ -158,8 +158,8 @@ def in_parallel(work: Iterable[T], run: Callable[[T], None], jobs: int, interrup
             run(piece)
         return
     with ThreadPoolExecutor(jobs, thread_name_prefix="guest") as pool:
-        futures = [pool.submit(run, piece) for piece in work]
-        try:
+        try:  # the pieces that were begun have to end also where an interrupt comes while others are submitted
+            futures = [pool.submit(run, piece) for piece in work]
             wait(futures, return_when=FIRST_EXCEPTION)
             for future in futures:
                 if future.done():
