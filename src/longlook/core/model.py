@@ -207,6 +207,7 @@ class Figure:
     """The layout of the cells: factor names on each axis. A `trend` draws the arms by date of release in each.
 
     A `matrix` has the arms down and `columns` across, with the medians of `metric` (empty: the first contrast's).
+    `dots` are these medians as points, cell by cell.
     """
 
     columns: str

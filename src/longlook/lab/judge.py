@@ -61,9 +61,9 @@ def judge(case: Case) -> Judgement:
         _server,
         _client,
         _objects,
-        connections.speak,
-        connections.begin,
-        connections.obey,
+        connections.protocols,
+        connections.states,
+        connections.congestion_control,
     ):
         if (found := check(case)) is not None:
             return found

@@ -11,7 +11,7 @@ from longlook.lab.judgement import Judgement
 from longlook.lab.observations import Case, FlowKind, Line
 
 
-def speak(case: Case) -> Judgement | None:
+def protocols(case: Case) -> Judgement | None:
     """Check that every connection and object has the protocol that was declared."""
     wanted = spoken(case.trial.protocol)
     for line in (*case.client.events("object"), *case.client.events("connection"), *case.server.events("connection")):
@@ -26,7 +26,7 @@ def speak(case: Case) -> Judgement | None:
     return None
 
 
-def begin(case: Case) -> Judgement | None:
+def states(case: Case) -> Judgement | None:
     """Check that as many connections as declared carried the transfer, each in the state that was declared."""
     if case.kind is FlowKind.CROSS:
         return None
@@ -136,7 +136,7 @@ def _measured_connections(case: Case) -> Iterator[Line]:
             yield line
 
 
-def obey(case: Case) -> Judgement | None:
+def congestion_control(case: Case) -> Judgement | None:
     """Check that the congestion control of every connection over TCP is the declared one."""
     declared = case.trial.congestion_control
     if declared is None:

@@ -11,7 +11,7 @@ import altair as alt
 from longlook.core.model import DOTS
 from longlook.core.results import ArmLevel
 from longlook.report import wording
-from longlook.report.charts.colours import INK_SOFT, RULE, arm_colours
+from longlook.report.charts.colours import RULE, arm_colours
 from longlook.report.charts.theme import page_specification, unit_axis
 from longlook.report.content import ReportContent
 from longlook.report.flows.shares import levels_of, matrix_metric
@@ -82,10 +82,9 @@ def _rows(content: ReportContent, metric: str) -> Rows:
         if place.cell_id is None:
             continue
         cell = SEPARATOR.join(part for part in (place.row if place.row != "all" else "", place.column) if part)
-        for number, arm in enumerate(arms):
-            found = levels.get((place.cell_id, arm))
-            names = {"cell": cell, "arm": content.short_label(arm), "order": number}
-            rows.append({**names, "colour": colours[arm], **_values(found)})
+        for arm in arms:
+            names = {"cell": cell, "arm": content.short_label(arm), "colour": colours[arm]}
+            rows.append({**names, **_values(levels.get((place.cell_id, arm)))})
     return rows
 
 
@@ -126,7 +125,7 @@ def _chart(rows: Rows, unit: str, largest: float, *, far: bool) -> Any:
             x=x, y=y, yOffset=offset, color=colour.legend(legend), shape=shape.legend(legend), tooltip=tips
         ),
         alt.Chart(alt.Data(values=missing))
-        .mark_text(text="×", fontSize=13, color=INK_SOFT, dy=1)
+        .mark_text(text="×", fontSize=13, dy=1)
         .encode(x=x, y=y, yOffset=offset, color=colour, tooltip=tips),
     ]
     return alt.layer(*layers).properties(height=alt.Step(_ARM_PX))
