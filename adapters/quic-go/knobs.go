@@ -23,6 +23,9 @@ type settings struct {
 	maxConcurrentStreams int // h2 server; 0: net/http's own
 	fallbackDelay        time.Duration
 	stallTimeout         time.Duration // 0: none
+	moves                bool          // to the second address
+	moveAt               time.Duration // after the start of the load; 0: never
+	moveAfterSilence     time.Duration // 0: never
 }
 
 // A knob changes one setting; `protocols` are those for which it means something.
@@ -64,7 +67,7 @@ type role struct {
 
 var (
 	serving  = role{true, serverKnobs}
-	fetching = role{false, raceKnobs}
+	fetching = role{false, mergedKnobs(raceKnobs, moveKnobs)}
 )
 
 // newSettings applies knobs over the stack's own defaults.

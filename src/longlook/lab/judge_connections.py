@@ -5,7 +5,7 @@ Pure, as `judge` is.
 
 from collections.abc import Iterator, Sequence
 
-from longlook.core.flows import EITHER, spoken
+from longlook.core.flows import EITHER, moves, spoken
 from longlook.core.model import ConnectionState, Outcome
 from longlook.lab.judgement import Judgement
 from longlook.lab.observations import Case, FlowKind, Line
@@ -37,7 +37,7 @@ def states(case: Case) -> Judgement | None:
             f"the {_reporter(case)} reported no measured connection, so its state is not proven",
             f"see {_reporter(case)}.jsonl; one endpoint must report its connections (adapters/CONTRACT.md)",
         )
-    most = 2 * wanted if case.trial.protocol == EITHER else wanted
+    most = 2 * wanted if case.trial.protocol == EITHER or moves(case.trial) else wanted
     if not wanted <= len(measured) <= most:
         return Judgement(
             Outcome.FAILED,

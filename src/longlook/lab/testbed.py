@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from longlook.core.flows import phases_of, program_role, view_of
+from longlook.core.flows import moves, phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Scalar, Trial
 from longlook.lab import kept, link_options
@@ -27,7 +27,7 @@ from longlook.lab.session import Sessions
 from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.timing import Timing
-from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
+from longlook.lab.topology import CLIENT, SECOND_CLIENT_ADDRESS, SERVER, SERVER_PORT, Addresses, Side, addresses_of
 from longlook.lab.watcher import Watcher
 from longlook.lab.way_in import WayIn
 
@@ -314,6 +314,9 @@ class Testbed:
 
     def _add_only_flow_run(self, client: Client) -> None:
         job = self._job
+        if moves(job.trial):
+            self.client_side.add_second_address(SECOND_CLIENT_ADDRESS)
+            self.server_side.know_second_address(SECOND_CLIENT_ADDRESS)
         server = self._start_server(job.trial, job.programs["server"], addresses_of(0), self._folder, "")
         self.flow_runs.append(FlowRun(job.trial, client, server, addresses_of(0), self._folder, job.content.phases))
 
