@@ -22,7 +22,7 @@ from longlook.lab.linux.offload import switch_off
 
 CLIENT_ADDRESS = "10.8.0.1"
 SERVER_ADDRESS = "10.8.0.2"
-SECOND_CLIENT_ADDRESS = "10.8.255.1"
+SECOND_CLIENT_ADDRESS = "10.8.254.1"
 """Of a client that moves, or has a second link: in the subnet, and no address of a slot."""
 SUBNET = "10.8.0.0/16"
 _PAIRS_A_BLOCK = 127  # of the addresses .1 to .254
