@@ -31,8 +31,15 @@ from pyroute2.netlink.rtnl.ndmsg import ndmsg  # noqa: E402
 from pyroute2.netlink.rtnl.rtmsg import rtmsg  # noqa: E402
 
 __all__ = [
-    *("IoctlEthtool", "NetlinkError", "fibmsg", "ifaddrmsg", "ifinfmsg", "ndmsg"),
-    *("open_nftables", "open_routes", "rtmsg"),
+    "IoctlEthtool",
+    "NetlinkError",
+    "fibmsg",
+    "ifaddrmsg",
+    "ifinfmsg",
+    "ndmsg",
+    "open_nftables",
+    "open_routes",
+    "rtmsg",
 ]
 
 

@@ -69,7 +69,8 @@ class RouteSocket:
     ) -> None:
         """Lead packets to a subnet (`10.8.0.0/16`) to the neighbours of a device, in place of a former route there.
 
-        The route is of the main table, or of one below 256 that `add_rule` names. `metrics` are those of ip-route(8), such as `initcwnd`, and `lock`, the bits of those that are locked.
+        The route is of the main table, or of one below 256 that `add_rule` names. `metrics` are those of ip-route(8),
+        such as `initcwnd`, and `lock`, the bits of those that are locked.
         """
         network, _, bits = to.partition("/")
         attributes: dict[str, Any] = {"RTA_DST": network, "RTA_OIF": device, "RTA_PREFSRC": source}
