@@ -53,6 +53,25 @@ def metrics(side: Side) -> dict[str, int]:
     return {} if found is None else {name.removeprefix("RTAX_").lower(): value for name, value in found["attrs"]}
 
 
+def test_there_is_multipath_tcp_only_where_a_trial_asks_for_it() -> None:
+    """Listeners of Go and others take it where a namespace has it, and TCP would be another."""
+    if not Path("/proc/sys/net/mptcp").exists():
+        pytest.skip("this kernel has no Multipath TCP")
+
+    def enabled(namespace: Namespace) -> str:
+        with namespace.inside():
+            return Path("/proc/sys/net/mptcp/enabled").read_text().strip()
+
+    with Namespace() as router, Side(CLIENT, router, PACKET) as side:
+        assert (enabled(router), enabled(side.namespace)) == ("0", "0")
+        side.set_tcp("cubic", {})
+        assert enabled(side.namespace) == "0"
+        side.set_tcp("cubic", {"multipath": True})
+        assert enabled(side.namespace) == "1"
+        side.set_tcp("cubic", {"sack": False})
+        assert enabled(side.namespace) == "0"
+
+
 def test_settings_come_and_go_with_the_trial() -> None:
     with Namespace() as router, Side(SERVER, router, PACKET) as side:
         before = {name: setting(side, name) for name in ("tcp_rmem", "tcp_wmem", *SYSCTLS)}

@@ -55,5 +55,19 @@ def test_one_law_can_be_for_one_link(tmp_path: Path) -> None:
 def test_errors_name_the_further_link(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"behind\.rate"):
         read(tmp_path, ("[network]", '[behind]\nrtt = "20ms"\n\n[network]'))
-    with pytest.raises(InputError, match=r"second\.\w+ = .*no program here uses a second path"):
-        read(tmp_path, ("[network]", '[second]\nrate = "1Mbit"\nrtt = "20ms"\n\n[network]'))
+    second = '[second]\nrate = "1Mbit"\nrtt = "20ms"\n\n'
+    with pytest.raises(InputError, match=r"second\.\w+ = .*has no second path beside it"):
+        read(tmp_path, ("[network]", second + TABLE[1]))
+
+
+def test_every_arm_has_the_second_link_and_multipath_needs_it(tmp_path: Path) -> None:
+    second = ("[network]", '[second]\nrate = "1Mbit"\nrtt = "20ms"\n\n[network]')
+    multipath = ('congestion_control = "cubic"', 'congestion_control = "cubic"\ntcp_multipath = true')
+    trials = make_plan(read(tmp_path, second, multipath), (), CATALOGUE).trials
+    assert all(set(trial.further) == {"second"} for trial in trials)
+    assert {trial.tcp.get("multipath") for trial in trials} == {True, None}
+    with pytest.raises(InputError, match=r"tcp_multipath.*has one path only"):
+        read(tmp_path, multipath)
+    backup = ('congestion_control = "cubic"', 'congestion_control = "cubic"\ntcp_multipath_backup = true')
+    with pytest.raises(InputError, match=r"tcp_multipath_backup.*set tcp_multipath"):
+        read(tmp_path, second, backup)

@@ -1,0 +1,67 @@
+"""The classification of trials whose client moves to its second address, or is to use Multipath TCP."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from longlook.core.job import Content, Expected
+from longlook.core.model import ConnectionState, Endpoint, Outcome, Trial
+from longlook.lab import multipath
+from longlook.lab.judge import judge
+from longlook.lab.observations import Case, Observations, Stopped
+from tests.data.trials import trial
+
+DIGEST = "sha256:" + "0" * 64
+MOVING = {"move_at": 1.0}
+
+
+def over_tcp(knobs: dict[str, Any]) -> Trial:
+    return trial(
+        protocol="h2",
+        connection=ConnectionState.COLD,
+        congestion_control="cubic",
+        server=Endpoint("some", "1"),
+        client=Endpoint("other", "2", knobs),
+    )
+
+
+def outcome(knobs: dict[str, Any], *clients: str) -> Outcome:
+    objects = [{"event": "object", "path": "/a", "protocol": "h2", "status": 200, "bytes": 10, "digest": DIGEST}]
+    line = {"event": "connection", "protocol": "h2", "resumed": False, "congestion_control": "cubic"}
+    case = Case(
+        trial=over_tcp(knobs),
+        content=Content("/www", (("/a",),), {"/a": Expected(10, DIGEST)}),
+        stopped=Stopped.CLIENT_ENDED,
+        client=Observations([{**each, "error": None} for each in objects], (), 0),
+        server=Observations([{"event": "ready"}, *({**line, "remote": client} for client in clients)]),
+        measure_s=1.0,
+    )
+    return judge(case).outcome
+
+
+@pytest.mark.parametrize(
+    ("knobs", "clients", "expected"),
+    [
+        (MOVING, ("10.8.0.1:7", "10.8.254.1:8"), Outcome.OK),
+        (MOVING, ("10.8.0.1:7",), Outcome.OK),  # the load was over before
+        (MOVING, ("10.8.0.1:7", "10.8.254.1:8", "10.8.254.1:9"), Outcome.FAILED),
+        ({}, ("10.8.0.1:7", "10.8.254.1:8"), Outcome.FAILED),
+    ],
+)
+def test_a_client_that_moves_over_tcp_has_two_connections(
+    knobs: dict[str, Any], clients: tuple[str, ...], expected: Outcome
+) -> None:
+    assert outcome(knobs, *clients) is expected
+
+
+def test_multipath_tcp_must_be_proven() -> None:
+    plain = over_tcp({})
+    asked = replace(plain, tcp={"multipath": True})
+    assert multipath.judge(plain, {}) is None
+    assert multipath.judge(asked, {"multipath_connections": 1.0, "multipath_joins": 0.0}) is None
+    unproven = multipath.judge(asked, {"multipath_connections": 0.0})
+    assert unproven is not None
+    assert unproven.outcome is Outcome.FAILED
+    assert multipath.variables(plain) == {}
+    assert multipath.variables(asked) == {"LONGLOOK_MULTIPATH_TCP": "1"}
