@@ -130,10 +130,20 @@ def _measured_connections(case: Case) -> Iterator[Line]:
         yield from (line for line in reported if line.get("primes") is not True)
         return
     priming_ports = {_port(line.get("local")) for line in reported if line.get("primes") is True}
+    begun_ns = _page_began_ns(case) if case.trial.protocol == EITHER else 0
     unnamed = 0 if reported or case.trial.connection is ConnectionState.COLD else 1
     for number, line in enumerate(case.server.events("connection")):
-        if number >= unnamed and _port(line.get("remote")) not in priming_ports:
+        before = begun_ns > 0 and (line.get("t_handshake_ns") or begun_ns) < begun_ns
+        if number >= unnamed and not before and _port(line.get("remote")) not in priming_ports:
             yield line
+
+
+def _page_began_ns(case: Case) -> int:
+    """Return when a browser began the measured page; 0 where the client reports no page.
+
+    A browser that chooses may open connections for earlier loads that carry nothing, and does not report those.
+    """
+    return max((int(line.get("t_start_ns") or 0) for line in case.client.events("page")), default=0)
 
 
 def congestion_control(case: Case) -> Judgement | None:

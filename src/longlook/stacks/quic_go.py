@@ -144,6 +144,10 @@ _KNOBS = {
         float, "seconds", None, "QUIC that brings no data for so long is given up for TCP (adapter: never)",
         ("client",), minimum=0.01, maximum=60, protocols=(EITHER,),
     ),
+    "alt_svc_port": Knob(
+        int, "port", None, "answers over TCP name HTTP/3 on this port (Alt-Svc), and tickets are off (adapter: no)",
+        ("server",), minimum=1, maximum=65535, protocols=(EITHER,),
+    ),
     "retry": Knob(
         bool, None, None, "QUIC: answer clients with a Retry, one more round trip (stack: on)",
         ("server",), until="0.26.0", protocols=("h3",),
