@@ -33,7 +33,7 @@ SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ac
 
 def role_of(name: str) -> str:
     """The role in which the knob decides something."""
-    of_clients = ("max_stream_window", "max_connection_window", "ack_threshold", "receive_queue")
+    of_clients = ("max_stream_window", "max_connection_window", "ack_threshold", "receive_queue", "memory")
     return "client" if name in of_clients else "server"
 
 

@@ -95,7 +95,7 @@ def test_more_connections_than_one_of_each_protocol_are_too_many() -> None:
 
 
 def test_connections_from_before_a_browsers_page_are_not_those_of_the_load() -> None:
-    page = {"event": "page", "t_start_ns": 100}
+    page = {"event": "page", "t_start_ns": 100, "t_loaded_ns": 200}
     before = [{**line, "remote": f"10.8.0.1:{port}", "t_handshake_ns": 99} for port in (5, 6) for line in opened("h2")]
     during = [{**line, "t_handshake_ns": 101} for line in opened("h3", "h2")]
     assert found([*carried("h3", "h3"), page], [*before, *during]) == (Outcome.OK, "")
