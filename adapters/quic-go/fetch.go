@@ -18,6 +18,9 @@ func fetch(ctx context.Context, conn connection, site, path string, start int64)
 	if first, mayFallBack := conn.(*quicFirst); mayFallBack {
 		return first.fetchOrFallBack(site, path, start)
 	}
+	if moving, mayMove := conn.(*mover); mayMove {
+		return moving.fetchMoving(site, path, start)
+	}
 	return fetchOver(ctx, conn, nil, site, path, start)
 }
 

@@ -208,6 +208,9 @@ func dialH2(ctx context.Context, d dialing) (connection, error) {
 func dialTLS(ctx context.Context, d dialing) (net.Conn, error) {
 	var dialer net.Dialer
 	withoutMultipath(&dialer)
+	if d.from != nil {
+		dialer.LocalAddr = &net.TCPAddr{IP: d.from}
+	}
 	dialed, err := dialer.DialContext(ctx, "tcp", d.remote.String())
 	if err != nil {
 		return nil, err

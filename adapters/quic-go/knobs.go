@@ -24,6 +24,9 @@ type settings struct {
 	fallbackDelay        time.Duration
 	stallTimeout         time.Duration // 0: none
 	altSvcPort           int           // 0: no Alt-Svc
+	moves                bool          // to the second address
+	moveAt               time.Duration // after the start of the load; 0: never
+	moveAfterSilence     time.Duration // 0: never
 }
 
 // A knob changes one setting; `protocols` are those for which it means something.
@@ -65,7 +68,7 @@ type role struct {
 
 var (
 	serving  = role{true, serverKnobs}
-	fetching = role{false, raceKnobs}
+	fetching = role{false, mergedKnobs(raceKnobs, moveKnobs)}
 )
 
 // newSettings applies knobs over the stack's own defaults.

@@ -15,6 +15,8 @@ from longlook.conformance.qlogs import Event, read_qlog
 from longlook.core.model import Outcome, Run, Trial
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.normalise.competition import FLOWS
+from longlook.timeline.normalise.link_log import read_link_log
+from longlook.timeline.normalise.trial import DAMAGE, LINK_LOG
 from longlook.timeline.timeline import Kind, Timeline
 
 Line = Mapping[str, Any]
@@ -71,6 +73,7 @@ class Seen:
     packets: Packets
     qlogs: Mapping[str, Sequence[Event]] = field(default_factory=dict)
     logs: Mapping[str, int] = field(default_factory=dict)  # qlog files by role
+    moved_s: float | None = None  # from the link's first packet to the first from another address of the client
 
     @property
     def ok(self) -> bool:
@@ -97,7 +100,20 @@ def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
         packets=packets_of(normalise_trial(folder, trial, run)),
         qlogs={role: [event for file in files for event in read_qlog(file)] for role, files in qlogs.items()},
         logs={role: len(files) for role, files in qlogs.items()},
+        moved_s=_moved_s(folder / LINK_LOG),
     )
+
+
+def _moved_s(path: Path) -> float | None:
+    try:
+        log = read_link_log(path)
+        flows, numbers = log.flows(), log.flow_numbers()
+    except DAMAGE:
+        return None
+    others = [flow.number for flow in flows if flow.client_address != flows[0].client_address]
+    arrival_ns = log.records["arrival_ns"].astype(np.int64)
+    moved = arrival_ns[np.isin(numbers, others)]
+    return None if len(moved) == 0 else float(moved.min() - arrival_ns.min()) / 1e9
 
 
 def packets_of(timeline: Timeline) -> Packets:

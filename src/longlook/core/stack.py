@@ -107,16 +107,19 @@ class ClientJob:
     timeout_s: float
     connections: int = 1  # opened at the same moment; each fetches all phases
     waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
+    second_address: str = ""  # the client's, from which it may continue; empty: it has one address only
 
     def data(self) -> dict[str, Any]:
-        """Return the job as plain JSON data; without `connections` if it is 1 and without `waits_s` if there are none,
-        because most programs know no others.
+        """Return the job as plain JSON data; without `connections` if it is 1, and without `waits_s` and
+        `second_address` if there are none, because most programs know no others.
         """
         entries: dict[str, Any] = codec.encode(self)
         if self.connections == 1:
             del entries["connections"]
         if not self.waits_s:
             del entries["waits_s"]
+        if not self.second_address:
+            del entries["second_address"]
         return entries
 
 

@@ -5,7 +5,7 @@ Pure, as `judge` is.
 
 from collections.abc import Iterator, Sequence
 
-from longlook.core.flows import EITHER, spoken
+from longlook.core.flows import EITHER, moves, spoken
 from longlook.core.model import ConnectionState, Outcome
 from longlook.lab.judgement import Judgement
 from longlook.lab.observations import Case, FlowKind, Line
@@ -60,11 +60,12 @@ def states(case: Case) -> Judgement | None:
 
 
 def _most_opened(case: Case) -> int:
-    """Return how many connections a client may open for each that it is asked for: one of each protocol where it
-    chooses, and twice as many if it is a browser, which closes the slower of two and may need it later.
+    """Return how many connections a client may open for each that it is asked for: a second one where it moves, one of
+    each protocol where it chooses, and twice as many if it is a browser, which closes the slower of two and may need it
+    later.
     """
     if case.trial.protocol != EITHER:
-        return 1
+        return 2 if moves(case.trial) else 1
     return 4 if _page_began_ns(case) else 2
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from longlook.core.flows import phases_of, program_role, view_of
+from longlook.core.flows import moves, phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Scalar, Trial
 from longlook.lab import kept, link_options
@@ -16,20 +16,22 @@ from longlook.lab.clients import Client, SessionClient
 from longlook.lab.cpu_profiler import CpuProfiler
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import FlowRun, observations_of
+from longlook.lab.links import MAIN, Links
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
+from longlook.lab.middle import Middle
 from longlook.lab.observations import Observations, Stopped
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import Launch, plain_client, stack_of, start_server
-from longlook.lab.router import Router
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.session import Sessions
 from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.timing import Timing
-from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
+from longlook.lab.topology import CLIENT, SECOND_CLIENT_ADDRESS, SERVER, SERVER_PORT, Addresses, Side, addresses_of
 from longlook.lab.watcher import Watcher
 from longlook.lab.way_in import WayIn
+from longlook.network.further import BEHIND
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
@@ -56,7 +58,8 @@ class Teardown:
     clients: tuple[Observations, ...]
     servers: tuple[Observations, ...]
     link: Observations
-    summary: dict[str, Any]  # the router's
+    summary: dict[str, Any]  # the links', as one
+    counters: Mapping[str, Mapping[str, int]]  # of each link's directions, as in Run
     cpu_s: dict[str, float]  # by role
     modelled_s: dict[str, float]  # by role, of endpoints with processors of their own: what these have worked
     throttling: dict[str, float]  # of a client with a share of a CPU, or of endpoints with processors of their own
@@ -101,10 +104,13 @@ class Testbed:
         trial = self._job.trial
         client = self._make_client()
         network = self.client_side.router
-        self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
+        self.links = Links(self._job, self._environment, self._link_options)
+        self.middle = self._make_middle(network) if BEHIND in trial.further else None
+        if self.middle is None:
+            self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
         self.watcher = Watcher(
             self._programs,
-            (self.client_side, self.server_side),
+            self.sides,
             self._folder,
             self._environment.scratch,
             flows=len(trial.flows),
@@ -116,10 +122,13 @@ class Testbed:
         for side in self._with_processors():
             processor.declare(side.namespace, trial.processors[side.end.role])
             self._undo.callback(processor.declare, side.namespace, processor.FREE)  # a session client's namespace stays
-        self.router = Router(
-            self._job, network, self.client_side, self.server_side, self._environment, self._link_options
-        )
-        self._undo.callback(self.router.process.close)
+        if self.middle is not None:
+            self.middle.join(trial, self.client_side, self.server_side)
+        near_end = self.server_side if self.middle is None else self.middle.towards_client
+        self._start_link(MAIN, network, self.client_side, near_end)
+        if self.middle is not None:
+            behind = self.server_side.router
+            self._start_link(BEHIND, behind, self.middle.towards_server, self.server_side)
         if client is not None:
             self._add_only_flow_run(client)
         servers: dict[int, Process] = {}
@@ -135,6 +144,22 @@ class Testbed:
             self._undo.callback(self._profiler.close)
         self._packets_before = self._packets()
 
+    def _make_middle(self, network: Namespace) -> Middle:
+        """Make the middle of the path and the server's side behind it; return the middle."""
+        behind = self._undo.enter_context(Namespace())
+        middle = Middle(network, behind, self._path, self._server_end.router_device)
+        self._undo.callback(middle.close)
+        self.server_side = self._undo.enter_context(Side(SERVER, behind, self._path))
+        return middle
+
+    def _start_link(self, name: str, namespace: Namespace, client: Side, server: Side) -> None:
+        self._undo.callback(self.links.start(name, namespace, client, server).close)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Return every side of the network, the client's first and the server's last."""
+        return (self.client_side, *(self.middle.faces if self.middle is not None else ()), self.server_side)
+
     @property
     def servers(self) -> list[Process]:
         """Return every server once: flows of one address slot share theirs."""
@@ -143,7 +168,7 @@ class Testbed:
     def processes(self) -> list[Process]:
         """Return all processes that run now."""
         programs = self._programs()
-        return [*programs["server"], self.router.process, *programs["client"], *programs["tracer"]]
+        return [*programs["server"], *self.links.processes, *programs["client"], *programs["tracer"]]
 
     def await_ready(self) -> Stopped | None:
         """Wait until clients may begin and return None, else the reason why not.
@@ -155,7 +180,7 @@ class Testbed:
         watch(self.processes(), self._settled, within_s, self.watcher.every_s)
         if self.lost_server() is not None:
             return Stopped.SERVER_ENDED
-        self.router.raise_if_not_ready()
+        self.links.raise_if_not_ready()
         if not all(flow_run.server_ready() for flow_run in self.flow_runs):
             return Stopped.SERVER_STARTED_LATE
         if any(flow_run.done() for flow_run in self.flow_runs):
@@ -185,8 +210,8 @@ class Testbed:
             write_json(self._folder / FLOWS_FILE, [flow_run.record() for flow_run in self.flow_runs])
         client_cpu_s = sum(flow_run.client.finish(trusted=trusted) for flow_run in self.flow_runs)
         for server in self.servers:
-            stop(server, [self.router.process])
-        summary = self.router.finish(drain=trusted)
+            stop(server, self.links.processes)
+        self.links.finish(drain=trusted)
         collectors = {**(self._recorder.finish() if self._recorder is not None else {}), **self._profile()}
         broke = kept.take_stock(self._folder)
         held = {
@@ -199,12 +224,13 @@ class Testbed:
                 replace(server, lines=tuple(flow_run.server.lines), broke=flow_run.server.broke or broke.get("server"))
                 for server, flow_run in zip(servers, self.flow_runs, strict=True)
             ),
-            link=observations_of(self.router.process),
-            summary=dict(summary),
+            link=self.links.observations(),
+            summary=dict(self.links.summary()),
+            counters=self.links.counters(),
             cpu_s={
                 "driver" if any(flow_run.client.remote for flow_run in self.flow_runs) else "client": client_cpu_s,
                 "server": sum(_cpu_s(server) for server in self.servers),
-                "link": _cpu_s(self.router.process),
+                **self.links.cpu_s(),
                 **{name: _cpu_s(process) for name, process in self._collecting().items()},
                 **({"client_receive": held["client_receive_cpu_s"]} if "client_receive_cpu_s" in held else {}),
             },
@@ -266,13 +292,13 @@ class Testbed:
 
     def _settled(self) -> bool:
         self.watcher.look_if_due()
-        if self.lost_server() is not None or self.router.process.exit is not None:
+        if self.lost_server() is not None or self.links.ended:
             return True
         if any(flow_run.done() for flow_run in self.flow_runs):
             return True
         recorded = all(each is None or each.settled() for each in (self._recorder, self._profiler))
         up = all(flow_run.server_ready() and flow_run.client.ready() for flow_run in self.flow_runs)
-        return self.router.ready and up and recorded and self.client_side.settled()
+        return self.links.ready and up and recorded and self.client_side.settled()
 
     def _make_client(self) -> Client | None:
         """Make the client's side of the network; return the client of a trial with one flow, None with several."""
@@ -314,6 +340,9 @@ class Testbed:
 
     def _add_only_flow_run(self, client: Client) -> None:
         job = self._job
+        if moves(job.trial):
+            self.client_side.add_second_address(SECOND_CLIENT_ADDRESS)
+            self.server_side.know_second_address(SECOND_CLIENT_ADDRESS)
         server = self._start_server(job.trial, job.programs["server"], addresses_of(0), self._folder, "")
         self.flow_runs.append(FlowRun(job.trial, client, server, addresses_of(0), self._folder, job.content.phases))
 

@@ -22,6 +22,8 @@ from longlook.lab.linux.offload import switch_off
 
 CLIENT_ADDRESS = "10.8.0.1"
 SERVER_ADDRESS = "10.8.0.2"
+SECOND_CLIENT_ADDRESS = "10.8.254.1"
+"""Of a client that moves, or has a second link: in the subnet, and no address of a slot."""
 SUBNET = "10.8.0.0/16"
 _PAIRS_A_BLOCK = 127  # of the addresses .1 to .254
 SERVER_PORT = 443
@@ -170,6 +172,15 @@ class Side:
         if self.tun is None and peer != self.end.peer_address:
             self._add_neighbour(index, peer)
         self._route(f"{peer}/32", own, algorithm, tcp.route_metrics(settings))
+
+    def add_second_address(self, address: str) -> None:
+        """Give this side a second address on its device, from which programs may send that ask for it."""
+        self.namespace.routes.add_address(self.namespace.index(self.end.device), address, 32)
+
+    def know_second_address(self, address: str) -> None:
+        """Let this side reach the peer's second address, as it reaches the first."""
+        if self.tun is None:
+            self._add_neighbour(self.namespace.index(self.end.device), address)
 
     def drain(self) -> None:
         """Discard what a TUN device has queued while no router read it."""

@@ -81,7 +81,7 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
         artefacts=artefacts.digests(folder),
         cpu_s=teardown.modelled_s if timing.virtual else teardown.cpu_s,  # all else is free in a guest
         collectors=teardown.collectors,
-        link={name: teardown.summary[name] for name in ("up", "down") if name in teardown.summary},
+        link=teardown.counters,
         guard=observed,
         kernel_counts=teardown.kernel_counts,
     )
@@ -90,7 +90,7 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
 
 
 def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -> _Measurement:
-    sides = (testbed.client_side, testbed.server_side)
+    sides = testbed.sides
     before = take_reading(sides)
     if late is not None:
         testbed.watcher.look()
@@ -108,7 +108,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         def over() -> bool:
             testbed.watcher.look_if_due()
             proof.look()
-            ended = testbed.lost_server() is not None or testbed.router.process.exit is not None
+            ended = testbed.lost_server() is not None or testbed.links.ended
             return schedule.over() or ended
 
         timing.align(phase_ns=job.trial.start_phase_ns)
@@ -129,7 +129,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
 
 
 def _stop_reason(testbed: Testbed, *, in_time: bool) -> Stopped:
-    if testbed.router.process.exit is not None:
+    if testbed.links.ended:
         return Stopped.LINK_ENDED
     if testbed.lost_server() is not None:
         return Stopped.SERVER_ENDED

@@ -7,6 +7,7 @@ from longlook.core import units
 from longlook.core.flows import DATAGRAM_PROTOCOLS
 from longlook.core.model import Arm, ConnectionState, Scalar, Study
 from longlook.core.problems import SettingError
+from longlook.network.further import BEHIND, SECOND, link_of, names_in
 from longlook.study import tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import Group, groups_of, is_flow_setting
@@ -40,6 +41,7 @@ def resolve_arm(
 ) -> ResolvedArm:
     """Return the arm in a cell with these settings; SettingError where it cannot be."""
     how = resolve_circumstances(arm, settings, ask_router=ask_router)
+    _check_further(arm, settings, catalogue)
     if not catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
         setup = resolve_flow_setup(arm, settings, catalogue)
         if setup.protocol in DATAGRAM_PROTOCOLS:
@@ -57,6 +59,20 @@ def resolve_arm(
     _check_tcp(arm, settings, *(group.setup.congestion_control for group in groups))
     how = replace(how, tcp=tcp.parameters(tcp.with_presets(settings, arm.settings)) if over_tcp else {})
     return ResolvedArm(groups[0].setup, how, groups)
+
+
+def _check_further(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
+    """Raise SettingError where a trial cannot have the further links that its settings make."""
+    own = {**settings, **arm.settings}
+    keys = {name: next(key for key in own if link_of(key) == name) for name in names_in(own)}
+    if SECOND in keys:
+        raise SettingError(keys[SECOND], "no program here uses a second path between the ends: leave [second] out")
+    if keys and catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
+        raise SettingError(keys[BEHIND], "competing flows share one link: leave [behind] out, or use another workload")
+    client = catalogue.stacks.get(str(own.get("client", "")).partition("@")[0])
+    if keys and client is not None and client.remote:
+        message = f"client {client.name} is another machine, whose path has one link here: leave [behind] out"
+        raise SettingError(keys[BEHIND], message)
 
 
 def _stale_tickets(arm: Arm, settings: Mapping[str, Scalar], setup: FlowSetup) -> float:

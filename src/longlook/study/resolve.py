@@ -9,6 +9,7 @@ from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, EITHER, ENDLESS
 from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Processor, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
 from longlook.core.stack import Knob, Stack
+from longlook.network import further
 from longlook.network import settings as network
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
 from longlook.study import processors, tcp
@@ -27,6 +28,7 @@ class Conditions:
 
     link: Link
     workload: Workload
+    further: Mapping[str, Link] = field(default_factory=dict, metadata={"omitted_when_empty": True})
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Circumstances:
     split: int = 1
     """Over how many connections each object is fetched, a part over each."""
     processors: Mapping[str, Processor] = field(default_factory=dict)  # `Trial.processors`
+    further: Mapping[str, Link] = field(default_factory=dict)  # `Trial.further`, of an arm with settings of one of them
 
 
 @dataclass(frozen=True)
@@ -68,10 +71,11 @@ def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue, *, 
     """
     kind = catalogue.workloads[_kind(settings)]
     parameters = workload_parameters(kind, settings)
-    link = network.link(settings) if ask_router else network.unchecked_link(settings)
+    make_link = network.link if ask_router else network.unchecked_link
+    link = make_link(settings)
     if kind.competes and DURATION in parameters:
         parameters[ENDLESS] = _more_than_passes(link, float(parameters[DURATION]))
-    return Conditions(link, Workload(kind.name, parameters))
+    return Conditions(link, Workload(kind.name, parameters), further.links(settings, make_link))
 
 
 def _kind(settings: Mapping[str, Scalar]) -> str:
@@ -89,7 +93,7 @@ def has_own_link(arm: Arm) -> bool:
 
     Arms of study files make those of ARM_CONDITIONS alone, counterfactual arms any.
     """
-    return any(key.startswith("network.") for key in arm.settings)
+    return any(key.startswith("network.") or further.link_of(key) for key in arm.settings)
 
 
 def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_router: bool = True) -> Circumstances:
@@ -100,12 +104,13 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_route
     kernel_tcp = {} if own.get("protocol") in QUIC_PROTOCOLS else tcp.parameters(own)
     client_cpu = own.get("client_cpu", NO_CPU_LIMIT)
     return Circumstances(
-        link=make_link(own) if has_own_link(arm) else None,
+        link=make_link(own) if any(key.startswith("network.") for key in arm.settings) else None,
         engine=None if engine is None else str(engine),
         tcp=kernel_tcp,
         client_cpu_share=None if client_cpu == NO_CPU_LIMIT else float(units.parse_share(client_cpu)),
         split=int(own.get(SPLIT, 1)),
         processors=processors.processors(own),
+        further=further.links(own, make_link) if further.names_in(arm.settings) else {},
     )
 
 

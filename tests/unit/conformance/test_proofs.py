@@ -27,6 +27,7 @@ KNOBS: Mapping[str, Knob] = {
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
     "memory": knob(str, choices=("none", "alt-svc", "page")),
     **{name: knob(float) for name in ("window_after_loss", "pto_factor", "fallback_delay", "stall_timeout")},
+    **{name: knob(float) for name in ("move_at", "move_after_silence")},
 }
 SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ack_threshold")}
 
@@ -388,6 +389,14 @@ def test_who_knows_nothing_stays_on_tcp_and_who_remembers_does_not() -> None:
     assert judged("memory", {**right, "alt-svc": answered("h2")}, "client").status is Status.FAILED
     assert judged("memory", {**right, "page": answered("h3")}, "client").status is Status.FAILED
     assert judged("memory", {**right, "page": seen(**FAILED)}, "client").status is Status.FAILED
+
+
+@pytest.mark.parametrize("name", ["move_at", "move_after_silence"])
+def test_the_client_sends_from_its_second_address_after_the_time_that_was_set(name: str) -> None:
+    moved = {after_s: replace(seen(), moved_s=after_s) for after_s in (0.3, 0.8, 1.25)}
+    assert judged(name, {"short": moved[0.3], "long": moved[1.25]}).status is Status.PASSED
+    assert judged(name, {"short": moved[0.3], "long": moved[0.8]}).status is Status.FAILED
+    assert judged(name, {"short": moved[0.3], "long": seen()}).status is Status.FAILED
 
 
 def test_a_retry_costs_a_round_trip() -> None:
