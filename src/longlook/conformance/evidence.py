@@ -15,6 +15,7 @@ from longlook.conformance.qlogs import Event, read_qlog
 from longlook.core.model import Outcome, Run, Trial
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.normalise.competition import FLOWS
+from longlook.timeline.normalise.link_log import LinkLogError, read_link_log
 from longlook.timeline.timeline import Kind, Timeline
 
 Line = Mapping[str, Any]
@@ -23,6 +24,7 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED, Kind.PACKET_QUEUED)
+_SYN_ACK = 0x12
 _LONG = frozenset({"initial", "0rtt", "handshake", "retry", "version_negotiation"})
 
 
@@ -71,6 +73,7 @@ class Seen:
     packets: Packets
     qlogs: Mapping[str, Sequence[Event]] = field(default_factory=dict)
     logs: Mapping[str, int] = field(default_factory=dict)  # qlog files by role
+    answers: Sequence[int] = ()  # the flags bytes of TCP's SYN-ACKs at the router
 
     @property
     def ok(self) -> bool:
@@ -97,7 +100,19 @@ def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
         packets=packets_of(normalise_trial(folder, trial, run)),
         qlogs={role: [event for file in files for event in read_qlog(file)] for role, files in qlogs.items()},
         logs={role: len(files) for role, files in qlogs.items()},
+        answers=_answers(folder / "link.bin"),
     )
+
+
+def _answers(link_log: Path) -> list[int]:
+    """Return the flags bytes of the SYN-ACKs in a trial's link log; none where it cannot be read."""
+    try:
+        log = read_link_log(link_log)
+    except (OSError, LinkLogError):
+        return []
+    flags = np.array(log.records["tcp_flags"], dtype=np.int64)
+    found: list[int] = flags[flags & _SYN_ACK == _SYN_ACK].tolist()
+    return found
 
 
 def packets_of(timeline: Timeline) -> Packets:
