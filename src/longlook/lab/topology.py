@@ -19,6 +19,7 @@ from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.netlink import NetlinkError
 from longlook.lab.linux.offload import switch_off
+from longlook.lab.linux.rtnetlink import MAIN_TABLE
 
 CLIENT_ADDRESS = "10.8.0.1"
 SERVER_ADDRESS = "10.8.0.2"
@@ -148,11 +149,13 @@ class Side:
         tcp.apply(self.namespace, self.end.device, settings)
         self._route(self.end.subnet, self.end.address, algorithm, tcp.route_metrics(settings))
 
-    def _route(self, to: str, source: str, algorithm: str | None, metrics: dict[str, Any]) -> None:
+    def _route(
+        self, to: str, source: str, algorithm: str | None, metrics: dict[str, Any], table: int = MAIN_TABLE
+    ) -> None:
         if algorithm is not None:
             metrics |= {"cc_algo": algorithm, "lock": metrics.get("lock", 0) | _LOCK_CONGESTION_CONTROL}
         try:
-            self.namespace.routes.replace_route(to, self.namespace.index(self.end.device), source, metrics)
+            self.namespace.routes.replace_route(to, self.namespace.index(self.end.device), source, metrics, table)
         except NetlinkError as error:
             available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().strip()
             raise MachineError(
