@@ -23,9 +23,10 @@ OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
 
 
 def endpoints_of(trial: Trial) -> list[Endpoint]:
-    """Return every program of a trial's flows, servers and clients; one may be there more than once."""
+    """Return every program of a trial, servers, clients and a proxy; one may be there more than once."""
     flows = trial.flows or (trial,)
-    return [end for flow in flows for end in (flow.server, flow.client)]
+    proxies = [] if trial.proxy is None else [trial.proxy]
+    return [*(end for flow in flows for end in (flow.server, flow.client)), *proxies]
 
 
 def spoken(protocol: str) -> tuple[str, ...]:

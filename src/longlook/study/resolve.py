@@ -14,7 +14,15 @@ from longlook.network import settings as network
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
-from longlook.study.settings import NO_CPU_LIMIT, QUIC_PROTOCOLS, SPLIT, WORKLOAD_PREFIX, workload_parameters
+from longlook.study.settings import (
+    NO_CPU_LIMIT,
+    NO_PROXY,
+    PROXY,
+    QUIC_PROTOCOLS,
+    SPLIT,
+    WORKLOAD_PREFIX,
+    workload_parameters,
+)
 
 _FASTEST_BPS = 10e9
 
@@ -54,6 +62,7 @@ class FlowSetup:
     congestion_control: str | None
     server: Endpoint
     client: Endpoint
+    proxy: Endpoint | None = field(default=None, metadata={"omitted_when_empty": True})
 
 
 def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
@@ -152,7 +161,24 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
             message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic" or tcp = "stock"'
             raise SettingError("congestion_control", message, absent=True)
         congestion_control = str(own["congestion_control"])
-    return FlowSetup(protocol, connection, congestion_control, endpoints["server"], endpoints["client"])
+    proxy = _proxy(own, protocol, connection, catalogue)
+    return FlowSetup(protocol, connection, congestion_control, endpoints["server"], endpoints["client"], proxy)
+
+
+def _proxy(
+    own: Mapping[str, Scalar], protocol: str, connection: ConnectionState, catalogue: Catalogue
+) -> Endpoint | None:
+    """Return the proxy of an arm; None where it has none."""
+    if (name := str(own.get(PROXY, NO_PROXY))) == NO_PROXY:
+        if PROXY not in own and (knobs := [key for key in own if key.startswith("proxy_knobs.")]):
+            raise SettingError(knobs[0], 'there is no proxy: write for example proxy = "haproxy", or leave this out')
+        return None
+    stack, version = find_stack(PROXY, name, catalogue)
+    if further.BEHIND not in further.names_in(own):
+        message = "stands between two links: add the table [behind], with rate and rtt of the link to the server"
+        raise SettingError(PROXY, message)
+    _check_abilities(PROXY, stack, version, protocol, connection)
+    return Endpoint(stack.name, version, _knobs(PROXY, stack, version, protocol, own))
 
 
 _IDLE, _WARM = "workload.idle", "workload.warm"
