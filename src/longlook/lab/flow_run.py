@@ -63,6 +63,7 @@ class FlowRun:
                 timeout_s=self.trial.timeout_s,
                 connections=job.content.connections,
                 waits_s=job.content.waits_s,
+                video=job.content.video,
             )
         )
 

@@ -247,4 +247,5 @@ STACK = Stack(
     several_connections=True,
     either=True,
     waits=True,
+    plays=True,
 )
