@@ -90,7 +90,7 @@ def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
 
     The client reports the port over which an object came, and `measured` are the connections' lines.
     """
-    if case.content.connections == 1:
+    if case.content.connections == 1 or case.content.video:  # a player asks for a part over each
         return None
     own = "remote" if _reporter(case) == "server" else "local"
     ports = sorted(_port(line.get(own)) for line in measured)

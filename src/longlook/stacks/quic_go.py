@@ -258,4 +258,5 @@ STACK = Stack(
     several_connections=True,
     either=True,
     waits=True,
+    plays=True,
 )
