@@ -84,6 +84,9 @@ func runClient(j *job) error {
 		}
 	}
 	d.early = j.Connection == connection0RTT
+	if j.Video != nil {
+		return play(ctx, d, site, j)
+	}
 	return fetchOverAll(ctx, d, site, j)
 }
 

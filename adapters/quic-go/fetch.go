@@ -49,6 +49,7 @@ func fetchInto(ctx context.Context, line *objectLine, conn connection, watch *st
 	defer response.Body.Close()
 	spoken := protocolOf(response)
 	line.Protocol, line.Status, line.TFirstByteNs = &spoken, &response.StatusCode, &firstByte
+	line.AltSvc = response.Header.Get("Alt-Svc")
 	digest := sha256.New()
 	line.Bytes, err = copyBody(digest, response.Body, watch)
 	if err != nil {

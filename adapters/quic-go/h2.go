@@ -23,7 +23,7 @@ const (
 
 var errListenerClosed = errors.New("the listener is closed")
 
-// h2Service is HTTP/2 over TLS 1.3 and nothing else; it announces no Alt-Svc.
+// h2Service is HTTP/2 over TLS 1.3 and nothing else.
 type h2Service struct {
 	listener *handshakingListener
 	server   *http.Server

@@ -18,14 +18,17 @@ DURATION = "duration_s"
 """Parameter of a workload: after that time all flows stop together; None or absent: each when it has everything."""
 WARM_UP = "warm_up_s"
 """Parameter of a workload: after the last start, not measured."""
+WATCH = "watch_s"
+"""Parameter of a workload: after that time a player stops, whatever it has shown."""
 OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
 """Parameters of the content of competing flows: sizes of whole objects, and of the one that never ends."""
 
 
 def endpoints_of(trial: Trial) -> list[Endpoint]:
-    """Return every program of a trial's flows, servers and clients; one may be there more than once."""
+    """Return every program of a trial, servers, clients and a proxy; one may be there more than once."""
     flows = trial.flows or (trial,)
-    return [end for flow in flows for end in (flow.server, flow.client)]
+    proxies = [] if trial.proxy is None else [trial.proxy]
+    return [*(end for flow in flows for end in (flow.server, flow.client)), *proxies]
 
 
 def spoken(protocol: str) -> tuple[str, ...]:
@@ -47,6 +50,12 @@ def stop_after_s(workload: Workload) -> float | None:
     """Return when all flows stop together, in s after the start; None where each stops when it has everything."""
     duration_s = workload.parameters.get(DURATION)
     return None if duration_s is None else float(duration_s)
+
+
+def watched_s(workload: Workload) -> float | None:
+    """Return how long a video is watched, in s after the start; None where there is no video."""
+    watch_s = workload.parameters.get(WATCH)
+    return None if watch_s is None else float(watch_s)
 
 
 def view_of(trial: Trial, flow: Flow) -> Trial:

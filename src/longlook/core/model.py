@@ -318,6 +318,7 @@ class Trial:
     processors: Mapping[str, Processor] = field(default_factory=dict, metadata=_LATER)  # role → its; else work is free
     randomness_of: str = field(default="", metadata=_LATER)  # the trial whose randomness programs share; "": its own
     further: Mapping[str, Link] = field(default_factory=dict, metadata=_LATER)  # links beside `link`, by name
+    proxy: Endpoint | None = field(default=None, metadata=_LATER)  # in the middle, before the link `behind`
 
     @property
     def links(self) -> tuple[Link, ...]:

@@ -65,6 +65,7 @@ class FlowRun:
                 connections=job.content.connections,
                 waits_s=job.content.waits_s,
                 second_address=SECOND_CLIENT_ADDRESS if moves(self.trial) else "",
+                video=job.content.video,
             )
         )
 

@@ -37,8 +37,8 @@ class Middle:
     """
 
     def __init__(self, near: Namespace, far: Namespace, path: str, near_device: str) -> None:
-        own = replace(SERVER, role="middle", device="m0", address=MIDDLE_ADDRESS, router_device=near_device)
-        other = replace(CLIENT, role="middle", device="m1", address=MIDDLE_ADDRESS)
+        own = replace(SERVER, role="proxy", device="m0", address=MIDDLE_ADDRESS, router_device=near_device)
+        other = replace(CLIENT, role="proxy", device="m1", address=MIDDLE_ADDRESS)
         self.namespace = Namespace()
         try:
             with self.namespace.inside():

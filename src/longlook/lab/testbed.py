@@ -19,10 +19,10 @@ from longlook.lab.flow_run import FlowRun, observations_of
 from longlook.lab.links import MAIN, Links
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.middle import Middle
+from longlook.lab.middle import MIDDLE_ADDRESS, Middle
 from longlook.lab.observations import Observations, Stopped
 from longlook.lab.process import Process, stop, watch
-from longlook.lab.programs import Launch, plain_client, stack_of, start_server
+from longlook.lab.programs import Launch, plain_client, stack_of, start_proxy, start_server
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.second_path import SecondPath
 from longlook.lab.session import Sessions
@@ -59,6 +59,7 @@ class Teardown:
     clients: tuple[Observations, ...]
     servers: tuple[Observations, ...]
     link: Observations
+    proxy: Observations
     summary: dict[str, Any]  # the links', as one
     counters: Mapping[str, Mapping[str, int]]  # of each link's directions, as in Run
     cpu_s: dict[str, float]  # by role
@@ -86,6 +87,7 @@ class Testbed:
         self._packets_before: dict[str, int] = {}
         self._recorder: TcpRecorder | None = None
         self._profiler: CpuProfiler | None = None
+        self.proxy: Process | None = None
         self._undo = ExitStack()
         self.flow_runs: list[FlowRun] = []
 
@@ -139,6 +141,8 @@ class Testbed:
         servers: dict[int, Process] = {}
         for flow in trial.flows:
             self._add_flow_run(flow, servers)
+        if self.middle is not None and trial.proxy is not None:
+            self._start_proxy(self.middle)
         if (program := self._job.programs.get("trace")) is not None:
             self._recorder = TcpRecorder(
                 program, SERVER_PORT, self.client_side, self.server_side, self._environment, self._folder
@@ -180,7 +184,13 @@ class Testbed:
     def processes(self) -> list[Process]:
         """Return all processes that run now."""
         programs = self._programs()
-        return [*programs["server"], *self.links.processes, *programs["client"], *programs["tracer"]]
+        return [
+            *programs["server"],
+            *programs["proxy"],
+            *self.links.processes,
+            *programs["client"],
+            *programs["tracer"],
+        ]
 
     def await_ready(self) -> Stopped | None:
         """Wait until clients may begin and return None, else the reason why not.
@@ -192,9 +202,13 @@ class Testbed:
         watch(self.processes(), self._settled, within_s, self.watcher.every_s)
         if self.lost_server() is not None:
             return Stopped.SERVER_ENDED
+        if self.lost_proxy():
+            return Stopped.PROXY_ENDED
         self.links.raise_if_not_ready()
         if not all(flow_run.server_ready() for flow_run in self.flow_runs):
             return Stopped.SERVER_STARTED_LATE
+        if not self._proxy_ready():
+            return Stopped.PROXY_STARTED_LATE
         if any(flow_run.done() for flow_run in self.flow_runs):
             return Stopped.CLIENT_ENDED
         return None if all(flow_run.client.ready() for flow_run in self.flow_runs) else Stopped.CLIENT_STARTED_LATE
@@ -210,6 +224,20 @@ class Testbed:
         """Return a server that has ended without being stopped, None where all run."""
         return next((server for server in self.servers if server.exit is not None), None)
 
+    def lost_proxy(self) -> bool:
+        """Return whether the proxy has ended without being stopped."""
+        return self.proxy is not None and self.proxy.exit is not None
+
+    def _proxy_ready(self) -> bool:
+        return self.proxy is None or bool(self.proxy.events("ready"))
+
+    def _start_proxy(self, middle: Middle) -> None:
+        self.proxy = start_proxy(
+            self._job, f"{SERVER.address}:{SERVER_PORT}", self._launch(middle.towards_client, self._folder, "")
+        )
+        self._undo.callback(self.proxy.close)
+        self.proxy.before_reap = self.watcher.count_tasks
+
     def tear_down(self, *, trusted: bool) -> Teardown:
         """Stop clients, servers, and the router once it is empty, in this order; `trusted` if clients did their job."""
         packets = {role: count - self._packets_before[role] for role, count in self._packets().items()}
@@ -221,8 +249,9 @@ class Testbed:
         if self._job.trial.flows:
             write_json(self._folder / FLOWS_FILE, [flow_run.record() for flow_run in self.flow_runs])
         client_cpu_s = sum(flow_run.client.finish(trusted=trusted) for flow_run in self.flow_runs)
-        for server in self.servers:
-            stop(server, self.links.processes)
+        proxy = observations_of(self.proxy)
+        for program in (*([] if self.proxy is None else [self.proxy]), *self.servers):
+            stop(program, self.links.processes)
         self.links.finish(drain=trusted)
         collectors = {**(self._recorder.finish() if self._recorder is not None else {}), **self._profile()}
         broke = kept.take_stock(self._folder)
@@ -237,11 +266,15 @@ class Testbed:
                 for server, flow_run in zip(servers, self.flow_runs, strict=True)
             ),
             link=self.links.observations(),
+            proxy=proxy
+            if self.proxy is None
+            else replace(proxy, lines=tuple(self.proxy.lines), broke=self.proxy.broke),
             summary=dict(self.links.summary()),
             counters=self.links.counters(),
             cpu_s={
                 "driver" if any(flow_run.client.remote for flow_run in self.flow_runs) else "client": client_cpu_s,
                 "server": sum(_cpu_s(server) for server in self.servers),
+                **({} if self.proxy is None else {"proxy": _cpu_s(self.proxy)}),
                 **self.links.cpu_s(),
                 **{name: _cpu_s(process) for name, process in self._collecting().items()},
                 **({"client_receive": held["client_receive_cpu_s"]} if "client_receive_cpu_s" in held else {}),
@@ -286,7 +319,13 @@ class Testbed:
     def _programs(self) -> dict[str, list[Process]]:
         """Return the processes of programs that were started so far, by role."""
         clients = [flow_run.client.process for flow_run in self.flow_runs if flow_run.client.process is not None]
-        return {"server": self.servers, "client": clients, "tracer": list(self._collecting().values())}
+        proxies = [] if self.proxy is None else [self.proxy]
+        return {
+            "server": self.servers,
+            "proxy": proxies,
+            "client": clients,
+            "tracer": list(self._collecting().values()),
+        }
 
     def _collecting(self) -> dict[str, Process]:
         """Return the processes of collectors, by the name that their CPU time goes under."""
@@ -304,13 +343,13 @@ class Testbed:
 
     def _settled(self) -> bool:
         self.watcher.look_if_due()
-        if self.lost_server() is not None or self.links.ended:
+        if self.lost_server() is not None or self.lost_proxy() or self.links.ended:
             return True
         if any(flow_run.done() for flow_run in self.flow_runs):
             return True
         recorded = all(each is None or each.settled() for each in (self._recorder, self._profiler))
         up = all(flow_run.server_ready() and flow_run.client.ready() for flow_run in self.flow_runs)
-        return self.links.ready and up and recorded and self.client_side.settled()
+        return self.links.ready and self._proxy_ready() and up and recorded and self.client_side.settled()
 
     def _make_client(self) -> Client | None:
         """Make the client's side of the network; return the client of a trial with one flow, None with several."""
@@ -355,8 +394,10 @@ class Testbed:
         if moves(job.trial) and self.second is None:
             self.client_side.add_second_address(SECOND_CLIENT_ADDRESS)
             self.server_side.know_second_address(SECOND_CLIENT_ADDRESS)
-        server = self._start_server(job.trial, job.programs["server"], addresses_of(0), self._folder, "")
-        self.flow_runs.append(FlowRun(job.trial, client, server, addresses_of(0), self._folder, job.content.phases))
+        where = addresses_of(0)
+        server = self._start_server(job.trial, job.programs["server"], where, self._folder, "")
+        to = where if job.trial.proxy is None else replace(where, server=MIDDLE_ADDRESS)  # what the client connects to
+        self.flow_runs.append(FlowRun(job.trial, client, server, to, self._folder, job.content.phases))
 
     def _add_flow_run(self, flow: Flow, servers: dict[int, Process]) -> None:
         """Add the run of one of several flows; `servers` are those that run already, by address slot."""

@@ -16,6 +16,7 @@ from longlook.lab.counters import out_of_memory_kills, take_reading
 from longlook.lab.flow_run import FlowRun, FlowSchedule
 from longlook.lab.judge import judge_all
 from longlook.lab.judgement import Judgement
+from longlook.lab.middle import MIDDLE_ADDRESS
 from longlook.lab.observations import Case, Stopped
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
@@ -108,7 +109,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         def over() -> bool:
             testbed.watcher.look_if_due()
             proof.look()
-            ended = testbed.lost_server() is not None or testbed.links.ended
+            ended = testbed.lost_server() is not None or testbed.lost_proxy() or testbed.links.ended
             return schedule.over() or ended
 
         timing.align(phase_ns=job.trial.start_phase_ns)
@@ -124,7 +125,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         testbed.watcher.look()
         seen = tuple(proof.seen_of(flow_run) for flow_run in testbed.flow_runs)
     if not all(flow_run.in_order() for flow_run in testbed.flow_runs):
-        watch(running, lambda: testbed.lost_server() is not None, SERVER_EXIT_DELAY_S)
+        watch(running, lambda: testbed.lost_server() is not None or testbed.lost_proxy(), SERVER_EXIT_DELAY_S)
     return _Measurement(_stop_reason(testbed, in_time=in_time), duration_s, before, take_reading(sides), seen)
 
 
@@ -133,6 +134,8 @@ def _stop_reason(testbed: Testbed, *, in_time: bool) -> Stopped:
         return Stopped.LINK_ENDED
     if testbed.lost_server() is not None:
         return Stopped.SERVER_ENDED
+    if testbed.lost_proxy():
+        return Stopped.PROXY_ENDED
     return Stopped.CLIENT_ENDED if in_time else Stopped.CLIENT_HUNG
 
 
@@ -153,6 +156,7 @@ def _judge(
             client=client,
             server=server,
             link=teardown.link,
+            proxy=teardown.proxy,
             measure_s=measured.duration_s if flow_run.flow is None else flow_run.lasted_s,
             session=flow_run.client.session,
             server_reports_state=stack_of(flow_run.trial.server).server_reports_state,
@@ -162,6 +166,7 @@ def _judge(
             started=flow_run.flow is None or flow_run.began_unix_ns is not None,
             remote=flow_run.client.remote,
             virtual=virtual,
+            middle_address=MIDDLE_ADDRESS,
         )
         for flow_run, client, server, seen in zip(
             testbed.flow_runs, teardown.clients, teardown.servers, measured.congestion_controls, strict=True

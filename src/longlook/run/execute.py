@@ -182,6 +182,8 @@ def make_job(
     roles = {"server": trial.server, "client": trial.client}
     if trial.flows:
         roles = {program_role(end): end for end in endpoints_of(trial)}
+    if trial.proxy is not None:
+        roles["proxy"] = trial.proxy
     return Job(
         trial=trial,
         attempt=attempt,

@@ -13,7 +13,7 @@ from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import Group, groups_of, is_flow_setting
 from longlook.study.resolve import Circumstances, FlowSetup, resolve_circumstances, resolve_flow_setup
 from longlook.study.seeded import uniform
-from longlook.study.settings import ENDPOINT_KEYS, QUIC_PROTOCOLS, SPLIT, STALE_TICKETS, WORKLOAD_PREFIX
+from longlook.study.settings import ENDPOINT_KEYS, PROXY, QUIC_PROTOCOLS, SPLIT, STALE_TICKETS, WORKLOAD_PREFIX
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _settings_of(arm: Arm, common: Mapping[str, Scalar], catalogue: Catalogue) -
     for key, value in settings.items():
         role = key.rpartition(".")[2]
         stack = catalogue.stacks.get(str(value))
-        if role in ("server", "client") and stack is not None:
+        if role in ("server", "client", PROXY) and stack is not None:
             settings[key] = f"{stack.name}@{stack.default_version}"
     first = [key for key in ENDPOINT_KEYS if key in settings]
     return {key: settings[key] for key in (*first, *sorted(settings.keys() - set(first)))}

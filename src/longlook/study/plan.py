@@ -177,6 +177,7 @@ class _Block:
                     certificate_padding_bytes=draw.certificate_padding_bytes if draw is not None else 0,
                     randomness_of=codec.content_hash([plain, twin]) if plain else "",
                     further=how.further or conditions.further,
+                    proxy=setup.proxy,
                 )
             )
         return sorted(trials, key=lambda trial: rank(study.seed, "arm", number, self.key, trial.arm))

@@ -32,6 +32,9 @@ SPLIT = "split"
 """Over how many connections the arm's client fetches each object, a part over each."""
 MOST_PARTS = 64
 
+PROXY, NO_PROXY = "proxy", "none"
+"""The proxy in the middle of a path of two links, and that there is none: then the middle is a router."""
+
 ENDPOINT_KEYS = (
     "protocol",
     "connection",
@@ -40,6 +43,7 @@ ENDPOINT_KEYS = (
     *tcp.SETTINGS,
     "server",
     "client",
+    PROXY,
     "client_cpu",
     *processors.KEYS,
     "engine",
@@ -53,7 +57,7 @@ ARM_CONDITIONS = (
 """Settings of the path that an arm may make: how senders are measured, and experiments on single packets."""
 
 ENGINES = ("virtual", "live")
-KNOB_PREFIXES = ("server_knobs.", "client_knobs.")
+KNOB_PREFIXES = ("server_knobs.", "client_knobs.", "proxy_knobs.")
 WORKLOAD_PREFIX = "workload."
 
 _RANDOM = "random"

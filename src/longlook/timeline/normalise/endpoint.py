@@ -18,6 +18,7 @@ from longlook.timeline.normalise.lines import (
     text,
     time_ns,
 )
+from longlook.timeline.normalise.player import player_events
 from longlook.timeline.timeline import Kind
 
 PRIMING_PATH = "/prime"
@@ -47,6 +48,7 @@ class Endpoints:
     rows: list[Row] = field(default_factory=list)
     connections: list[Connection] = field(default_factory=list)
     accounts: dict[str, Account] = field(default_factory=dict)
+    video: dict[str, Any] = field(default_factory=dict)  # what a player's manifest says
 
 
 def read_endpoints(folder: Path, addresses: tuple[str, str] | None = None) -> Endpoints:
@@ -70,6 +72,7 @@ class _Client:
         self._addresses = addresses
         self._latest_ns: int | None = None  # of all stamps so far
         self.events = {"connection": self.connection, "object": self.object, "page": self.page, "move": self.move}
+        self.events |= player_events(self._add, found.video)
 
     def connection(self, line: Line) -> None:
         started = time_ns(line, "t_start_ns")

@@ -46,6 +46,7 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
         "started_unix_ns": run.started_unix_ns,
         "sources": {name: account.as_metadata() for name, account in accounts.items()},
         **({"competition": competition.facts} if competition is not None else {}),
+        **({"video": endpoints.video} if endpoints.video else {}),
     }
     return Timeline(table).with_metadata(metadata)
 
