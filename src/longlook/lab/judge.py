@@ -10,16 +10,17 @@ Pure: nothing here touches the machine or imports `lab.linux`.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from longlook.core.job import Expected
 from longlook.core.model import Outcome
 from longlook.lab import judge_connections as connections
+from longlook.lab import judge_proxy
+from longlook.lab.answers import wrong_answer
 from longlook.lab.elsewhere import fault_elsewhere
+from longlook.lab.judge_video import played
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_drops import link_drops
 from longlook.lab.observations import Case, FlowKind, Line, Observations, Stopped, bounded, signal_name
 
 UNSUPPORTED_EXIT = 127
-_HTTP_OK = 200
 
 
 def judge_all(cases: Sequence[Case]) -> Judgement:
@@ -59,8 +60,10 @@ def judge(case: Case) -> Judgement:
         _elsewhere,
         _link,
         _server,
+        lambda case: judge_proxy.running(case, _ending(case.proxy)),
         _client,
         _objects,
+        lambda case: judge_proxy.carried(case, case.middle_address),
         connections.protocols,
         connections.states,
         connections.congestion_control,
@@ -83,8 +86,8 @@ def succeeded(client: Observations, *, session: bool) -> bool:
 
 
 def _limits(case: Case) -> Judgement | None:
-    """Check that both programs kept their limits. One that broke a limit may have disturbed everything else."""
-    for role, program in (("server", case.server), ("client", case.client)):
+    """Check that all programs kept their limits. One that broke a limit may have disturbed everything else."""
+    for role, program in (("server", case.server), ("proxy", case.proxy), ("client", case.client)):
         if program.broke is not None:
             return Judgement(
                 Outcome.FAILED,
@@ -97,8 +100,11 @@ def _limits(case: Case) -> Judgement | None:
 def _support(case: Case) -> Judgement | None:
     for role, program, end in (
         ("server", case.server, case.trial.server),
+        ("proxy", case.proxy, case.trial.proxy),
         ("client", case.client, case.trial.client),
     ):
+        if end is None:
+            continue
         reported = any(line.get("supported") is False for line in program.events("error"))
         if program.exit_code == UNSUPPORTED_EXIT or (reported and program.exit_code is None):
             reason = program.errors() or "it does not report what"
@@ -156,12 +162,13 @@ def _failed(case: Case) -> Judgement:
         wanted = len(case.content.expected) * case.content.connections
         return Judgement(
             Outcome.TIMED_OUT,
-            f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s{link_drops(case.link)}",
+            f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s"
+            f"{link_drops(case.link)}{judge_proxy.never_reached(case)}",
             "raise the study's timeout if the link is this slow; see server.stderr",
         )
     reasons = [reason for reason in (client.errors(), _object_errors(client)) if reason]
     cause = f": {'; '.join(reasons)}" if reasons else client.cause()
-    reason = f"the client failed ({_ending(client)}){cause}{link_drops(case.link)}"
+    reason = f"the client failed ({_ending(client)}){cause}{link_drops(case.link)}{judge_proxy.never_reached(case)}"
     return Judgement(Outcome.FAILED, reason, _crash_hint(case, "client", client))
 
 
@@ -196,6 +203,8 @@ def _ended_early(case: Case) -> Judgement:
 def _objects(case: Case) -> Judgement | None:
     if case.kind is not FlowKind.FINITE:
         return None
+    if case.content.video:
+        return played(case)
     objects: dict[str, list[Line]] = {}
     for line in case.client.events("object"):
         objects.setdefault(str(line.get("path")), []).append(line)
@@ -203,7 +212,7 @@ def _objects(case: Case) -> Judgement | None:
     for path, expected in case.content.expected.items():
         found = objects.get(path, [{"error": "the client never reported it"}])
         for line in found:
-            if (wrong := _wrong_answer(line, expected)) is not None:
+            if (wrong := wrong_answer(line, expected)) is not None:
                 return Judgement(Outcome.FAILED, f"{path}: {wrong}", "see client.jsonl and server.stderr")
         if connections > 1 and len(found) != connections:
             return Judgement(
@@ -214,18 +223,6 @@ def _objects(case: Case) -> Judgement | None:
     for page in case.client.events("page"):
         if page.get("t_loaded_ns") is None:
             return Judgement(Outcome.FAILED, f"the page {page.get('url')} never finished loading", "see client.jsonl")
-    return None
-
-
-def _wrong_answer(line: Line, expected: Expected) -> str | None:
-    if line.get("error") is not None:
-        return str(line["error"])
-    if line.get("status") != _HTTP_OK:
-        return f"HTTP status {line.get('status')}"
-    if line.get("bytes") != expected.bytes:
-        return f"wrong body: {line.get('bytes')} bytes, expected {expected.bytes}"
-    if line.get("digest") not in (None, expected.digest):
-        return f"wrong body: {line['digest']}, expected {expected.digest}"
     return None
 
 

@@ -9,11 +9,21 @@ from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, EITHER, ENDLESS
 from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Processor, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
 from longlook.core.stack import Knob, Stack
+from longlook.core.workload import WorkloadKind
+from longlook.network import further
 from longlook.network import settings as network
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
-from longlook.study.settings import NO_CPU_LIMIT, QUIC_PROTOCOLS, SPLIT, WORKLOAD_PREFIX, workload_parameters
+from longlook.study.settings import (
+    NO_CPU_LIMIT,
+    NO_PROXY,
+    PROXY,
+    QUIC_PROTOCOLS,
+    SPLIT,
+    WORKLOAD_PREFIX,
+    workload_parameters,
+)
 
 _FASTEST_BPS = 10e9
 
@@ -27,6 +37,7 @@ class Conditions:
 
     link: Link
     workload: Workload
+    further: Mapping[str, Link] = field(default_factory=dict, metadata={"omitted_when_empty": True})
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,7 @@ class Circumstances:
     split: int = 1
     """Over how many connections each object is fetched, a part over each."""
     processors: Mapping[str, Processor] = field(default_factory=dict)  # `Trial.processors`
+    further: Mapping[str, Link] = field(default_factory=dict)  # `Trial.further`, of an arm with settings of one of them
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,7 @@ class FlowSetup:
     congestion_control: str | None
     server: Endpoint
     client: Endpoint
+    proxy: Endpoint | None = field(default=None, metadata={"omitted_when_empty": True})
 
 
 def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
@@ -68,10 +81,11 @@ def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue, *, 
     """
     kind = catalogue.workloads[_kind(settings)]
     parameters = workload_parameters(kind, settings)
-    link = network.link(settings) if ask_router else network.unchecked_link(settings)
+    make_link = network.link if ask_router else network.unchecked_link
+    link = make_link(settings)
     if kind.competes and DURATION in parameters:
         parameters[ENDLESS] = _more_than_passes(link, float(parameters[DURATION]))
-    return Conditions(link, Workload(kind.name, parameters))
+    return Conditions(link, Workload(kind.name, parameters), further.links(settings, make_link))
 
 
 def _kind(settings: Mapping[str, Scalar]) -> str:
@@ -89,7 +103,7 @@ def has_own_link(arm: Arm) -> bool:
 
     Arms of study files make those of ARM_CONDITIONS alone, counterfactual arms any.
     """
-    return any(key.startswith("network.") for key in arm.settings)
+    return any(key.startswith("network.") or further.link_of(key) for key in arm.settings)
 
 
 def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_router: bool = True) -> Circumstances:
@@ -100,19 +114,25 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_route
     kernel_tcp = {} if own.get("protocol") in QUIC_PROTOCOLS else tcp.parameters(own)
     client_cpu = own.get("client_cpu", NO_CPU_LIMIT)
     return Circumstances(
-        link=make_link(own) if has_own_link(arm) else None,
+        link=make_link(own) if any(key.startswith("network.") for key in arm.settings) else None,
         engine=None if engine is None else str(engine),
         tcp=kernel_tcp,
         client_cpu_share=None if client_cpu == NO_CPU_LIMIT else float(units.parse_share(client_cpu)),
         split=int(own.get(SPLIT, 1)),
         processors=processors.processors(own),
+        further=further.links(own, make_link) if further.names_in(arm.settings) else {},
     )
 
 
 def split_workload(workload: Workload, split: int) -> Workload:
-    """Return the workload with each object in so many parts of one size, one over each of as many connections."""
+    """Return the workload with each object in so many parts of one size, one over each of as many connections.
+
+    A player asks for parts of its segments itself.
+    """
     if split == 1:
         return workload
+    if "object_bytes" not in workload.parameters:
+        return replace(workload, parameters={**workload.parameters, "connections": split})
     part_bytes = -(-int(workload.parameters["object_bytes"]) // split)
     return replace(workload, parameters={**workload.parameters, "object_bytes": part_bytes, "connections": split})
 
@@ -136,6 +156,7 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
         if role == "client":
             _check_connections(stack, own, catalogue)
             _check_waits(stack, connection, own, catalogue)
+            _check_plays(stack, protocol, own, catalogue)
         endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, version, protocol, own))
     congestion_control = None
     if protocol in (*QUIC_PROTOCOLS, *DATAGRAM_PROTOCOLS):
@@ -147,7 +168,24 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
             message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic" or tcp = "stock"'
             raise SettingError("congestion_control", message, absent=True)
         congestion_control = str(own["congestion_control"])
-    return FlowSetup(protocol, connection, congestion_control, endpoints["server"], endpoints["client"])
+    proxy = _proxy(own, protocol, connection, catalogue)
+    return FlowSetup(protocol, connection, congestion_control, endpoints["server"], endpoints["client"], proxy)
+
+
+def _proxy(
+    own: Mapping[str, Scalar], protocol: str, connection: ConnectionState, catalogue: Catalogue
+) -> Endpoint | None:
+    """Return the proxy of an arm; None where it has none."""
+    if (name := str(own.get(PROXY, NO_PROXY))) == NO_PROXY:
+        if PROXY not in own and (knobs := [key for key in own if key.startswith("proxy_knobs.")]):
+            raise SettingError(knobs[0], 'there is no proxy: write for example proxy = "haproxy", or leave this out')
+        return None
+    stack, version = find_stack(PROXY, name, catalogue)
+    if further.BEHIND not in further.names_in(own):
+        message = "stands between two links: add the table [behind], with rate and rtt of the link to the server"
+        raise SettingError(PROXY, message)
+    _check_abilities(PROXY, stack, version, protocol, connection)
+    return Endpoint(stack.name, version, _knobs(PROXY, stack, version, protocol, own))
 
 
 _IDLE, _WARM = "workload.idle", "workload.warm"
@@ -184,8 +222,8 @@ def _check_abilities(role: str, stack: Stack, version: str, protocol: str, conne
 
 def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
     split, connections = int(settings.get(SPLIT, 1)), int(settings.get(network.CONNECTIONS, 1))
-    if split > 1 and {"connections", "object_bytes"} - catalogue.workloads[_kind(settings)].parameters.keys():
-        able = [name for name, kind in catalogue.workloads.items() if "connections" in kind.parameters]
+    able = [name for name, kind in catalogue.workloads.items() if _may_be_split(kind)]
+    if split > 1 and _kind(settings) not in able:
         raise SettingError(SPLIT, f"workload {_kind(settings)} fetches over one connection; use {', '.join(able)}")
     if split > 1 and connections > 1:
         raise SettingError(SPLIT, f"every object goes over all {connections} connections of the workload already")
@@ -195,6 +233,22 @@ def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue:
             SPLIT if split > 1 else network.CONNECTIONS,
             f"client {client.name} opens one connection only; clients that open several: {', '.join(able) or 'none'}",
         )
+
+
+def _may_be_split(kind: WorkloadKind) -> bool:
+    return "connections" in kind.parameters and ("object_bytes" in kind.parameters or kind.plays)
+
+
+def _check_plays(client: Stack, protocol: str, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
+    if not catalogue.workloads[_kind(settings)].plays:
+        return
+    if not client.plays:
+        able = [name for name, stack in catalogue.stacks.items() if stack.plays]
+        raise SettingError(
+            "client", f"client {client.name} plays no video; clients that do: {', '.join(able) or 'none'}"
+        )
+    if protocol == EITHER:
+        raise SettingError("protocol", "a player speaks one protocol; allowed with workload video: h3, h2")
 
 
 def _check_waits(

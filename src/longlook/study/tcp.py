@@ -94,6 +94,8 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     "tcp_mss": _segment,
     "tcp_mtu_probing": _switch,
     "tcp_ecn": _ecn,
+    "tcp_multipath": _switch,
+    "tcp_multipath_backup": _switch,
 }
 """Key → check, which returns the canonical value."""
 

@@ -38,6 +38,7 @@ _METRICS: Mapping[str, str] = {"rto_min_ms": "rto_min", "mss_bytes": "advmss", "
 
 _LOCK_RTO_MIN = 1 << 13  # RTAX_LOCK: bit RTAX_RTO_MIN; without it the metric would not count
 
+_MULTIPATH = Path("/proc/sys/net/mptcp/enabled")
 _CUBIC = Path("/sys/module/tcp_cubic/parameters")
 _CUBIC_SCALE, _CUBIC_BETA = 1024, 0.7
 
@@ -85,7 +86,17 @@ def apply(namespace: Namespace, device: str, tcp: Mapping[str, Scalar]) -> None:
         _write("tcp_wmem", _LEAST_BYTES, min(_SEND_AT_FIRST_BYTES, send), send)
         for name, (sysctl, default, number) in _SYSCTLS.items():
             _write(sysctl, number(tcp[name]) if name in tcp else default)
+        _set_multipath(wanted=bool(tcp.get("multipath", False)))
     _pace(namespace, device, wanted=bool(tcp.get("pacing", False)))
+
+
+def _set_multipath(*, wanted: bool) -> None:
+    try:
+        _MULTIPATH.write_text(str(int(wanted)))
+    except FileNotFoundError as error:
+        if wanted:
+            hint = "use --engine virtual, whose kernel has it, or leave tcp_multipath out"
+            raise MachineError("this kernel has no Multipath TCP", hint) from error
 
 
 def _pace(namespace: Namespace, device: str, *, wanted: bool) -> None:
