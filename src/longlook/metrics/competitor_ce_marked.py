@@ -20,5 +20,6 @@ METRIC = Metric(
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
     summary="Share of the packets delivered to the clients of the competing flows outside the arm's first group "
-    "that a queue of the link marked with congestion experienced (ECN): mean over these flows, while all flows competed.",
+    "that a queue of the link marked with congestion experienced (ECN): mean over these flows, while all "
+    "flows competed.",
 )

@@ -45,7 +45,7 @@ def _number(most: int) -> Callable[[object], Scalar]:
 def _word(allowed: tuple[str, ...]) -> Callable[[object], Scalar]:
     def canonical(value: object) -> Scalar:
         if value not in allowed:
-            raise units.UnitError(f"allowed: {', '.join(allowed)}{nearest(str(value), allowed)}")
+            raise units.UnitError(f"allowed: {', '.join(allowed)}{nearest(str(value), list(allowed))}")
         return str(value)
 
     return canonical
@@ -135,7 +135,8 @@ def _rule(value: object) -> tuple[str, str]:
     if rule not in RULES:
         protocols = ", ".join(PROTOCOLS)
         raise units.UnitError(
-            f'allowed: {", ".join(RULES)}, or "off"; a protocol ({protocols}) may stand before it{nearest(rule, RULES)}'
+            f'allowed: {", ".join(RULES)}, or "off"; a protocol ({protocols}) may stand before it'
+            f"{nearest(rule, list(RULES))}"
         )
     return protocol, rule
 

@@ -95,7 +95,9 @@ def _stale_tickets(arm: Arm, settings: Mapping[str, Scalar], setup: FlowSetup) -
 def _check_tcp(arm: Arm, settings: Mapping[str, Scalar], *congestion_controls: str | None) -> None:
     """Check settings of TCP against the congestion controls of the arm's flows; None is that of a flow over UDP."""
     if controllers := {name for name in congestion_controls if name is not None}:
-        tcp.check_cubic(tcp.with_presets(settings, arm.settings), controllers)
+        own = tcp.with_presets(settings, arm.settings)
+        tcp.check_cubic(own, controllers)
+        tcp.check_dctcp(own, controllers)
 
 
 def arm_differences(study: Study, catalogue: Catalogue) -> dict[str, dict[str, Scalar]]:

@@ -195,6 +195,16 @@ def check_cubic(own: Mapping[str, Scalar], controllers: Collection[str]) -> None
             raise SettingError(key, message)
 
 
+def check_dctcp(own: Mapping[str, Scalar], controllers: Collection[str]) -> None:
+    """Raise SettingError where ECN is switched off and a flow's congestion control is DCTCP, which is about marks."""
+    if own.get("tcp_ecn") is False and "dctcp" in controllers:
+        raise SettingError(
+            "tcp_ecn",
+            "dctcp reacts to marks, and Linux asks for ECN for it whatever this says: "
+            'leave tcp_ecn out, or write true or "accecn"',
+        )
+
+
 def parameter(key: str) -> str:
     """Return the name of a setting in `model.Trial.tcp`, which carries its unit."""
     name = key.removeprefix("tcp_")
