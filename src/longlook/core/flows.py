@@ -10,12 +10,16 @@ CONNECTION_PER_REQUEST = ("http/1.0",)
 """Protocols whose client opens a new connection for each file."""
 EITHER = "h3-or-h2"
 """The server speaks HTTP/3 and HTTP/2 on one port, and the client chooses: it races them, or falls back."""
+MOVES = frozenset({"move_at", "move_after_silence"})
+"""Knobs of clients that continue from their second address."""
 MOST_ADDRESS_SLOTS = 254
 """Pairs of addresses for competing flows. Each has two programs, for which a guest's memory must have room."""
 DURATION = "duration_s"
 """Parameter of a workload: after that time all flows stop together; None or absent: each when it has everything."""
 WARM_UP = "warm_up_s"
 """Parameter of a workload: after the last start, not measured."""
+WATCH = "watch_s"
+"""Parameter of a workload: after that time a player stops, whatever it has shown."""
 OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
 """Parameters of the content of competing flows: sizes of whole objects, and of the one that never ends."""
 
@@ -32,6 +36,11 @@ def spoken(protocol: str) -> tuple[str, ...]:
     return ("h3", "h2") if protocol == EITHER else (protocol,)
 
 
+def moves(trial: Trial) -> bool:
+    """Whether its client is told to continue from a second address, which it must then have."""
+    return not MOVES.isdisjoint(trial.client.knobs)
+
+
 def runs_tcp(trial: Trial) -> bool:
     """Whether the kernel's TCP carries one of its flows."""
     return any(flow.congestion_control is not None for flow in trial.flows or (trial,))
@@ -41,6 +50,12 @@ def stop_after_s(workload: Workload) -> float | None:
     """Return when all flows stop together, in s after the start; None where each stops when it has everything."""
     duration_s = workload.parameters.get(DURATION)
     return None if duration_s is None else float(duration_s)
+
+
+def watched_s(workload: Workload) -> float | None:
+    """Return how long a video is watched, in s after the start; None where there is no video."""
+    watch_s = workload.parameters.get(WATCH)
+    return None if watch_s is None else float(watch_s)
 
 
 def view_of(trial: Trial, flow: Flow) -> Trial:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from longlook.core.model import Trial
+from longlook.core.model import Scalar, Trial
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,10 @@ class Content:
     expected: Mapping[str, Expected]  # URL path → expected answer
     connections: int = 1  # opened at the same moment; each fetches all phases
     waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
+    video: Mapping[str, Scalar] = field(default_factory=dict)
+    """What a player is asked to play, and how (adapters/CONTRACT.md, Video); empty: the load of the phases. With it
+    `connections` is over how many each segment is fetched, and `expected` also has segments that are not asked for.
+    """
 
 
 @dataclass(frozen=True)

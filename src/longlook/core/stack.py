@@ -128,16 +128,22 @@ class ClientJob:
     timeout_s: float
     connections: int = 1  # opened at the same moment; each fetches all phases
     waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
+    second_address: str = ""  # the client's, from which it may continue; empty: it has one address only
+    video: Mapping[str, Scalar] = field(default_factory=dict)  # what to play, and how; empty: fetch the phases
 
     def data(self) -> dict[str, Any]:
-        """Return the job as plain JSON data; without `connections` if it is 1 and without `waits_s` if there are none,
-        because most programs know no others.
+        """Return the job as plain JSON data; without `connections` if it is 1, and without `waits_s`, `second_address`
+        and `video` if there are none, because most programs know no others.
         """
         entries: dict[str, Any] = codec.encode(self)
         if self.connections == 1:
             del entries["connections"]
         if not self.waits_s:
             del entries["waits_s"]
+        if not self.second_address:
+            del entries["second_address"]
+        if not self.video:
+            del entries["video"]
         return entries
 
 
@@ -170,6 +176,7 @@ class Stack:
     early_data_protocols: tuple[str, ...] = ("h3",)  # over which a `0rtt` connection can be made
     either: bool = False  # over h3-or-h2 the server speaks both on one port, and the client chooses
     waits: bool = False  # the client waits before phases as its ClientJob says
+    plays: bool = False  # the client plays video as its ClientJob says
     server_reports_state: bool = True  # it prints `connection` lines; if not, the client's lines prove the state
     remote: bool = False  # the client is another machine, and its program here drives it: in real time alone
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False

@@ -38,3 +38,4 @@ class WorkloadKind:
     parameters: Mapping[str, Parameter]
     prepare: Callable[[Mapping[str, Scalar]], Content]
     competes: bool = False  # its arms have `flows`, each of which fetches its own objects
+    plays: bool = False  # its client plays a video

@@ -10,17 +10,17 @@ Pure: nothing here touches the machine or imports `lab.linux`.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from longlook.core.job import Expected
 from longlook.core.model import Outcome
 from longlook.lab import judge_connections as connections
 from longlook.lab import judge_proxy
+from longlook.lab.answers import wrong_answer
 from longlook.lab.elsewhere import fault_elsewhere
+from longlook.lab.judge_video import played
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_drops import link_drops
 from longlook.lab.observations import Case, FlowKind, Line, Observations, Stopped, bounded, signal_name
 
 UNSUPPORTED_EXIT = 127
-_HTTP_OK = 200
 
 
 def judge_all(cases: Sequence[Case]) -> Judgement:
@@ -203,6 +203,8 @@ def _ended_early(case: Case) -> Judgement:
 def _objects(case: Case) -> Judgement | None:
     if case.kind is not FlowKind.FINITE:
         return None
+    if case.content.video:
+        return played(case)
     objects: dict[str, list[Line]] = {}
     for line in case.client.events("object"):
         objects.setdefault(str(line.get("path")), []).append(line)
@@ -210,7 +212,7 @@ def _objects(case: Case) -> Judgement | None:
     for path, expected in case.content.expected.items():
         found = objects.get(path, [{"error": "the client never reported it"}])
         for line in found:
-            if (wrong := _wrong_answer(line, expected)) is not None:
+            if (wrong := wrong_answer(line, expected)) is not None:
                 return Judgement(Outcome.FAILED, f"{path}: {wrong}", "see client.jsonl and server.stderr")
         if connections > 1 and len(found) != connections:
             return Judgement(
@@ -221,18 +223,6 @@ def _objects(case: Case) -> Judgement | None:
     for page in case.client.events("page"):
         if page.get("t_loaded_ns") is None:
             return Judgement(Outcome.FAILED, f"the page {page.get('url')} never finished loading", "see client.jsonl")
-    return None
-
-
-def _wrong_answer(line: Line, expected: Expected) -> str | None:
-    if line.get("error") is not None:
-        return str(line["error"])
-    if line.get("status") != _HTTP_OK:
-        return f"HTTP status {line.get('status')}"
-    if line.get("bytes") != expected.bytes:
-        return f"wrong body: {line.get('bytes')} bytes, expected {expected.bytes}"
-    if line.get("digest") not in (None, expected.digest):
-        return f"wrong body: {line['digest']}, expected {expected.digest}"
     return None
 
 

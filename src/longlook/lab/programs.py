@@ -9,6 +9,7 @@ from longlook.core.errors import InputError
 from longlook.core.job import Job, Program
 from longlook.core.model import Capture, Endpoint
 from longlook.core.stack import ProxyJob, ServerJob, Stack
+from longlook.lab import multipath
 from longlook.lab.clients import PlainClient
 from longlook.lab.environment import Environment
 from longlook.lab.linux.confine import Confinement
@@ -119,7 +120,7 @@ def _variables(job: Job, role: str, name: str) -> tuple[Mapping[str, str], Seque
     """
     source = {"LONGLOOK_SEED": str(job.trial.seed), "LONGLOOK_FLOW": name} if name else {}
     own, traces = capture_variables(job.trial.capture, Path(job.folder), role, name)
-    return {**own, **source}, traces
+    return {**own, **source, **multipath.variables(job.trial)}, traces
 
 
 def capture_variables(capture: Capture, folder: Path, role: str, name: str) -> tuple[Mapping[str, str], Sequence[Path]]:

@@ -7,10 +7,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core.flows import phases_of, program_role, view_of
+from longlook.core.flows import moves, phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Scalar, Trial
-from longlook.lab import kept, link_options
+from longlook.lab import kept, link_options, multipath
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
 from longlook.lab.cpu_profiler import CpuProfiler
@@ -25,15 +25,16 @@ from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import Launch, plain_client, stack_of, start_server
 from longlook.lab.proxy_run import ProxyRun
 from longlook.lab.sandbox import Sandbox
+from longlook.lab.second_path import SecondPath
 from longlook.lab.session import Sessions
 from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.teardown import Teardown
 from longlook.lab.timing import Timing
-from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
+from longlook.lab.topology import CLIENT, SECOND_CLIENT_ADDRESS, SERVER, SERVER_PORT, Addresses, Side, addresses_of
 from longlook.lab.watcher import Watcher
 from longlook.lab.way_in import WayIn
-from longlook.network.further import BEHIND
+from longlook.network.further import BEHIND, SECOND
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
@@ -95,6 +96,7 @@ class Testbed:
         self.middle = self._make_middle(network) if BEHIND in trial.further else None
         if self.middle is None:
             self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
+        self.second = self._make_second() if SECOND in trial.further else None
         self.watcher = Watcher(
             self._programs,
             self.sides,
@@ -104,7 +106,7 @@ class Testbed:
             virtual=self._virtual,
         )
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
-        for side in (self.client_side, self.server_side):
+        for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
             side.set_tcp(None if trial.flows else trial.congestion_control, trial.tcp)
         for side in self._with_processors():
             processor.declare(side.namespace, trial.processors[side.end.role])
@@ -116,6 +118,9 @@ class Testbed:
         if self.middle is not None:
             behind = self.server_side.router
             self._start_link(BEHIND, behind, self.middle.towards_server, self.server_side)
+        if self.second is not None:
+            self._start_link(SECOND, self.second.router, *self.second.sides)
+            multipath.prepare(trial, self.client_side.namespace)
         if client is not None:
             self._add_only_flow_run(client)
         servers: dict[int, Process] = {}
@@ -141,13 +146,20 @@ class Testbed:
         self.server_side = self._undo.enter_context(Side(SERVER, behind, self._path))
         return middle
 
+    def _make_second(self) -> SecondPath:
+        network = self._undo.enter_context(Namespace())
+        second = SecondPath(network, self._path, self.client_side, self.server_side)
+        self._undo.callback(second.close)
+        return second
+
     def _start_link(self, name: str, namespace: Namespace, client: Side, server: Side) -> None:
         self._undo.callback(self.links.start(name, namespace, client, server).close)
 
     @property
     def sides(self) -> tuple[Side, ...]:
         """Return every side of the network, the client's first and the server's last."""
-        return (self.client_side, *(self.middle.faces if self.middle is not None else ()), self.server_side)
+        second = self.second.sides if self.second is not None else ()
+        return (self.client_side, *(self.middle.faces if self.middle is not None else ()), *second, self.server_side)
 
     @property
     def servers(self) -> list[Process]:
@@ -223,7 +235,7 @@ class Testbed:
         held = {
             name: value - self._throttled_before.get(name, 0.0)
             for name, value in {**self._processor_drops(), **slowness}.items()
-        }
+        } | multipath.counts(self._job.trial, self.server_side.namespace)
         return Teardown(
             clients=tuple(replace(client, broke=client.broke or broke.get("client")) for client in clients),
             servers=tuple(
@@ -349,6 +361,9 @@ class Testbed:
 
     def _add_only_flow_run(self, client: Client) -> None:
         job = self._job
+        if moves(job.trial) and self.second is None:
+            self.client_side.add_second_address(SECOND_CLIENT_ADDRESS)
+            self.server_side.know_second_address(SECOND_CLIENT_ADDRESS)
         where = addresses_of(0)
         server = self._start_server(job.trial, job.programs["server"], where, self._folder, "")
         to = where if job.trial.proxy is None else replace(where, server=MIDDLE_ADDRESS)  # what the client connects to

@@ -10,7 +10,7 @@ from pathlib import Path
 from longlook.core.flows import endpoints_of, stop_after_s
 from longlook.core.job import Job
 from longlook.core.model import Outcome, Run
-from longlook.lab import artefacts, guard
+from longlook.lab import artefacts, guard, multipath
 from longlook.lab.congestion_proof import CongestionProof
 from longlook.lab.counters import out_of_memory_kills, take_reading
 from longlook.lab.flow_run import FlowRun, FlowSchedule
@@ -181,6 +181,8 @@ def _judge(
             Outcome.INVALID, f"the link emulator left no summary{teardown.link.cause()}", "see link.stderr"
         )
     found = guard.findings(observed, guard.limits(limited_client=job.trial.client_cpu_share is not None))
+    if not found and (plain := multipath.judge(job.trial, observed)) is not None:
+        return plain
     if found:
         reasons = [judgement.reason] if judgement.reason is not None else []
         reasons += [item.reason for item in found]

@@ -65,11 +65,21 @@ def _check_further(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogu
     """Raise SettingError where a trial cannot have the further links that its settings make."""
     own = {**settings, **arm.settings}
     keys = {name: next(key for key in own if link_of(key) == name) for name in names_in(own)}
-    if SECOND in keys:
-        raise SettingError(keys[SECOND], "no program here uses a second path between the ends: leave [second] out")
-    if keys and catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
-        raise SettingError(keys[BEHIND], "competing flows share one link: leave [behind] out, or use another workload")
+    if SECOND not in keys and own.get("tcp_multipath") and own.get("protocol") not in QUIC_PROTOCOLS:
+        raise SettingError("tcp_multipath", "has one path only: give the study a second link, [second]")
+    if own.get("tcp_multipath_backup") and not own.get("tcp_multipath"):
+        raise SettingError("tcp_multipath_backup", "is about the second subflow of Multipath TCP: set tcp_multipath")
+    if SECOND in keys and BEHIND in keys:
+        raise SettingError(keys[SECOND], "a path with a middle has no second path beside it: leave one of them out")
     client = catalogue.stacks.get(str(own.get("client", "")).partition("@")[0])
+    if SECOND in keys and client is not None and (client.remote or client.session_command is not None):
+        message = f"client {client.name} stays between trials, on one path: leave [second] out, or take another client"
+        raise SettingError(keys[SECOND], message)
+    if SECOND in keys and "client_cpu" in own and own["client_cpu"] != "off":
+        raise SettingError("client_cpu", "limits a client on one path: leave it or [second] out")
+    if keys and catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
+        name = next(iter(keys))
+        raise SettingError(keys[name], f"competing flows share one link: leave [{name}] out, or use another workload")
     if keys and client is not None and client.remote:
         message = f"client {client.name} is another machine, whose path has one link here: leave [behind] out"
         raise SettingError(keys[BEHIND], message)

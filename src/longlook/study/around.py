@@ -24,7 +24,7 @@ from longlook.core.workload import ORDERS, WorkloadKind
 from longlook.network import further
 from longlook.network.presets import with_preset
 from longlook.network.settings import DEFAULTS
-from longlook.network.stages import BOTTLENECKS, OFF, PACKET_BYTES
+from longlook.network.stages import BOTTLENECKS, LIMITED_BY_LINUX, OFF, PACKET_BYTES
 from longlook.network.values import call
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
@@ -34,9 +34,6 @@ from longlook.study.settings import WORKLOAD_PREFIX, network_setting, workload_s
 
 COLUMN_PREFIX = "drawn."
 """The prefix of columns of the samples that hold what a round drew."""
-
-_LIMITED_BY_LINUX = ("codel", "fq_codel")
-"""Disciplines whose default queue is Linux's, which a path is not meant to fill."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +200,7 @@ def _values(setting: str, given: Mapping[str, Scalar]) -> dict[str, Scalar]:
     own = {key: given[key] for key in ways.values() if key in given}
     shared = {} if len(own) == len(ways) or setting not in given else {setting: given[setting]}
     if setting == laws.QUEUE and setting not in given:
-        free = [key for way, key in ways.items() if key not in given and _aqm(way, given) not in _LIMITED_BY_LINUX]
+        free = [key for way, key in ways.items() if key not in given and _aqm(way, given) not in LIMITED_BY_LINUX]
         shared = dict.fromkeys([setting] if len(free) == len(ways) else free, DEFAULTS[setting])
     return {**shared, **own}
 

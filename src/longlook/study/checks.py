@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
-from longlook.core.flows import stop_after_s
+from longlook.core.flows import stop_after_s, watched_s
 from longlook.core.model import DOTS, MATRIX, Arm, Claim, Level, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed
 from longlook.network.further import NAMES, link_of, names_in
@@ -205,9 +205,10 @@ def _check_conditions(
     study: Study, cell: Cell, settings: Mapping[str, Scalar], catalogue: Catalogue, problems: Problems
 ) -> None:
     try:
-        duration_s = stop_after_s(resolve_conditions(settings, catalogue).workload)
-        if duration_s is not None and duration_s >= study.timeout_s:
-            problems.add("timeout", f"must be above workload.duration, here {duration_s:g} s")
+        workload = resolve_conditions(settings, catalogue).workload
+        for name, lasts_s in (("duration", stop_after_s(workload)), ("watch", watched_s(workload))):
+            if lasts_s is not None and lasts_s >= study.timeout_s:
+                problems.add("timeout", f"must be above workload.{name}, here {lasts_s:g} s")
     except SettingError as error:
         _report(error, None, cell, settings, problems)
 

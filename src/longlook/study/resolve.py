@@ -9,6 +9,7 @@ from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, EITHER, ENDLESS
 from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Processor, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
 from longlook.core.stack import Knob, Stack
+from longlook.core.workload import WorkloadKind
 from longlook.network import further
 from longlook.network import settings as network
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
@@ -124,9 +125,14 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_route
 
 
 def split_workload(workload: Workload, split: int) -> Workload:
-    """Return the workload with each object in so many parts of one size, one over each of as many connections."""
+    """Return the workload with each object in so many parts of one size, one over each of as many connections.
+
+    A player asks for parts of its segments itself.
+    """
     if split == 1:
         return workload
+    if "object_bytes" not in workload.parameters:
+        return replace(workload, parameters={**workload.parameters, "connections": split})
     part_bytes = -(-int(workload.parameters["object_bytes"]) // split)
     return replace(workload, parameters={**workload.parameters, "object_bytes": part_bytes, "connections": split})
 
@@ -150,6 +156,7 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
         if role == "client":
             _check_connections(stack, own, catalogue)
             _check_waits(stack, connection, own, catalogue)
+            _check_plays(stack, protocol, own, catalogue)
         endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, version, protocol, own))
     congestion_control = None
     if protocol in (*QUIC_PROTOCOLS, *DATAGRAM_PROTOCOLS):
@@ -215,8 +222,8 @@ def _check_abilities(role: str, stack: Stack, version: str, protocol: str, conne
 
 def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
     split, connections = int(settings.get(SPLIT, 1)), int(settings.get(network.CONNECTIONS, 1))
-    if split > 1 and {"connections", "object_bytes"} - catalogue.workloads[_kind(settings)].parameters.keys():
-        able = [name for name, kind in catalogue.workloads.items() if "connections" in kind.parameters]
+    able = [name for name, kind in catalogue.workloads.items() if _may_be_split(kind)]
+    if split > 1 and _kind(settings) not in able:
         raise SettingError(SPLIT, f"workload {_kind(settings)} fetches over one connection; use {', '.join(able)}")
     if split > 1 and connections > 1:
         raise SettingError(SPLIT, f"every object goes over all {connections} connections of the workload already")
@@ -226,6 +233,22 @@ def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue:
             SPLIT if split > 1 else network.CONNECTIONS,
             f"client {client.name} opens one connection only; clients that open several: {', '.join(able) or 'none'}",
         )
+
+
+def _may_be_split(kind: WorkloadKind) -> bool:
+    return "connections" in kind.parameters and ("object_bytes" in kind.parameters or kind.plays)
+
+
+def _check_plays(client: Stack, protocol: str, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
+    if not catalogue.workloads[_kind(settings)].plays:
+        return
+    if not client.plays:
+        able = [name for name, stack in catalogue.stacks.items() if stack.plays]
+        raise SettingError(
+            "client", f"client {client.name} plays no video; clients that do: {', '.join(able) or 'none'}"
+        )
+    if protocol == EITHER:
+        raise SettingError("protocol", "a player speaks one protocol; allowed with workload video: h3, h2")
 
 
 def _check_waits(

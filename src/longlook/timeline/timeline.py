@@ -34,6 +34,9 @@ class Kind(StrEnum):
     CPU_USED = "cpu_used"
     PACKETS_TAKEN = "packets_taken"
     SYSTEM_CALLS = "system_calls"
+    SEGMENT_REQUESTED = "segment_requested"
+    SEGMENT_ARRIVED = "segment_arrived"
+    PLAYBACK = "playback"
 
 
 KINDS: Mapping[Kind, str] = {
@@ -55,6 +58,11 @@ KINDS: Mapping[Kind, str] = {
     "those that an offload merged as one (time = client's end)",
     Kind.SYSTEM_CALLS: "client, server, with `[capture] cpu`: value = system calls of the process tree "
     "(time = client's end)",
+    Kind.SEGMENT_REQUESTED: "client, players: it asked for a segment of a video; name = rung, sequence = its number",
+    Kind.SEGMENT_ARRIVED: "client, players: all of it arrived; name = rung, sequence = its number, size_bytes, "
+    "value = s of video in the buffer with it",
+    Kind.PLAYBACK: "client, players: what the viewer sees changed; name = started, stalled, resumed or ended, "
+    "value = s of the video shown so far",
 }
 
 SCHEMA = pa.schema(

@@ -1,0 +1,44 @@
+"""The part of `judge` about a player: what it was given is the video, and it played to the end of its time. Pure."""
+
+from longlook.core.model import Outcome
+from longlook.lab.answers import wrong_answer, wrong_body, wrong_part
+from longlook.lab.judgement import Judgement
+from longlook.lab.observations import Case, Line
+
+_HINT = "see client.jsonl and server.stderr"
+
+
+def played(case: Case) -> Judgement | None:
+    """Check that all that arrived are files of the video, whole, and that the player reports its end."""
+    for line in case.client.events("object"):
+        if (wrong := _wrong_object(case, line)) is not None:
+            return Judgement(Outcome.FAILED, f"{line.get('path')}: {wrong}", _HINT)
+    for line in case.client.events("segment"):
+        if (wrong := _wrong_segment(case, line)) is not None:
+            reason = f"segment {line.get('index')} of {line.get('rung')}: {wrong}"
+            return Judgement(Outcome.FAILED, reason, _HINT)
+    if not any(line.get("state") == "ended" for line in case.client.events("play")):
+        return Judgement(Outcome.FAILED, "the player never reported the end of its play", "see client.jsonl")
+    return None
+
+
+def _wrong_object(case: Case, line: Line) -> str | None:
+    path, _, query = str(line.get("path")).partition("?")
+    expected = case.content.expected.get(path)
+    if expected is None:
+        return "it is no file of the video"
+    return wrong_part(line, expected) if "part=" in query else wrong_answer(line, expected)
+
+
+def _wrong_segment(case: Case, line: Line) -> str | None:
+    """Return what is wrong with a segment; one that was under way at the end is none that arrived."""
+    if line.get("error") is not None:
+        return str(line["error"])
+    if line.get("t_end_ns") is None:
+        return None
+    expected = case.content.expected.get(str(line.get("path")))
+    if expected is None:
+        return f"{line.get('path')} is no file of the video"
+    if line.get("digest") is None:
+        return "the player does not report its digest"
+    return wrong_body(line, expected)
