@@ -9,13 +9,13 @@ from typing import Self
 
 from longlook.core.flows import moves, phases_of, program_role, view_of
 from longlook.core.job import Job, Program
-from longlook.core.model import Flow, Scalar, Trial
+from longlook.core.model import Flow, Trial
 from longlook.lab import kept, link_options, multipath
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
 from longlook.lab.cpu_profiler import CpuProfiler
 from longlook.lab.environment import Environment
-from longlook.lab.flow_run import FlowRun, observations_of
+from longlook.lab.flow_run import FlowRun, observations_of, tcp_of
 from longlook.lab.links import MAIN, Links
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
@@ -97,14 +97,8 @@ class Testbed:
         if self.middle is None:
             self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
         self.second = self._make_second() if SECOND in trial.further else None
-        self.watcher = Watcher(
-            self._programs,
-            self.sides,
-            self._folder,
-            self._environment.scratch,
-            flows=len(trial.flows),
-            virtual=self._virtual,
-        )
+        watched = (self._programs, self.sides, self._folder, self._environment.scratch)
+        self.watcher = Watcher(*watched, flows=len(trial.flows), virtual=self._virtual)
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
         for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
             side.set_tcp(None if trial.flows else trial.congestion_control, trial.tcp)
@@ -379,7 +373,7 @@ class Testbed:
                 (self.client_side, where.client, where.server),
                 (self.server_side, where.server, where.client),
             ):
-                side.add_address(own, peer, flow.congestion_control, _tcp_of(self._job.trial, flow))
+                side.add_address(own, peer, flow.congestion_control, tcp_of(self._job.trial, flow))
             program = self._job.programs[program_role(flow.server)]
             servers[flow.address_slot] = self._start_server(trial, program, where, folder, flow.name)
         client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
@@ -396,13 +390,6 @@ class Testbed:
         self._undo.callback(server.close)
         server.before_reap = self.watcher.count_tasks
         return server
-
-
-def _tcp_of(trial: Trial, flow: Flow) -> dict[str, Scalar]:
-    """Return the trial's settings of TCP with the flow's own initial window, or with the kernel's where it has none."""
-    shared = {name: value for name, value in trial.tcp.items() if name != "initial_window_packets"}
-    own = flow.initial_window_packets
-    return shared if own is None else {**shared, "initial_window_packets": own}
 
 
 def _cpu_s(process: Process) -> float:
