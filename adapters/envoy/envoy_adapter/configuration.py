@@ -8,7 +8,7 @@ from typing import Any
 
 from longlook_adapter.errors import AdapterError
 from longlook_adapter.knobs import one_of, parse_knobs, truth, whole
-from longlook_adapter.options import Options
+from longlook_adapter.options import Options, ProxyOptions
 
 Data = dict[str, Any]
 
@@ -60,30 +60,36 @@ class Place:
 
 def configuration(options: Options, knobs: Mapping[str, Any], place: Place, version: str) -> Data:
     """Return Envoy's configuration, in the terms of its API (v3)."""
-    data: Data = {"static_resources": {"listeners": [_listener(options, knobs, place, version)]}}
+    return with_flags(
+        {"static_resources": {"listeners": [listener(options, knobs, place, _manager(options, knobs, version))]}}, knobs
+    )
+
+
+def with_flags(data: Data, knobs: Mapping[str, Any]) -> Data:
+    """Return a configuration with the flags that knobs need."""
     if "congestion_control" in knobs:
         flags = dict(zip((_BBR, _BBR2), _CONTROLLERS[knobs["congestion_control"]], strict=True))
         data["layered_runtime"] = {"layers": [{"name": "knobs", "static_layer": flags}]}
     return data
 
 
-def _listener(options: Options, knobs: Mapping[str, Any], place: Place, version: str) -> Data:
+def listener(options: Options | ProxyOptions, knobs: Mapping[str, Any], place: Place, manager: Data) -> Data:
+    """Return the listener whose connections a manager serves."""
     quic = options.protocol == "h3"
     address = {"protocol": "UDP" if quic else "TCP", "address": options.address, "port_value": place.port}
-    manager = _manager(options, knobs, version)
-    listener: Data = {
+    found: Data = {
         "name": "server",
         "address": {"socket_address": address},
         "filter_chains": [{"transport_socket": _security(options, knobs, place), "filters": [manager]}],
     }
     if quic:
-        listener["udp_listener_config"] = _udp(knobs)
+        found["udp_listener_config"] = _udp(knobs)
     else:
-        listener["enable_reuse_port"] = False
-        listener["filter_chains"][0]["filter_chain_match"] = {"application_protocols": ["h2"]}
-        inspector = _extension("envoy.filters.listener.tls_inspector", "filters.listener.tls_inspector.v3.TlsInspector")
-        listener["listener_filters"] = [inspector]
-    return listener
+        found["enable_reuse_port"] = False
+        found["filter_chains"][0]["filter_chain_match"] = {"application_protocols": ["h2"]}
+        inspector = extension("envoy.filters.listener.tls_inspector", "filters.listener.tls_inspector.v3.TlsInspector")
+        found["listener_filters"] = [inspector]
+    return found
 
 
 def _udp(knobs: Mapping[str, Any]) -> Data:
@@ -94,7 +100,7 @@ def _protocol_options(knobs: Mapping[str, Any]) -> Data:
     return {field: knobs[name] for name, field in _FIELDS.items() if name in knobs}
 
 
-def _security(options: Options, knobs: Mapping[str, Any], place: Place) -> Data:
+def _security(options: Options | ProxyOptions, knobs: Mapping[str, Any], place: Place) -> Data:
     versions = {"tls_minimum_protocol_version": "TLSv1_3", "tls_maximum_protocol_version": "TLSv1_3"}
     certificate = {"certificate_chain": {"filename": options.certificate}, "private_key": {"filename": options.key}}
     common: Data = {"tls_params": versions, "tls_certificates": [certificate]}
@@ -104,9 +110,9 @@ def _security(options: Options, knobs: Mapping[str, Any], place: Place) -> Data:
     if options.protocol == "h3":
         kind = "transport_sockets.quic.v3.QuicDownstreamTransport"
         early = knobs.get("allow_0rtt", True)
-        return _extension("quic", kind, enable_early_data=early, downstream_tls_context=context)
+        return extension("quic", kind, enable_early_data=early, downstream_tls_context=context)
     common["alpn_protocols"] = ["h2"]
-    return _extension("tls", "transport_sockets.tls.v3.DownstreamTlsContext", **context)
+    return extension("tls", "transport_sockets.tls.v3.DownstreamTlsContext", **context)
 
 
 def _manager(options: Options, knobs: Mapping[str, Any], version: str) -> Data:
@@ -117,7 +123,7 @@ def _manager(options: Options, knobs: Mapping[str, Any], version: str) -> Data:
         raise AdapterError(
             f"{large[0]} is too large for Envoy {version}, which answers from memory: take 1.38 or newer"
         )
-    return _extension(
+    return extension(
         "envoy.filters.network.http_connection_manager",
         "filters.network.http_connection_manager.v3.HttpConnectionManager",
         codec_type="HTTP3" if quic else "HTTP2",
@@ -126,7 +132,7 @@ def _manager(options: Options, knobs: Mapping[str, Any], version: str) -> Data:
         http_filters=[
             _no_store(),
             *([_file_server(www)] if large else []),
-            _extension("envoy.filters.http.router", "filters.http.router.v3.Router"),
+            extension("envoy.filters.http.router", "filters.http.router.v3.Router"),
         ],
         **({"http3_protocol_options": {}} if quic else {"http2_protocol_options": _protocol_options(knobs)}),
     )
@@ -134,7 +140,7 @@ def _manager(options: Options, knobs: Mapping[str, Any], version: str) -> Data:
 
 def _no_store() -> Data:
     header = {"header": {"key": "cache-control", "value": "no-store"}, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}
-    return _extension(
+    return extension(
         "envoy.filters.http.header_mutation",
         "filters.http.header_mutation.v3.HeaderMutation",
         mutations={"response_mutations": [{"append": header}]},
@@ -143,7 +149,7 @@ def _no_store() -> Data:
 
 def _file_server(www: Path) -> Data:
     """Return the filter for files too large for memory. It refuses (400) requests whose end comes in its own packet."""
-    return _extension(
+    return extension(
         "envoy.filters.http.file_server",
         "filters.http.file_server.v3.FileServerConfig",
         manager_config={"thread_pool": {"thread_count": 1}},
@@ -174,5 +180,6 @@ def _files(www: Path) -> list[Path]:
     return sorted(path for path in www.rglob("*") if path.is_file())
 
 
-def _extension(name: str, kind: str, **fields: Any) -> Data:
+def extension(name: str, kind: str, **fields: Any) -> Data:
+    """Return an extension by its name, with its configuration of a kind."""
     return {"name": name, "typed_config": {"@type": f"type.googleapis.com/envoy.extensions.{kind}", **fields}}

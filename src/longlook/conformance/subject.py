@@ -40,7 +40,7 @@ class Subject:
 
     def settings(self) -> Iterator[tuple[str, str]]:
         """Yield (role, protocol) for each that it has and whose protocol the other endpoint speaks."""
-        for role in self.stack.roles:
+        for role in self.stack.end_roles:
             for protocol in self.stack.protocols_of(self.version):
                 if protocol in protocols_of(self.other(role)):
                     yield role, protocol
@@ -99,6 +99,10 @@ def subject(part: str, peer: str | None = None) -> Subject:
     Raise InputError for an unknown name, and for a peer without a common protocol.
     """
     stack, version = parse_part(part)
+    if not stack.end_roles:
+        raise InputError(
+            f"{stack.name} is a proxy alone, and only servers and clients are checked", "see docs/proxies.md"
+        )
     witness = endpoint(REFERENCE)
     both = {"server", "client"} <= set(stack.roles)
     released = stack.version(version).released  # empty where what is installed decides

@@ -22,7 +22,7 @@ def checks(subject: Subject) -> list[Check]:
 
 def knobs(subject: Subject) -> Iterator[Check]:
     """Yield the proofs of all declared knobs; a knob without a proof gets a check that fails."""
-    for role in subject.stack.roles:
+    for role in subject.stack.end_roles:
         declared = subject.stack.knobs_of(subject.version, role)
         for name, knob in declared.items():
             for protocol in _spoken(subject, knob):

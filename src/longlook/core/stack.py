@@ -231,6 +231,11 @@ class Stack:
         return self.versions[-1].name
 
     @property
+    def end_roles(self) -> tuple[str, ...]:
+        """Return its roles at an end of a path, without that of a proxy."""
+        return tuple(role for role in self.roles if role != "proxy")
+
+    @property
     def version_names(self) -> tuple[str, ...]:
         """Return the names of the known versions, oldest first."""
         return tuple(version.name for version in self.versions)

@@ -8,7 +8,7 @@ from typing import Any
 
 from longlook.core.flows import moves
 from longlook.core.job import Content, Job
-from longlook.core.model import Flow, Trial
+from longlook.core.model import Flow, Scalar, Trial
 from longlook.core.stack import ClientJob
 from longlook.lab.clients import Client
 from longlook.lab.judge import succeeded
@@ -173,3 +173,10 @@ def observations_of(process: Process | None) -> Observations:
     code = process.exit.code if process.exit else None
     stderr = read_excerpt(process.stderr) if code else ""
     return Observations(tuple(process.lines), tuple(process.junk), code, stderr, process.broke)
+
+
+def tcp_of(trial: Trial, flow: Flow) -> dict[str, Scalar]:
+    """Return the trial's settings of TCP with the flow's own initial window, or with the kernel's where it has none."""
+    shared = {name: value for name, value in trial.tcp.items() if name != "initial_window_packets"}
+    own = flow.initial_window_packets
+    return shared if own is None else {**shared, "initial_window_packets": own}

@@ -193,8 +193,8 @@ def _over_tcp(case: Case) -> bool:
 def _reporter(case: Case) -> str:
     """Return the endpoint whose lines prove a connection's state.
 
-    It is the client where the server reports no state, and where a proxy has the connections that the server sees. Some servers report a connection when it is closed, which an
-    endless one never is.
+    It is the client where the server reports no state, and where it sees a proxy's connections. Some servers report a
+    connection when it is closed, which an endless one never is.
     """
     silent = case.kind is FlowKind.BULK and not case.server.events("connection")
     return "server" if case.server_reports_state and not silent and case.trial.proxy is None else "client"

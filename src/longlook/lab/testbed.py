@@ -5,29 +5,31 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from longlook.core.flows import moves, phases_of, program_role, view_of
 from longlook.core.job import Job, Program
-from longlook.core.model import Flow, Scalar, Trial
+from longlook.core.model import Flow, Trial
 from longlook.lab import kept, link_options, multipath
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
 from longlook.lab.cpu_profiler import CpuProfiler
 from longlook.lab.environment import Environment
-from longlook.lab.flow_run import FlowRun, observations_of
+from longlook.lab.flow_run import FlowRun, observations_of, tcp_of
 from longlook.lab.links import MAIN, Links
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.middle import MIDDLE_ADDRESS, Middle
-from longlook.lab.observations import Observations, Stopped
+from longlook.lab.observations import Stopped
 from longlook.lab.process import Process, stop, watch
-from longlook.lab.programs import Launch, plain_client, stack_of, start_proxy, start_server
+from longlook.lab.programs import Launch, plain_client, stack_of, start_server
+from longlook.lab.proxy_run import ProxyRun
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.second_path import SecondPath
 from longlook.lab.session import Sessions
 from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.tcp_recorder import TcpRecorder
+from longlook.lab.teardown import Teardown
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT, SECOND_CLIENT_ADDRESS, SERVER, SERVER_PORT, Addresses, Side, addresses_of
 from longlook.lab.watcher import Watcher
@@ -52,23 +54,6 @@ class Facilities:
     timing: Timing
 
 
-@dataclass(frozen=True)
-class Teardown:
-    """The result of taking a testbed down. `clients` and `servers` are in the order of its `flow_runs`."""
-
-    clients: tuple[Observations, ...]
-    servers: tuple[Observations, ...]
-    link: Observations
-    proxy: Observations
-    summary: dict[str, Any]  # the links', as one
-    counters: Mapping[str, Mapping[str, int]]  # of each link's directions, as in Run
-    cpu_s: dict[str, float]  # by role
-    modelled_s: dict[str, float]  # by role, of endpoints with processors of their own: what these have worked
-    throttling: dict[str, float]  # of a client with a share of a CPU, or of endpoints with processors of their own
-    collectors: Mapping[str, str]  # as in Run
-    kernel_counts: Mapping[str, Mapping[str, int]]  # as in Run
-
-
 class Testbed:
     """The running parts of one trial. `serial` differs between the trials of a laboratory."""
 
@@ -87,7 +72,7 @@ class Testbed:
         self._packets_before: dict[str, int] = {}
         self._recorder: TcpRecorder | None = None
         self._profiler: CpuProfiler | None = None
-        self.proxy: Process | None = None
+        self.proxy = ProxyRun()
         self._undo = ExitStack()
         self.flow_runs: list[FlowRun] = []
 
@@ -112,14 +97,8 @@ class Testbed:
         if self.middle is None:
             self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
         self.second = self._make_second() if SECOND in trial.further else None
-        self.watcher = Watcher(
-            self._programs,
-            self.sides,
-            self._folder,
-            self._environment.scratch,
-            flows=len(trial.flows),
-            virtual=self._virtual,
-        )
+        watched = (self._programs, self.sides, self._folder, self._environment.scratch)
+        self.watcher = Watcher(*watched, flows=len(trial.flows), virtual=self._virtual)
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
         for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
             side.set_tcp(None if trial.flows else trial.congestion_control, trial.tcp)
@@ -154,7 +133,7 @@ class Testbed:
         self._packets_before = self._packets()
 
     def _make_middle(self, network: Namespace) -> Middle:
-        """Make the middle of the path and the server's side behind it; return the middle."""
+        """Make the middle of the path and the server's side behind it."""
         behind = self._undo.enter_context(Namespace())
         middle = Middle(network, behind, self._path, self._server_end.router_device)
         self._undo.callback(middle.close)
@@ -202,12 +181,12 @@ class Testbed:
         watch(self.processes(), self._settled, within_s, self.watcher.every_s)
         if self.lost_server() is not None:
             return Stopped.SERVER_ENDED
-        if self.lost_proxy():
+        if self.proxy.lost:
             return Stopped.PROXY_ENDED
         self.links.raise_if_not_ready()
         if not all(flow_run.server_ready() for flow_run in self.flow_runs):
             return Stopped.SERVER_STARTED_LATE
-        if not self._proxy_ready():
+        if not self.proxy.ready:
             return Stopped.PROXY_STARTED_LATE
         if any(flow_run.done() for flow_run in self.flow_runs):
             return Stopped.CLIENT_ENDED
@@ -224,19 +203,11 @@ class Testbed:
         """Return a server that has ended without being stopped, None where all run."""
         return next((server for server in self.servers if server.exit is not None), None)
 
-    def lost_proxy(self) -> bool:
-        """Return whether the proxy has ended without being stopped."""
-        return self.proxy is not None and self.proxy.exit is not None
-
-    def _proxy_ready(self) -> bool:
-        return self.proxy is None or bool(self.proxy.events("ready"))
-
     def _start_proxy(self, middle: Middle) -> None:
-        self.proxy = start_proxy(
-            self._job, f"{SERVER.address}:{SERVER_PORT}", self._launch(middle.towards_client, self._folder, "")
-        )
-        self._undo.callback(self.proxy.close)
-        self.proxy.before_reap = self.watcher.count_tasks
+        launch = self._launch(middle.towards_client, self._folder, "")
+        process = self.proxy.start(self._job, f"{SERVER.address}:{SERVER_PORT}", launch)
+        self._undo.callback(process.close)
+        process.before_reap = self.watcher.count_tasks
 
     def tear_down(self, *, trusted: bool) -> Teardown:
         """Stop clients, servers, and the router once it is empty, in this order; `trusted` if clients did their job."""
@@ -249,8 +220,8 @@ class Testbed:
         if self._job.trial.flows:
             write_json(self._folder / FLOWS_FILE, [flow_run.record() for flow_run in self.flow_runs])
         client_cpu_s = sum(flow_run.client.finish(trusted=trusted) for flow_run in self.flow_runs)
-        proxy = observations_of(self.proxy)
-        for program in (*([] if self.proxy is None else [self.proxy]), *self.servers):
+        proxy = self.proxy.seen()
+        for program in (*self.proxy.processes, *self.servers):
             stop(program, self.links.processes)
         self.links.finish(drain=trusted)
         collectors = {**(self._recorder.finish() if self._recorder is not None else {}), **self._profile()}
@@ -266,15 +237,13 @@ class Testbed:
                 for server, flow_run in zip(servers, self.flow_runs, strict=True)
             ),
             link=self.links.observations(),
-            proxy=proxy
-            if self.proxy is None
-            else replace(proxy, lines=tuple(self.proxy.lines), broke=self.proxy.broke),
+            proxy=self.proxy.observations(proxy),
             summary=dict(self.links.summary()),
             counters=self.links.counters(),
             cpu_s={
                 "driver" if any(flow_run.client.remote for flow_run in self.flow_runs) else "client": client_cpu_s,
                 "server": sum(_cpu_s(server) for server in self.servers),
-                **({} if self.proxy is None else {"proxy": _cpu_s(self.proxy)}),
+                **self.proxy.cpu_s(),
                 **self.links.cpu_s(),
                 **{name: _cpu_s(process) for name, process in self._collecting().items()},
                 **({"client_receive": held["client_receive_cpu_s"]} if "client_receive_cpu_s" in held else {}),
@@ -319,13 +288,8 @@ class Testbed:
     def _programs(self) -> dict[str, list[Process]]:
         """Return the processes of programs that were started so far, by role."""
         clients = [flow_run.client.process for flow_run in self.flow_runs if flow_run.client.process is not None]
-        proxies = [] if self.proxy is None else [self.proxy]
-        return {
-            "server": self.servers,
-            "proxy": proxies,
-            "client": clients,
-            "tracer": list(self._collecting().values()),
-        }
+        tracers = list(self._collecting().values())
+        return {"server": self.servers, "proxy": self.proxy.processes, "client": clients, "tracer": tracers}
 
     def _collecting(self) -> dict[str, Process]:
         """Return the processes of collectors, by the name that their CPU time goes under."""
@@ -343,13 +307,13 @@ class Testbed:
 
     def _settled(self) -> bool:
         self.watcher.look_if_due()
-        if self.lost_server() is not None or self.lost_proxy() or self.links.ended:
+        if self.lost_server() is not None or self.proxy.lost or self.links.ended:
             return True
         if any(flow_run.done() for flow_run in self.flow_runs):
             return True
         recorded = all(each is None or each.settled() for each in (self._recorder, self._profiler))
         up = all(flow_run.server_ready() and flow_run.client.ready() for flow_run in self.flow_runs)
-        return self.links.ready and self._proxy_ready() and up and recorded and self.client_side.settled()
+        return self.links.ready and self.proxy.ready and up and recorded and self.client_side.settled()
 
     def _make_client(self) -> Client | None:
         """Make the client's side of the network; return the client of a trial with one flow, None with several."""
@@ -409,7 +373,7 @@ class Testbed:
                 (self.client_side, where.client, where.server),
                 (self.server_side, where.server, where.client),
             ):
-                side.add_address(own, peer, flow.congestion_control, _tcp_of(self._job.trial, flow))
+                side.add_address(own, peer, flow.congestion_control, tcp_of(self._job.trial, flow))
             program = self._job.programs[program_role(flow.server)]
             servers[flow.address_slot] = self._start_server(trial, program, where, folder, flow.name)
         client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
@@ -426,13 +390,6 @@ class Testbed:
         self._undo.callback(server.close)
         server.before_reap = self.watcher.count_tasks
         return server
-
-
-def _tcp_of(trial: Trial, flow: Flow) -> dict[str, Scalar]:
-    """Return the trial's settings of TCP with the flow's own initial window, or with the kernel's where it has none."""
-    shared = {name: value for name, value in trial.tcp.items() if name != "initial_window_packets"}
-    own = flow.initial_window_packets
-    return shared if own is None else {**shared, "initial_window_packets": own}
 
 
 def _cpu_s(process: Process) -> float:

@@ -20,7 +20,8 @@ from longlook.lab.middle import MIDDLE_ADDRESS
 from longlook.lab.observations import Case, Stopped
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
-from longlook.lab.testbed import Facilities, Teardown, Testbed
+from longlook.lab.teardown import Teardown
+from longlook.lab.testbed import Facilities, Testbed
 from longlook.lab.timing import Timing
 
 GRACE_S = 1.0
@@ -109,7 +110,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         def over() -> bool:
             testbed.watcher.look_if_due()
             proof.look()
-            ended = testbed.lost_server() is not None or testbed.lost_proxy() or testbed.links.ended
+            ended = testbed.lost_server() is not None or testbed.proxy.lost or testbed.links.ended
             return schedule.over() or ended
 
         timing.align(phase_ns=job.trial.start_phase_ns)
@@ -125,7 +126,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         testbed.watcher.look()
         seen = tuple(proof.seen_of(flow_run) for flow_run in testbed.flow_runs)
     if not all(flow_run.in_order() for flow_run in testbed.flow_runs):
-        watch(running, lambda: testbed.lost_server() is not None or testbed.lost_proxy(), SERVER_EXIT_DELAY_S)
+        watch(running, lambda: testbed.lost_server() is not None or testbed.proxy.lost, SERVER_EXIT_DELAY_S)
     return _Measurement(_stop_reason(testbed, in_time=in_time), duration_s, before, take_reading(sides), seen)
 
 
@@ -134,7 +135,7 @@ def _stop_reason(testbed: Testbed, *, in_time: bool) -> Stopped:
         return Stopped.LINK_ENDED
     if testbed.lost_server() is not None:
         return Stopped.SERVER_ENDED
-    if testbed.lost_proxy():
+    if testbed.proxy.lost:
         return Stopped.PROXY_ENDED
     return Stopped.CLIENT_ENDED if in_time else Stopped.CLIENT_HUNG
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core.stack import Command, Knob, ProxyJob, ServerJob, Stack, Version, proxy_arguments, server_arguments
 from longlook.provision.python import ENVIRONMENT, adapter_of, environment, is_made
 
 _NAME = "envoy"
-_SERVER, _QUIC = ("server",), ("h3",)
+_SERVER, _PROXY, _SENDING, _QUIC = ("server",), ("proxy",), ("server", "proxy"), ("h3",)
 
 _NO_LARGE = "no file larger than 64 MiB"
 _VERSIONS = (  # each has a lock file in adapters/envoy/locks
@@ -23,7 +23,7 @@ _VERSIONS = (  # each has a lock file in adapters/envoy/locks
 _KNOBS = {
     "congestion_control": Knob(
         str, None, None, "congestion control (stack: bbr); cubic acts for two connections; clients can ask for Reno",
-        roles=_SERVER, choices=("cubic", "bbr", "bbr2"), window_after_loss={"cubic": 0.85}, protocols=_QUIC,
+        roles=_SENDING, choices=("cubic", "bbr", "bbr2"), window_after_loss={"cubic": 0.85}, protocols=_QUIC,
     ),
     "initial_stream_window": Knob(
         int, "bytes", None, "stream window offered at first (stack: 16 MiB)",
@@ -37,7 +37,15 @@ _KNOBS = {
         int, "streams", None, "requests at once per connection (stack: 100 over QUIC)",
         roles=_SERVER, minimum=1, maximum=100_000,
     ),
-    "allow_0rtt": Knob(bool, None, None, "accepts early data (stack: true)", roles=_SERVER, protocols=_QUIC),
+    "allow_0rtt": Knob(bool, None, None, "accepts early data (stack: true)", roles=_SENDING, protocols=_QUIC),
+    "upstream_connections": Knob(
+        str, None, None, "cold: one to the server for each of a client's; warm: shared by all of them (stack: cold)",
+        roles=_PROXY, choices=("cold", "warm"),
+    ),
+    "upstream_0rtt": Knob(
+        bool, None, None, "sends early data to a server that gave it a ticket (stack: false)",
+        roles=_PROXY, protocols=_QUIC,
+    ),
 }  # fmt: skip
 
 
@@ -57,14 +65,20 @@ def server_command(program: Program, job: ServerJob) -> Command:
     return Command((program.path, "-S", main, *server_arguments(job)), ENVIRONMENT)  # -S: it needs no site-packages
 
 
+def proxy_command(program: Program, job: ProxyJob) -> Command:
+    """Return the call of the program as a proxy."""
+    main = str(adapter_of(program) / "envoy_main.py")
+    return Command((program.path, "-S", main, *proxy_arguments(job)), ENVIRONMENT)
+
+
 def _sources() -> Path:
     return adapters_dir() / _NAME
 
 
 STACK = Stack(
     name=_NAME,
-    summary="Envoy: Google's QUICHE, and HTTP/2, in one server",
-    roles=_SERVER,
+    summary="Envoy: Google's QUICHE, and HTTP/2, in one server, or in a proxy",
+    roles=("server", "proxy"),
     protocols=("h3", "h2"),
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     versions=_VERSIONS,
@@ -72,6 +86,7 @@ STACK = Stack(
     log_formats=(),
     install=install,
     server_command=server_command,
+    proxy_command=proxy_command,
     installed=installed,
     server_reports_state=False,  # it does not report whether a connection over QUIC was resumed
 )

@@ -8,7 +8,7 @@ from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Study
 from longlook.network.further import link_of
-from longlook.study.files import read_study
+from longlook.study.files import read_study, study_files
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE, study_file
 
@@ -71,3 +71,50 @@ def test_every_arm_has_the_second_link_and_multipath_needs_it(tmp_path: Path) ->
     backup = ('congestion_control = "cubic"', 'congestion_control = "cubic"\ntcp_multipath_backup = true')
     with pytest.raises(InputError, match=r"tcp_multipath_backup.*set tcp_multipath"):
         read(tmp_path, second, backup)
+
+
+def shipped(folder: Path, *replacements: tuple[str, str]) -> Study:
+    """Read the study of a proxy that splits TCP, with changes."""
+    text = study_files()["kakhki2017-fig17a"].read_text()
+    for old, new in replacements:
+        assert old in text
+        text = text.replace(old, new, 1)
+    file = folder / "changed.toml"
+    file.write_text(text)
+    return read_study(file)
+
+
+HAPROXY = 'proxy = "haproxy"'
+
+
+def test_only_the_arms_with_a_proxy_have_one(tmp_path: Path) -> None:
+    found = {trial.arm: trial.proxy for trial in make_plan(shipped(tmp_path), ["size=5KB", "rate=10Mbit"]).trials}
+    proxy = found["tcp-proxied"]
+    assert proxy is not None
+    assert proxy.stack == "haproxy"
+    assert found["quic"] is None
+    without = make_plan(shipped(tmp_path, (HAPROXY, 'proxy = "none"')), ["size=5KB", "rate=10Mbit"])
+    assert all(trial.proxy is None for trial in without.trials)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('protocol = "h3"', f'protocol = "h3"\n{HAPROXY}', "proxy haproxy does not speak it"),
+        (HAPROXY, 'proxy = "apache"', "stack 'apache' has no proxy; allowed: .*haproxy"),
+        (HAPROXY, "proxy_knobs.buffer = 4096", "there is no proxy: write for example"),
+        (HAPROXY, f"{HAPROXY}\nproxy_knobs.buffer = 1", "must be at least 4096"),
+        (HAPROXY, f"{HAPROXY}\nproxy_knobs.speed = 1", "has no such knob; allowed: buffer, splice"),
+    ],
+)
+def test_what_a_proxy_cannot_be_is_refused(tmp_path: Path, old: str, new: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        shipped(tmp_path, (old, new))
+
+
+def test_an_arm_with_a_proxy_needs_a_link_behind_it(tmp_path: Path) -> None:
+    text = study_files()["kakhki2017-fig17a"].read_text()
+    table = text[text.index("[behind]") : text.index("[[factors]]")]
+    levels = tuple((f', "behind.rate" = "{rate}Mbit"', "") for rate in (10, 50, 100))
+    with pytest.raises(InputError, match=r"arms\.tcp-proxied\.proxy = .*add the table \[behind\]"):
+        shipped(tmp_path, (table, ""), *levels)

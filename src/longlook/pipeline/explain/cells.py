@@ -54,6 +54,7 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
     """
     study = folder.study
     chosen = _contrast(study, contrast)
+    _expect_one_link(folder, chosen)
     path = folder.path / SAMPLES
     if not path.exists():
         raise InputError(f"{folder.path} has no {SAMPLES}", f"longlook report {folder.path} makes it")
@@ -70,6 +71,17 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
         if cell_id in estimates
     ]
     return found if names else [gap for gap in found if gap.has_verdict]
+
+
+def _expect_one_link(folder: RunFolder, chosen: Contrast) -> None:
+    """Raise InputError where an arm's path has a further link: the ledger reads one, and would blame that for both."""
+    arms = (chosen.baseline, chosen.contender)
+    if any(trial.further for trial in folder.plan.trials if trial.arm in arms):
+        raise InputError(
+            f"contrast {chosen.name!r}: the path has two links, and the ledger reads the first alone: it sees neither "
+            "what happens behind the middle nor what a proxy waits for",
+            "change one thing in a study instead: move the loss, take the proxy away (docs/proxies.md)",
+        )
 
 
 def _mean(losses: Floats | None) -> float | None:
