@@ -370,7 +370,9 @@ def test_tcp_is_begun_after_the_time_that_was_set(name: str) -> None:
 
 
 def answered(protocol: str, alt_svc: str | None = None, pages: int = 0) -> Seen:
-    line = {"event": "object", "protocol": protocol} | ({} if alt_svc is None else {"alt_svc": alt_svc})
+    line = {"event": "object", "protocol": protocol, "t_start_ns": 1} | (
+        {} if alt_svc is None else {"alt_svc": alt_svc}
+    )
     return seen(client=[line, *[{"event": "earlier_load"}] * pages])
 
 
