@@ -34,6 +34,7 @@ def load(session: Session, page: Content, memory: str) -> list[Line]:
 
 
 def spoken(lines: Sequence[Line]) -> set[str]:
+    """The protocols of all objects."""
     assert lines[-1] == {"event": "done", "ok": True}, lines
     objects = of(lines, "object")
     assert len(objects) == OBJECTS + 1
@@ -42,15 +43,21 @@ def spoken(lines: Sequence[Line]) -> set[str]:
     return {line["protocol"] for line in objects}
 
 
+def first(lines: Sequence[Line]) -> str:
+    """The protocol of the page itself: what comes later may switch to QUIC, of which its answer tells."""
+    spoken(lines)
+    return str(min(of(lines, "object"), key=lambda line: line["t_start_ns"])["protocol"])
+
+
 def test_alt_svc_leads_to_quic_and_is_forgotten_with_the_job(start: Start, page: Content, identity: Identity) -> None:
     port = free_port()
     with server(port, page, identity, alt_svc_port=port) as running:
         session = start(port)
-        assert spoken(load(session, page, "none")) == {"h2"}
+        assert first(load(session, page, "none")) == "h2"
         lines = load(session, page, "alt-svc")
-        assert spoken(lines) == {"h3"}
+        assert "h3" in spoken(lines)  # on a busy machine TCP may win the race for the first objects
         assert [line["protocol"] for line in of(lines, "connection") if line["primes"]] == ["h2"]
-        assert spoken(load(session, page, "none")) == {"h2"}
+        assert first(load(session, page, "none")) == "h2"
         assert all(line["resumed"] is False for line in running.connections)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from longlook.core import registry
 from tests.support.command_line import longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -42,3 +43,20 @@ def test_who_falls_back_and_when(tmp_path: Path) -> None:
     how, _, late_s = load("cut after 10", "race")
     assert how == "ok" and late_s > 10 * fallback_s
     assert outcome["cut after 10", "curl", "page_load_time"] == "timed_out"
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not registry.get("stacks", "chromium").installed("system"), reason="no Chromium here")
+def test_a_browser_waits_once_where_quic_falls_silent_and_remembers_it(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    words = ("--rounds", "1", "--around", "none", "--only", "path=cut after 3", "--out", str(out))
+    answer = longlook("run", "reachability-browsers", *words)
+    assert answer.returncode == 0, answer.stderr
+    samples = pd.read_parquet(out / "samples.parquet").set_index(["arm", "metric"])
+    assert set(samples.outcome) == {"ok"}
+    value = samples.value
+    for arm in ("tcp", "fresh", "knows", "again"):
+        assert value[arm, "quic_share"] == 0, arm
+    assert value["knows", "page_load_time"] > 20
+    for arm in ("fresh", "again"):
+        assert value[arm, "page_load_time"] == pytest.approx(value["tcp", "page_load_time"], rel=0.1), arm

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
@@ -12,6 +13,8 @@ from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import SENDER_WAITS, during
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE
+
+Floats = npt.NDArray[np.float64]
 
 _CLASSES = (LedgerClass.FALLBACK, LedgerClass.HANDSHAKE, *SENDER_WAITS)
 _LEAST_LOSSES = 10
@@ -92,20 +95,20 @@ def _sent(side: Side, sender: SenderFacts) -> tuple[Integers, Integers, Integers
     return sender.sent.time_ns[inside], sender.sent.size_bytes[inside], number, lost
 
 
-def _round_trips(measured: Steps, times_ns: Integers) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _round_trips(measured: Steps, times_ns: Integers) -> Floats:
     """Return the latest round trips at some times, as multiples of the shortest of all."""
     shortest_ns = int(measured.value.min())
-    return measured.at(times_ns, shortest_ns) / max(shortest_ns, 1)
+    found: Floats = measured.at(times_ns, shortest_ns) / max(shortest_ns, 1)
+    return found
 
 
-def _tokens(
-    sent_ns: Integers, size_bytes: Integers, lost: Booleans, bytes_per_ns: float
-) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _tokens(sent_ns: Integers, size_bytes: Integers, lost: Booleans, bytes_per_ns: float) -> Floats:
     """Return what a bucket holds when each packet meets it, in bytes; it is empty when the first does."""
     taken = np.where(lost, 0, size_bytes)
     before = np.concatenate(([0], np.cumsum(taken)[:-1]))
     level = (sent_ns - sent_ns[0]) * bytes_per_ns - before
-    return level - np.minimum.accumulate(np.minimum(level, 0))
+    found: Floats = level - np.minimum.accumulate(np.minimum(level, 0))
+    return found
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
