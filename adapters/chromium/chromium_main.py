@@ -8,12 +8,13 @@ import sys
 
 from chromium_driver.flags import Target
 from chromium_driver.session import Session
-from longlook_adapter.browserjob import parse_job
+from longlook_adapter.browserjob import EITHER, parse_job
 from longlook_adapter.errors import UnsupportedError
 from longlook_adapter.lines import emit, emit_error
 from longlook_adapter.sessions import run_session, standard_input
 
 CONNECTIONS = ("cold", "resumed", "0rtt")
+PROTOCOLS = ("h3", "h2", EITHER)
 
 
 def main() -> int:
@@ -40,7 +41,7 @@ async def _session(options: argparse.Namespace) -> None:
         next_line = await standard_input()
         while line := await session.while_alive(next_line()):
             try:
-                await session.run(parse_job(line.decode(), "Chromium", CONNECTIONS))
+                await session.run(parse_job(line.decode(), "Chromium", CONNECTIONS, PROTOCOLS))
             except UnsupportedError as error:
                 emit_error(str(error), supported=False)
                 emit("done", ok=False)

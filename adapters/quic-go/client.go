@@ -20,9 +20,10 @@ type dialing struct {
 	remote   *net.UDPAddr
 	security *tls.Config
 	settings *settings
-	start    int64 // when the connection was asked for
-	primes   bool  // it only obtains a session ticket
-	early    bool  // send requests as early data
+	start    int64  // when the connection was asked for
+	primes   bool   // it only obtains a session ticket
+	early    bool   // send requests as early data
+	from     net.IP // our address; nil: the kernel chooses
 }
 
 // A connection carries any number of requests at once. It never opens another one.
@@ -152,6 +153,10 @@ func fetchAll(ctx context.Context, d dialing, site string, j *job) error {
 	conn, err := d.open(ctx)
 	if err != nil {
 		reportAll(j.Phases, site, reason(ctx, err))
+		return errReported
+	}
+	if conn, err = withMoves(ctx, conn, d, j.SecondAddress); err != nil {
+		reportAll(j.Phases, site, err)
 		return errReported
 	}
 	defer conn.close()

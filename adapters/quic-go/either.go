@@ -11,12 +11,13 @@ type eitherService struct {
 }
 
 func startEither(options serverOptions, files http.Handler, s *settings) (service, error) {
+	withoutTickets = s.altSvcPort != 0 // who learned of HTTP/3 comes back, and every connection is to be cold
 	quic, err := startH3(options, files, s)
 	if err != nil {
 		return nil, err
 	}
 	_, options.port = splitAddress(quic.address()) // the port that the system chose, where none was given
-	tcp, err := startH2(options, files, s)
+	tcp, err := startH2(options, advertising(files, s.altSvcPort), s)
 	if err != nil {
 		quic.close()
 		return nil, err

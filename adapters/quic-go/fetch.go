@@ -18,6 +18,9 @@ func fetch(ctx context.Context, conn connection, site, path string, start int64)
 	if first, mayFallBack := conn.(*quicFirst); mayFallBack {
 		return first.fetchOrFallBack(site, path, start)
 	}
+	if moving, mayMove := conn.(*mover); mayMove {
+		return moving.fetchMoving(site, path, start)
+	}
 	return fetchOver(ctx, conn, nil, site, path, start)
 }
 
@@ -46,6 +49,7 @@ func fetchInto(ctx context.Context, line *objectLine, conn connection, watch *st
 	defer response.Body.Close()
 	spoken := protocolOf(response)
 	line.Protocol, line.Status, line.TFirstByteNs = &spoken, &response.StatusCode, &firstByte
+	line.AltSvc = response.Header.Get("Alt-Svc")
 	digest := sha256.New()
 	line.Bytes, err = copyBody(digest, response.Body, watch)
 	if err != nil {

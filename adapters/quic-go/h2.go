@@ -23,7 +23,7 @@ const (
 
 var errListenerClosed = errors.New("the listener is closed")
 
-// h2Service is HTTP/2 over TLS 1.3 and nothing else; it announces no Alt-Svc.
+// h2Service is HTTP/2 over TLS 1.3 and nothing else.
 type h2Service struct {
 	listener *handshakingListener
 	server   *http.Server
@@ -47,10 +47,11 @@ func startH2(options serverOptions, files http.Handler, s *settings) (service, e
 	return &h2Service{newHandshakingListener(listener, own), server}, nil
 }
 
-// withoutMultipath keeps net from opening Multipath TCP sockets where the kernel has them; the oldest Go never does.
-func withoutMultipath(opener interface{}) {
+// chooseMultipath makes net open Multipath TCP sockets where the laboratory asks for them, and no others where the
+// kernel has them; the oldest Go never does.
+func chooseMultipath(opener interface{}) {
 	if able, is := opener.(interface{ SetMultipathTCP(bool) }); is {
-		able.SetMultipathTCP(false)
+		able.SetMultipathTCP(os.Getenv("LONGLOOK_MULTIPATH_TCP") == "1")
 	}
 }
 
@@ -59,7 +60,7 @@ func listenTCP(options serverOptions) (*net.TCPListener, error) {
 		return nil, err
 	}
 	var config net.ListenConfig
-	withoutMultipath(&config)
+	chooseMultipath(&config)
 	address := net.JoinHostPort(options.address, strconv.Itoa(options.port))
 	listener, err := config.Listen(context.Background(), "tcp", address)
 	if err != nil {
@@ -207,7 +208,10 @@ func dialH2(ctx context.Context, d dialing) (connection, error) {
 
 func dialTLS(ctx context.Context, d dialing) (net.Conn, error) {
 	var dialer net.Dialer
-	withoutMultipath(&dialer)
+	chooseMultipath(&dialer)
+	if d.from != nil {
+		dialer.LocalAddr = &net.TCPAddr{IP: d.from}
+	}
 	dialed, err := dialer.DialContext(ctx, "tcp", d.remote.String())
 	if err != nil {
 		return nil, err

@@ -34,6 +34,8 @@ type job struct {
 	Connections int `json:"connections"`
 	// WaitsS is how long nothing is done before each phase, the first counted from the completed handshake; or empty.
 	WaitsS []float64 `json:"waits_s"`
+	// SecondAddress is the client's, from which it may continue; empty where it has one address only.
+	SecondAddress string `json:"second_address"`
 	// Video is what is played instead of a load of phases; nil where there is none.
 	Video *videoJob `json:"video"`
 }

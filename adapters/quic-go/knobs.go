@@ -23,6 +23,10 @@ type settings struct {
 	maxConcurrentStreams int // h2 server; 0: net/http's own
 	fallbackDelay        time.Duration
 	stallTimeout         time.Duration // 0: none
+	altSvcPort           int           // 0: no Alt-Svc
+	moves                bool          // to the second address
+	moveAt               time.Duration // after the start of the load; 0: never
+	moveAfterSilence     time.Duration // 0: never
 }
 
 // A knob changes one setting; `protocols` are those for which it means something.
@@ -39,7 +43,7 @@ var (
 
 var commonKnobs = mergedKnobs(windowKnobs, packetKnobs, patchedKnobs)
 
-var serverKnobs = mergedKnobs(earlyDataKnobs, map[string]knob{
+var serverKnobs = mergedKnobs(earlyDataKnobs, altSvcKnobs, map[string]knob{
 	"max_incoming_streams": {all, countKnob(func(s *settings, n uint64) {
 		limitStreams(s.quic, n)
 		s.maxConcurrentStreams = int(n)
@@ -64,7 +68,7 @@ type role struct {
 
 var (
 	serving  = role{true, serverKnobs}
-	fetching = role{false, raceKnobs}
+	fetching = role{false, mergedKnobs(raceKnobs, moveKnobs)}
 )
 
 // newSettings applies knobs over the stack's own defaults.

@@ -39,6 +39,8 @@ func TestKnobsThatAreRefused(t *testing.T) {
 		{"of clients alone", protocolEither, "stall_timeout", "1", serving, true},
 		{"no time", protocolEither, "stall_timeout", "NaN", fetching, false},
 		{"a negative time", protocolEither, "fallback_delay", "-0.1", fetching, false},
+		{"no port", protocolEither, "alt_svc_port", "65536", serving, false},
+		{"of servers with two protocols", protocolH2, "alt_svc_port", "443", serving, true},
 		{"not a truth value", protocolH3, "disable_pmtud", "1", serving, false},
 	}
 	for _, c := range cases {

@@ -69,6 +69,7 @@ type objectLine struct {
 	Bytes        int64   `json:"bytes"`
 	Digest       *string `json:"digest"`
 	Error        *string `json:"error"`
+	AltSvc       string  `json:"alt_svc,omitempty"` // the answer's header
 }
 
 type errorLine struct {

@@ -26,6 +26,9 @@ func keyLog() (io.Writer, error) {
 	return keys.writer, keys.err
 }
 
+// withoutTickets is whether this process's servers give no session tickets; set before a server is started.
+var withoutTickets bool
+
 // serverTLS offers TLS 1.3 only, with one application protocol.
 func serverTLS(certificate, key, protocol string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(certificate, key)
@@ -41,6 +44,8 @@ func serverTLS(certificate, key, protocol string) (*tls.Config, error) {
 		MinVersion:   tls.VersionTLS13,
 		NextProtos:   []string{protocol},
 		KeyLogWriter: log,
+
+		SessionTicketsDisabled: withoutTickets,
 	}, nil
 }
 

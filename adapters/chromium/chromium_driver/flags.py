@@ -3,6 +3,8 @@
 import os
 from dataclasses import dataclass
 
+from longlook_adapter.browserjob import EITHER
+
 SHARED_MEMORY_NEEDED_BYTES = 512 * 1024 * 1024
 
 QUIET = (
@@ -43,11 +45,16 @@ PREFERENCES = {"net": {"network_prediction_options": 2}}
 depends on the host's load, and no event has the time when it began."""
 
 HTTPS_PORT = 443
+_UNUSED_PORTS = (4, 5)
+_HOSTS = {"h3": "quic", "h2": "tcp", "h3-or-h2": "www"}
 
 
 @dataclass(frozen=True)
 class Target:
-    """The one server this browser connects to. QUIC is forced for `quic.DOMAIN`, never used for `tcp.DOMAIN`."""
+    """The one server this browser connects to.
+
+    QUIC is forced for `quic.DOMAIN` and never used for `tcp.DOMAIN`; for `www.DOMAIN` the browser decides.
+    """
 
     domain: str
     address: str
@@ -56,7 +63,7 @@ class Target:
 
     def host(self, protocol: str) -> str:
         """Return the server's name for a protocol."""
-        return f"{'quic' if protocol == 'h3' else 'tcp'}.{self.domain}"
+        return f"{_HOSTS[protocol]}.{self.domain}"
 
     def url(self, protocol: str, path: str) -> str:
         """Return the URL of a path as the browser itself writes it: without the port where that is the scheme's own."""
@@ -78,11 +85,21 @@ def arguments(target: Target, profile: str, *, early_data: bool) -> list[str]:
         f"--host-resolver-rules=MAP *.{target.domain} {address},MAP * ^NOTFOUND",
         f"--ignore-certificate-errors-spki-list={target.spki_sha256}",
         "--enable-quic",
-        f"--origin-to-force-quic-on={target.host('h3')}:{target.port}",
+        f"--origin-to-force-quic-on={_origins(target)}",
         *([] if early_data else _without_early_data()),
         *_netlog("browser" if early_data else "browser-without-early-data"),
         "about:blank",
     ]
+
+
+def _origins(target: Target) -> str:
+    """Return the origins on which QUIC is forced: the one for h3, and one where nothing listens.
+
+    Chromium refuses QUIC to a host whose certificate leads to no root that it knows (QUIC_CERT_ROOT_NOT_KNOWN), but for
+    the hosts of this flag, whatever their ports. So the second origin forces nothing, and lets Alt-Svc lead to QUIC.
+    """
+    unused = next(port for port in _UNUSED_PORTS if port != target.port)
+    return f"{target.host('h3')}:{target.port},{target.host(EITHER)}:{unused}"
 
 
 def _netlog(name: str) -> list[str]:

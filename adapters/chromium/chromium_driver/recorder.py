@@ -18,6 +18,8 @@ class Exchange:
     status: int | None = None
     body_bytes: int = 0
     connection_id: int | None = None
+    alt_svc: str | None = None  # the header of that name
+    local: str | None = None  # address of the connection that carried it, where that is known
     error: str | None = None
 
     @property
@@ -105,6 +107,8 @@ class Recorder:
         exchange.status = response["status"]
         if response["status"] >= 400:
             exchange.error = f"HTTP status {response['status']}"
+        headers = {name.lower(): value for name, value in response.get("headers", {}).items()}
+        exchange.alt_svc = headers.get("alt-svc")
         timing = response.get("timing")
         if timing is not None:
             exchange.t_first_byte_s = _moment(timing, "receiveHeadersStart")

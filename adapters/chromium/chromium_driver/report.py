@@ -81,6 +81,7 @@ def _report_exchange(exchange: Exchange) -> None:
         "object",
         url=exchange.url,
         path=exchange.path,
+        **({} if exchange.local is None else {"local": exchange.local}),
         protocol=exchange.protocol,
         status=exchange.status,
         t_start_ns=unix_ns(exchange.t_start_s),

@@ -7,11 +7,12 @@ from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
 from longlook_adapter import sockets
-from longlook_adapter.browserjob import BrowserJob
+from longlook_adapter.browserjob import EITHER, BrowserJob
 from longlook_adapter.errors import DriverError, UnsupportedError
 from longlook_adapter.job import PRIME
 from longlook_adapter.lines import emit
 
+from chromium_driver import choosing
 from chromium_driver.browser import Browser
 from chromium_driver.cdp import GoneError
 from chromium_driver.context import Context
@@ -92,11 +93,13 @@ class Session:
         url = self._target.url(job.protocol, job.paths[0])
         async with Context(browser.cdp, self._target) as context:
             deadline_s = time.monotonic() + job.timeout_s
+            if job.protocol == EITHER:
+                return await choosing.run(context, self._target, job, deadline_s)
             if job.primes and (error := await self._prime(context, job, deadline_s)):
                 report_unrequested(job, self._target.url(job.protocol, ""), f"priming failed: {error}")
                 return False
             tab = await context.open_tab()
-            load = await tab.navigate(url, deadline_s, lambda: self._locals(job))
+            load = await tab.navigate(url, deadline_s, lambda _protocol: self._locals(job))
             if load.is_download:
                 raise UnsupportedError(f"{job.paths[0]} is not a page: the browser would save it to a file")
             report_connections(load, primes=False, has_tickets=job.primes)
@@ -106,7 +109,9 @@ class Session:
         """Obtain a session ticket on a connection of its own and close that; return what went wrong, or None."""
         closer = await context.open_closer()
         tab = await context.open_tab()
-        load = await tab.navigate(self._target.url(job.protocol, PRIME), deadline_s, lambda: self._locals(job))
+        load = await tab.navigate(
+            self._target.url(job.protocol, PRIME), deadline_s, lambda _protocol: self._locals(job)
+        )
         report_connections(load, primes=True, has_tickets=False)
         answer = load.recorder.exchanges[0] if load.recorder.exchanges else None
         if answer is None or answer.status != 200:

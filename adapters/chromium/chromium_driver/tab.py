@@ -23,6 +23,7 @@ class Load:
 
     recorder: Recorder = field(default_factory=Recorder)
     ends: list[str] = field(default_factory=list)  # local addresses, at the first answer
+    ends_by_connection: dict[int, list[str]] = field(default_factory=dict)  # the same, at the first answer of each
     error: str | None = None
     is_download: bool = False
     t_start_s: float | None = None
@@ -38,7 +39,7 @@ class Tab:
         self._target = target
         self._session = session
         self._load: Load | None = None
-        self._ends: Callable[[], list[str]] = list
+        self._ends: Callable[[str], list[str]] = lambda _protocol: []
         self._changed = asyncio.Event()
         self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -73,12 +74,12 @@ class Tab:
             raise CallError(f"{expression}: {answer['exceptionDetails'].get('text')}")
         return answer["result"].get("value")
 
-    async def navigate(self, url: str, deadline_s: float, ends: Callable[[], list[str]]) -> Load:
+    async def navigate(self, url: str, deadline_s: float, ends: Callable[[str], list[str]]) -> Load:
         """Load a page until its load event and the end of every request; failure is a result, never an exception.
 
         `deadline_s` is a time of the monotonic clock. `ends` returns this machine's addresses of connections to the
-        server; it is called at the first answer, as Chromium moves a QUIC connection to another port when its path
-        falls silent.
+        server over a protocol; it is called at the first answer of each connection, as Chromium moves a QUIC connection
+        to another port when its path falls silent.
         """
         load = self._load = Load()
         self._ends = ends
@@ -130,11 +131,15 @@ class Tab:
         if method == "Inspector.targetCrashed" and not self._crashed.done():
             self._crashed.set_result(None)
         if self._load is not None:
-            known = len(self._load.recorder.connections)
             self._load.recorder.on_event(method, params)
-            if known == 0 and self._load.recorder.connections:
-                self._load.ends = self._ends()
+            self._note_ends(self._load)
         self._changed.set()
+
+    def _note_ends(self, load: Load) -> None:
+        for identity, connection in load.recorder.connections.items():
+            if identity not in load.ends_by_connection:
+                load.ends_by_connection[identity] = self._ends(connection.protocol)
+                load.ends = load.ends or load.ends_by_connection[identity]
 
 
 def _place(load: Load, response_start_ms: float, load_event_start_ms: float) -> None:

@@ -8,6 +8,7 @@ use longlook_adapter::failure::Failure;
 use longlook_adapter::knobs::Knobs;
 #[cfg(feature = "qlog")]
 use longlook_adapter::logs;
+use longlook_adapter::moving::Moves;
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::udp::UdpSocketState;
 use quinn::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
@@ -44,6 +45,8 @@ pub struct Settings {
     pub allow_0rtt: bool,
     /// Over TCP: data in the SYN.
     pub fast_open: bool,
+    /// A client's over QUIC: when it moves to its second address.
+    pub moves: Moves,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -64,6 +67,9 @@ impl Settings {
         }
         if protocol == "h3" {
             settings.set_quic(&mut knobs)?;
+            if !server {
+                settings.moves = Moves::new(&mut knobs)?;
+            }
         } else {
             settings.fast_open = knobs.flag("fast_open")?.unwrap_or(false);
         }

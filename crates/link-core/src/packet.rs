@@ -59,8 +59,10 @@ impl PacketInfo {
 /// Changes to the packet's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Edits {
-    /// Set the codepoint "congestion experienced".
+    /// A queue has marked it: set the codepoint "congestion experienced".
     pub mark_ce: bool,
+    /// The codepoint with which it leaves, where a middlebox has written one; a mark behind that is in it.
+    pub ecn: Option<u8>,
     /// 0, or random bits that choose the bit to flip.
     pub corrupt: u64,
     /// 0, or the MTU to report to the sender of a packet that was dropped for its size.

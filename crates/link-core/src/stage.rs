@@ -105,6 +105,10 @@ pub struct Transit {
     pub(crate) forgiven: bool,
     /// How many stages have made a copy of it, or of the packet whose copy it is; a configuration has 8 at most.
     pub(crate) copied: u8,
+    /// Its draw for the queue in which it waits.
+    pub(crate) draw: u64,
+    /// Whether the step of that queue counts for it.
+    pub(crate) steps: bool,
     pub(crate) draws: Draws,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use longlook_link_core::{Config, Direction, DirectionName, Event, Fate, InFlight, PacketInfo, Transport, Verdict};
+use longlook_link_core::{Config, Direction, DirectionName, Edits, Event, Fate, InFlight, PacketInfo, Transport, Verdict};
 use serde_json::Value;
 
 use crate::counters::{Counters, OVERFLOW, OVERSIZE};
@@ -13,7 +13,7 @@ use crate::headers::{self, Headers};
 use crate::icmp;
 use crate::pool::{Packet, Pool};
 use crate::ports::Received;
-use crate::record::{DELIVERED, EDIT_FORGIVEN, EDIT_HELD, EDIT_ICMP, Record};
+use crate::record::{DELIVERED, EDIT_CE, EDIT_ECN, EDIT_FORGIVEN, EDIT_HELD, EDIT_ICMP, Record};
 use crate::translator::Translator;
 
 const LATE_NS: u64 = 1_000_000;
@@ -168,6 +168,7 @@ impl Datapath {
                     self.framing.finish(&mut packet.bytes[..length]);
                 }
                 packet.record.edits |= edit::apply(&mut packet.bytes[ip..length], &fate.edits, port);
+                packet.record.departure_ecn = left_with(&packet.record, &fate.edits);
                 packet.record.due_ns = due_ns;
                 self.turn += 1;
                 packet.turn = self.turn;
@@ -277,4 +278,14 @@ fn describe(headers: &Headers, size_bytes: u32) -> PacketInfo {
         _ => Transport::Other,
     };
     PacketInfo { size_bytes, transport, flow: headers.flow(), ecn: headers.ecn }
+}
+
+/// The codepoint of a packet after the edits that were made.
+fn left_with(record: &Record, edits: &Edits) -> u8 {
+    const CE: u8 = 3;
+    match edits.ecn {
+        Some(ecn) if record.edits & EDIT_ECN != 0 => ecn,
+        _ if record.edits & EDIT_CE != 0 => CE,
+        _ => record.ecn,
+    }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use longlook_link_core::Edits;
 
 use crate::headers;
-use crate::record::{EDIT_CE, EDIT_CORRUPTED, EDIT_PORT};
+use crate::record::{EDIT_CE, EDIT_CORRUPTED, EDIT_ECN, EDIT_PORT};
 
 const NOT_CAPABLE: u8 = 0;
 const CE: u8 = 3;
@@ -28,8 +28,13 @@ pub fn apply(packet: &mut [u8], edits: &Edits, port: Option<(Side, u16)>) -> u8 
     if port.is_some_and(|(side, port)| set_udp_port(packet, side, port)) {
         done |= EDIT_PORT;
     }
-    if edits.mark_ce && mark_ce(packet) {
-        done |= EDIT_CE;
+    match edits.ecn {
+        // A queue may have marked it, before the middlebox or behind it: the codepoint has both.
+        Some(ecn) if ip_version(packet) != 0 => {
+            set_ecn(packet, ecn);
+            done |= EDIT_ECN | if edits.mark_ce { EDIT_CE } else { 0 };
+        }
+        _ => done |= if edits.mark_ce && mark_ce(packet) { EDIT_CE } else { 0 },
     }
     // Last: a checksum that is updated afterwards stays wrong by as much, but the bit could be the one that is set.
     if edits.corrupt != 0 && flip_bit(packet, edits.corrupt) {
@@ -40,28 +45,29 @@ pub fn apply(packet: &mut [u8], edits: &Edits, port: Option<(Side, u16)>) -> u8 
 
 /// Sets "congestion experienced" in a packet of an ECN-capable sender.
 pub fn mark_ce(packet: &mut [u8]) -> bool {
+    !matches!(ecn_of(packet), None | Some(NOT_CAPABLE | CE)) && set_ecn(packet, CE)
+}
+
+fn ecn_of(packet: &[u8]) -> Option<u8> {
     match ip_version(packet) {
-        4 => {
-            let ecn = packet[1] & 3;
-            if ecn == NOT_CAPABLE || ecn == CE {
-                return false;
-            }
-            let before = word(packet, 0);
-            packet[1] |= CE;
-            let checksum = updated(word(packet, 10), before, word(packet, 0));
-            put(packet, 10, checksum);
-            true
-        }
-        6 => {
-            let ecn = packet[1] >> 4 & 3;
-            if ecn == NOT_CAPABLE || ecn == CE {
-                return false;
-            }
-            packet[1] |= CE << 4;
-            true
-        }
-        _ => false,
+        4 => Some(packet[1] & CE),
+        6 => Some(packet[1] >> 4 & CE),
+        _ => None,
     }
+}
+
+/// Writes an ECN codepoint, and the header's checksum where there is one; false where the packet has it, or no header.
+pub fn set_ecn(packet: &mut [u8], ecn: u8) -> bool {
+    let changed = ecn_of(packet).is_some_and(|before| before != ecn);
+    if changed && ip_version(packet) == 4 {
+        let before = word(packet, 0);
+        packet[1] = packet[1] & !CE | ecn;
+        let checksum = updated(word(packet, 10), before, word(packet, 0));
+        put(packet, 10, checksum);
+    } else if changed {
+        packet[1] = packet[1] & !(CE << 4) | ecn << 4;
+    }
+    changed
 }
 
 /// Flips one bit behind the IP header, each with the same chance if `random` has 64 random bits. Checksums stay as they are.
@@ -194,6 +200,25 @@ mod tests {
             assert_eq!(headers::parse(&packet).ecn, if ecn == 0 { 0 } else { 3 });
             assert_eq!(packet[1] & 0xcf, before[1] & 0xcf);
         }
+    }
+
+    #[test]
+    fn a_middlebox_writes_any_codepoint_and_a_mark_behind_it_counts() {
+        for before in 0..4 {
+            for after in 0..4 {
+                let edits = Edits { ecn: Some(after), mark_ce: after == CE, ..Edits::default() };
+                let expected = EDIT_ECN | if after == CE { EDIT_CE } else { 0 };
+                let mut packet = udp4(before, (1, 2), b"hello");
+                assert_eq!(apply(&mut packet, &edits, None), expected);
+                let (header, _) = Ipv4Header::from_slice(&packet).expect("a header");
+                assert_eq!((header.ecn.value(), header.header_checksum), (after, header.calc_header_checksum()));
+                let mut packet = udp6((1, 2), b"hello");
+                packet[1] |= before << 4;
+                apply(&mut packet, &edits, None);
+                assert_eq!(headers::parse(&packet).ecn, after);
+            }
+        }
+        assert_eq!(apply(&mut [0; 30], &Edits { ecn: Some(1), mark_ce: true, ..Edits::default() }, None), 0);
     }
 
     #[test]

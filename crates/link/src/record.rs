@@ -29,6 +29,8 @@ pub const EDIT_ICMP: u8 = 8;
 pub const EDIT_FORGIVEN: u8 = 16;
 /// Surgery made the packet leave later.
 pub const EDIT_HELD: u8 = 32;
+/// A middlebox wrote another ECN codepoint.
+pub const EDIT_ECN: u8 = 64;
 
 /// The type of a field.
 trait Field: Copy {
@@ -138,6 +140,7 @@ record! {
     quic_form: u8, "";
     connection_id_bytes: u8, "byte";
     ip_version: u8, "";
+    departure_ecn: u8, "";
     queued_ns: u64, "ns";
     client_address: [u8; 16], "";
     server_address: [u8; 16], "";
@@ -160,6 +163,7 @@ impl Record {
             ip_protocol: headers.ip_protocol,
             tcp_flags: headers.tcp_flags,
             ecn: headers.ecn,
+            departure_ecn: headers.ecn,
             quic_form: headers.quic.form,
             connection_id_bytes: headers.quic.connection_id_bytes,
             ip_version: headers.ip_version,
@@ -244,6 +248,7 @@ mod tests {
             quic_form: 4,
             connection_id_bytes: 20,
             ip_version: 4,
+            departure_ecn: 3,
             queued_ns: 12,
             client_address: [1; 16],
             server_address: [2; 16],

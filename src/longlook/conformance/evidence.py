@@ -15,6 +15,8 @@ from longlook.conformance.qlogs import Event, read_qlog
 from longlook.core.model import Outcome, Run, Trial
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.normalise.competition import FLOWS
+from longlook.timeline.normalise.link_log import LinkLog, read_link_log
+from longlook.timeline.normalise.trial import DAMAGE, LINK_LOG
 from longlook.timeline.timeline import Kind, Timeline
 
 Line = Mapping[str, Any]
@@ -23,6 +25,7 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED, Kind.PACKET_QUEUED)
+_SYN_ACK = 0x12
 _LONG = frozenset({"initial", "0rtt", "handshake", "retry", "version_negotiation"})
 
 
@@ -71,6 +74,8 @@ class Seen:
     packets: Packets
     qlogs: Mapping[str, Sequence[Event]] = field(default_factory=dict)
     logs: Mapping[str, int] = field(default_factory=dict)  # qlog files by role
+    moved_s: float | None = None  # from the link's first packet to the first from another address of the client
+    answers: Sequence[int] = ()  # the flags bytes of TCP's SYN-ACKs at the router
 
     @property
     def ok(self) -> bool:
@@ -91,13 +96,42 @@ def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
     """Return the evidence in a trial's folder; files that are missing or damaged give none, so that a proof fails."""
     qlogs = {role: _files(folder / "qlog" / role) for role in ("client", "server")}
     own = folder / FLOWS / trial.flows[0].name if trial.flows else folder
+    link_log = _link_log(folder / LINK_LOG)
     return Seen(
         run=run,
         lines={role: _lines(own / f"{role}.jsonl") for role in ("client", "server")},
         packets=packets_of(normalise_trial(folder, trial, run)),
         qlogs={role: [event for file in files for event in read_qlog(file)] for role, files in qlogs.items()},
         logs={role: len(files) for role, files in qlogs.items()},
+        moved_s=_moved_s(link_log),
+        answers=_answers(link_log),
     )
+
+
+def _link_log(path: Path) -> LinkLog | None:
+    try:
+        return read_link_log(path)
+    except DAMAGE:
+        return None
+
+
+def _moved_s(log: LinkLog | None) -> float | None:
+    if log is None:
+        return None
+    flows, numbers = log.flows(), log.flow_numbers()
+    others = [flow.number for flow in flows if flow.client_address != flows[0].client_address]
+    arrival_ns = log.records["arrival_ns"].astype(np.int64)
+    moved = arrival_ns[np.isin(numbers, others)]
+    return None if len(moved) == 0 else float(moved.min() - arrival_ns.min()) / 1e9
+
+
+def _answers(log: LinkLog | None) -> list[int]:
+    """Return the flags bytes of the SYN-ACKs in a trial's link log; none where there is no log."""
+    if log is None:
+        return []
+    flags = np.array(log.records["tcp_flags"], dtype=np.int64)
+    found: list[int] = flags[flags & _SYN_ACK == _SYN_ACK].tolist()
+    return found
 
 
 def packets_of(timeline: Timeline) -> Packets:

@@ -98,6 +98,16 @@ def _hello_lost() -> Link:
     return path(20, _SHORT_RTT_S, up=(Stage("loss_index", {"indexes": (2, 3)}),))
 
 
+def _accurate_answers(seen: Seen) -> float | None:
+    """Return the share of the SYN-ACKs that agree to AccECN: CWR alone, as the SYN was not capable (RFC 9768, table 2).
+
+    To agree to ECN as it was, ECE alone is set.
+    """
+    cwr, ece = 0x80, 0x40
+    agreed = [flags & (cwr | ece) == cwr for flags in seen.answers]
+    return sum(agreed) / len(agreed) if agreed else None
+
+
 def _in_turn(turn: int) -> Measure:
     """Return the measure of how many large packets the server sends in a round trip, from 1, of its data."""
 
@@ -255,6 +265,11 @@ PROOFS: Mapping[str, _Proof | _Rescue] = {
     "tcp_mtu_probing": _Rescue(
         {"tcp_mtu_probing": True}, path(20, _SHORT_RTT_S, up=(_SILENT_MTU,), down=(_SILENT_MTU,)), 100_000,
         "an MTU of 1300 bytes without ICMP",
+    ),
+    'tcp_ecn = "accecn"': _Proof(
+        {"tcp_ecn": "accecn"}, {"tcp_ecn": True}, usual(), 100_000, _accurate_answers,
+        "{one} of the SYN-ACKs have the flags of AccECN with it, {other} with ECN as it was",
+        lambda one, other: one == 1 and other == 0,
     ),
     "tcp_ecn": _Proof(
         {"tcp_ecn": True}, {"tcp_ecn": False}, usual(), 1_000_000, _ecn,

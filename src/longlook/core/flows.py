@@ -10,6 +10,8 @@ CONNECTION_PER_REQUEST = ("http/1.0",)
 """Protocols whose client opens a new connection for each file."""
 EITHER = "h3-or-h2"
 """The server speaks HTTP/3 and HTTP/2 on one port, and the client chooses: it races them, or falls back."""
+MOVES = frozenset({"move_at", "move_after_silence"})
+"""Knobs of clients that continue from their second address."""
 MOST_ADDRESS_SLOTS = 254
 """Pairs of addresses for competing flows. Each has two programs, for which a guest's memory must have room."""
 DURATION = "duration_s"
@@ -23,14 +25,20 @@ OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
 
 
 def endpoints_of(trial: Trial) -> list[Endpoint]:
-    """Return every program of a trial's flows, servers and clients; one may be there more than once."""
+    """Return every program of a trial, servers, clients and a proxy; one may be there more than once."""
     flows = trial.flows or (trial,)
-    return [end for flow in flows for end in (flow.server, flow.client)]
+    proxies = [] if trial.proxy is None else [trial.proxy]
+    return [*(end for flow in flows for end in (flow.server, flow.client)), *proxies]
 
 
 def spoken(protocol: str) -> tuple[str, ...]:
     """Return the protocols that connections of a trial with this protocol may speak."""
     return ("h3", "h2") if protocol == EITHER else (protocol,)
+
+
+def moves(trial: Trial) -> bool:
+    """Whether its client is told to continue from a second address, which it must then have."""
+    return not MOVES.isdisjoint(trial.client.knobs)
 
 
 def runs_tcp(trial: Trial) -> bool:

@@ -66,6 +66,14 @@ ALLOW_0RTT = Knob(bool, None, True, "accept early data", roles=("server",))
 FAST_OPEN = Knob(
     bool, None, False, "TCP Fast Open: data in the SYN of a client that was here before", protocols=("h2",)
 )
+MOVE_AT = Knob(
+    float, "seconds", None, "after so much of the load the client continues from its second address",
+    roles=("client",), minimum=0.01, maximum=3600,
+)  # fmt: skip
+MOVE_AFTER_SILENCE = Knob(
+    float, "seconds", None, "a client to which nothing of an answer has come for so long moves to its second address",
+    roles=("client",), minimum=0.01, maximum=3600,
+)  # fmt: skip
 RETRY = Knob(bool, None, None, "answer a first packet with a Retry", roles=("server",))
 
 

@@ -317,6 +317,13 @@ class Trial:
     certificate_padding_bytes: int = field(default=0, metadata=_LATER)  # by which the server's certificate is longer
     processors: Mapping[str, Processor] = field(default_factory=dict, metadata=_LATER)  # role → its; else work is free
     randomness_of: str = field(default="", metadata=_LATER)  # the trial whose randomness programs share; "": its own
+    further: Mapping[str, Link] = field(default_factory=dict, metadata=_LATER)  # links beside `link`, by name
+    proxy: Endpoint | None = field(default=None, metadata=_LATER)  # in the middle, before the link `behind`
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """Return every emulated link, the main one first."""
+        return (self.link, *self.further.values())
 
 
 @dataclass(frozen=True)
@@ -345,7 +352,7 @@ class Run:
     programs: Mapping[str, str]  # role (server, client, link) → sha256 of the program
     artefacts: Mapping[str, str]  # path → sha256
     cpu_s: Mapping[str, float]  # role → user + system CPU seconds of the process tree, or of its processor
-    link: Mapping[str, Mapping[str, int]]  # direction → counters of the router's summary
+    link: Mapping[str, Mapping[str, int]]  # direction (`up`, of a further link `behind.up`) → its counters
     guard: Mapping[str, float]  # validity observations: late_share, max_gap_ms, steal_share, …
     collectors: Mapping[str, str] = field(default_factory=dict)  # collector → "" if it worked, else why it did not
     exact: bool = False  # in virtual time with programs that repeat: the same trial gives the same bytes

@@ -94,6 +94,27 @@ def _text(value: Scalar) -> str:
 
 
 @dataclass(frozen=True)
+class ProxyJob:
+    """Carry what arrives at `address:port` on to the server at `upstream:port`, until SIGTERM."""
+
+    protocol: str
+    address: str
+    port: int
+    upstream: str
+    identity: Identity
+    knobs: Mapping[str, Scalar]
+
+
+def proxy_arguments(job: ProxyJob) -> tuple[str, ...]:
+    """Return the job as the arguments that our own adapters take (adapters/CONTRACT.md)."""
+    identity = job.identity
+    where = ("--address", job.address, "--port", str(job.port), "--upstream", job.upstream)
+    trust = ("--certificate", identity.certificate, "--key", identity.key, "--ca", identity.ca, "--host", identity.host)
+    knobs = tuple(part for name, value in sorted(job.knobs.items()) for part in ("--knob", f"{name}={_text(value)}"))
+    return ("proxy", "--protocol", job.protocol, *where, *trust, *knobs)
+
+
+@dataclass(frozen=True)
 class ClientJob:
     """Fetch `phases` from https://`identity.host`:`port` at `address`. A session client reads it as a line of JSON."""
 
@@ -107,17 +128,20 @@ class ClientJob:
     timeout_s: float
     connections: int = 1  # opened at the same moment; each fetches all phases
     waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
+    second_address: str = ""  # the client's, from which it may continue; empty: it has one address only
     video: Mapping[str, Scalar] = field(default_factory=dict)  # what to play, and how; empty: fetch the phases
 
     def data(self) -> dict[str, Any]:
-        """Return the job as plain JSON data; without `connections` if it is 1, and without `waits_s` and `video` if
-        there are none, because most programs know no others.
+        """Return the job as plain JSON data; without `connections` if it is 1, and without `waits_s`, `second_address`
+        and `video` if there are none, because most programs know no others.
         """
         entries: dict[str, Any] = codec.encode(self)
         if self.connections == 1:
             del entries["connections"]
         if not self.waits_s:
             del entries["waits_s"]
+        if not self.second_address:
+            del entries["second_address"]
         if not self.video:
             del entries["video"]
         return entries
@@ -125,7 +149,7 @@ class ClientJob:
 
 @dataclass(frozen=True)
 class Stack:
-    """A stack: one program, or a pair of programs, that can be a server, a client or both.
+    """A stack: one program, or a pair of programs, that can be a server, a client, a proxy, or several of them.
 
     A `session` client is started once and serves many trials. It reads one ClientJob per line on its standard input,
     and answers with the lines of adapters/CONTRACT.md, the last of which is `done`. Other clients get their ClientJob
@@ -144,6 +168,7 @@ class Stack:
     server_command: Callable[[Program, ServerJob], Command] | None = None
     client_command: Callable[[Program, str], Command] | None = None  # (program, path of the ClientJob as JSON)
     session_command: Callable[[Program, Identity], Command] | None = None  # identity: known when the session starts
+    proxy_command: Callable[[Program, ProxyJob], Command] | None = None
     installed: Callable[[str], bool] = lambda _version: False
     repeats: bool = True  # its trials are deterministic: in virtual time the same trial gives the same bytes
     busy_waits: bool = False  # it spins until time has passed: then CPU costs time in virtual time too, inexactly

@@ -9,7 +9,7 @@ def equal_conditions(pairs: Mapping[int, Pair]) -> Iterator[str]:
     """Yield sentences about what is equal in all rounds, and about settings in which the arms differ by intention."""
     both = [(pair.loser.trial, pair.winner.trial) for pair in pairs.values()]
     checks = (
-        ("link and its seed", all((a.link, a.seed) == (b.link, b.seed) for a, b in both)),
+        ("link and its seed", all((a.links, a.seed) == (b.links, b.seed) for a, b in both)),
         ("workload", all(a.workload == b.workload for a, b in both)),
         ("draws of the round", all(a.drawn == b.drawn for a, b in both)),
         ("connection state", all(a.connection == b.connection for a, b in both)),

@@ -12,6 +12,7 @@ from longlook.core.errors import InputError
 from longlook.core.model import Arm, Contrast, Plan, Study, Trial
 from longlook.core.problems import SettingError
 from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
+from longlook.network.further import link_of
 from longlook.network.surgery import OFF as NO_SURGERY
 from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import flow_setting, is_flow_setting
@@ -192,7 +193,7 @@ def _check_settings(change: Change) -> None:
     for key, value in change.settings.items():
         if is_flow_setting(key):
             flow_setting(key, value)
-        elif key.startswith("network."):
+        elif key.startswith("network.") or link_of(key):
             network_setting(key, value)
         else:
             endpoint_setting(key, value)

@@ -21,7 +21,11 @@ class CongestionProof:
 
     def __init__(self, flow_runs: Sequence[FlowRun], sides: Sequence[Side]) -> None:
         self._flow_runs = [run for run in flow_runs if run.trial.congestion_control is not None]
-        self._probes = [SocketProbe(side.namespace) for side in sides] if self._flow_runs else []
+        self._probes = (
+            [SocketProbe(namespace) for namespace in dict.fromkeys(side.namespace for side in sides)]
+            if self._flow_runs
+            else []
+        )
         self._silent = [
             run
             for run in self._flow_runs

@@ -28,7 +28,7 @@ def take_reading(sides: Iterable[Side]) -> Reading:
         idle_ticks=idle,
         steal_ticks=ticks[_STEAL],
         dropped=sum(side.drops() for side in sides),
-        udp_errors=sum(side.namespace.udp_errors() for side in sides),
+        udp_errors=sum(namespace.udp_errors() for namespace in {side.namespace for side in sides}),
         cpu_mhz=cpufreq.steady_mhz() if any(side.quota for side in sides) else 0.0,
     )
 

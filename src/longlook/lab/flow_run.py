@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from longlook.core.flows import moves
 from longlook.core.job import Content, Job
 from longlook.core.model import Flow, Trial
 from longlook.core.stack import ClientJob
@@ -14,7 +15,7 @@ from longlook.lab.judge import succeeded
 from longlook.lab.observations import FlowKind, Observations
 from longlook.lab.process import Process
 from longlook.lab.stderr import read_excerpt
-from longlook.lab.topology import SERVER_PORT, Addresses
+from longlook.lab.topology import SECOND_CLIENT_ADDRESS, SERVER_PORT, Addresses
 
 
 @dataclass
@@ -63,6 +64,7 @@ class FlowRun:
                 timeout_s=self.trial.timeout_s,
                 connections=job.content.connections,
                 waits_s=job.content.waits_s,
+                second_address=SECOND_CLIENT_ADDRESS if moves(self.trial) else "",
                 video=job.content.video,
             )
         )

@@ -4,7 +4,7 @@ Pure: nothing here touches the machine or imports `lab.linux`.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +101,28 @@ def observe(before: Reading, after: Reading, summary: Mapping[str, Any], own_cpu
         "udp_errors": float(after.udp_errors - before.udp_errors),
         **({"cpu_mhz": after.cpu_mhz, "cpu_mhz_before": before.cpu_mhz} if before.cpu_mhz and after.cpu_mhz else {}),
     }
+
+
+def together(summaries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the summary lines of a trial's links as one: counts are sums, times the longest; {} if one is missing."""
+    if len(summaries) == 1 or not all(summaries):
+        return summaries[0] if len(summaries) == 1 else {}
+    joined: dict[str, Any] = {}
+    for part in ("up", "down", "guard"):
+        parts = [summary.get(part, {}) for summary in summaries]
+        joined[part] = {
+            name: _JOINED.get(name, sum)([each.get(name, 0) for each in parts]) for each in parts for name in each
+        }
+    return joined
+
+
+_JOINED: Mapping[str, Callable[[list[int]], int]] = {
+    "max_gap_ns": max,
+    "max_late_ns": max,
+    "max_queue_bytes": max,
+    "fifo": min,
+}
+"""How a number of several links becomes one, where it is no sum."""
 
 
 def findings(observed: Mapping[str, float], limits: Thresholds = Thresholds()) -> list[Finding]:

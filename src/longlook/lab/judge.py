@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from longlook.core.model import Outcome
 from longlook.lab import judge_connections as connections
+from longlook.lab import judge_proxy
 from longlook.lab.answers import wrong_answer
 from longlook.lab.elsewhere import fault_elsewhere
 from longlook.lab.judge_video import played
@@ -59,8 +60,10 @@ def judge(case: Case) -> Judgement:
         _elsewhere,
         _link,
         _server,
+        lambda case: judge_proxy.running(case, _ending(case.proxy)),
         _client,
         _objects,
+        lambda case: judge_proxy.carried(case, case.middle_address),
         connections.protocols,
         connections.states,
         connections.congestion_control,
@@ -83,8 +86,8 @@ def succeeded(client: Observations, *, session: bool) -> bool:
 
 
 def _limits(case: Case) -> Judgement | None:
-    """Check that both programs kept their limits. One that broke a limit may have disturbed everything else."""
-    for role, program in (("server", case.server), ("client", case.client)):
+    """Check that all programs kept their limits. One that broke a limit may have disturbed everything else."""
+    for role, program in (("server", case.server), ("proxy", case.proxy), ("client", case.client)):
         if program.broke is not None:
             return Judgement(
                 Outcome.FAILED,
@@ -97,8 +100,11 @@ def _limits(case: Case) -> Judgement | None:
 def _support(case: Case) -> Judgement | None:
     for role, program, end in (
         ("server", case.server, case.trial.server),
+        ("proxy", case.proxy, case.trial.proxy),
         ("client", case.client, case.trial.client),
     ):
+        if end is None:
+            continue
         reported = any(line.get("supported") is False for line in program.events("error"))
         if program.exit_code == UNSUPPORTED_EXIT or (reported and program.exit_code is None):
             reason = program.errors() or "it does not report what"
@@ -156,12 +162,13 @@ def _failed(case: Case) -> Judgement:
         wanted = len(case.content.expected) * case.content.connections
         return Judgement(
             Outcome.TIMED_OUT,
-            f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s{link_drops(case.link)}",
+            f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s"
+            f"{link_drops(case.link)}{judge_proxy.never_reached(case)}",
             "raise the study's timeout if the link is this slow; see server.stderr",
         )
     reasons = [reason for reason in (client.errors(), _object_errors(client)) if reason]
     cause = f": {'; '.join(reasons)}" if reasons else client.cause()
-    reason = f"the client failed ({_ending(client)}){cause}{link_drops(case.link)}"
+    reason = f"the client failed ({_ending(client)}){cause}{link_drops(case.link)}{judge_proxy.never_reached(case)}"
     return Judgement(Outcome.FAILED, reason, _crash_hint(case, "client", client))
 
 

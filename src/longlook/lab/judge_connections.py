@@ -5,7 +5,7 @@ Pure, as `judge` is.
 
 from collections.abc import Iterator, Sequence
 
-from longlook.core.flows import EITHER, spoken
+from longlook.core.flows import EITHER, moves, spoken
 from longlook.core.model import ConnectionState, Outcome
 from longlook.lab.judgement import Judgement
 from longlook.lab.observations import Case, FlowKind, Line
@@ -37,7 +37,7 @@ def states(case: Case) -> Judgement | None:
             f"the {_reporter(case)} reported no measured connection, so its state is not proven",
             f"see {_reporter(case)}.jsonl; one endpoint must report its connections (adapters/CONTRACT.md)",
         )
-    most = 2 * wanted if case.trial.protocol == EITHER else wanted
+    most = _most_opened(case) * wanted
     if not wanted <= len(measured) <= most:
         return Judgement(
             Outcome.FAILED,
@@ -57,6 +57,16 @@ def states(case: Case) -> Judgement | None:
         if state is not case.trial.connection:
             return _other_state(case, state)
     return _carried(case, measured) if case.trial.protocol == EITHER else _carriers(case, measured)
+
+
+def _most_opened(case: Case) -> int:
+    """Return how many connections a client may open for each that it is asked for: a second one where it moves, one of
+    each protocol where it chooses, and twice as many if it is a browser, which closes the slower of two and may need it
+    later.
+    """
+    if case.trial.protocol != EITHER:
+        return 2 if moves(case.trial) else 1
+    return 4 if _page_began_ns(case) else 2
 
 
 def _other_state(case: Case, state: ConnectionState) -> Judgement:
@@ -130,10 +140,20 @@ def _measured_connections(case: Case) -> Iterator[Line]:
         yield from (line for line in reported if line.get("primes") is not True)
         return
     priming_ports = {_port(line.get("local")) for line in reported if line.get("primes") is True}
+    begun_ns = _page_began_ns(case) if case.trial.protocol == EITHER else 0
     unnamed = 0 if reported or case.trial.connection is ConnectionState.COLD else 1
     for number, line in enumerate(case.server.events("connection")):
-        if number >= unnamed and _port(line.get("remote")) not in priming_ports:
+        before = begun_ns > 0 and (line.get("t_handshake_ns") or begun_ns) < begun_ns
+        if number >= unnamed and not before and _port(line.get("remote")) not in priming_ports:
             yield line
+
+
+def _page_began_ns(case: Case) -> int:
+    """Return when a browser began the measured page; 0 where the client reports no page.
+
+    A browser that chooses may open connections for earlier loads that carry nothing, and does not report those.
+    """
+    return max((int(line.get("t_start_ns") or 0) for line in case.client.events("page")), default=0)
 
 
 def congestion_control(case: Case) -> Judgement | None:
@@ -173,11 +193,11 @@ def _over_tcp(case: Case) -> bool:
 def _reporter(case: Case) -> str:
     """Return the endpoint whose lines prove a connection's state.
 
-    It is the client where the server reports no state. Some servers report a connection when it is closed, which an
+    It is the client where the server reports no state, and where a proxy has the connections that the server sees. Some servers report a connection when it is closed, which an
     endless one never is.
     """
     silent = case.kind is FlowKind.BULK and not case.server.events("connection")
-    return "server" if case.server_reports_state and not silent else "client"
+    return "server" if case.server_reports_state and not silent and case.trial.proxy is None else "client"
 
 
 def _port(address: object) -> str:

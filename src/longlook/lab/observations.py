@@ -25,6 +25,8 @@ class Stopped(StrEnum):
     SERVER_STARTED_LATE = "server started late"  # no ready line in time
     CLIENT_STARTED_LATE = "client started late"  # session clients only
     SERVER_ENDED = "server ended"  # before the client was done
+    PROXY_STARTED_LATE = "proxy started late"
+    PROXY_ENDED = "proxy ended"  # before the client was done
     LINK_ENDED = "link ended"
     CLIENT_ENDED = "client ended"  # or printed `done`
     CLIENT_HUNG = "client hung"  # still running well after the time limit
@@ -73,6 +75,7 @@ class Case:
     client: Observations = Observations()
     server: Observations = Observations()
     link: Observations = Observations()
+    proxy: Observations = Observations()
     measure_s: float = 0.0
     session: bool = False  # the client stays and prints `done` instead of ending
     server_reports_state: bool = True  # if not, the connections that the client reports are the proof
@@ -82,6 +85,7 @@ class Case:
     started: bool = True  # False: the trial stopped before this flow's start
     remote: bool = False  # the client is on another machine
     virtual: bool = False  # the trial ran in virtual time
+    middle_address: str = ""  # of a proxy
 
     @property
     def connections(self) -> int:

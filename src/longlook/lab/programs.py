@@ -8,7 +8,8 @@ from longlook.core import registry
 from longlook.core.errors import InputError
 from longlook.core.job import Job, Program
 from longlook.core.model import Capture, Endpoint
-from longlook.core.stack import ServerJob, Stack
+from longlook.core.stack import ProxyJob, ServerJob, Stack
+from longlook.lab import multipath
 from longlook.lab.clients import PlainClient
 from longlook.lab.environment import Environment
 from longlook.lab.linux.confine import Confinement
@@ -65,6 +66,33 @@ def start_server(job: Job, program: Program, address: str, launch: Launch) -> Pr
     )
 
 
+def start_proxy(job: Job, upstream: str, launch: Launch) -> Process:
+    """Start the proxy of a trial, which carries on to the server at `upstream` (`ip:port`); return its process."""
+    if job.trial.proxy is None:
+        raise ValueError("the trial has no proxy")
+    stack = stack_of(job.trial.proxy)
+    if stack.proxy_command is None:
+        raise InputError(f"stack {stack.name} has no proxy", "see: longlook stacks list")
+    where = ProxyJob(
+        protocol=job.trial.protocol,
+        address=launch.side.end.address,
+        port=SERVER_PORT,
+        upstream=upstream,
+        identity=job.identity,
+        knobs=job.trial.proxy.knobs,
+    )
+    command = stack.proxy_command(job.programs["proxy"], where)
+    return start(
+        "proxy",
+        command.argv,
+        launch.side.namespace,
+        launch.environment.variables({}, command.env),
+        stdout_log=launch.folder / "proxy.jsonl",
+        stderr_log=launch.folder / "proxy.stderr",
+        confinement=_confinement(job, launch, ()),
+    )
+
+
 def plain_client(job: Job, program: Program, launch: Launch) -> PlainClient:
     """Return the client of a flow, not yet started; raise InputError where the stack has none that ends by itself."""
     trial = job.trial
@@ -92,7 +120,7 @@ def _variables(job: Job, role: str, name: str) -> tuple[Mapping[str, str], Seque
     """
     source = {"LONGLOOK_SEED": str(job.trial.seed), "LONGLOOK_FLOW": name} if name else {}
     own, traces = capture_variables(job.trial.capture, Path(job.folder), role, name)
-    return {**own, **source}, traces
+    return {**own, **source, **multipath.variables(job.trial)}, traces
 
 
 def capture_variables(capture: Capture, folder: Path, role: str, name: str) -> tuple[Mapping[str, str], Sequence[Path]]:

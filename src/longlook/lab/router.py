@@ -11,14 +11,17 @@ from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop, watch
 from longlook.lab.topology import Side
-from longlook.network.config import linger_of, link_text
+from longlook.network.config import linger_of, link_text, seed_of
 
 _DRAIN_WITHIN_S = 10.0
 _BAD_CONFIGURATION_EXIT = 2
 
 
 class Router:
-    """A running `longlook-link` with the configuration of a job's trial. `options` are further command-line options."""
+    """A running `longlook-link` for one link of a job's trial: the main one, or the further one named `further`.
+
+    `options` are further command-line options. Its files are `link.bin` and so on, or `link-NAME.bin`.
+    """
 
     def __init__(
         self,
@@ -28,19 +31,23 @@ class Router:
         server: Side,
         environment: Environment,
         options: Sequence[str] = (),
+        further: str = "",
     ) -> None:
-        folder = Path(job.folder)
-        self._linger_ns = linger_of(job.trial.link, job.traces)
-        config = folder / "link.json"
-        trial = job.trial
-        config.write_text(link_text(trial.link, trial.seed, self._linger_ns, job.traces, phase_ns=trial.start_phase_ns))
+        folder, trial = Path(job.folder), job.trial
+        name = f"link-{further}" if further else "link"
+        link = trial.further[further] if further else trial.link
+        # A packet on another link may still come, so silence counts for all of them together.
+        self._linger_ns = sum(linger_of(each, job.traces) for each in trial.links)
+        config, seed = folder / f"{name}.json", seed_of(trial.seed, further)
+        config.write_text(link_text(link, seed, self._linger_ns, job.traces, phase_ns=trial.start_phase_ns))
         self.process: Process = launch(
-            [job.programs["link"].path, "run", "--config", str(config), "--log", str(folder / "link.bin"), *options],
+            [job.programs["link"].path, "run", "--config", str(config), "--log", str(folder / f"{name}.bin"), *options],
             namespace,
             client,
             server,
             environment.variables({}, {}),
             folder,
+            name,
         )
 
     @property
@@ -54,21 +61,41 @@ class Router:
             return
         raise refusal(self.process)
 
-    def finish(self, *, drain: bool) -> Mapping[str, Any]:
-        """Stop it and return its summary line, {} where it ended without one; `drain`: wait for the last packet."""
-        if self.process.exit is None and drain:
-            self.process.send(signal.SIGUSR1)
-            watch([self.process], lambda: self.process.exit is not None, self._linger_ns / 1e9 + _DRAIN_WITHIN_S)
-        if self.process.exit is None:
-            stop(self.process)
+    @property
+    def drains_within_s(self) -> float:
+        """Return how long it may take to become empty."""
+        return self._linger_ns / 1e9 + _DRAIN_WITHIN_S
+
+    def summary(self) -> Mapping[str, Any]:
+        """Return its summary line, {} where it ended without one."""
         summaries = self.process.events("summary")
         return summaries[-1] if summaries else {}
 
 
+def finish(routers: Sequence[Router], *, drain: bool) -> None:
+    """Stop routers; `drain`: wait for the last packet, which may cross several of them."""
+    processes = [router.process for router in routers]
+    if drain:
+        for process in processes:
+            if process.exit is None:
+                process.send(signal.SIGUSR1)
+        within_s = max(router.drains_within_s for router in routers)
+        watch(processes, lambda: all(process.exit is not None for process in processes), within_s)
+    for process in processes:
+        if process.exit is None:
+            stop(process)
+
+
 def launch(
-    argv: Sequence[str], namespace: Namespace, client: Side, server: Side, env: Mapping[str, str], folder: Path
+    argv: Sequence[str],
+    namespace: Namespace,
+    client: Side,
+    server: Side,
+    env: Mapping[str, str],
+    folder: Path,
+    name: str = "link",
 ) -> Process:
-    """Start `longlook-link run …` between two sides; its output goes to `link.jsonl` and `link.stderr` in `folder`."""
+    """Start `longlook-link run …` between two sides; its output goes to `NAME.jsonl` and `NAME.stderr` in `folder`."""
     tuns = [side.tun for side in (client, server) if side.tun is not None]
     if len(tuns) == 2:
         ends = ["--client-tun-fd", str(tuns[0]), "--server-tun-fd", str(tuns[1])]
@@ -77,12 +104,12 @@ def launch(
     client.drain()
     server.drain()
     return start(
-        "link",
+        name,
         [*argv, *ends],
         namespace,
         env,
-        stdout_log=folder / "link.jsonl",
-        stderr_log=folder / "link.stderr",
+        stdout_log=folder / f"{name}.jsonl",
+        stderr_log=folder / f"{name}.stderr",
         inherit=tuns,
     )
 

@@ -7,29 +7,32 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from longlook.core.flows import phases_of, program_role, view_of
+from longlook.core.flows import moves, phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Scalar, Trial
-from longlook.lab import kept, link_options
+from longlook.lab import kept, link_options, multipath
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
 from longlook.lab.cpu_profiler import CpuProfiler
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import FlowRun, observations_of
+from longlook.lab.links import MAIN, Links
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
+from longlook.lab.middle import MIDDLE_ADDRESS, Middle
 from longlook.lab.observations import Observations, Stopped
 from longlook.lab.process import Process, stop, watch
-from longlook.lab.programs import Launch, plain_client, stack_of, start_server
-from longlook.lab.router import Router
+from longlook.lab.programs import Launch, plain_client, stack_of, start_proxy, start_server
 from longlook.lab.sandbox import Sandbox
+from longlook.lab.second_path import SecondPath
 from longlook.lab.session import Sessions
 from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.timing import Timing
-from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
+from longlook.lab.topology import CLIENT, SECOND_CLIENT_ADDRESS, SERVER, SERVER_PORT, Addresses, Side, addresses_of
 from longlook.lab.watcher import Watcher
 from longlook.lab.way_in import WayIn
+from longlook.network.further import BEHIND, SECOND
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
@@ -56,7 +59,9 @@ class Teardown:
     clients: tuple[Observations, ...]
     servers: tuple[Observations, ...]
     link: Observations
-    summary: dict[str, Any]  # the router's
+    proxy: Observations
+    summary: dict[str, Any]  # the links', as one
+    counters: Mapping[str, Mapping[str, int]]  # of each link's directions, as in Run
     cpu_s: dict[str, float]  # by role
     modelled_s: dict[str, float]  # by role, of endpoints with processors of their own: what these have worked
     throttling: dict[str, float]  # of a client with a share of a CPU, or of endpoints with processors of their own
@@ -82,6 +87,7 @@ class Testbed:
         self._packets_before: dict[str, int] = {}
         self._recorder: TcpRecorder | None = None
         self._profiler: CpuProfiler | None = None
+        self.proxy: Process | None = None
         self._undo = ExitStack()
         self.flow_runs: list[FlowRun] = []
 
@@ -101,30 +107,42 @@ class Testbed:
         trial = self._job.trial
         client = self._make_client()
         network = self.client_side.router
-        self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
+        self.links = Links(self._job, self._environment, self._link_options)
+        self.middle = self._make_middle(network) if BEHIND in trial.further else None
+        if self.middle is None:
+            self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
+        self.second = self._make_second() if SECOND in trial.further else None
         self.watcher = Watcher(
             self._programs,
-            (self.client_side, self.server_side),
+            self.sides,
             self._folder,
             self._environment.scratch,
             flows=len(trial.flows),
             virtual=self._virtual,
         )
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
-        for side in (self.client_side, self.server_side):
+        for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
             side.set_tcp(None if trial.flows else trial.congestion_control, trial.tcp)
         for side in self._with_processors():
             processor.declare(side.namespace, trial.processors[side.end.role])
             self._undo.callback(processor.declare, side.namespace, processor.FREE)  # a session client's namespace stays
-        self.router = Router(
-            self._job, network, self.client_side, self.server_side, self._environment, self._link_options
-        )
-        self._undo.callback(self.router.process.close)
+        if self.middle is not None:
+            self.middle.join(trial, self.client_side, self.server_side)
+        near_end = self.server_side if self.middle is None else self.middle.towards_client
+        self._start_link(MAIN, network, self.client_side, near_end)
+        if self.middle is not None:
+            behind = self.server_side.router
+            self._start_link(BEHIND, behind, self.middle.towards_server, self.server_side)
+        if self.second is not None:
+            self._start_link(SECOND, self.second.router, *self.second.sides)
+            multipath.prepare(trial, self.client_side.namespace)
         if client is not None:
             self._add_only_flow_run(client)
         servers: dict[int, Process] = {}
         for flow in trial.flows:
             self._add_flow_run(flow, servers)
+        if self.middle is not None and trial.proxy is not None:
+            self._start_proxy(self.middle)
         if (program := self._job.programs.get("trace")) is not None:
             self._recorder = TcpRecorder(
                 program, SERVER_PORT, self.client_side, self.server_side, self._environment, self._folder
@@ -135,6 +153,29 @@ class Testbed:
             self._undo.callback(self._profiler.close)
         self._packets_before = self._packets()
 
+    def _make_middle(self, network: Namespace) -> Middle:
+        """Make the middle of the path and the server's side behind it; return the middle."""
+        behind = self._undo.enter_context(Namespace())
+        middle = Middle(network, behind, self._path, self._server_end.router_device)
+        self._undo.callback(middle.close)
+        self.server_side = self._undo.enter_context(Side(SERVER, behind, self._path))
+        return middle
+
+    def _make_second(self) -> SecondPath:
+        network = self._undo.enter_context(Namespace())
+        second = SecondPath(network, self._path, self.client_side, self.server_side)
+        self._undo.callback(second.close)
+        return second
+
+    def _start_link(self, name: str, namespace: Namespace, client: Side, server: Side) -> None:
+        self._undo.callback(self.links.start(name, namespace, client, server).close)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Return every side of the network, the client's first and the server's last."""
+        second = self.second.sides if self.second is not None else ()
+        return (self.client_side, *(self.middle.faces if self.middle is not None else ()), *second, self.server_side)
+
     @property
     def servers(self) -> list[Process]:
         """Return every server once: flows of one address slot share theirs."""
@@ -143,7 +184,13 @@ class Testbed:
     def processes(self) -> list[Process]:
         """Return all processes that run now."""
         programs = self._programs()
-        return [*programs["server"], self.router.process, *programs["client"], *programs["tracer"]]
+        return [
+            *programs["server"],
+            *programs["proxy"],
+            *self.links.processes,
+            *programs["client"],
+            *programs["tracer"],
+        ]
 
     def await_ready(self) -> Stopped | None:
         """Wait until clients may begin and return None, else the reason why not.
@@ -155,9 +202,13 @@ class Testbed:
         watch(self.processes(), self._settled, within_s, self.watcher.every_s)
         if self.lost_server() is not None:
             return Stopped.SERVER_ENDED
-        self.router.raise_if_not_ready()
+        if self.lost_proxy():
+            return Stopped.PROXY_ENDED
+        self.links.raise_if_not_ready()
         if not all(flow_run.server_ready() for flow_run in self.flow_runs):
             return Stopped.SERVER_STARTED_LATE
+        if not self._proxy_ready():
+            return Stopped.PROXY_STARTED_LATE
         if any(flow_run.done() for flow_run in self.flow_runs):
             return Stopped.CLIENT_ENDED
         return None if all(flow_run.client.ready() for flow_run in self.flow_runs) else Stopped.CLIENT_STARTED_LATE
@@ -173,6 +224,20 @@ class Testbed:
         """Return a server that has ended without being stopped, None where all run."""
         return next((server for server in self.servers if server.exit is not None), None)
 
+    def lost_proxy(self) -> bool:
+        """Return whether the proxy has ended without being stopped."""
+        return self.proxy is not None and self.proxy.exit is not None
+
+    def _proxy_ready(self) -> bool:
+        return self.proxy is None or bool(self.proxy.events("ready"))
+
+    def _start_proxy(self, middle: Middle) -> None:
+        self.proxy = start_proxy(
+            self._job, f"{SERVER.address}:{SERVER_PORT}", self._launch(middle.towards_client, self._folder, "")
+        )
+        self._undo.callback(self.proxy.close)
+        self.proxy.before_reap = self.watcher.count_tasks
+
     def tear_down(self, *, trusted: bool) -> Teardown:
         """Stop clients, servers, and the router once it is empty, in this order; `trusted` if clients did their job."""
         packets = {role: count - self._packets_before[role] for role, count in self._packets().items()}
@@ -184,27 +249,33 @@ class Testbed:
         if self._job.trial.flows:
             write_json(self._folder / FLOWS_FILE, [flow_run.record() for flow_run in self.flow_runs])
         client_cpu_s = sum(flow_run.client.finish(trusted=trusted) for flow_run in self.flow_runs)
-        for server in self.servers:
-            stop(server, [self.router.process])
-        summary = self.router.finish(drain=trusted)
+        proxy = observations_of(self.proxy)
+        for program in (*([] if self.proxy is None else [self.proxy]), *self.servers):
+            stop(program, self.links.processes)
+        self.links.finish(drain=trusted)
         collectors = {**(self._recorder.finish() if self._recorder is not None else {}), **self._profile()}
         broke = kept.take_stock(self._folder)
         held = {
             name: value - self._throttled_before.get(name, 0.0)
             for name, value in {**self._processor_drops(), **slowness}.items()
-        }
+        } | multipath.counts(self._job.trial, self.server_side.namespace)
         return Teardown(
             clients=tuple(replace(client, broke=client.broke or broke.get("client")) for client in clients),
             servers=tuple(
                 replace(server, lines=tuple(flow_run.server.lines), broke=flow_run.server.broke or broke.get("server"))
                 for server, flow_run in zip(servers, self.flow_runs, strict=True)
             ),
-            link=observations_of(self.router.process),
-            summary=dict(summary),
+            link=self.links.observations(),
+            proxy=proxy
+            if self.proxy is None
+            else replace(proxy, lines=tuple(self.proxy.lines), broke=self.proxy.broke),
+            summary=dict(self.links.summary()),
+            counters=self.links.counters(),
             cpu_s={
                 "driver" if any(flow_run.client.remote for flow_run in self.flow_runs) else "client": client_cpu_s,
                 "server": sum(_cpu_s(server) for server in self.servers),
-                "link": _cpu_s(self.router.process),
+                **({} if self.proxy is None else {"proxy": _cpu_s(self.proxy)}),
+                **self.links.cpu_s(),
                 **{name: _cpu_s(process) for name, process in self._collecting().items()},
                 **({"client_receive": held["client_receive_cpu_s"]} if "client_receive_cpu_s" in held else {}),
             },
@@ -248,7 +319,13 @@ class Testbed:
     def _programs(self) -> dict[str, list[Process]]:
         """Return the processes of programs that were started so far, by role."""
         clients = [flow_run.client.process for flow_run in self.flow_runs if flow_run.client.process is not None]
-        return {"server": self.servers, "client": clients, "tracer": list(self._collecting().values())}
+        proxies = [] if self.proxy is None else [self.proxy]
+        return {
+            "server": self.servers,
+            "proxy": proxies,
+            "client": clients,
+            "tracer": list(self._collecting().values()),
+        }
 
     def _collecting(self) -> dict[str, Process]:
         """Return the processes of collectors, by the name that their CPU time goes under."""
@@ -266,13 +343,13 @@ class Testbed:
 
     def _settled(self) -> bool:
         self.watcher.look_if_due()
-        if self.lost_server() is not None or self.router.process.exit is not None:
+        if self.lost_server() is not None or self.lost_proxy() or self.links.ended:
             return True
         if any(flow_run.done() for flow_run in self.flow_runs):
             return True
         recorded = all(each is None or each.settled() for each in (self._recorder, self._profiler))
         up = all(flow_run.server_ready() and flow_run.client.ready() for flow_run in self.flow_runs)
-        return self.router.ready and up and recorded and self.client_side.settled()
+        return self.links.ready and self._proxy_ready() and up and recorded and self.client_side.settled()
 
     def _make_client(self) -> Client | None:
         """Make the client's side of the network; return the client of a trial with one flow, None with several."""
@@ -314,8 +391,13 @@ class Testbed:
 
     def _add_only_flow_run(self, client: Client) -> None:
         job = self._job
-        server = self._start_server(job.trial, job.programs["server"], addresses_of(0), self._folder, "")
-        self.flow_runs.append(FlowRun(job.trial, client, server, addresses_of(0), self._folder, job.content.phases))
+        if moves(job.trial) and self.second is None:
+            self.client_side.add_second_address(SECOND_CLIENT_ADDRESS)
+            self.server_side.know_second_address(SECOND_CLIENT_ADDRESS)
+        where = addresses_of(0)
+        server = self._start_server(job.trial, job.programs["server"], where, self._folder, "")
+        to = where if job.trial.proxy is None else replace(where, server=MIDDLE_ADDRESS)  # what the client connects to
+        self.flow_runs.append(FlowRun(job.trial, client, server, to, self._folder, job.content.phases))
 
     def _add_flow_run(self, flow: Flow, servers: dict[int, Process]) -> None:
         """Add the run of one of several flows; `servers` are those that run already, by address slot."""

@@ -19,9 +19,12 @@ from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.netlink import NetlinkError
 from longlook.lab.linux.offload import switch_off
+from longlook.lab.linux.rtnetlink import MAIN_TABLE
 
 CLIENT_ADDRESS = "10.8.0.1"
 SERVER_ADDRESS = "10.8.0.2"
+SECOND_CLIENT_ADDRESS = "10.8.254.1"
+"""Of a client that moves, or has a second link: in the subnet, and no address of a slot."""
 SUBNET = "10.8.0.0/16"
 _PAIRS_A_BLOCK = 127  # of the addresses .1 to .254
 SERVER_PORT = 443
@@ -146,11 +149,13 @@ class Side:
         tcp.apply(self.namespace, self.end.device, settings)
         self._route(self.end.subnet, self.end.address, algorithm, tcp.route_metrics(settings))
 
-    def _route(self, to: str, source: str, algorithm: str | None, metrics: dict[str, Any]) -> None:
+    def _route(
+        self, to: str, source: str, algorithm: str | None, metrics: dict[str, Any], table: int = MAIN_TABLE
+    ) -> None:
         if algorithm is not None:
             metrics |= {"cc_algo": algorithm, "lock": metrics.get("lock", 0) | _LOCK_CONGESTION_CONTROL}
         try:
-            self.namespace.routes.replace_route(to, self.namespace.index(self.end.device), source, metrics)
+            self.namespace.routes.replace_route(to, self.namespace.index(self.end.device), source, metrics, table)
         except NetlinkError as error:
             available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().strip()
             raise MachineError(
@@ -170,6 +175,15 @@ class Side:
         if self.tun is None and peer != self.end.peer_address:
             self._add_neighbour(index, peer)
         self._route(f"{peer}/32", own, algorithm, tcp.route_metrics(settings))
+
+    def add_second_address(self, address: str) -> None:
+        """Give this side a second address on its device, from which programs may send that ask for it."""
+        self.namespace.routes.add_address(self.namespace.index(self.end.device), address, 32)
+
+    def know_second_address(self, address: str) -> None:
+        """Let this side reach the peer's second address, as it reaches the first."""
+        if self.tun is None:
+            self._add_neighbour(self.namespace.index(self.end.device), address)
 
     def drain(self) -> None:
         """Discard what a TUN device has queued while no router read it."""

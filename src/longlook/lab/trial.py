@@ -10,12 +10,13 @@ from pathlib import Path
 from longlook.core.flows import endpoints_of, stop_after_s
 from longlook.core.job import Job
 from longlook.core.model import Outcome, Run
-from longlook.lab import artefacts, guard
+from longlook.lab import artefacts, guard, multipath
 from longlook.lab.congestion_proof import CongestionProof
 from longlook.lab.counters import out_of_memory_kills, take_reading
 from longlook.lab.flow_run import FlowRun, FlowSchedule
 from longlook.lab.judge import judge_all
 from longlook.lab.judgement import Judgement
+from longlook.lab.middle import MIDDLE_ADDRESS
 from longlook.lab.observations import Case, Stopped
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
@@ -81,7 +82,7 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
         artefacts=artefacts.digests(folder),
         cpu_s=teardown.modelled_s if timing.virtual else teardown.cpu_s,  # all else is free in a guest
         collectors=teardown.collectors,
-        link={name: teardown.summary[name] for name in ("up", "down") if name in teardown.summary},
+        link=teardown.counters,
         guard=observed,
         kernel_counts=teardown.kernel_counts,
     )
@@ -90,7 +91,7 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
 
 
 def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -> _Measurement:
-    sides = (testbed.client_side, testbed.server_side)
+    sides = testbed.sides
     before = take_reading(sides)
     if late is not None:
         testbed.watcher.look()
@@ -108,7 +109,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         def over() -> bool:
             testbed.watcher.look_if_due()
             proof.look()
-            ended = testbed.lost_server() is not None or testbed.router.process.exit is not None
+            ended = testbed.lost_server() is not None or testbed.lost_proxy() or testbed.links.ended
             return schedule.over() or ended
 
         timing.align(phase_ns=job.trial.start_phase_ns)
@@ -124,15 +125,17 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         testbed.watcher.look()
         seen = tuple(proof.seen_of(flow_run) for flow_run in testbed.flow_runs)
     if not all(flow_run.in_order() for flow_run in testbed.flow_runs):
-        watch(running, lambda: testbed.lost_server() is not None, SERVER_EXIT_DELAY_S)
+        watch(running, lambda: testbed.lost_server() is not None or testbed.lost_proxy(), SERVER_EXIT_DELAY_S)
     return _Measurement(_stop_reason(testbed, in_time=in_time), duration_s, before, take_reading(sides), seen)
 
 
 def _stop_reason(testbed: Testbed, *, in_time: bool) -> Stopped:
-    if testbed.router.process.exit is not None:
+    if testbed.links.ended:
         return Stopped.LINK_ENDED
     if testbed.lost_server() is not None:
         return Stopped.SERVER_ENDED
+    if testbed.lost_proxy():
+        return Stopped.PROXY_ENDED
     return Stopped.CLIENT_ENDED if in_time else Stopped.CLIENT_HUNG
 
 
@@ -153,6 +156,7 @@ def _judge(
             client=client,
             server=server,
             link=teardown.link,
+            proxy=teardown.proxy,
             measure_s=measured.duration_s if flow_run.flow is None else flow_run.lasted_s,
             session=flow_run.client.session,
             server_reports_state=stack_of(flow_run.trial.server).server_reports_state,
@@ -162,6 +166,7 @@ def _judge(
             started=flow_run.flow is None or flow_run.began_unix_ns is not None,
             remote=flow_run.client.remote,
             virtual=virtual,
+            middle_address=MIDDLE_ADDRESS,
         )
         for flow_run, client, server, seen in zip(
             testbed.flow_runs, teardown.clients, teardown.servers, measured.congestion_controls, strict=True
@@ -175,6 +180,8 @@ def _judge(
             Outcome.INVALID, f"the link emulator left no summary{teardown.link.cause()}", "see link.stderr"
         )
     found = guard.findings(observed, guard.limits(limited_client=job.trial.client_cpu_share is not None))
+    if not found and (plain := multipath.judge(job.trial, observed)) is not None:
+        return plain
     if found:
         reasons = [judgement.reason] if judgement.reason is not None else []
         reasons += [item.reason for item in found]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from longlook.core.model import Scalar
 from longlook.core.problems import SettingError
+from longlook.network import marks
 from longlook.network.stages import OFF, Side
 
 _NEEDS: Mapping[str, tuple[str, str]] = {
@@ -13,6 +14,7 @@ _NEEDS: Mapping[str, tuple[str, str]] = {
     "jitter_correlation": ("jitter", "5ms"),
     "mtu_icmp": ("mtu", "1400B"),
     "udp_burst": ("udp_rate", "1Mbit"),
+    **marks.NEEDS,
 }
 """The setting that each of these needs, and an example of it. It may be off, as a level of a factor."""
 
@@ -44,7 +46,13 @@ def check_rtt(settings: Mapping[str, Scalar]) -> None:
 
 def _check_ecn(side: Side) -> None:
     if side.setting("ecn") and side.setting("aqm") == "droptail":
-        raise side.error("ecn", 'a drop-tail queue never marks; allowed with aqm = "codel", "fq_codel" or "red"')
+        raise side.error(
+            "ecn",
+            'a drop-tail queue never marks; allowed with aqm = "codel", "fq_codel" or "red"; '
+            "dualpi2 and step always mark",
+        )
+    if (aqm := side.setting("aqm")) in marks.MARKING and side.given("ecn") and not side.setting("ecn"):
+        raise side.error("ecn", f"{aqm} signals by marks and cannot do without: leave ecn out, or choose another aqm")
 
 
 def _check_block(side: Side) -> None:

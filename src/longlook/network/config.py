@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from longlook.core.codec import encode
+from longlook.core.codec import content_hash, encode
 from longlook.core.model import Json, Link, Stage
 from longlook.network.varying import largest, resolved
 
@@ -50,6 +50,11 @@ def with_traces(text: str, traces: Mapping[str, str] | None = None) -> str:
     trial.
     """
     return _A_TRACE.sub(lambda found: _text(found[1], traces), text)
+
+
+def seed_of(seed: int, link: str) -> int:
+    """Return the seed of a further link of a trial with this seed; "" is the main link, whose seed is the trial's."""
+    return int(content_hash(["link", seed, link], 15), 16) if link else seed
 
 
 def link_config(link: Link, seed: int, linger_ns: int, traces: Mapping[str, str] | None = None) -> dict[str, Any]:

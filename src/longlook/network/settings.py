@@ -4,13 +4,14 @@ Stages stand in the order in which a packet meets them, the same in both directi
 
 1. nat (`up` alone): the client's own router, before anything else sees the packet's ports.
 2. access: the sender.
-3. block, police, cutoff, size_filter, mtu: a middlebox. It stands before the bottleneck, so that packets which it drops
-   take no room in the queue, and a policer sees the sender's bursts as they are. The MTU is last, so that a packet
-   which is blocked causes no ICMP message.
+3. ecn_remark, block, police, cutoff, size_filter, mtu: a middlebox. It stands before the bottleneck, so that packets
+   which it drops take no room in the queue, a policer sees the sender's bursts as they are, and the queue sees the ECN
+   codepoints that it wrote. The MTU is last, so that a packet which is blocked causes no ICMP message.
 4. surgery: a packet that it drops fares as one that random loss takes, so that it stands where loss begins.
 5. loss (one of its laws), duplicate, corrupt. They stand before the bottleneck: lost packets take no room in the queue,
    copies and damaged packets do.
-6. the bottleneck: rate with a drop-tail queue, codel, fq_codel or red.
+6. the bottleneck: rate with a drop-tail queue, codel, fq_codel, red, dualpi2 or step; then ecn_remark again
+   (`ecn_remark_behind`): a middlebox there sees the queue's marks and may clear them.
 7. delay, then jitter, which varies it, then reorder: last, because a queue must not follow a stage that reorders.
 
 A stage that does nothing is left out, except bottleneck and delay. A setting at its default adds no stage and no
@@ -25,7 +26,7 @@ from longlook.core import units
 from longlook.core.model import Json, Link, Scalar
 from longlook.core.problems import SettingError
 from longlook.core.registry import nearest
-from longlook.network import surgery, values
+from longlook.network import marks, surgery, values
 from longlook.network.checks import check_rtt, check_together
 from longlook.network.loss import loss_text
 from longlook.network.presets import PRESET, PRESETS, with_preset
@@ -158,6 +159,7 @@ _SHARED: Mapping[str, Callable[[object], Scalar]] = {
     "udp_burst": _some_size,
     "udp_cutoff": _or_off(_packets),
     "drop_larger": _or_off(_drop_larger),
+    **marks.SETTINGS,
 }
 
 SETTINGS: Mapping[str, Callable[[object], Scalar]] = {

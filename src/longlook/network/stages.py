@@ -7,7 +7,7 @@ from fractions import Fraction
 from longlook.core import units
 from longlook.core.model import Json, Scalar, Stage
 from longlook.core.problems import SettingError
-from longlook.network import surgery, trace_store, values
+from longlook.network import marks, surgery, trace_store, values
 from longlook.network.loss import loss_stage
 from longlook.network.varying import largest, mean, resolved, smallest, trace_of
 
@@ -15,14 +15,17 @@ PACKET_BYTES = 1500
 """The largest IP packet on the emulated path; a shorter queue could never hold one."""
 
 _DROP_TAIL = "droptail"
-AQMS = (_DROP_TAIL, "codel", "fq_codel", "red")
+AQMS = (_DROP_TAIL, "codel", "fq_codel", "red", *marks.MARKING)
 """How a queue may be managed. A drop-tail queue is the stage `rate`; each other one is a stage of its own name."""
+
+LIMITED_BY_LINUX = ("codel", "fq_codel", marks.DUALPI2)
+"""Disciplines whose default queue is Linux's, which a path is not meant to fill."""
 
 BOTTLENECKS = ("rate", *(aqm for aqm in AQMS if aqm != _DROP_TAIL))
 """Kinds of stages that have a rate and a queue."""
 
 OFF = "off"
-PROTOCOLS = ("udp", "tcp", "icmp", "any")
+PROTOCOLS = marks.PROTOCOLS
 _NS_PER_S = 10**9
 _NO_LIMIT = 2**32 - 1
 _DUPLICATE_ACKS = 3  # packets that overtake one before senders take it for lost: RFC 5681 and RFC 9002
@@ -113,6 +116,7 @@ def stages(side: Side, delay: Json, rtt_ns: Fraction, *, competing: bool) -> Ite
         if probability := side.parameter(name, quantity):
             yield Made(Stage(name, {"probability": probability}), name)
     yield _bottleneck(side, rate, round(rate_bps), rtt_ns)
+    yield from _remark(side, marks.REMARK_BEHIND)
     yield Made(Stage("delay", {"delay_ns": delay}), "delay" if side.given("delay") else "rtt")
     yield from _jitter(side, delay)
     if probability := side.parameter("reorder", values.SHARE):
@@ -146,7 +150,13 @@ def _access_ns(access_delay: str, rate_bps: Fraction, *, competing: bool) -> int
     return units.parse_time(access_delay)
 
 
+def _remark(side: Side, name: str) -> Iterator[Made]:
+    if not side.is_off(name):
+        yield Made(marks.remark_stage(side.setting(name) or OFF), name)
+
+
 def _middlebox(side: Side) -> Iterator[Made]:
+    yield from _remark(side, marks.REMARK)
     if not side.is_off("block"):
         yield Made(Stage("block", {"protocol": str(side.setting("block"))}), "block")
     if not side.is_off("udp_rate"):
@@ -170,6 +180,7 @@ _BOTTLENECK_SETTINGS = {
     "rate_bps": "rate",
     "burst_bytes": "burst",
     "ecn": "ecn",
+    **marks.BY_PARAMETER,
     **dict.fromkeys(("queue_bytes", "queue_packets", "minimum_bytes", "maximum_bytes"), "queue"),
 }
 
@@ -179,7 +190,8 @@ def _bottleneck(side: Side, rate: Json, rate_bps: int, rtt_ns: Fraction) -> Made
     parameters: dict[str, Json] = {"rate_bps": rate, **_queue(side, aqm, rate_bps, rtt_ns)}
     if burst_bytes := side.parameter("burst", values.SIZE):
         parameters["burst_bytes"] = burst_bytes
-    if side.setting("ecn"):
+    parameters |= marks.queue_parameters(aqm, side.setting)
+    if side.setting("ecn") and aqm not in marks.MARKING:
         parameters["ecn"] = True
     if aqm == _DROP_TAIL:
         return Made(Stage("rate", parameters), "rate", _BOTTLENECK_SETTINGS)
@@ -187,7 +199,7 @@ def _bottleneck(side: Side, rate: Json, rate_bps: int, rtt_ns: Fraction) -> Made
 
 
 def _queue(side: Side, aqm: str, rate_bps: int, rtt_ns: Fraction) -> dict[str, Json]:
-    if aqm in ("codel", "fq_codel") and not side.given("queue"):
+    if aqm in LIMITED_BY_LINUX and not side.given("queue"):
         return {}  # the limits of Linux, which such a queue is not meant to meet
     value = side.setting("queue")
     if values.call(value) is not None:

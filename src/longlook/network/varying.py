@@ -20,9 +20,9 @@ def trace_of(value: Json) -> str | None:
     return value[TRACE] if isinstance(value, dict) and value.keys() == {TRACE} else None
 
 
-def traces_of(link: Link) -> Iterator[str]:
-    """Yield the digests of all traces of a link."""
-    for stage in (*link.up, *link.down):
+def traces_of(*links: Link) -> Iterator[str]:
+    """Yield the digests of all traces of links."""
+    for stage in (stage for link in links for stage in (*link.up, *link.down)):
         yield from filter(None, map(trace_of, stage.parameters.values()))
 
 

@@ -182,6 +182,8 @@ def make_job(
     roles = {"server": trial.server, "client": trial.client}
     if trial.flows:
         roles = {program_role(end): end for end in endpoints_of(trial)}
+    if trial.proxy is not None:
+        roles["proxy"] = trial.proxy
     return Job(
         trial=trial,
         attempt=attempt,
@@ -193,5 +195,5 @@ def make_job(
         },
         content=provisions.contents[content_key(trial)],
         identity=provisions.padded[padding] if (padding := trial.certificate_padding_bytes) else provisions.identity,
-        traces={digest: (traces or {})[digest] for digest in sorted(set(traces_of(trial.link)))},
+        traces={digest: (traces or {})[digest] for digest in sorted(set(traces_of(*trial.links)))},
     )

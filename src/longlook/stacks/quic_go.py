@@ -144,6 +144,17 @@ _KNOBS = {
         float, "seconds", None, "QUIC that brings no data for so long is given up for TCP (adapter: never)",
         ("client",), minimum=0.01, maximum=60, protocols=(EITHER,),
     ),
+    "alt_svc_port": Knob(
+        int, "port", None, "answers over TCP name HTTP/3 on this port (Alt-Svc), and tickets are off (adapter: no)",
+        ("server",), minimum=1, maximum=65535, protocols=(EITHER,),
+    ),
+    "move_at": replace(
+        with_default(knobs.MOVE_AT, "over TCP: by a new connection, and what has not arrived is asked for again"),
+        since="0.58.0", protocols=("h3", "h2"),
+    ),
+    "move_after_silence": with_default(
+        knobs.MOVE_AFTER_SILENCE, "adapter: never", since="0.58.0", protocols=("h3", "h2")
+    ),
     "retry": Knob(
         bool, None, None, "QUIC: answer clients with a Retry, one more round trip (stack: on)",
         ("server",), until="0.26.0", protocols=("h3",),

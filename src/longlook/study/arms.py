@@ -7,12 +7,13 @@ from longlook.core import units
 from longlook.core.flows import DATAGRAM_PROTOCOLS
 from longlook.core.model import Arm, ConnectionState, Scalar, Study
 from longlook.core.problems import SettingError
+from longlook.network.further import BEHIND, SECOND, link_of, names_in
 from longlook.study import tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import Group, groups_of, is_flow_setting
 from longlook.study.resolve import Circumstances, FlowSetup, resolve_circumstances, resolve_flow_setup
 from longlook.study.seeded import uniform
-from longlook.study.settings import ENDPOINT_KEYS, QUIC_PROTOCOLS, SPLIT, STALE_TICKETS, WORKLOAD_PREFIX
+from longlook.study.settings import ENDPOINT_KEYS, PROXY, QUIC_PROTOCOLS, SPLIT, STALE_TICKETS, WORKLOAD_PREFIX
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ def resolve_arm(
 ) -> ResolvedArm:
     """Return the arm in a cell with these settings; SettingError where it cannot be."""
     how = resolve_circumstances(arm, settings, ask_router=ask_router)
+    _check_further(arm, settings, catalogue)
     if not catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
         setup = resolve_flow_setup(arm, settings, catalogue)
         if setup.protocol in DATAGRAM_PROTOCOLS:
@@ -57,6 +59,30 @@ def resolve_arm(
     _check_tcp(arm, settings, *(group.setup.congestion_control for group in groups))
     how = replace(how, tcp=tcp.parameters(tcp.with_presets(settings, arm.settings)) if over_tcp else {})
     return ResolvedArm(groups[0].setup, how, groups)
+
+
+def _check_further(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
+    """Raise SettingError where a trial cannot have the further links that its settings make."""
+    own = {**settings, **arm.settings}
+    keys = {name: next(key for key in own if link_of(key) == name) for name in names_in(own)}
+    if SECOND not in keys and own.get("tcp_multipath") and own.get("protocol") not in QUIC_PROTOCOLS:
+        raise SettingError("tcp_multipath", "has one path only: give the study a second link, [second]")
+    if own.get("tcp_multipath_backup") and not own.get("tcp_multipath"):
+        raise SettingError("tcp_multipath_backup", "is about the second subflow of Multipath TCP: set tcp_multipath")
+    if SECOND in keys and BEHIND in keys:
+        raise SettingError(keys[SECOND], "a path with a middle has no second path beside it: leave one of them out")
+    client = catalogue.stacks.get(str(own.get("client", "")).partition("@")[0])
+    if SECOND in keys and client is not None and (client.remote or client.session_command is not None):
+        message = f"client {client.name} stays between trials, on one path: leave [second] out, or take another client"
+        raise SettingError(keys[SECOND], message)
+    if SECOND in keys and "client_cpu" in own and own["client_cpu"] != "off":
+        raise SettingError("client_cpu", "limits a client on one path: leave it or [second] out")
+    if keys and catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
+        name = next(iter(keys))
+        raise SettingError(keys[name], f"competing flows share one link: leave [{name}] out, or use another workload")
+    if keys and client is not None and client.remote:
+        message = f"client {client.name} is another machine, whose path has one link here: leave [behind] out"
+        raise SettingError(keys[BEHIND], message)
 
 
 def _stale_tickets(arm: Arm, settings: Mapping[str, Scalar], setup: FlowSetup) -> float:
@@ -106,7 +132,7 @@ def _settings_of(arm: Arm, common: Mapping[str, Scalar], catalogue: Catalogue) -
     for key, value in settings.items():
         role = key.rpartition(".")[2]
         stack = catalogue.stacks.get(str(value))
-        if role in ("server", "client") and stack is not None:
+        if role in ("server", "client", PROXY) and stack is not None:
             settings[key] = f"{stack.name}@{stack.default_version}"
     first = [key for key in ENDPOINT_KEYS if key in settings]
     return {key: settings[key] for key in (*first, *sorted(settings.keys() - set(first)))}

@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from longlook.core import codec, units
-from longlook.core.model import Scalar, Study, Trial, Workload
+from longlook.core.model import Link, Scalar, Study, Trial, Workload
 from longlook.core.problems import SettingError
 from longlook.core.workload import ORDERS, WorkloadKind
+from longlook.network import further
 from longlook.network.presets import with_preset
 from longlook.network.settings import DEFAULTS
-from longlook.network.stages import BOTTLENECKS, OFF, PACKET_BYTES
+from longlook.network.stages import BOTTLENECKS, LIMITED_BY_LINUX, OFF, PACKET_BYTES
 from longlook.network.values import call
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
@@ -33,9 +34,6 @@ from longlook.study.settings import WORKLOAD_PREFIX, network_setting, workload_s
 
 COLUMN_PREFIX = "drawn."
 """The prefix of columns of the samples that hold what a round drew."""
-
-_LIMITED_BY_LINUX = ("codel", "fq_codel")
-"""Disciplines whose default queue is Linux's, which a path is not meant to fill."""
 
 
 @dataclass(frozen=True)
@@ -172,18 +170,21 @@ def outside(setting: str, message: str) -> SettingError:
 
 def _shown(setting: str, values: Mapping[str, str]) -> str:
     """Return the value of both directions, else that towards the client; of two delays their round trip."""
-    if setting == laws.RTT and setting not in values and len(values) > 1:
+    if further.as_main(setting) == laws.RTT and setting not in values and len(values) > 1:
         return units.print_time(sum(map(units.parse_time, values.values())))
     return next(iter(values.values()))
 
 
 def _places(around: Mapping[str, str], settings: Mapping[str, Scalar]) -> Iterator[_Place]:
-    given = with_preset(settings)
     for setting, quantity in laws.QUANTITIES.items():
         if setting in around:
+            link = further.link_of(setting)
+            if link and link not in further.names_in(settings):
+                continue
+            given = with_preset(further.settings_of(link, settings))
             values = {
-                key: str(value)
-                for key, value in _values(setting, given).items()
+                further.as_further(link, key): str(value)
+                for key, value in _values(further.as_main(setting), given).items()
                 if value != OFF and call(value) is None and quantity.number(str(value))
             }
             if values:
@@ -199,7 +200,7 @@ def _values(setting: str, given: Mapping[str, Scalar]) -> dict[str, Scalar]:
     own = {key: given[key] for key in ways.values() if key in given}
     shared = {} if len(own) == len(ways) or setting not in given else {setting: given[setting]}
     if setting == laws.QUEUE and setting not in given:
-        free = [key for way, key in ways.items() if key not in given and _aqm(way, given) not in _LIMITED_BY_LINUX]
+        free = [key for way, key in ways.items() if key not in given and _aqm(way, given) not in LIMITED_BY_LINUX]
         shared = dict.fromkeys([setting] if len(free) == len(ways) else free, DEFAULTS[setting])
     return {**shared, **own}
 
@@ -228,8 +229,9 @@ def drawn_number(trial: Trial, setting: str) -> float | None:
     text = trial.drawn.get(setting)
     if text is None:
         return None
-    if setting == laws.QUEUE:
-        return _queue_bytes(trial)
+    if further.as_main(setting) == laws.QUEUE:
+        name = further.link_of(setting)
+        return _queue_bytes(trial.further[name] if name else trial.link)
     if setting == laws.START_PHASE:
         return trial.start_phase_ns / 1e6
     if setting == laws.CERTIFICATE:
@@ -241,8 +243,8 @@ def drawn_number(trial: Trial, setting: str) -> float | None:
     return float(number * 100 if quantity is laws.SHARE else number / quantity.scale)
 
 
-def _queue_bytes(trial: Trial) -> float | None:
-    for stage in trial.link.down:
+def _queue_bytes(link: Link) -> float | None:
+    for stage in link.down:
         if stage.kind in BOTTLENECKS:
             size = stage.parameters.get("queue_bytes")
             packets = stage.parameters.get("queue_packets")

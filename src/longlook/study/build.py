@@ -1,12 +1,13 @@
 """From the tables of a study file to a Study: settings in canonical form, levels and claims spelt out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
 from longlook.core.model import Analysis, Arm, Capture, Contrast, Factor, Figure, Level, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed, flatten
 from longlook.core.workload import WorkloadKind
+from longlook.network import further
 from longlook.network import settings as network
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
@@ -35,17 +36,20 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
     factors = tuple(_factor(entry, kind, problems) for entry in table.factors)
     figure = table.figure
     rounds, stopping = rounds_of(table, problems)
+    arms = tuple(_arm(name, entry, kind, problems) for name, entry in table.arms.items())
+    settings = _settings(table, kind, problems)
+    links = further.names_in([*settings, *(key for factor in factors for level in factor.levels for key in level.sets)])
     return Study(
         id=study_id,
         title=table.title,
         question=table.question,
-        arms=tuple(_arm(name, entry, kind, problems) for name, entry in table.arms.items()),
+        arms=arms,
         factors=factors,
         exclude=tuple(
             {name: (labels,) if isinstance(labels, str) else tuple(labels) for name, labels in entry.items()}
             for entry in table.exclude
         ),
-        settings=_settings(table, kind, problems),
+        settings=settings,
         rounds=rounds,
         seed=table.seed,
         timeout_s=table.timeout,
@@ -67,15 +71,15 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
         else _plain_figure(factors),
         source=table.source,
         notes=table.notes,
-        around=_around(table.around, problems),
+        around=_around(table.around, links, problems),
         stopping=stopping,
     )
 
 
-def _around(given: Any, problems: Problems) -> dict[str, str]:
-    """Return the law of each setting that rounds draw, in the order of `laws.SETTINGS`."""
+def _around(given: Any, links: Iterable[str], problems: Problems) -> dict[str, str]:
+    """Return the law of each setting that rounds draw, in the order of `laws.SETTINGS`; `links`: the further ones."""
     if given == laws.STANDARD:
-        return dict(laws.STANDARD_LAWS)
+        return laws.standard_laws(links)
     if given in (None, laws.NONE):
         return {}
     if not isinstance(given, Mapping):
@@ -117,6 +121,8 @@ def _settings(table: StudyTable, kind: WorkloadKind | None, problems: Problems) 
         settings.update({f"{WORKLOAD_PREFIX}kind": kind.name, **workload_defaults(kind)})
     given = {
         **flatten(table.network, "network."),
+        **flatten(table.behind, f"{further.BEHIND}."),
+        **flatten(table.second, f"{further.SECOND}."),
         **{key: value for key, value in flatten(table.workload, WORKLOAD_PREFIX).items() if key != "workload.kind"},
     }
     seen: dict[str, str] = {}
@@ -204,7 +210,7 @@ def _canonical(key: str, value: object, kind: WorkloadKind | None, *, endpoint_o
         return key, flow_setting(key, value)
     if endpoint_only or key in ENDPOINT_KEYS or key.startswith(KNOB_PREFIXES):
         return key, endpoint_setting(key, value)
-    if key.startswith("network."):
+    if key.startswith("network.") or further.link_of(key):
         return key, network_setting(key, value)
     if key == f"{WORKLOAD_PREFIX}kind":
         raise SettingError(key, "one study has one kind of workload: set it under [workload]")

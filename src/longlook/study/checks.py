@@ -8,6 +8,7 @@ from itertools import combinations
 from longlook.core.flows import stop_after_s, watched_s
 from longlook.core.model import DOTS, MATRIX, Arm, Claim, Level, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed
+from longlook.network.further import NAMES, link_of, names_in
 from longlook.study import laws
 from longlook.study.arms import resolve_arm
 from longlook.study.around import check_ends, neighbourhood
@@ -187,7 +188,7 @@ def _check_combinations(study: Study, catalogue: Catalogue, problems: Problems) 
     """
     if problems.touch("factors", "workload") or f"{WORKLOAD_PREFIX}kind" not in study.settings:
         return
-    path_is_sound = not problems.touch("network", "timeout")
+    path_is_sound = not problems.touch("network", *NAMES, "timeout")
     sound = [] if problems.touch("defaults") else [arm for arm in study.arms if not problems.touch(f"arms.{arm.name}")]
     for cell in cells(study):
         settings = cell_settings(study, cell)
@@ -222,7 +223,7 @@ def _check_around(study: Study, catalogue: Catalogue, problems: Problems) -> Non
             check_ends(around, catalogue, ask_router=False)  # planning asks it, for the cells that are wanted
         except SettingError as error:
             problems.add(error.key, f"cell {cell_id(labels_of(cell))}: {error.message}")
-    if study.around != laws.STANDARD_LAWS:
+    if study.around != laws.standard_laws(names_in(study.around)):
         for setting in study.around.keys() - drawn:
             needed = "a page of several objects" if setting == laws.ORDER else "a plain number above 0 for it"
             problems.add(f"around.{setting}", f"draws nothing: no cell has {needed}; leave it out")
@@ -244,7 +245,7 @@ def _origin(key: str, arm: Arm | None, cell: Mapping[str, Level]) -> str:
     for factor, level in cell.items():
         if key in level.sets:
             return f"factors.{factor}.levels.{level.label}.{key}"
-    if key.startswith(("network.", "workload.")):
+    if key.startswith(("network.", "workload.")) or link_of(key):
         return key
     return f"defaults.{key}"
 

@@ -10,17 +10,18 @@ written in few digits and lies nowhere outside.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from longlook.core import units
 from longlook.core.problems import SettingError, allowed
+from longlook.network.further import NAMES, as_further
 
 STANDARD, NONE = "standard", "none"
 
 START_PHASE, ORDER, CERTIFICATE = "start_phase", "order", "certificate"
-RTT, QUEUE, OBJECT = "network.rtt", "network.queue", "workload.object"
+RTT, RATE_OF, QUEUE, OBJECT = "network.rtt", "network.rate", "network.queue", "workload.object"
 
 PHASE_STEP_NS = 32_000
 """The step of start phases: 125 units of a guest's clock, so that its sleeps end on them exactly."""
@@ -105,7 +106,7 @@ SHARE = Quantity(units.parse_share, lambda _, share: units.print_share(share), _
 LENGTH = Quantity(_queue_number, _queue_text, _queue_step, "_bytes", 1)
 """Of a queue, in bytes, packets or bandwidth-delay products."""
 
-QUANTITIES: Mapping[str, Quantity] = {
+_OF_MAIN: Mapping[str, Quantity] = {
     RTT: TIME,
     "network.rate": RATE,
     QUEUE: LENGTH,
@@ -120,6 +121,15 @@ QUANTITIES: Mapping[str, Quantity] = {
     "network.udp_rate": RATE,
     "network.udp_burst": SIZE,
 }
+QUANTITIES: Mapping[str, Quantity] = {
+    **_OF_MAIN,
+    **{
+        as_further(name, setting): quantity
+        for name in NAMES
+        for setting, quantity in _OF_MAIN.items()
+        if setting != OBJECT
+    },
+}
 """Settings that are drawn about what the cell has, in the order in which they are shown."""
 
 SETTINGS = (*QUANTITIES, START_PHASE, ORDER, CERTIFICATE)
@@ -131,6 +141,14 @@ STANDARD_LAWS: Mapping[str, str] = {
     ORDER: _UNIFORM,
     CERTIFICATE: "uniform 400B",
 }
+
+
+def standard_laws(links: Iterable[str]) -> dict[str, str]:
+    """Return the standard laws of a study with these further links, which are drawn as far as the main one."""
+    of_links = {
+        as_further(name, setting): STANDARD_LAWS[setting] for name in links for setting in (RTT, RATE_OF, QUEUE)
+    }
+    return {**STANDARD_LAWS, **of_links}
 
 
 def law(setting: str, value: object) -> str:

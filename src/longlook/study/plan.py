@@ -18,6 +18,7 @@ from longlook.core.flows import stop_after_s
 from longlook.core.model import Capture, Level, Plan, Scalar, Study, Trial
 from longlook.core.problems import SettingError
 from longlook.core.registry import nearest
+from longlook.network.further import as_main
 from longlook.network.surgery import PREFIX, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
 from longlook.study.around import Draw, check_ends, neighbourhood
@@ -117,7 +118,7 @@ class _Block:
                 check_ends(self._around, catalogue)
         self._point = _Point.of(conditions, entries)
         # Of the cell without draws and surgery, so that they change neither the order of a plan nor its links' seeds.
-        undisturbed = replace(conditions, link=without_surgery(conditions.link))
+        undisturbed = _calm(conditions)
         self.key = codec.content_hash([codec.content_hash(undisturbed), _sets(cell)])
         groups = any(entry.groups for entry in entries.values())
         own_links = any(has_own_link(arm) for arm in study.arms)
@@ -175,6 +176,8 @@ class _Block:
                     start_phase_ns=draw.start_phase_ns if draw is not None else 0,
                     certificate_padding_bytes=draw.certificate_padding_bytes if draw is not None else 0,
                     randomness_of=codec.content_hash([plain, twin]) if plain else "",
+                    further=how.further or conditions.further,
+                    proxy=setup.proxy,
                 )
             )
         return sorted(trials, key=lambda trial: rank(study.seed, "arm", number, self.key, trial.arm))
@@ -209,6 +212,7 @@ def _stated(entry: ResolvedArm) -> list[str]:
     stated = (
         *(("link", how.link), ("engine", how.engine), ("tcp", how.tcp)),
         *(("client_cpu", how.client_cpu_share), ("split", split), ("processors", how.processors)),
+        ("further", how.further),
     )
     return [
         codec.content_hash([name, value]) for name, value in (*stated, ("flows", _identity_of(entry.groups))) if value
@@ -217,13 +221,25 @@ def _stated(entry: ResolvedArm) -> list[str]:
 
 def _without_surgery(conditions: Conditions, entry: ResolvedArm) -> tuple[str, list[str]] | None:
     """Return the hashes of conditions and circumstances of the same trial without surgery; None where it has none."""
-    own = entry.circumstances.link
+    circumstances, common = entry.circumstances, _calm(conditions)
+    own, further = circumstances.link, circumstances.further or conditions.further
     link = conditions.link if own is None else own
-    if (plain := without_surgery(link)) == link:
+    plain = without_surgery(link)
+    plain_further = {name: without_surgery(each) for name, each in further.items()}
+    if plain == link and plain_further == further:
         return None
-    common = replace(conditions, link=without_surgery(conditions.link))
-    how = replace(entry.circumstances, link=None if own is None or plain == common.link else plain)
+    how = replace(
+        circumstances,
+        link=None if own is None or plain == common.link else plain,
+        further={} if plain_further == common.further else plain_further,
+    )
     return codec.content_hash(common), _stated(replace(entry, circumstances=how))
+
+
+def _calm(conditions: Conditions) -> Conditions:
+    """Return conditions without surgery on any of their links."""
+    further = {name: without_surgery(link) for name, link in conditions.further.items()}
+    return replace(conditions, link=without_surgery(conditions.link), further=further)
 
 
 def _identity_of(groups: Sequence[Group]) -> list[dict[str, Any]]:
@@ -246,7 +262,7 @@ def _sets(cell: Mapping[str, Level]) -> dict[str, Scalar]:
     Surgery is left out: with it or without it, packets meet the same draws.
     """
     settings = (setting for level in cell.values() for setting in level.sets.items())
-    return {key: value for key, value in settings if not key.startswith(PREFIX)}
+    return {key: value for key, value in settings if not as_main(key).startswith(PREFIX)}
 
 
 def _filters(study: Study, only: Sequence[str]) -> dict[str, set[str]]:

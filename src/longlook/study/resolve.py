@@ -10,11 +10,20 @@ from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Pro
 from longlook.core.problems import SettingError, allowed
 from longlook.core.stack import Knob, Stack
 from longlook.core.workload import WorkloadKind
+from longlook.network import further
 from longlook.network import settings as network
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
-from longlook.study.settings import NO_CPU_LIMIT, QUIC_PROTOCOLS, SPLIT, WORKLOAD_PREFIX, workload_parameters
+from longlook.study.settings import (
+    NO_CPU_LIMIT,
+    NO_PROXY,
+    PROXY,
+    QUIC_PROTOCOLS,
+    SPLIT,
+    WORKLOAD_PREFIX,
+    workload_parameters,
+)
 
 _FASTEST_BPS = 10e9
 
@@ -28,6 +37,7 @@ class Conditions:
 
     link: Link
     workload: Workload
+    further: Mapping[str, Link] = field(default_factory=dict, metadata={"omitted_when_empty": True})
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ class Circumstances:
     split: int = 1
     """Over how many connections each object is fetched, a part over each."""
     processors: Mapping[str, Processor] = field(default_factory=dict)  # `Trial.processors`
+    further: Mapping[str, Link] = field(default_factory=dict)  # `Trial.further`, of an arm with settings of one of them
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,7 @@ class FlowSetup:
     congestion_control: str | None
     server: Endpoint
     client: Endpoint
+    proxy: Endpoint | None = field(default=None, metadata={"omitted_when_empty": True})
 
 
 def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
@@ -69,10 +81,11 @@ def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue, *, 
     """
     kind = catalogue.workloads[_kind(settings)]
     parameters = workload_parameters(kind, settings)
-    link = network.link(settings) if ask_router else network.unchecked_link(settings)
+    make_link = network.link if ask_router else network.unchecked_link
+    link = make_link(settings)
     if kind.competes and DURATION in parameters:
         parameters[ENDLESS] = _more_than_passes(link, float(parameters[DURATION]))
-    return Conditions(link, Workload(kind.name, parameters))
+    return Conditions(link, Workload(kind.name, parameters), further.links(settings, make_link))
 
 
 def _kind(settings: Mapping[str, Scalar]) -> str:
@@ -90,7 +103,7 @@ def has_own_link(arm: Arm) -> bool:
 
     Arms of study files make those of ARM_CONDITIONS alone, counterfactual arms any.
     """
-    return any(key.startswith("network.") for key in arm.settings)
+    return any(key.startswith("network.") or further.link_of(key) for key in arm.settings)
 
 
 def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_router: bool = True) -> Circumstances:
@@ -101,12 +114,13 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_route
     kernel_tcp = {} if own.get("protocol") in QUIC_PROTOCOLS else tcp.parameters(own)
     client_cpu = own.get("client_cpu", NO_CPU_LIMIT)
     return Circumstances(
-        link=make_link(own) if has_own_link(arm) else None,
+        link=make_link(own) if any(key.startswith("network.") for key in arm.settings) else None,
         engine=None if engine is None else str(engine),
         tcp=kernel_tcp,
         client_cpu_share=None if client_cpu == NO_CPU_LIMIT else float(units.parse_share(client_cpu)),
         split=int(own.get(SPLIT, 1)),
         processors=processors.processors(own),
+        further=further.links(own, make_link) if further.names_in(arm.settings) else {},
     )
 
 
@@ -154,7 +168,24 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
             message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic" or tcp = "stock"'
             raise SettingError("congestion_control", message, absent=True)
         congestion_control = str(own["congestion_control"])
-    return FlowSetup(protocol, connection, congestion_control, endpoints["server"], endpoints["client"])
+    proxy = _proxy(own, protocol, connection, catalogue)
+    return FlowSetup(protocol, connection, congestion_control, endpoints["server"], endpoints["client"], proxy)
+
+
+def _proxy(
+    own: Mapping[str, Scalar], protocol: str, connection: ConnectionState, catalogue: Catalogue
+) -> Endpoint | None:
+    """Return the proxy of an arm; None where it has none."""
+    if (name := str(own.get(PROXY, NO_PROXY))) == NO_PROXY:
+        if PROXY not in own and (knobs := [key for key in own if key.startswith("proxy_knobs.")]):
+            raise SettingError(knobs[0], 'there is no proxy: write for example proxy = "haproxy", or leave this out')
+        return None
+    stack, version = find_stack(PROXY, name, catalogue)
+    if further.BEHIND not in further.names_in(own):
+        message = "stands between two links: add the table [behind], with rate and rtt of the link to the server"
+        raise SettingError(PROXY, message)
+    _check_abilities(PROXY, stack, version, protocol, connection)
+    return Endpoint(stack.name, version, _knobs(PROXY, stack, version, protocol, own))
 
 
 _IDLE, _WARM = "workload.idle", "workload.warm"

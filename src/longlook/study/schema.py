@@ -202,6 +202,8 @@ class StudyTable(Table):
     defaults: dict[str, Any] = {}
     workload: dict[str, Any]
     network: dict[str, Any]
+    behind: dict[str, Any] = {}
+    second: dict[str, Any] = {}
     capture: CaptureTable = CaptureTable()
     factors: Annotated[list[FactorTable], Field(min_length=1, max_length=MOST_FACTORS)]
     exclude: Annotated[list[dict[str, str | list[str]]], Field(max_length=MOST_RULES)] = []

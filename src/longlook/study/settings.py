@@ -11,8 +11,8 @@ from longlook.core import units
 from longlook.core.model import ConnectionState, Scalar
 from longlook.core.problems import SettingError, allowed
 from longlook.core.workload import Parameter, WorkloadKind
+from longlook.network import further, surgery
 from longlook.network import settings as network
-from longlook.network import surgery
 from longlook.network.values import call
 from longlook.study import processors, tcp
 
@@ -32,6 +32,9 @@ SPLIT = "split"
 """Over how many connections the arm's client fetches each object, a part over each."""
 MOST_PARTS = 64
 
+PROXY, NO_PROXY = "proxy", "none"
+"""The proxy in the middle of a path of two links, and that there is none: then the middle is a router."""
+
 ENDPOINT_KEYS = (
     "protocol",
     "connection",
@@ -40,6 +43,7 @@ ENDPOINT_KEYS = (
     *tcp.SETTINGS,
     "server",
     "client",
+    PROXY,
     "client_cpu",
     *processors.KEYS,
     "engine",
@@ -53,7 +57,7 @@ ARM_CONDITIONS = (
 """Settings of the path that an arm may make: how senders are measured, and experiments on single packets."""
 
 ENGINES = ("virtual", "live")
-KNOB_PREFIXES = ("server_knobs.", "client_knobs.")
+KNOB_PREFIXES = ("server_knobs.", "client_knobs.", "proxy_knobs.")
 WORKLOAD_PREFIX = "workload."
 
 _RANDOM = "random"
@@ -130,7 +134,12 @@ def start_setting(value: object) -> Scalar:
 
 
 def network_setting(key: str, value: object) -> Scalar:
-    """Return the canonical value of a setting of the emulated path, e.g. `network.rate` or `network.up.loss`."""
+    """Return the canonical value of a setting of the emulated path, e.g. `network.rate` or `behind.up.loss`."""
+    if name := further.link_of(key):
+        try:
+            return network_setting(further.as_main(key), value)
+        except SettingError as error:
+            raise further.error_of(name, error) from error
     if key not in network.SETTINGS:
         beside = [known for known in network.SETTINGS if known.count(".") == key.count(".")]
         raise SettingError(key, f"unknown key; {allowed(key, beside or network.SETTINGS)}")

@@ -64,6 +64,16 @@ def _share(value: object) -> Scalar:
     return float(value)
 
 
+ACCURATE = "accecn"
+"""`tcp_ecn` with accurate feedback (AccECN, RFC 9768), which kernels from 6.18 on have."""
+
+
+def _ecn(value: object) -> Scalar:
+    if not isinstance(value, bool) and value != ACCURATE:
+        raise units.UnitError(f'must be true, false or "{ACCURATE}"')
+    return value if isinstance(value, bool) else ACCURATE
+
+
 SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     "tcp_initial_window": _packets(_MOST_PACKETS),
     "tcp_pacing": _switch,
@@ -83,7 +93,9 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     "tcp_timestamps": _switch,
     "tcp_mss": _segment,
     "tcp_mtu_probing": _switch,
-    "tcp_ecn": _switch,
+    "tcp_ecn": _ecn,
+    "tcp_multipath": _switch,
+    "tcp_multipath_backup": _switch,
 }
 """Key → check, which returns the canonical value."""
 

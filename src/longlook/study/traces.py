@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.network import trace_store
+from longlook.network.further import NAMES
 from longlook.network.traces import Role, TraceError
 from longlook.network.values import call
 
@@ -63,8 +64,9 @@ def _spell_out_levels(document: dict[str, Any]) -> None:
 
 def _traces(document: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str, str, Role]]:
     """Yield table, key, path and role of every trace that a setting of the network names."""
-    if isinstance(document.get("network"), dict):
-        yield from _traces_in(document["network"])
+    for link in ("network", *NAMES):
+        if isinstance(document.get(link), dict):
+            yield from _traces_in(document[link])
     for factor in _tables(document.get("factors")):
         for level in _tables(factor.get("levels")):
             yield from _traces_in(level)

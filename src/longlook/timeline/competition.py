@@ -44,6 +44,7 @@ class Packets:
     size_bytes: Integers  # IP
     fresh_bytes: Integers  # new payload
     wait_s: Numbers  # in the link's queues; NaN where that is not known
+    marked: npt.NDArray[np.bool_] | None = None  # by the link's queues; None where the log does not tell
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,29 @@ class Competition:
         shares: Numbers = np.divide(lost, total, out=np.full(len(total), np.nan), where=total > 0)
         return shares
 
+    def marked_pct(self, flows: Sequence[int]) -> float | None:
+        """Return the mean over some flows of the share of packets within the window that the link marked, in %.
+
+        It is None without packets of each, or in trials of links that did not log marks.
+        """
+        if self.window_ns is None or self.delivered.marked is None or not flows:
+            return None
+        inside = _within(self.delivered, self.window_ns)
+        of_each = [self.delivered.marked[inside & (self.delivered.flow == flow)] for flow in flows]
+        return 100 * float(np.mean([marked.mean() for marked in of_each])) if all(map(len, of_each)) else None
+
+    def waits_ms(self, flows: Sequence[int], quantile: float) -> float | None:
+        """Return a quantile of the waits in ms of all packets of some flows within the window, all in one.
+
+        It is None where no wait is known.
+        """
+        if self.window_ns is None:
+            return None
+        chosen = _within(self.delivered, self.window_ns) & np.isin(self.delivered.flow, flows)
+        waits_s = self.delivered.wait_s[chosen]
+        known = waits_s[~np.isnan(waits_s)]
+        return 1e3 * float(np.quantile(known, quantile)) if len(known) else None
+
     def repeated_shares(self) -> Numbers | None:
         """Return the share of each flow's payload at the link within the window that had reached it before.
 
@@ -192,6 +216,9 @@ class Competition:
         return left_bps / count
 
 
+MARKED = "congestion experienced marked"
+"""How the `detail` of a packet begins that a queue of the link marked."""
+
 _PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED)
 _SEGMENTS = {"direction": "down", "protocol": "tcp"}
 
@@ -234,7 +261,16 @@ def _packets(timeline: Timeline, flows: Sequence[LinkFlow], kind: Kind) -> Packe
         rows["size_bytes"].to_numpy()[known].astype(np.int64),
         fresh[known],
         rows["value"].fill_null(float("nan")).to_numpy()[known],
+        None if kind is not Kind.PACKET_DELIVERED else are_marked(rows)[known],
     )
+
+
+def are_marked(rows: pa.Table) -> npt.NDArray[np.bool_]:
+    """Return which packets a queue of the link marked, whatever a middlebox behind it made of the mark."""
+    details = rows["detail"].combine_chunks()
+    of_text = np.array([*((text or "").startswith(MARKED) for text in details.dictionary.to_pylist()), False], np.bool_)
+    marked: npt.NDArray[np.bool_] = of_text[details.indices.fill_null(len(of_text) - 1).to_numpy(zero_copy_only=False)]
+    return marked
 
 
 def _offered(timeline: Timeline, flows: Sequence[LinkFlow]) -> Packets:

@@ -25,14 +25,16 @@ KNOBS: Mapping[str, Knob] = {
     **{name: knob(float) for name in ("on", "off")},
     **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt", "retry")},
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
+    "memory": knob(str, choices=("none", "alt-svc", "page")),
     **{name: knob(float) for name in ("window_after_loss", "pto_factor", "fallback_delay", "stall_timeout")},
+    **{name: knob(float) for name in ("move_at", "move_after_silence")},
 }
 SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ack_threshold")}
 
 
 def role_of(name: str) -> str:
     """The role in which the knob decides something."""
-    of_clients = ("max_stream_window", "max_connection_window", "ack_threshold", "receive_queue")
+    of_clients = ("max_stream_window", "max_connection_window", "ack_threshold", "receive_queue", "memory")
     return "client" if name in of_clients else "server"
 
 
@@ -366,6 +368,35 @@ def test_tcp_is_begun_after_the_time_that_was_set(name: str) -> None:
     assert judged(name, {"short": fallen_back(0.2), "long": fallen_back(0.9)}).status is Status.FAILED
     assert judged(name, {"short": fallen_back(0.5), "long": fallen_back(1.1)}).status is Status.FAILED
     assert judged(name, {"short": fallen_back(0.2), "long": seen(**FAILED)}).status is Status.FAILED
+
+
+def answered(protocol: str, alt_svc: str | None = None, pages: int = 0) -> Seen:
+    line = {"event": "object", "protocol": protocol} | ({} if alt_svc is None else {"alt_svc": alt_svc})
+    return seen(client=[line, *[{"event": "earlier_load"}] * pages])
+
+
+def test_answers_name_the_port_that_was_asked_for_and_none_otherwise() -> None:
+    own, other = answered("h2", 'h3=":443"; ma=9'), answered("h2", 'h3=":4"; ma=9')
+    assert judged("alt_svc_port", {"own": own, "other": other, "none": answered("h2")}).status is Status.PASSED
+    assert judged("alt_svc_port", {"own": own, "other": own, "none": answered("h2")}).status is Status.FAILED
+    assert judged("alt_svc_port", {"own": own, "other": other, "none": own}).status is Status.FAILED
+
+
+def test_who_knows_nothing_stays_on_tcp_and_who_remembers_does_not() -> None:
+    right = {"none": answered("h2"), "alt-svc": answered("h3"), "page": answered("h3", pages=1)}
+    assert judged("memory", right, "client").status is Status.PASSED
+    assert judged("memory", {**right, "none": answered("h3")}, "client").status is Status.FAILED
+    assert judged("memory", {**right, "alt-svc": answered("h2")}, "client").status is Status.FAILED
+    assert judged("memory", {**right, "page": answered("h3")}, "client").status is Status.FAILED
+    assert judged("memory", {**right, "page": seen(**FAILED)}, "client").status is Status.FAILED
+
+
+@pytest.mark.parametrize("name", ["move_at", "move_after_silence"])
+def test_the_client_sends_from_its_second_address_after_the_time_that_was_set(name: str) -> None:
+    moved = {after_s: replace(seen(), moved_s=after_s) for after_s in (0.3, 0.8, 1.25)}
+    assert judged(name, {"short": moved[0.3], "long": moved[1.25]}).status is Status.PASSED
+    assert judged(name, {"short": moved[0.3], "long": moved[0.8]}).status is Status.FAILED
+    assert judged(name, {"short": moved[0.3], "long": seen()}).status is Status.FAILED
 
 
 def test_a_retry_costs_a_round_trip() -> None:

@@ -26,7 +26,8 @@ def test_the_buffer_is_filled_by_segments_and_emptied_by_playing() -> None:
     series = playback_series(play(), 0)["buffer"]
 
     def at(time_s: float) -> float:  # what holds after that moment
-        return series.value[np.searchsorted(series.time_ns, time_s * SECOND, side="right") - 1] / SECOND
+        place = np.searchsorted(series.time_ns, time_s * SECOND, side="right") - 1
+        return float(series.value[place]) / SECOND
 
     assert [at(1), at(2), at(4), at(6), at(7), at(8), at(8.5), at(9), at(14)] == [0, 4, 2, 0, 0, 4, 3.5, 7, 2]
     assert np.diff(series.time_ns).max() <= 2 * SECOND

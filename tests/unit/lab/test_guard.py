@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from longlook.lab.guard import Reading, findings, limits, observe
+from longlook.lab.guard import Reading, findings, limits, observe, together
 
 BEFORE = Reading(monotonic_s=10.0, busy_ticks=1000, idle_ticks=5000, steal_ticks=10, dropped=3, udp_errors=2)
 AFTER = Reading(monotonic_s=11.0, busy_ticks=1080, idle_ticks=5119, steal_ticks=11, dropped=3, udp_errors=2)
@@ -84,3 +84,13 @@ def test_a_short_interval_proves_nothing_about_the_cpu() -> None:
 
 def test_without_a_summary_nothing_is_divided_by_zero() -> None:
     assert observe(BEFORE, BEFORE, {})["late_share"] == 0.0
+
+
+def test_several_links_are_judged_as_one() -> None:
+    assert together([SUMMARY]) is SUMMARY
+    assert together([SUMMARY, {}]) == {}
+    joined = together([SUMMARY, router(max_gap_ns=11_000_000, fifo=0)])
+    assert joined["down"]["arrived"] == 2 * DIRECTION["arrived"]
+    assert (joined["guard"]["max_gap_ns"], joined["guard"]["fifo"]) == (11_000_000, 0)
+    (found,) = findings(observe(BEFORE, AFTER, joined))
+    assert "did not run for 11.0 ms" in found.reason

@@ -94,6 +94,20 @@ def test_more_connections_than_one_of_each_protocol_are_too_many() -> None:
     assert outcome is Outcome.FAILED and "used 3 connections" in reason
 
 
+def test_connections_from_before_a_browsers_page_are_not_those_of_the_load() -> None:
+    page = {"event": "page", "t_start_ns": 100, "t_loaded_ns": 200}
+    before = [{**line, "remote": f"10.8.0.1:{port}", "t_handshake_ns": 99} for port in (5, 6) for line in opened("h2")]
+    during = [{**line, "t_handshake_ns": 101} for line in opened("h3", "h2")]
+    assert found([*carried("h3", "h3"), page], [*before, *during]) == (Outcome.OK, "")
+    again = [{**line, "remote": f"10.8.0.1:{port}", "t_handshake_ns": 102} for port in (5, 6) for line in opened("h2")]
+    assert found([*carried("h3", "h3"), page], [*before, *during, *again]) == (Outcome.OK, "")
+    third = {**again[0], "remote": "10.8.0.1:4"}
+    outcome, reason = found([*carried("h3", "h3"), page], [*before, *during, *again, third])
+    assert outcome is Outcome.FAILED and "used 5 connections" in reason
+    outcome, reason = found(carried("h3", "h3"), [*before, *during])
+    assert outcome is Outcome.FAILED and "used 4 connections" in reason
+
+
 def test_a_load_over_tcp_needs_the_proof_of_its_congestion_control() -> None:
     silent = [{**line, "congestion_control": None} for line in opened("h2")]
     assert found(carried("h2", "h2"), silent)[0] is Outcome.INVALID

@@ -212,7 +212,7 @@ def test_two_spellings_of_a_condition_are_one(key: str, one: object, other: obje
         ("rate", "fast", "or a form of values that vary: uniform, walk, steps, trace"),
         ("rtt", "trace(x.csv)", "unknown form trace(…); allowed: uniform, walk, steps"),
         ("queue", "0.5packets", "not a whole number of packets"),
-        ("aqm", "codle", "allowed: droptail, codel, fq_codel, red; did you mean 'codel'?"),
+        ("aqm", "codle", "allowed: droptail, codel, fq_codel, red, dualpi2, step; did you mean 'codel'?"),
         ("ecn", "yes", "write true or false"),
         ("loss", "gilbert(1%)", "allowed: uniform, walk, steps, trace, gilbert_elliott, burst, index"),
         ("loss", "gilbert_elliott(1%)", "takes 2 to 4 shares"),

@@ -148,7 +148,7 @@ class Session:
             report_unrequested(job, origin, f"priming failed: {error}")
             return False
         before = await clock.read(tab)
-        load = await tab.navigate(f"{origin}{job.paths[0]}", deadline_s, list)
+        load = await tab.navigate(f"{origin}{job.paths[0]}", deadline_s, _no_ends)
         if load.error is not None:
             await self._check_alive(_IMPATIENT_S)
         reading = clock.agree(before, await clock.read(tab))
@@ -177,7 +177,7 @@ class Session:
         """Obtain a session ticket on a connection of its own and close that; return what went wrong, or None."""
         closer = Closer(await Tab.open(self._cdp, None, NET_INTERNALS), _let_close)
         tab = await self._open_tab()
-        load = await tab.navigate(f"{origin}{PRIME}", deadline_s, list)
+        load = await tab.navigate(f"{origin}{PRIME}", deadline_s, _no_ends)
         if load.error is not None:
             await self._check_alive(_IMPATIENT_S)
         await tab.close()
@@ -213,6 +213,10 @@ def _opened_before(load: Load) -> str | None:
     if first is None or first.t_start_s is not None:
         return None
     return "the browser had a connection before the page asked for one: turn its preloading of pages off"
+
+
+def _no_ends(_protocol: str) -> list[str]:
+    return []
 
 
 async def _let_close() -> None:

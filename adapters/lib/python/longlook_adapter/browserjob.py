@@ -7,6 +7,13 @@ from typing import Any
 from longlook_adapter.errors import BadUsageError, UnsupportedError
 
 PROTOCOLS = ("h3", "h2")
+EITHER = "h3-or-h2"
+"""The server speaks both on one port, and the browser chooses."""
+
+MEMORY = "memory"
+NOTHING, ALT_SVC, PAGE = "none", "alt-svc", "page"
+MEMORIES = (NOTHING, ALT_SVC, PAGE)
+"""What a browser that chooses remembers as the load begins: values of the knob `memory`."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +26,7 @@ class BrowserJob:
     port: int
     paths: tuple[str, ...]
     timeout_s: float
+    memory: str = NOTHING
 
     @property
     def primes(self) -> bool:
@@ -26,10 +34,12 @@ class BrowserJob:
         return self.connection != "cold"
 
 
-def parse_job(line: str, browser: str, connections: tuple[str, ...]) -> BrowserJob:
+def parse_job(
+    line: str, browser: str, connections: tuple[str, ...], protocols: tuple[str, ...] = PROTOCOLS
+) -> BrowserJob:
     """Return the job in a line of JSON; BadUsageError names the key that is wrong, UnsupportedError what it cannot do.
 
-    `connections` are the states that the browser supports.
+    `connections` are the states that the browser supports, `protocols` what it can be asked to speak.
     """
     try:
         data = json.loads(line)
@@ -43,6 +53,7 @@ def parse_job(line: str, browser: str, connections: tuple[str, ...]) -> BrowserJ
     paths = tuple(path for phase in phases for path in phase)
     if not paths or not all(isinstance(path, str) and path.startswith("/") for path in paths):
         raise BadUsageError("job: every path of `phases` is a text that begins with /")
+    knobs = data.get("knobs") or {}
     job = BrowserJob(
         protocol=_expect(data, "protocol", str),
         connection=_expect(data, "connection", str),
@@ -50,10 +61,12 @@ def parse_job(line: str, browser: str, connections: tuple[str, ...]) -> BrowserJ
         port=_expect(data, "port", int),
         paths=paths,
         timeout_s=float(_expect(data, "timeout_s", int | float)),
+        memory=knobs.get(MEMORY, NOTHING),
     )
     if data.get("connections", 1) != 1:
         raise UnsupportedError(f"connections {data['connections']!r}: a browser decides itself; give 1")
-    _check_supported(job, data.get("knobs") or {}, browser, connections)
+    _check_supported(job, browser, connections, protocols)
+    _check_knobs(job, knobs)
     return job
 
 
@@ -64,12 +77,22 @@ def _expect(data: dict[str, Any], key: str, kind: Any) -> Any:
     return value
 
 
-def _check_supported(job: BrowserJob, knobs: dict[str, Any], browser: str, connections: tuple[str, ...]) -> None:
-    if job.protocol not in PROTOCOLS:
-        raise UnsupportedError(f"protocol {job.protocol!r}: {browser} speaks {' and '.join(PROTOCOLS)} here")
+def _check_supported(job: BrowserJob, browser: str, connections: tuple[str, ...], protocols: tuple[str, ...]) -> None:
+    if job.protocol not in protocols:
+        raise UnsupportedError(f"protocol {job.protocol!r}: {browser} speaks {', '.join(protocols)} here")
     if job.connection not in connections:
         raise UnsupportedError(f"connection {job.connection!r}: known are {', '.join(connections)}")
     if job.connection == "0rtt" and job.protocol != "h3":
         raise UnsupportedError("connection '0rtt' needs protocol h3: early data over TCP is not measured")
-    if knobs:
-        raise UnsupportedError(f"knob {min(knobs)!r}: this client has none")
+    if job.connection != "cold" and job.protocol == EITHER:
+        raise UnsupportedError(f"connection {job.connection!r} with {EITHER}: each of its connections is cold")
+
+
+def _check_knobs(job: BrowserJob, knobs: dict[str, Any]) -> None:
+    for name in sorted(knobs):
+        if name != MEMORY:
+            raise UnsupportedError(f"knob {name!r}: this client has none but {MEMORY!r}")
+        if job.protocol != EITHER:
+            raise UnsupportedError(f"knob {name!r} has no meaning with {job.protocol}")
+        if knobs[name] not in MEMORIES:
+            raise BadUsageError(f"knob {name}={knobs[name]!r}: allowed are {', '.join(MEMORIES)}")

@@ -28,7 +28,7 @@ class Packaged:
             done = subprocess.run((self.path, "-v"), env=self.env, capture_output=True, text=True, check=False)
         except OSError as error:
             raise AdapterError(f"{self.path} does not run: {error}") from error
-        found = re.search(r"/(\d+\.\d+\.\d+)", done.stdout + done.stderr)
+        found = re.search(r"(?:/|version )(\d+\.\d+\.\d+)", done.stdout + done.stderr)
         if found is None:
             raise AdapterError(f"{self.path} does not report its version: {done.stderr.strip()}")
         return found[1]

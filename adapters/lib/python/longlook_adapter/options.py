@@ -1,4 +1,4 @@
-"""The command line of a server."""
+"""The command lines of a server and of a proxy."""
 
 import argparse
 import ipaddress
@@ -44,3 +44,31 @@ def parse_options(arguments: list[str], stack: str, protocols: tuple[str, ...]) 
         raise BadUsageError(str(error)) from error
     knobs = dict(text.split("=", 1) for text in found.knob)
     return Options(found.protocol, found.address, found.port, found.www, found.certificate, found.key, knobs)
+
+
+@dataclass(frozen=True)
+class ProxyOptions:
+    """The options of a proxy's command line; `upstream` is the server's `ip:port`, and `host` its name."""
+
+    protocol: str
+    address: str
+    port: int
+    upstream: str
+    host: str
+    certificate: str
+    key: str
+    ca: str
+    knobs: dict[str, str]
+
+
+def parse_proxy_options(arguments: list[str], stack: str, protocols: tuple[str, ...]) -> ProxyOptions:
+    """Return the options of `proxy`; errors as for `parse_options`."""
+    parser = _Parser(prog="proxy", add_help=False, allow_abbrev=False)
+    for name in ("upstream", "host", "ca"):
+        parser.add_argument(f"--{name}", required=True)
+    own, others = parser.parse_known_args(arguments)
+    if not own.upstream.rpartition(":")[2].isdigit():
+        raise BadUsageError(f"--upstream {own.upstream}: give IP:PORT")
+    found = parse_options([*others, "--www", "/"], stack, protocols)
+    ends = (found.certificate, found.key, own.ca)
+    return ProxyOptions(found.protocol, found.address, found.port, own.upstream, own.host, *ends, found.knobs)

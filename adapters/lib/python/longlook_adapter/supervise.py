@@ -20,7 +20,7 @@ from pathlib import Path
 
 from longlook_adapter.errors import AdapterError
 from longlook_adapter.lines import emit
-from longlook_adapter.options import Options
+from longlook_adapter.options import Options, ProxyOptions
 from longlook_adapter.ports import free_port
 
 _STOP_WITHIN_S = 0.7  # the contract allows one second for all
@@ -47,14 +47,29 @@ def supervise(options: Options, version: str, configure: Callable[[Path, int], F
 
     `configure` gets a folder for the program's files, which is removed in the end, and the port to listen on.
     """
-    for name in (options.certificate, options.key, f"{options.www}/."):
+    _supervise(options, (options.certificate, options.key, f"{options.www}/."), "server", version, configure)
+
+
+def supervise_proxy(options: ProxyOptions, version: str, configure: Callable[[Path, int], Foreign]) -> None:
+    """Run a proxy, as `supervise` runs a server."""
+    _supervise(options, (options.certificate, options.key, options.ca), "proxy", version, configure)
+
+
+def _supervise(
+    options: Options | ProxyOptions,
+    needed: tuple[str, ...],
+    role: str,
+    version: str,
+    configure: Callable[[Path, int], Foreign],
+) -> None:
+    for name in needed:
         os.close(os.open(name, os.O_RDONLY))  # reported here as the contract demands: programs do it in many ways
     with tempfile.TemporaryDirectory(prefix="longlook-") as folder, _waking() as (wake, stopped):
         port = free_port(options.protocol, options.address, options.port)
         program = configure(Path(folder), port)
         ready = {"address": options.address, "port": port, "version": version}
         with _Running(program) as running:
-            running.watch(wake, stopped, lambda: emit("ready", role="server", protocol=options.protocol, **ready))
+            running.watch(wake, stopped, lambda: emit("ready", role=role, protocol=options.protocol, **ready))
 
 
 @contextmanager

@@ -47,6 +47,8 @@ pub struct Job {
     pub timeout: Duration,
     /// Opened at the same moment, each fetching all phases.
     pub connections: usize,
+    /// The client's second address, from which it may continue; None where it has one only.
+    pub second_address: Option<IpAddr>,
 }
 
 #[derive(Deserialize)]
@@ -62,6 +64,7 @@ struct Text {
     timeout_s: f64,
     #[serde(default = "one")]
     connections: usize,
+    second_address: Option<IpAddr>,
 }
 
 #[derive(Deserialize)]
@@ -126,6 +129,7 @@ impl Job {
             knobs: Knobs::new(knob_texts(text.knobs)?),
             timeout,
             connections: text.connections,
+            second_address: text.second_address,
         })
     }
 }

@@ -16,6 +16,7 @@ pub mod knobs;
 pub mod lines;
 pub mod load;
 pub mod logs;
+pub mod moving;
 pub mod objects;
 pub mod options;
 pub mod program;

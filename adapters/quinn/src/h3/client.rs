@@ -17,6 +17,7 @@ use crate::session::{CLOSE_LIMIT, Opening, Shared};
 use crate::state::{State, Watched};
 
 use super::NO_ERROR;
+use super::moving::{self, Arrivals};
 
 /// An open connection.
 pub struct Connection {
@@ -25,6 +26,8 @@ pub struct Connection {
     endpoint: Endpoint,
     quic: quinn::Connection,
     requests: SendRequest<h3_quinn::OpenStreams, Bytes>,
+    seen: Arc<Arrivals>,
+    moving: Option<JoinHandle<()>>,
     _driver: JoinHandle<()>,
 }
 
@@ -68,17 +71,25 @@ impl Connection {
         let driver = tokio::spawn(async move {
             driver.wait_idle().await;
         });
-        Ok(Self { local, endpoint, quic, requests, _driver: driver })
+        let seen = Arc::new(Arrivals::default());
+        let moves = shared.settings.moves;
+        let to = moves.to(shared.job.second_address).map_err(|failure| failure.to_string())?;
+        let moving = to.filter(|_| !opening.primes).map(|to| {
+            tokio::spawn(moving::run(moves, endpoint.clone(), local, to, opening.t_start_ns, seen.clone()))
+        });
+        Ok(Self { local, endpoint, quic, requests, seen, moving, _driver: driver })
     }
 
     /// Request one URL and read the answer to its end.
     pub async fn fetch(&self, url: &str, object: &mut Object) -> Result<(), String> {
+        let _awaited = self.seen.awaited();
         let request = Request::get(url).body(()).map_err(|error| error.to_string())?;
         let mut stream = self.requests.clone().send_request(request).await.map_err(|error| error.to_string())?;
         stream.finish().await.map_err(|error| error.to_string())?;
         let response = stream.recv_response().await.map_err(|error| error.to_string())?;
         object.headers("h3", response.status().as_u16());
         while let Some(mut part) = stream.recv_data().await.map_err(|error| error.to_string())? {
+            self.seen.came();
             while part.has_remaining() {
                 let read = part.chunk().len();
                 object.body(part.chunk());
@@ -90,6 +101,9 @@ impl Connection {
 
     /// Send CONNECTION_CLOSE, and return when that packet is on its way.
     pub async fn close(&self) {
+        if let Some(moving) = &self.moving {
+            moving.abort();
+        }
         self.quic.close(NO_ERROR, b"");
         let _ = tokio::time::timeout(CLOSE_LIMIT, self.endpoint.wait_idle()).await;
     }

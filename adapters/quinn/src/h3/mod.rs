@@ -3,6 +3,7 @@
 use quinn::VarInt;
 
 pub mod client;
+mod moving;
 pub mod server;
 
 /// H3_NO_ERROR

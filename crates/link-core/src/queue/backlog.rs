@@ -66,6 +66,11 @@ impl Fifo {
         }
     }
 
+    /// The packet whose turn it is.
+    pub fn first(&self) -> Option<&Transit> {
+        self.packets.front()
+    }
+
     /// The packet that came last.
     pub fn last_mut(&mut self) -> Option<&mut Transit> {
         self.packets.back_mut()

@@ -7,6 +7,7 @@ pub(crate) mod backlog;
 pub(crate) mod codel_law;
 pub(crate) mod marking;
 pub(crate) mod parameters;
+pub(crate) mod pi2_law;
 pub(crate) mod transmitter;
 
 use crate::queue::backlog::Load;
@@ -15,6 +16,11 @@ use crate::stage::{Exit, Holder, Transit};
 
 /// Which packets a queue takes, gives and drops. Dropped ones go to `exits`.
 pub(crate) trait Discipline: Send {
+    /// The randomness of a packet that arrives at the link, as [`Holder::draw`]; it comes back as `packet.draw`.
+    fn draw(&mut self) -> u64 {
+        0
+    }
+
     /// Takes a packet that comes at `packet.at_ns`, or drops it or others for want of room, and notes in it the queue
     /// that it met, unless it has met one before. `sending` is in transmission and counts as queued.
     fn enqueue(&mut self, packet: Transit, sending: Load, exits: &mut Vec<Exit>);
@@ -61,7 +67,12 @@ impl<D: Discipline> Bottleneck<D> {
 }
 
 impl<D: Discipline> Holder for Bottleneck<D> {
-    fn enter(&mut self, packet: Transit, _draw: u64, exits: &mut Vec<Exit>) {
+    fn draw(&mut self, _at_ns: u64) -> u64 {
+        self.discipline.draw()
+    }
+
+    fn enter(&mut self, mut packet: Transit, draw: u64, exits: &mut Vec<Exit>) {
+        packet.draw = draw;
         let now_ns = packet.at_ns;
         if self.is_empty() {
             if self.ready_ns <= now_ns {

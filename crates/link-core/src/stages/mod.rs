@@ -7,7 +7,9 @@ mod codel;
 mod corrupt;
 mod cutoff;
 mod delay;
+mod dualpi2;
 mod duplicate;
+mod ecn_remark;
 mod fq_codel;
 mod gilbert_elliott;
 mod jitter;
@@ -21,6 +23,7 @@ mod rate;
 mod red;
 mod reorder;
 mod size_filter;
+mod step;
 mod surgery;
 
 use crate::stage::StageSpec;
@@ -34,7 +37,9 @@ pub const ALL: &[&StageSpec] = &[
     &corrupt::SPEC,
     &cutoff::SPEC,
     &delay::SPEC,
+    &dualpi2::SPEC,
     &duplicate::SPEC,
+    &ecn_remark::SPEC,
     &fq_codel::SPEC,
     &gilbert_elliott::SPEC,
     &jitter::SPEC,
@@ -48,6 +53,7 @@ pub const ALL: &[&StageSpec] = &[
     &red::SPEC,
     &reorder::SPEC,
     &size_filter::SPEC,
+    &step::SPEC,
     &surgery::SPEC,
 ];
 

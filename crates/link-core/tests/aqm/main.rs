@@ -3,8 +3,10 @@
 
 mod codel;
 mod common;
+mod dualpi2;
 mod fq_codel;
 mod properties;
 mod red;
 mod reference;
 mod reorder;
+mod step;

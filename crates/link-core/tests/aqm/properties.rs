@@ -12,8 +12,12 @@ const MOST_PACKETS: u32 = 30;
 const NEVER_NS: u64 = 3_600_000 * MS;
 
 fn managed(kind: &str, rate: &Value, burst_bytes: u64, ecn: bool) -> Value {
-    let mut parameters = json!({"rate_bps": rate, "burst_bytes": burst_bytes, "queue_bytes": MOST_BYTES, "ecn": ecn});
+    let mut parameters = json!({"rate_bps": rate, "burst_bytes": burst_bytes, "queue_bytes": MOST_BYTES});
+    if kind != "dualpi2" {
+        parameters["ecn"] = json!(ecn);
+    }
     let own = match kind {
+        "dualpi2" => json!({"queue_packets": MOST_PACKETS, "target_ns": 2 * MS, "beta_hz": 20}),
         "red" => json!({"minimum_bytes": 3_000, "maximum_bytes": 12_000, "probability": 0.1, "weight": 0.1}),
         _ => json!({"queue_packets": MOST_PACKETS, "target_ns": 2 * MS, "interval_ns": 20 * MS}),
     };
@@ -23,6 +27,11 @@ fn managed(kind: &str, rate: &Value, burst_bytes: u64, ecn: bool) -> Value {
 
 fn kind() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["codel", "fq_codel", "red"])
+}
+
+/// These, and the one that marks whatever is set and has two queues.
+fn kind_or_dual() -> impl Strategy<Value = &'static str> {
+    prop_oneof![3 => kind(), 1 => Just("dualpi2")]
 }
 
 fn any_rate() -> impl Strategy<Value = Value> {
@@ -51,7 +60,7 @@ fn burst() -> impl Strategy<Value = u64> {
 
 fn any_stage() -> impl Strategy<Value = Value> {
     prop_oneof![
-        4 => (kind(), any_rate(), burst(), any::<bool>()).prop_map(|(kind, rate, burst, ecn)| managed(kind, &rate, burst, ecn)),
+        4 => (kind_or_dual(), any_rate(), burst(), any::<bool>()).prop_map(|(kind, rate, burst, ecn)| managed(kind, &rate, burst, ecn)),
         2 => (0.0..=1.0, 1..5_u64, 0..10 * MS).prop_map(|(probability, depth, wait_ns)| {
             stage("reorder", &json!({"probability": probability, "depth_packets": depth, "wait_ns": wait_ns}))
         }),
@@ -105,7 +114,7 @@ proptest! {
 
     #[test]
     fn the_queue_is_what_is_inside_and_never_above_its_bound(
-        seed: u64, kind in kind(), rate in any_rate(), burst in burst(), ecn: bool, traffic in traffic(),
+        seed: u64, kind in kind_or_dual(), rate in any_rate(), burst in burst(), ecn: bool, traffic in traffic(),
     ) {
         let mut run = Run::new(seed, &[managed(kind, &rate, burst, ecn)]);
         for (number, packet) in traffic.iter().enumerate() {
@@ -138,7 +147,7 @@ proptest! {
 
     #[test]
     fn the_rate_is_never_above_its_bound(
-        seed: u64, kind in kind(), bps in 1_000_000..10_000_000_000_u64, burst in burst(), traffic in traffic(),
+        seed: u64, kind in kind_or_dual(), bps in 1_000_000..10_000_000_000_u64, burst in burst(), traffic in traffic(),
     ) {
         let decided = decide(seed, &[managed(kind, &json!(bps), burst, false)], &traffic);
         let sent = decided.iter().zip(&traffic).filter_map(|(one, packet)| Some((one.due_ns()?, packet.size_bytes)));
@@ -198,6 +207,7 @@ proptest! {
         prop_assert_eq!(&with("fq_codel", one_flow), &expected);
         let high = json!({"queue_bytes": u32::MAX, "minimum_bytes": 1_000_000_000, "maximum_bytes": 2_000_000_000, "probability": 1, "weight": 1});
         prop_assert_eq!(&with("red", high), &expected);
+        prop_assert_eq!(&with("step", json!({"threshold_packets": 100_000})), &expected);
     }
 
     #[test]

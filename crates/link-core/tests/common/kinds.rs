@@ -29,10 +29,11 @@ pub fn idle(kind: &str) -> Value {
         "access" => json!({"max_ns": 0}),
         "block" => json!({"protocol": "icmp"}),
         "burst_loss" => json!({"probability": 0, "packets": 3}),
-        "codel" | "fq_codel" | "rate" => bottleneck(json!({})),
+        "codel" | "dualpi2" | "fq_codel" | "rate" => bottleneck(json!({})),
         "corrupt" | "duplicate" | "loss" => json!({"probability": 0}),
         "cutoff" => json!({"protocol": "any", "packets": u32::MAX}),
         "delay" => json!({"delay_ns": 0}),
+        "ecn_remark" => json!({"protocol": "icmp", "rule": "bleach"}),
         "gilbert_elliott" => json!({"good_to_bad": 0, "bad_to_good": 1}),
         "jitter" => json!({"jitter_ns": 0, "reorder": true}),
         "loss_index" => json!({"indexes": [1_u64 << 40]}),
@@ -46,6 +47,7 @@ pub fn idle(kind: &str) -> Value {
         ),
         "reorder" => json!({"probability": 0, "depth_packets": 2, "wait_ns": 1_000_000}),
         "size_filter" => json!({"protocol": "any", "minimum_bytes": 65_535}),
+        "step" => bottleneck(json!({"threshold_packets": 1_000_000})),
         "surgery" => json!({"forgive": [[1_u64 << 40, 1_u64 << 41]]}),
         _ => panic!("`{kind}` has no idle parameters here"),
     };
@@ -66,6 +68,10 @@ pub fn active(kind: &str) -> Value {
         "delay" => {
             json!({"delay_ns": {"uniform": {"minimum": 1_000_000, "maximum": 9_000_000, "every_ns": 5_000_000}}})
         }
+        "dualpi2" => {
+            json!({"rate_bps": 9_000_000, "queue_bytes": 60_000, "target_ns": 1_000_000, "beta_hz": 20})
+        }
+        "ecn_remark" => json!({"protocol": "any", "rule": "all_ce"}),
         "fq_codel" => {
             json!({"rate_bps": 9_000_000, "queue_packets": 50, "target_ns": 1_000_000, "interval_ns": 20_000_000})
         }
@@ -82,6 +88,7 @@ pub fn active(kind: &str) -> Value {
             "probability": 0.3, "weight": 0.02}),
         "reorder" => json!({"probability": 0.2, "depth_packets": 3, "wait_ns": 10_000_000}),
         "size_filter" => json!({"protocol": "udp", "minimum_bytes": 1_400}),
+        "step" => json!({"rate_bps": 9_000_000, "queue_bytes": 30_000, "threshold_ns": 1_000_000}),
         "surgery" => json!({"drop": [[3, 3], [20, 24]], "hold": [[40, 41, 7_000_000]]}),
         _ => panic!("`{kind}` has no active parameters here"),
     };

@@ -3,7 +3,7 @@
 use crate::common::{Arrival, Decided, fates_of, kinds};
 use longlook_link_core::{PacketInfo, Transport};
 
-const BOTTLENECKS: [&str; 4] = ["codel", "fq_codel", "rate", "red"];
+const BOTTLENECKS: [&str; 6] = ["codel", "dualpi2", "fq_codel", "rate", "red", "step"];
 
 /// Several flows and sizes, close enough together for queues and reordering.
 fn traffic() -> Vec<Arrival> {

@@ -5,6 +5,7 @@ mod common;
 
 mod chance;
 mod copies;
+mod ecn;
 mod independence;
 mod lists;
 mod middleboxes;

@@ -21,7 +21,7 @@ pub const SEPARATE: [&str; 11] = [
     "size_filter",
 ];
 
-pub const HOLDING: [&str; 3] = ["codel", "fq_codel", "reorder"];
+pub const HOLDING: [&str; 4] = ["codel", "dualpi2", "fq_codel", "reorder"];
 
 /// No packet leaves a trace in these.
 pub const FORGETTING: [&str; 8] =

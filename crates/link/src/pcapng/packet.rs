@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::logfile::LogFile;
 use crate::quic;
 use crate::record::{
-    DELIVERED, EDIT_CE, EDIT_CORRUPTED, EDIT_FORGIVEN, EDIT_HELD, EDIT_ICMP, EDIT_PORT, NO_FLOW, NO_STAGE, QUEUED,
-    Record,
+    DELIVERED, EDIT_CE, EDIT_CORRUPTED, EDIT_ECN, EDIT_FORGIVEN, EDIT_HELD, EDIT_ICMP, EDIT_PORT, NO_FLOW, NO_STAGE,
+    QUEUED, Record,
 };
 
 const TCP: u8 = 6;
@@ -21,7 +21,11 @@ const UNKNOWN_SERVER: [u8; 4] = [192, 0, 2, 2];
 /// but IPv4's) or left out (options, payload). Nothing where the headers could not be read.
 pub fn headers(record: &Record, departed: bool, bytes: &mut Vec<u8>) {
     bytes.clear();
-    let ecn = if departed && record.edits & EDIT_CE != 0 { CE } else { record.ecn & 3 };
+    let ecn = match departed {
+        true if record.edits & EDIT_ECN != 0 => record.departure_ecn & 3,
+        true if record.edits & EDIT_CE != 0 => CE, // also of logs without `departure_ecn`
+        _ => record.ecn & 3,
+    };
     let ip_bytes = match (record.ip_version, record.ip_protocol) {
         (0, 0) => return,
         (6, _) => put_ipv6(record, ecn, bytes),
@@ -105,6 +109,7 @@ pub fn comment(record: &Record, log: &LogFile) -> String {
         (EDIT_ICMP, "sender notified by ICMP"),
         (EDIT_FORGIVEN, "forgiven by surgery"),
         (EDIT_HELD, "held by surgery"),
+        (EDIT_ECN, "ECN codepoint rewritten"),
     ] {
         if record.edits & bit != 0 {
             text = format!("{text}; {words}");
@@ -206,6 +211,8 @@ mod tests {
             assert_eq!(parse(&bytes), Headers { payload_bytes: 0, dont_fragment: false, ..read });
             headers(&Record { edits: EDIT_CE, ..record }, true, &mut bytes);
             assert_eq!(parse(&bytes).ecn, CE);
+            headers(&Record { edits: EDIT_CE | EDIT_ECN, departure_ecn: 1, ..record }, true, &mut bytes);
+            assert_eq!(parse(&bytes).ecn, 1);
         }
     }
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from longlook.core.dependence import Dependence, Shape
+from longlook.network.further import BEHIND, SECOND, as_main, link_of
 
 _MINUS = "\u2212"
 _NAMES: Mapping[str, str] = {
@@ -19,6 +20,7 @@ _NAMES: Mapping[str, str] = {
     "network.duplicate": "duplicated share",
     "network.corrupt": "corrupted share",
 }
+_LINKS: Mapping[str, str] = {BEHIND: "the link behind the middle", SECOND: "the second path"}
 _UNITS: Mapping[str, str] = {"ms": "ms", "mbit": "Mbit/s", "bytes": "B", "pct": "%"}
 _THOUSANDS = ((1e6, "MB"), (1e3, "KB"))
 
@@ -26,6 +28,8 @@ _THOUSANDS = ((1e6, "MB"), (1e3, "KB"))
 def name_of(setting: str) -> str:
     """Return what people call a drawn setting, such as `round trip time` for `network.rtt_ms`."""
     key = _split(setting)[0]
+    if link := link_of(key):
+        return f"{name_of(as_main(key))} of {_LINKS[link]}"
     return _NAMES.get(key, key.removeprefix("network.").replace("_", " "))
 
 

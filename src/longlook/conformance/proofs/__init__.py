@@ -15,6 +15,7 @@ from longlook.conformance.proofs import (
     acks,
     congestion,
     datagrams,
+    moving,
     pace,
     racing,
     recovery,
@@ -30,7 +31,7 @@ Proof = Callable[[Ask], Check]
 
 PROOFS: Mapping[str, Proof] = {
     name: proof
-    for module in (windows, streams, congestion, recovery, pace, acks, datagrams, start, racing, traffic)
+    for module in (windows, streams, congestion, recovery, pace, acks, datagrams, start, racing, moving, traffic)
     for name, proof in module.PROOFS.items()
 }
 

@@ -1,15 +1,18 @@
-"""Proofs of how a client chooses between QUIC and TCP."""
+"""Proofs of how a client chooses between QUIC and TCP, and of what a server tells it."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from longlook.conformance import Check, Finding, verdict
+from longlook.conformance import Check, Finding, Want, verdict
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask
 from longlook.core.model import Stage
 
 _RTT_S = 0.04
+_PORT = 443
+"""Where the laboratory's servers listen."""
 _SHORT_S, _LONG_S = 0.2, 1.0
 _PACKETS_OF_A_HANDSHAKE = 12
 """Of each direction: the handshake is complete before, and the object is not there."""
@@ -25,6 +28,54 @@ def fallback_delay(ask: Ask) -> Check:
 def stall_timeout(ask: Ask) -> Check:
     """Measure when TCP is begun where QUIC's packets stop to arrive in the middle of an answer."""
     return _began(ask, Stage("cutoff", {"protocol": "udp", "packets": _PACKETS_OF_A_HANDSHAKE}))
+
+
+def alt_svc_port(ask: Ask) -> Check:
+    """Read the header in the answers over TCP, where no QUIC packet arrives."""
+    ports = {"own": _PORT, "other": 4}
+    rule = Stage("block", {"protocol": "udp"})
+    link = path(20, _RTT_S, up=(rule,), down=(rule,))
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        named = {name: _alt_svc(found) for name, found in seen.items()}
+        text = "; ".join(f"Alt-Svc is {value!r} {_asked(ports.get(name))}" for name, value in named.items())
+        right = all(f'h3=":{port}"' in (named[name] or "") for name, port in ports.items())
+        return verdict(right and named["none"] is None, text)
+
+    wants = {name: ask.want({ask.name: port}, link) for name, port in ports.items()}
+    return ask.check({**wants, "none": ask.want({}, link)}, judge)
+
+
+def _asked(port: int | None) -> str:
+    return "where none is asked for" if port is None else f"with port {port}"
+
+
+def _alt_svc(seen: Seen) -> str | None:
+    return next((line.get("alt_svc") for line in seen.events("client", "object") if line.get("protocol") == "h2"), None)
+
+
+def memory(ask: Ask) -> Check:
+    """Look for QUIC, of which a client knows only by what it remembers, and for the page that it loaded before."""
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
+            return verdict(False, "; ".join(failed))
+        spoken = {
+            name: sorted({str(line.get("protocol")) for line in found.events("client", "object")})
+            for name, found in seen.items()
+        }
+        pages = {name: len(found.events("client", "earlier_load")) for name, found in seen.items()}
+        text = ", ".join(f"{name}: {' and '.join(spoken[name])} after {pages[name]} pages" for name in seen)
+        over_quic = {name: spoken[name] == ["h3"] for name in seen}
+        return verdict(
+            spoken["none"] == ["h2"] and over_quic["alt-svc"] and over_quic["page"] and pages["page"] == 1, text
+        )
+
+    def want(value: str) -> Want:
+        asked = ask.want({ask.name: value}, path(20, _RTT_S))
+        return replace(asked, server=replace(asked.server, knobs={"alt_svc_port": _PORT}))
+
+    return ask.check({value: want(value) for value in ("none", "alt-svc", "page")}, judge)
 
 
 def _began(ask: Ask, rule: Stage) -> Check:
@@ -53,4 +104,9 @@ def _starts_ns(lines: Iterable[Mapping[str, Any]]) -> list[int]:
     return [line["t_start_ns"] for line in lines if line.get("t_start_ns") is not None]
 
 
-PROOFS = {"fallback_delay": fallback_delay, "stall_timeout": stall_timeout}
+PROOFS = {
+    "alt_svc_port": alt_svc_port,
+    "fallback_delay": fallback_delay,
+    "memory": memory,
+    "stall_timeout": stall_timeout,
+}

@@ -15,7 +15,7 @@ import pyarrow as pa
 from longlook.core.model import Json, Stage, Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
 from longlook.network.stages import BOTTLENECKS
-from longlook.timeline.competition import Competition, server_of
+from longlook.timeline.competition import Competition, are_marked, server_of
 from longlook.timeline.payload import new_payload_bytes
 from longlook.timeline.timeline import Kind, Timeline
 
@@ -65,6 +65,7 @@ class LinkFacts:
     fate: Integers  # DELIVERED, DROPPED or QUEUED
     reason: Integers  # why it was dropped
     reasons: tuple[str, ...]
+    marked: Booleans  # delivered, with a mark of the link's queue (ECN)
     flow: Integers
     flows: tuple[str, ...]
     ours: Booleans  # of the measured load: neither priming nor a competitor's
@@ -113,7 +114,7 @@ class LinkFacts:
 def _facts(timeline: Timeline, trial: Trial, direction: str) -> LinkFacts:
     rows = timeline.select(list(_FATES), Vantage.LINK, priming=None)
     rows = rows.filter(pa.array(are(rows["direction"], direction)))
-    copy = np.char.startswith(_plain(rows["detail"]), "copy")
+    copy = np.char.find(_plain(rows["detail"]), "copy ") >= 0  # behind what was changed of it
     arrival_ns = integers(rows["arrival_ns"], NEVER)
     sequence = integers(rows["sequence"], -1)
     if (sequence < 0).any():  # logs of version 1 have no numbers
@@ -149,6 +150,7 @@ def _facts(timeline: Timeline, trial: Trial, direction: str) -> LinkFacts:
         fate=fate,
         reason=np.where(fate == DROPPED, reason, -1),
         reasons=reasons,
+        marked=are_marked(rows) & (fate == DELIVERED),
         flow=flow,
         flows=flows,
         ours=_ours(timeline, rows, flow, flows),

@@ -25,6 +25,7 @@ _SETTINGS: Mapping[str, str] = {
     "net/ipv4/tcp_fastopen": "3",  # of clients and servers that ask for it
     "net/ipv4/ip_local_port_range": "32768 60999",
     "net/ipv4/ip_unprivileged_port_start": "0",  # servers under test have no privilege
+    "net/mptcp/enabled": "0",  # Go's listeners and others take it where a kernel has it, and TCP would be another
 }
 """Set in each namespace, whatever the host has; limits of UDP buffers belong to the host alone (docs/lab.md)."""
 
@@ -131,6 +132,6 @@ class CurrentNamespace(Namespace):
 
 def _write_setting(key: str, value: str) -> None:
     path = Path("/proc/sys") / key
-    if key.startswith("net/ipv6/") and not path.exists():
-        return  # a kernel without IPv6 has nothing to turn off
+    if key.startswith(("net/ipv6/", "net/mptcp/")) and not path.exists():
+        return  # a kernel without IPv6 or MPTCP has nothing to turn off
     path.write_text(value)

@@ -24,12 +24,23 @@ for _package in ("pyroute2", "pyroute2.ethtool"):
 
 from pyroute2.ethtool.ioctl import IoctlEthtool  # noqa: E402
 from pyroute2.netlink.exceptions import NetlinkError  # noqa: E402
+from pyroute2.netlink.rtnl.fibmsg import fibmsg  # noqa: E402
 from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg  # noqa: E402
 from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg  # noqa: E402
 from pyroute2.netlink.rtnl.ndmsg import ndmsg  # noqa: E402
 from pyroute2.netlink.rtnl.rtmsg import rtmsg  # noqa: E402
 
-__all__ = ["IoctlEthtool", "NetlinkError", "ifaddrmsg", "ifinfmsg", "ndmsg", "open_nftables", "open_routes", "rtmsg"]
+__all__ = [
+    "IoctlEthtool",
+    "NetlinkError",
+    "fibmsg",
+    "ifaddrmsg",
+    "ifinfmsg",
+    "ndmsg",
+    "open_nftables",
+    "open_routes",
+    "rtmsg",
+]
 
 
 def open_routes() -> Any:

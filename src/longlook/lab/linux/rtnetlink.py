@@ -11,13 +11,14 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from longlook.lab.linux.netlink import NetlinkError, ifaddrmsg, ifinfmsg, ndmsg, rtmsg
+from longlook.lab.linux.netlink import NetlinkError, fibmsg, ifaddrmsg, ifinfmsg, ndmsg, rtmsg
 
-_NEW_LINK, _NEW_ADDRESS, _NEW_ROUTE, _NEW_NEIGHBOUR = 16, 20, 24, 28  # RTM_NEW…
+_NEW_LINK, _NEW_ADDRESS, _NEW_ROUTE, _NEW_NEIGHBOUR, _NEW_RULE = 16, 20, 24, 28, 32  # RTM_NEW…
+_TO_TABLE = 1  # FR_ACT_TO_TBL
 _REQUEST, _ACK, _REPLACE, _EXCLUSIVE, _CREATE = 0x1, 0x4, 0x100, 0x200, 0x400  # NLM_F_…
 _ERROR = 2  # NLMSG_ERROR, which is the acknowledgement, too
 _IFF_UP = 0x1
-_NUD_PERMANENT, _SCOPE_LINK, _TABLE_MAIN, _PROTOCOL_STATIC, _UNICAST = 0x80, 253, 254, 4, 1
+_NUD_PERMANENT, _SCOPE_LINK, MAIN_TABLE, _PROTOCOL_STATIC, _UNICAST = 0x80, 253, 254, 4, 1
 _ANSWER_BYTES = 1 << 16
 _HEADER = struct.Struct("=IHHIIi")  # of an answer: length, type, flags, sequence number, port, error number
 
@@ -58,10 +59,18 @@ class RouteSocket:
         fields = {"family": socket.AF_INET, "index": device, "prefixlen": prefix_bits}
         self._change(ifaddrmsg, _NEW_ADDRESS, _CREATE | _EXCLUSIVE, fields, attributes)
 
-    def replace_route(self, to: str, device: int, source: str, metrics: Mapping[str, Any]) -> None:
+    def add_rule(self, source: str, table: int) -> None:
+        """Let a table of routes decide where packets from an address go, before the main one does."""
+        fields = {"family": socket.AF_INET, "src_len": 32, "table": table, "action": _TO_TABLE}
+        self._change(fibmsg, _NEW_RULE, _CREATE | _EXCLUSIVE, fields, {"FRA_SRC": source})
+
+    def replace_route(
+        self, to: str, device: int, source: str, metrics: Mapping[str, Any], table: int = MAIN_TABLE
+    ) -> None:
         """Lead packets to a subnet (`10.8.0.0/16`) to the neighbours of a device, in place of a former route there.
 
-        `metrics` are those of ip-route(8), such as `initcwnd`, and `lock`, the bits of those that are locked.
+        The route is of the main table, or of one below 256 that `add_rule` names. `metrics` are those of ip-route(8),
+        such as `initcwnd`, and `lock`, the bits of those that are locked.
         """
         network, _, bits = to.partition("/")
         attributes: dict[str, Any] = {"RTA_DST": network, "RTA_OIF": device, "RTA_PREFSRC": source}
@@ -70,7 +79,7 @@ class RouteSocket:
         fields = {
             "family": socket.AF_INET,
             "dst_len": int(bits),
-            "table": _TABLE_MAIN,
+            "table": table,
             "proto": _PROTOCOL_STATIC,
             "scope": _SCOPE_LINK,
             "type": _UNICAST,

@@ -27,15 +27,18 @@ _SYSCTLS: Mapping[str, tuple[str, int, Callable[[Scalar], int]]] = {
     "tail_loss_probe": ("tcp_early_retrans", 3, lambda on: 3 if on else 0),
     "timestamps": ("tcp_timestamps", 1, int),
     "mtu_probing": ("tcp_mtu_probing", 0, int),  # 1: once retransmissions time out
-    "ecn": ("tcp_ecn", 2, int),  # 2: where the peer asks for it
+    "ecn": ("tcp_ecn", 2, lambda value: _ACCURATE_ECN if value == "accecn" else int(value)),  # 2: where the peer asks
 }
 """Setting → (sysctl, Linux's default, the number that stands for a value)."""
+
+_ACCURATE_ECN = 3  # AccECN is asked for and answered; a peer without it gets ECN as it was
 
 _METRICS: Mapping[str, str] = {"rto_min_ms": "rto_min", "mss_bytes": "advmss", "quickack": "quickack"}
 """Setting → metric of the route."""
 
 _LOCK_RTO_MIN = 1 << 13  # RTAX_LOCK: bit RTAX_RTO_MIN; without it the metric would not count
 
+_MULTIPATH = Path("/proc/sys/net/mptcp/enabled")
 _CUBIC = Path("/sys/module/tcp_cubic/parameters")
 _CUBIC_SCALE, _CUBIC_BETA = 1024, 0.7
 
@@ -83,7 +86,17 @@ def apply(namespace: Namespace, device: str, tcp: Mapping[str, Scalar]) -> None:
         _write("tcp_wmem", _LEAST_BYTES, min(_SEND_AT_FIRST_BYTES, send), send)
         for name, (sysctl, default, number) in _SYSCTLS.items():
             _write(sysctl, number(tcp[name]) if name in tcp else default)
+        _set_multipath(wanted=bool(tcp.get("multipath", False)))
     _pace(namespace, device, wanted=bool(tcp.get("pacing", False)))
+
+
+def _set_multipath(*, wanted: bool) -> None:
+    try:
+        _MULTIPATH.write_text(str(int(wanted)))
+    except FileNotFoundError as error:
+        if wanted:
+            hint = "use --engine virtual, whose kernel has it, or leave tcp_multipath out"
+            raise MachineError("this kernel has no Multipath TCP", hint) from error
 
 
 def _pace(namespace: Namespace, device: str, *, wanted: bool) -> None:
@@ -107,4 +120,12 @@ def _pace(namespace: Namespace, device: str, *, wanted: bool) -> None:
 
 
 def _write(name: str, *numbers: int) -> None:
-    (Path("/proc/sys/net/ipv4") / name).write_text(" ".join(map(str, numbers)))
+    try:
+        (Path("/proc/sys/net/ipv4") / name).write_text(" ".join(map(str, numbers)))
+    except OSError as error:
+        if name == "tcp_ecn" and numbers == (_ACCURATE_ECN,):
+            raise MachineError(
+                f'this kernel has no AccECN, which tcp_ecn = "accecn" asks for ({error})',
+                "use --engine virtual, whose kernel has it; or a kernel from 6.18 on; or tcp_ecn = true",
+            ) from error
+        raise

@@ -1,7 +1,7 @@
 """Lines of clients and servers → rows, and the connection that each packet belongs to."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -71,7 +71,7 @@ class _Client:
         self._found = found
         self._addresses = addresses
         self._latest_ns: int | None = None  # of all stamps so far
-        self.events = {"connection": self.connection, "object": self.object, "page": self.page}
+        self.events = {"connection": self.connection, "object": self.object, "page": self.page, "move": self.move}
         self.events |= player_events(self._add, found.video)
 
     def connection(self, line: Line) -> None:
@@ -89,6 +89,17 @@ class _Client:
         self._add(started, Kind.CONNECTION_STARTED, common)
         if secure is not None:
             self._add(secure, Kind.HANDSHAKE_DONE, common | {"name": handshake_name(line)})
+
+    def move(self, line: Line) -> None:
+        """Let packets from the address that a QUIC connection has moved to belong to its flow.
+
+        Over TCP the client moves by another connection, which has a line of its own.
+        """
+        port = port_of(text(line, "from"))
+        of = [connection for connection in self._found.connections if connection.local_port == port]
+        if of:
+            moved = replace(of[-1], started_unix_ns=time_ns(line, "t_start_ns"), local_port=port_of(text(line, "to")))
+            self._found.connections.append(moved)
 
     def object(self, line: Line) -> None:
         stamps = {key: optional_time_ns(line, key) for key in ("t_start_ns", "t_first_byte_ns", "t_end_ns")}

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from longlook.core.model import Vantage
+from longlook.timeline.competition import MARKED
 from longlook.timeline.normalise.endpoint import Connection
 from longlook.timeline.normalise.link_log import DELIVERED, QUEUED, LinkLog, address_text
 from longlook.timeline.normalise.tables import constant_text, table_of_columns, texts
@@ -19,8 +20,8 @@ DIRECTIONS = ("up", "down")
 TCP, UDP = 6, 17
 MAX_MONOTONIC_NS = 2**62
 EDITS = (
-    *("congestion experienced marked", "a bit flipped", "client's port changed", "sender notified by ICMP"),
-    *("forgiven by surgery", "held by surgery"),
+    *(MARKED, "a bit flipped", "client's port changed", "sender notified by ICMP"),
+    *("forgiven by surgery", "held by surgery", "ECN codepoint rewritten"),
 )
 """The changes made to a packet, by bit of `edits`."""
 QUIC_FORMS = {1: "short", 2: "initial", 3: "0rtt", 4: "handshake", 5: "retry", 6: "version_negotiation"}
@@ -93,15 +94,26 @@ def _transport_codes(records: npt.NDArray[Any]) -> Integers:
 def _since_version_2(records: npt.NDArray[Any], is_tcp: npt.NDArray[np.bool_]) -> dict[str, pa.Array]:
     """Return the columns that older logs lack."""
     edits = records["edits"].astype(np.int64)
-    left_marked = (edits & _CE_MARKED != 0) & (records["verdict"] == DELIVERED)
     forms = records["quic_form"].astype(np.int64)
     return {
         "detail": _details(edits, records["copy"].astype(np.int64)),
         "acknowledgement": pa.array(records["acknowledgement"].astype(np.int64), mask=~is_tcp),
-        "ecn": pa.array(np.where(left_marked, _CE, records["ecn"]), mask=records["ip_version"] == 0),
+        "ecn": pa.array(_codepoints(records, edits), mask=records["ip_version"] == 0),
         "quic": texts(forms, [QUIC_FORMS.get(form) for form in range(256)]),
         "connection_id": _connection_ids(records),
     }
+
+
+def _codepoints(records: npt.NDArray[Any], edits: Integers) -> Integers:
+    """Return the ECN codepoint with which each packet left, or with which it arrived if it did not.
+
+    Logs that lack it say which packets a queue marked, and were made by links that write no other codepoint.
+    """
+    if "departure_ecn" in (records.dtype.names or ()):
+        left = records["departure_ecn"].astype(np.int64)
+    else:
+        left = np.where(edits & _CE_MARKED != 0, _CE, records["ecn"]).astype(np.int64)
+    return np.where(records["verdict"] == DELIVERED, left, records["ecn"]).astype(np.int64)
 
 
 def _details(edits: Integers, copies: Integers) -> pa.DictionaryArray:

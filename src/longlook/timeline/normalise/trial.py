@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
+from longlook.network.further import SECOND
 from longlook.timeline.normalise.competition import read_competition
 from longlook.timeline.normalise.endpoint import Connection, Row, read_endpoints
 from longlook.timeline.normalise.lines import Account
@@ -15,6 +16,9 @@ from longlook.timeline.normalise.tables import merge, table_of_rows
 from longlook.timeline.timeline import Kind, Timeline
 
 LINK_LOG = "link.bin"
+SECOND_LOG = f"link-{SECOND}.bin"
+OVER_SECOND = "over the second link"
+"""In `detail` of a packet's row."""
 NS_PER_S = 1_000_000_000
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError)
 """The exceptions of reading a file whose header holds anything but what it should."""
@@ -30,9 +34,12 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     competition = read_competition(folder, trial, run) if trial.flows else None
     endpoints = competition.endpoints if competition is not None else read_endpoints(folder)
     rows = [row | {"time_ns": row["time_ns"] - run.started_unix_ns} for row in endpoints.rows]
-    packets, link_account = _packets(folder, run, endpoints.connections)
-    table = merge([table_of_rows(rows + _work_rows(run)), *packets])
+    packets, link_account = _packets(folder / LINK_LOG, run, endpoints.connections)
     accounts = {**endpoints.accounts, LINK_LOG: link_account}
+    if SECOND in trial.further:
+        over_second, accounts[SECOND_LOG] = _packets(folder / SECOND_LOG, run, endpoints.connections)
+        packets += [_marked(each) for each in over_second]
+    table = merge([table_of_rows(rows + _work_rows(run)), *packets])
     metadata: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "trial_id": trial.id,
@@ -44,8 +51,15 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     return Timeline(table).with_metadata(metadata)
 
 
-def _packets(folder: Path, run: Run, connections: list[Connection]) -> tuple[list[pa.Table], Account]:
-    path = folder / LINK_LOG
+def _marked(packets: pa.Table) -> pa.Table:
+    """Return packets of the second link, as `detail` says; `sequence` counts them by themselves."""
+    details = packets["detail"].to_pylist()
+    marked = pa.array([f"{each}; {OVER_SECOND}" if each else OVER_SECOND for each in details])
+    at = packets.schema.get_field_index("detail")
+    return packets.set_column(at, packets.schema.field(at), marked.cast(packets.schema.field(at).type))
+
+
+def _packets(path: Path, run: Run, connections: list[Connection]) -> tuple[list[pa.Table], Account]:
     if not path.exists():
         return [], Account(present=False)
     account = Account()

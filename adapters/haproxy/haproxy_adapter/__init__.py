@@ -1,0 +1,1 @@
+"""The adapter of HAProxy: `proxy.run` carries connections on."""

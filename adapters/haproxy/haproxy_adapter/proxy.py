@@ -1,0 +1,36 @@
+"""HAProxy as a proxy of TCP."""
+
+from pathlib import Path
+
+from longlook_adapter.debian import Packaged
+from longlook_adapter.knobs import parse_knobs
+from longlook_adapter.lines import emit, endpoint
+from longlook_adapter.options import ProxyOptions
+from longlook_adapter.supervise import Foreign, supervise_proxy
+
+from haproxy_adapter.configuration import KNOBS, carried, configuration
+
+PROGRAM = Packaged(Path(__file__).parents[1], "usr/sbin/haproxy")
+_LISTENS = "Loading success"  # it binds its ports before
+
+
+def run(options: ProxyOptions) -> None:
+    """Carry connections on until SIGTERM."""
+    knobs = parse_knobs(options.knobs, KNOBS, "HAProxy")
+
+    def configure(folder: Path, port: int) -> Foreign:
+        file = folder / "haproxy.cfg"
+        file.write_text(configuration(options, knobs, port))
+
+        def on_request(line: str) -> None:
+            if (found := carried(line)) is not None:
+                emit("connection", protocol=options.protocol, local=endpoint((options.address, port)), **found)
+
+        return Foreign(
+            (PROGRAM.path, "-W", "-db", "-f", str(file)),
+            is_ready=lambda line: _LISTENS in line,
+            on_request=on_request,
+            env=PROGRAM.env,
+        )
+
+    supervise_proxy(options, PROGRAM.version(), configure)

@@ -1,0 +1,67 @@
+"""A second path between the ends: another device at each, joined by a link of its own.
+
+    client [c0] ══ [rc] longlook-link [rs] ══ [s0] server
+           [c1] ══ [rc] longlook-link [rs] ══ [s1]
+
+The client has a second address there; the server has one address, at which both paths end, as a server has whose
+clients have a phone's two networks. What the client sends from its second address goes over the second path, and so
+does what the server sends to that address.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+from longlook.core.model import Scalar
+from longlook.lab.linux import tcp
+from longlook.lab.linux.namespace import Namespace
+from longlook.lab.topology import CLIENT, SECOND_CLIENT_ADDRESS, SERVER, SERVER_ADDRESS, Side
+
+_TABLE = 2
+"""The client's routes for packets from its second address."""
+_CLIENT_MAC, _SERVER_MAC = "02:00:00:00:00:03", "02:00:00:00:00:04"
+
+_CLIENT = replace(
+    CLIENT, device="c1", address=SECOND_CLIENT_ADDRESS, mac=_CLIENT_MAC, peer_mac=_SERVER_MAC,
+    subnet=f"{SERVER_ADDRESS}/32",
+)  # fmt: skip
+_SERVER = replace(
+    SERVER, device="s1", mac=_SERVER_MAC, peer_address=SECOND_CLIENT_ADDRESS, peer_mac=_CLIENT_MAC,
+    subnet=f"{SECOND_CLIENT_ADDRESS}/32",
+)  # fmt: skip
+
+
+class _ServerSide(Side):
+    """A side in the namespace of an end, which stays open when the side is closed."""
+
+    def close(self) -> None:
+        """Close the device."""
+        if self.tun is not None:
+            os.close(self.tun)
+
+
+class _ClientSide(_ServerSide):
+    def set_tcp(self, algorithm: str | None, settings: Mapping[str, Scalar]) -> None:
+        """Make TCP use `algorithm` from the second address, as `Side.set_tcp` does from the first."""
+        tcp.apply(self.namespace, self.end.device, settings)
+        self._route(self.end.subnet, self.end.address, algorithm, tcp.route_metrics(settings), _TABLE)
+
+
+class SecondPath:
+    """Both ends of the second path, in the namespaces of `client` and `server`. Close it before the router's."""
+
+    def __init__(self, router: Namespace, path: str, client: Side, server: Side) -> None:
+        self.router = router
+        self.client = _ClientSide(_CLIENT, router, path, client.namespace)
+        self.server = _ServerSide(_SERVER, router, path, server.namespace)
+        client.namespace.routes.add_rule(SECOND_CLIENT_ADDRESS, _TABLE)
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Return its sides, the client's first."""
+        return self.client, self.server
+
+    def close(self) -> None:
+        """Close the devices."""
+        for side in self.sides:
+            side.close()

@@ -1,0 +1,24 @@
+"""The median of the queueing delay of the first group."""
+
+from longlook.core.model import Better
+from longlook.metrics import Metric
+from longlook.timeline.competition import Competition
+from longlook.timeline.timeline import Kind, Timeline
+
+
+def measure(timeline: Timeline) -> float | None:
+    """Return the median in ms of the waits of these flows' packets, or None without a bottleneck."""
+    competition = Competition.of(timeline)
+    return None if competition is None else competition.waits_ms(competition.subject, 0.5)
+
+
+METRIC = Metric(
+    name="subject_delay_median",
+    label="Median queueing delay of the first group",
+    unit="ms",
+    better=Better.LOWER,
+    needs=(Kind.PACKET_DELIVERED,),
+    measure=measure,
+    summary="The median over all packets to the clients of the arm's first group of flows of the "
+    "time that a packet waited in the link's queues until its own transmission began, while all flows competed.",
+)

@@ -1,0 +1,52 @@
+"""HAProxy of Debian: a proxy of TCP in the middle, which passes TLS through (adapters/haproxy)."""
+
+import sys
+
+from longlook.core.job import Program
+from longlook.core.model import ConnectionState
+from longlook.core.stack import Command, Knob, ProxyJob, Stack, Version, proxy_arguments
+from longlook.provision.packaged import is_packaged, packaged
+from longlook.provision.python import ENVIRONMENT
+
+_NAME = "haproxy"
+SUITES = {"2.6.12": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
+_KNOBS = {
+    "buffer": Knob(
+        int, "bytes", None, "what it reads of a connection at once (stack: 16 KiB)",
+        roles=("proxy",), minimum=4096, maximum=1 << 20,
+    ),
+    "splice": Knob(
+        bool, None, None, "the kernel passes bytes on without copies (stack: false)", roles=("proxy",)
+    ),
+}  # fmt: skip
+
+
+def install(version: str) -> Program:
+    """Return the adapter with Debian's packages, from the cache or from Debian's archive."""
+    return packaged(_NAME, STACK.version(version).name, SUITES[version])
+
+
+def installed(version: str) -> bool:
+    """Return whether `install` has nothing to do."""
+    return is_packaged(_NAME, version)
+
+
+def proxy_command(program: Program, job: ProxyJob) -> Command:
+    """Return the call of the program as a proxy; it needs no site-packages."""
+    return Command((sys.executable, "-S", program.path, *proxy_arguments(job)), ENVIRONMENT)
+
+
+STACK = Stack(
+    name=_NAME,
+    summary="HAProxy of Debian: a proxy that splits TCP connections and passes TLS through",
+    roles=("proxy",),
+    protocols=("h2", "http/1.1", "http/1.0"),
+    connections=tuple(ConnectionState),
+    versions=(Version("2.6.12", "2023-03-28"),),
+    knobs=_KNOBS,
+    log_formats=(),
+    install=install,
+    early_data_protocols=("h2", "http/1.1", "http/1.0"),  # TLS is passed through
+    proxy_command=proxy_command,
+    installed=installed,
+)
