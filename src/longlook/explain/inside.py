@@ -15,9 +15,11 @@ import pyarrow.compute as pc
 from longlook.core.model import Vantage
 from longlook.explain.ledger import Ledger
 from longlook.explain.link import acknowledged_at_link, link_drops, link_series
+from longlook.explain.playback import playback_bands, playback_series
 from longlook.explain.sender import endpoint_bands, endpoint_marks, endpoint_series
 from longlook.explain.series import Bands, Marks, Series
 from longlook.timeline.events import Events
+from longlook.timeline.playback import Playback
 from longlook.timeline.timeline import Kind, Timeline
 
 PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED, Kind.PACKET_QUEUED)
@@ -34,7 +36,7 @@ class Inside:
     vantage: Vantage  # where the sender is
     series: Mapping[str, Series]
     marks: Mapping[str, Marks]
-    bands: Mapping[str, Bands]  # `ledger`, `state`, `app_limited`
+    bands: Mapping[str, Bands]  # `ledger`, `state`, `app_limited`, `viewer`
     missing: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
@@ -51,6 +53,9 @@ def look_inside(
     load has one.
     """
     start_ns, end_ns = span_ns or timeline.load_window_ns() or _span(timeline)
+    play = Playback.of(timeline)
+    if play is not None:  # the viewer may wait beyond the last segment
+        end_ns = max(end_ns, play.ended_ns)
     packets = timeline.select(PACKETS, Vantage.LINK)
     direction, flow, share = _busiest(packets)
     vantage = Vantage.SERVER if direction == "down" else Vantage.CLIENT
@@ -73,6 +78,9 @@ def look_inside(
         )
         missing.append(("congestion window, bytes in flight, round trip times, states, declared losses", why))
     missing += [] if events is None else _unread(events)
+    if play is not None:
+        series |= playback_series(play, start_ns)
+        bands |= {"viewer": playback_bands(play, start_ns)}
     if "acked" not in series and (acked := acknowledged_at_link(packets, direction, flow, start_ns)) is not None:
         series["acked"] = acked
         notes.append("bytes acknowledged are those whose acknowledgements left the link")

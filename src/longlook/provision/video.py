@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from longlook.core.job import Content
+from longlook.core.model import Scalar
 from longlook.provision.content import Writer, content, noise
 
 MANIFEST_PATH = "/video/manifest.json"
@@ -57,7 +58,7 @@ class Video:
 def video_content(video: Video) -> Content:
     """Return the video's files from the cache, or made; the only phase is its manifest."""
     rungs = ",".join(f"{name}={bitrate}" for name, bitrate in video.rungs.items())
-    resolved = {
+    resolved: dict[str, Scalar] = {
         "rungs": rungs,
         "segment_ns": video.segment_ns,
         "length_ns": video.length_ns,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -103,6 +104,6 @@ def _segments(timeline: Timeline) -> list[Segment]:
     ]
 
 
-def _rows(table: pa.Table) -> list[dict[str, int | str]]:
-    rows: list[dict[str, int | str]] = table.select(["time_ns", "name", "sequence", "size_bytes"]).to_pylist()
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = table.select(["time_ns", "name", "sequence", "size_bytes"]).to_pylist()
     return rows

@@ -23,8 +23,8 @@ VALUES_PER_PAGE = 2_400_000
 MARKS_PER_PAGE = 200_000
 BANDS_PER_PAGE = 200_000
 
-ROUND_TRIP_SERIES = frozenset({"rtt", "srtt", "min_rtt"})
-"""The series whose values are ns, written as µs; all others are bytes."""
+TIME_SERIES = frozenset({"rtt", "srtt", "min_rtt", "buffer"})
+"""The series whose values are ns, written as µs; all others are bytes, or bit/s."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _times(time_ns: Integers) -> bytes:
 
 
 def _series(chunks: list[bytes], name: str, series: Series) -> dict[str, Any]:
-    values = series.value // 1000 if name in ROUND_TRIP_SERIES else series.value
+    values = series.value // 1000 if name in TIME_SERIES else series.value
     chunks += [_times(series.time_ns), varint(zigzag(_deltas(values)))]
     return {"n": len(values), "of": series.count, "bucket": series.bucket_ns / 1e9}
 

@@ -20,7 +20,7 @@ MARKS = WIDTH_PX
 BANDS = 1_500
 """The number of stretches in a row; of more, shares of time are drawn."""
 
-BAND_COLOURS = {**colours.LEDGER_COLOURS, **colours.STATE_COLOURS}
+BAND_COLOURS = {**colours.VIEWER_COLOURS, **colours.LEDGER_COLOURS, **colours.STATE_COLOURS}
 LEGEND_COLUMNS = 6
 
 BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -39,7 +39,7 @@ def inside_figure(inside: InsideContent, title: str, subtitle: str) -> Drawn:
     ]
     seen = {
         name: {kind for trial in inside.shown.values() if name in trial.bands for kind in trial.bands[name].name}
-        for name in ("ledger", "state")
+        for name in ("viewer", "ledger", "state")
     }
     legend = [_legend(drawn, [kind for kind in BAND_COLOURS if kind in kinds]) for kinds in seen.values() if kinds]
     heading = alt.TitleParams(f"{title}, from inside", subtitle=[subtitle])

@@ -1,6 +1,6 @@
 """The page about the inside of one cell: figure, states, machines and costs, in one file that opens from disk."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -35,7 +35,9 @@ def render_inside(inside: InsideContent) -> str:
         colours=inside.colours,
         panels=[(panel, [line for line in panel.lines if line.series in _lines(inside, panel)]) for panel in panels],
         tracks=[track for track in TRACKS if _has_track(inside, track[0])],
-        classes_seen=_classes_seen(inside),
+        views_seen=_seen(inside, "viewer", colours.VIEWER_COLOURS),
+        view_colours=colours.VIEWER_COLOURS,
+        classes_seen=_seen(inside, "ledger", colours.LEDGER_COLOURS),
         class_colours=colours.LEDGER_COLOURS,
         states_seen=_states_seen(inside),
         state_colours=colours.STATE_COLOURS,
@@ -115,7 +117,11 @@ def _data(inside: InsideContent, packed: Packed, panels: Sequence[Panel]) -> dic
             for panel in panels
         ],
         "tracks": [[name, label] for name, label, _ in TRACKS],
-        "band_colours": {"ledger": colours.LEDGER_COLOURS, "state": colours.STATE_COLOURS},
+        "band_colours": {
+            "viewer": colours.VIEWER_COLOURS,
+            "ledger": colours.LEDGER_COLOURS,
+            "state": colours.STATE_COLOURS,
+        },
     }
 
 
@@ -138,9 +144,10 @@ def _has_track(inside: InsideContent, name: str) -> bool:
     return any(name in trial.bands or name in trial.marks for trial in inside.arms.values())
 
 
-def _classes_seen(inside: InsideContent) -> list[str]:
-    seen = {name for trial in inside.arms.values() if "ledger" in trial.bands for name in trial.bands["ledger"].name}
-    return [name for name in colours.LEDGER_COLOURS if name in seen]
+def _seen(inside: InsideContent, track: str, order: Iterable[str]) -> list[str]:
+    """Return the names in the bands of a track, in a given order."""
+    seen = {name for trial in inside.arms.values() if track in trial.bands for name in trial.bands[track].name}
+    return [name for name in order if name in seen]
 
 
 def _states_seen(inside: InsideContent) -> list[str]:

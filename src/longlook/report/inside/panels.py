@@ -26,6 +26,15 @@ class Panel:
 
 PANELS = (
     Panel(
+        "buffer",
+        "Video in the buffer",
+        "us",
+        (Line("buffer", "thin", "buffer"),),
+        130,
+        "what the player has and has not shown",
+    ),
+    Panel("rung", "Bitrate asked for", "bit/s", (Line("rung", "step", "bitrate"),), 90, "of the segment's rung"),
+    Panel(
         "window",
         "Congestion window",
         "bytes",
@@ -62,6 +71,7 @@ PANELS = (
 )
 
 TRACKS = (
+    ("viewer", "viewer", "what the viewer sees"),
     ("ledger", "time", "what the time of the load went on"),
     ("state", "state", "what the sender is doing"),
     ("app_limited", "idle", "limited by the application, as the stack logs it"),

@@ -97,8 +97,8 @@ def test_the_json_says_the_same(survey: Survey, out: Path) -> None:
     assert {claim["welch"]["verdict"] for claim in data["claims"] if claim["welch"]} >= {"better"}
     sizes = next(item for item in data["disputes"] if item["id"] == "file-size")
     assert {"flips", "undecidable", "settled"} <= set(sizes)
-    video = next(item for item in data["disputes"] if item["id"] == "video-quality")
-    assert video["conclusion"]["kind"] == "undecidable" and video["undecidable"]["needs"]
+    rtt = next(item for item in data["disputes"] if item["id"] == "base-rtt")
+    assert rtt["conclusion"]["kind"] == "undecidable" and rtt["undecidable"]["needs"]
     levels = sizes["evidence"][0]["levels"]
     assert levels[0]["level"] == "5KB" and set(levels[0]["positions"]) == {"shrinks", "grows"}
 

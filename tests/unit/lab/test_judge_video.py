@@ -1,0 +1,71 @@
+"""The judgement of a player: what it was given is the video, and it played to the end of its time."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from longlook.core.job import Content, Expected
+from longlook.core.model import Outcome
+from longlook.lab.judge import judge
+from longlook.lab.observations import Case, Observations
+from tests.unit.lab.test_judge import DIGEST, READY, SOUND, accepted, fetched, opened
+
+CONTENT = Content(
+    "/www",
+    (("/m",),),
+    {"/m": Expected(10, DIGEST), "/s": Expected(20, DIGEST), "/never": Expected(20, DIGEST)},
+    video={"manifest": "/m"},
+)
+
+
+def segment(**keys: Any) -> dict[str, Any]:
+    line = {"event": "segment", "index": 7, "rung": "low", "path": "/s", "t_end_ns": 5, "bytes": 20, "digest": DIGEST}
+    return {**line, "error": None, **keys}
+
+
+ENDED = {"event": "play", "state": "ended"}
+GOOD = (opened(1), fetched("/m", 10), fetched("/s?segment=7", 20), segment(), ENDED)
+
+
+def case(*lines: dict[str, Any], **changes: Any) -> Case:
+    played = replace(SOUND, content=CONTENT, client=Observations(lines, (), 0))
+    return replace(played, server=Observations((READY, accepted(1))), **changes)
+
+
+def test_a_play_is_sound_though_not_every_segment_was_asked_for() -> None:
+    assert judge(case(*GOOD)).outcome is Outcome.OK
+
+
+def test_a_segment_under_way_at_the_end_is_no_fault() -> None:
+    assert judge(case(*GOOD[:-1], segment(index=8, t_end_ns=None, bytes=3, digest=None), ENDED)).outcome is Outcome.OK
+
+
+def test_parts_over_two_connections_are_sound() -> None:
+    parts = (fetched("/s?segment=7&part=0", 10, status=206), fetched("/s?segment=7&part=1", 10, status=206))
+    two = replace(CONTENT, connections=2)
+    servers = Observations((READY, accepted(1), accepted(2)))
+    lines = (opened(1), opened(2), fetched("/m", 10), *parts, segment(), ENDED)
+    assert judge(replace(case(*lines), content=two, server=servers)).outcome is Outcome.OK
+    one = replace(case(*lines), content=two)
+    assert judge(one).reason == "the measured transfer used 1 connections, not 2"
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ((*GOOD[:2], fetched("/s?segment=7", 19), segment(), ENDED), "/s?segment=7: wrong body: 19 bytes"),
+        ((*GOOD[:2], fetched("/s?segment=7", 20, status=404), ENDED), "/s?segment=7: HTTP status 404"),
+        ((*GOOD[:2], fetched("/x", 20), ENDED), "/x: it is no file of the video"),
+        ((*GOOD[:2], fetched("/s?segment=7&part=0", 20, status=206), ENDED), "a part of 20 bytes"),
+        ((*GOOD[:2], fetched("/s?segment=7&part=0", 10), ENDED), "HTTP status 200, not 206"),
+        ((*GOOD[:3], segment(digest="sha256:1"), ENDED), "segment 7 of low: wrong body: sha256:1"),
+        ((*GOOD[:3], segment(digest=None), ENDED), "segment 7 of low: the player does not report its digest"),
+        ((*GOOD[:3], segment(bytes=19), ENDED), "segment 7 of low: wrong body: 19 bytes"),
+        (GOOD[:-1], "the player never reported the end of its play"),
+    ],
+)
+def test_anything_else_is_named(lines: tuple[dict[str, Any], ...], reason: str) -> None:
+    found = judge(case(*lines))
+    assert found.outcome is Outcome.FAILED
+    assert reason in (found.reason or "")
