@@ -26,6 +26,7 @@ KNOBS: Mapping[str, Knob] = {
     **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt", "retry")},
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
     "memory": knob(str, choices=("none", "alt-svc", "page")),
+    "multipath": knob(str, choices=("minrtt", "redundant")),
     **{name: knob(float) for name in ("window_after_loss", "pto_factor", "fallback_delay", "stall_timeout")},
     **{name: knob(float) for name in ("move_at", "move_after_silence")},
 }
@@ -376,6 +377,19 @@ def test_the_client_sends_from_its_second_address_after_the_time_that_was_set(na
     assert judged(name, {"short": moved[0.3], "long": moved[1.25]}).status is Status.PASSED
     assert judged(name, {"short": moved[0.3], "long": moved[0.8]}).status is Status.FAILED
     assert judged(name, {"short": moved[0.3], "long": seen()}).status is Status.FAILED
+
+
+def over_links(main_bytes: int, second_bytes: int) -> Seen:
+    down = {"delivered_bytes": main_bytes, "dropped_queue": 0}
+    return seen(link={"down": down, "second.down": {**down, "delivered_bytes": second_bytes}})
+
+
+def test_several_paths_carry_data_where_both_ends_have_the_knob() -> None:
+    alone, shared, copied = over_links(10**6, 2000), over_links(600_000, 450_000), over_links(10**6, 10**6)
+    wanted = {"at one end": alone, "minrtt": shared, "redundant": copied}
+    assert judged("multipath", wanted).status is Status.PASSED
+    for name, wrong in (("at one end", shared), ("minrtt", alone), ("redundant", shared), ("minrtt", seen(**FAILED))):
+        assert judged("multipath", {**wanted, name: wrong}).status is Status.FAILED, name
 
 
 def test_a_retry_costs_a_round_trip() -> None:

@@ -22,7 +22,10 @@ def content(*rows: tuple[str, int, str, float]) -> ReportContent:
 
 def test_each_arm_has_a_row_of_its_first_round() -> None:
     made = content(
-        ("tcp", 3, MAIN_LINK, 4.0), ("tcp", 3, SECOND_LINK, 1.0), ("tcp", 2, MAIN_LINK, 2.0), ("quic", 0, MAIN_LINK, 1.0)
+        ("tcp", 3, MAIN_LINK, 4.0),
+        ("tcp", 3, SECOND_LINK, 1.0),
+        ("tcp", 2, MAIN_LINK, 2.0),
+        ("quic", 0, MAIN_LINK, 1.0),
     )
     assert made.links is not None
     chosen = first_rounds(made.links)
