@@ -42,6 +42,9 @@ fn a_full_queue_drops_what_is_capable_too() {
 fn one_threshold_is_needed_and_no_more() {
     for (parameters, given) in [(json!({}), 0), (json!({"threshold_ns": 1, "threshold_packets": 1}), 2)] {
         let Err(message) = try_direction(1, &[step(&parameters)]) else { panic!("{parameters} is taken") };
-        assert!(message.contains(&format!("{given} thresholds are above 0: it must be one of `threshold_ns`")), "{message}");
+        assert!(
+            message.contains(&format!("{given} thresholds are above 0: it must be one of `threshold_ns`")),
+            "{message}"
+        );
     }
 }
