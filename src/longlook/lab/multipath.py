@@ -1,6 +1,6 @@
 """Several paths at once in a trial that asks for them: Multipath TCP of the kernel, or Multipath QUIC of both programs.
 
-Of Multipath TCP: its second subflow, what programs are told, and the proof of its use. Everywhere else
+Of Multipath TCP: its second subflow, what programs get to know, and the proof of its use. Everywhere else
 `net.mptcp.enabled` is 0: programs that would take Multipath TCP where a kernel has it (listeners of Go) use plain TCP.
 """
 
