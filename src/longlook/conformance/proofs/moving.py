@@ -60,18 +60,18 @@ def multipath(ask: Ask) -> Check:
     schedulers = [str(choice) for choice in ask.knob.choices]
     values = {"at one end": None, **{name: name for name in schedulers}}
 
-    def over_second(found: Seen) -> int:
-        return found.run.link.get("second.down", {}).get("delivered_bytes", 0)
+    def carried(found: Seen, link: str) -> int:
+        return found.run.link.get(link, {}).get("delivered_bytes", 0)
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
         failed = [f"{name}: {seen[name].why}" for name in schedulers if not seen[name].ok]
         if failed:
             return verdict(False, "; ".join(failed))
-        second = {name: over_second(found) for name, found in seen.items()}
+        second = {name: carried(found, "second.down") for name, found in seen.items()}
         text = ", ".join(f"{count / 1000:.0f} KB with it {name}" for name, count in second.items())
         used = all(second[name] > _OBJECT_BYTES / 10 for name in schedulers) and second["at one end"] < _FEW_BYTES
         if ask.role == "server" and _COPIES in second:
-            total = {name: second[name] + seen[name].run.link["down"]["delivered_bytes"] for name in schedulers}
+            total = {name: second[name] + carried(seen[name], "down") for name in schedulers}
             least = min(total.values())
             used = used and total[_COPIES] > 1.5 * least
             text += f"; {total[_COPIES] / 1000:.0f} KB over both links with {_COPIES}, {least / 1000:.0f} at least"
