@@ -17,6 +17,7 @@ from longlook.explain.link import acknowledged_at_link, link_drops, link_series
 from longlook.explain.playback import playback_bands, playback_series
 from longlook.explain.sender import endpoint_bands, endpoint_marks, endpoint_series
 from longlook.explain.series import Bands, Marks, Series
+from longlook.explain.stalls import Stall, stalls_of
 from longlook.timeline.competition import to_server
 from longlook.timeline.events import Events
 from longlook.timeline.playback import Playback
@@ -39,6 +40,7 @@ class Inside:
     bands: Mapping[str, Bands]  # `ledger`, `state`, `app_limited`, `viewer`
     missing: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
+    stalls: tuple[Stall, ...] = ()  # of a video
 
 
 def look_inside(
@@ -93,6 +95,7 @@ def look_inside(
         bands={name: found for name, found in bands.items() if len(found.start_ns)},
         missing=tuple(missing),
         notes=tuple(notes),
+        stalls=() if play is None else stalls_of(play, ledger, start_ns),
     )
 
 

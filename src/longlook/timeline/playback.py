@@ -97,11 +97,6 @@ class Playback:
         ends = [*(begin for begin, _ in self.stalls_ns), self.ended_ns]
         return [(begin, end) for begin, end in zip(begins, ends, strict=True) if end > begin]
 
-    def late(self) -> list[Segment]:
-        """Return the segment that each stall waited for, in order; a stall up to the end has none that arrived."""
-        ends = {end for _, end in self.stalls_ns}
-        return [segment for segment in self.segments if segment.arrived_ns in ends]
-
     def switches(self) -> int:
         """Return how often the rung of what was shown changed."""
         rungs = [segment.rung for segment, _ in self.shown()]
