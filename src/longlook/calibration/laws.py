@@ -59,7 +59,7 @@ def checks(
         sent_ns = np.array(case.schedule.offsets_ns(), dtype=np.float64)
         received_ns = sent_ns + np.arange(case.schedule.count)
     if isinstance(law, marking.MARKING):
-        found = list(marking.judged(case, sent_ns, received_ns, marked))
+        found = list(marking.judged(case, sent_ns, received_ns, marked if whole else None))
     else:
         found = list(_judged(case, sent_ns, received_ns, came, times, late))
     return found if whole else [_unmeasured(check) for check in found]
