@@ -40,7 +40,7 @@ def spoken(protocol: str) -> tuple[str, ...]:
 
 
 def moves(trial: Trial) -> bool:
-    """Whether its client is told to continue from a second address, which it must then have."""
+    """Whether its client has to continue from a second address, which it must then have."""
     return not MOVES.isdisjoint(trial.client.knobs)
 
 
