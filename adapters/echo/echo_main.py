@@ -5,7 +5,6 @@ It runs on the Python of an environment of its own, which holds aioquic and its 
 
 import asyncio
 import sys
-from collections.abc import Callable
 
 from echo_adapter import NAME, PROTOCOLS, QUIC, datagrams
 from echo_adapter.job import read_echo_job
@@ -44,12 +43,12 @@ def try_all(path: str) -> int:
     return 0
 
 
-def command(arguments: list[str], serving: Callable[[Options], None]) -> int:
+def run(arguments: list[str]) -> int:
     """Return the exit code of a call."""
     if arguments[:1] == ["client"] and len(arguments) == 2:
         return try_all(arguments[1])
-    return main(arguments, NAME, PROTOCOLS, serving, None)
+    return main(arguments, NAME, PROTOCOLS, serve, None)
 
 
 if __name__ == "__main__":
-    sys.exit(command(sys.argv[1:], serve))
+    sys.exit(run(sys.argv[1:]))

@@ -70,7 +70,9 @@ class _Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter d
         super().__init__(quic)
         self._remote, self._local = (job.address, job.port), local
         self.secure, self.answered, self._refused = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self.started_ns, self.answered_ns, self.refused = 0, None, None
+        self.started_ns = 0
+        self.answered_ns: int | None = None
+        self.refused: str | None = None
         self._sent: set[bytes] = set()
 
     def open(self) -> None:

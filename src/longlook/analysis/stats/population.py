@@ -52,8 +52,6 @@ def population_levels(samples: pd.DataFrame, study: Study) -> list[ArmLevel]:
     wanted = dict.fromkeys((each.metric, each.below) for each in asked if each.below is not None)
     found = []
     for metric, below in wanted:
-        if below is None:
-            continue
         for place in _places(samples, study, population, metric):
             values = place.shares(population, below)
             median, low, high = median_interval(np.array(values, np.float64), study.analysis.confidence)
