@@ -8,7 +8,7 @@ from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path, usual
 from longlook.conformance.qlogs import count
 from longlook.conformance.subject import Subject, stack_of
-from longlook.core.flows import CONNECTION_PER_REQUEST, DATAGRAM_PROTOCOLS, DURATION
+from longlook.core.flows import CONNECTION_PER_REQUEST, DATAGRAM_PROTOCOLS, DURATION, ECHO_PROTOCOLS
 from longlook.core.model import ConnectionState, Endpoint, Outcome, Workload
 
 PAGE = Workload("page", {"objects": 120, "object_bytes": 3_000})
@@ -17,6 +17,8 @@ DOWNLOAD_BYTES = 5_000_000
 DOWNLOAD = Workload("page", {"objects": 1, "object_bytes": DOWNLOAD_BYTES})
 SMALL = Workload("page", {"objects": 3, "object_bytes": 10_000})
 _SECOND = Workload("compete", {DURATION: 1.0})
+_ECHO = Workload("echo", {"payload": "1200B, 1400B", "tries": 3, "interval_s": 1.0})
+_FETCHLESS = (*DATAGRAM_PROTOCOLS, *ECHO_PROTOCOLS)
 _NO_OBJECTS = "it sends datagrams, not objects"
 _CONNECTIONS = 3
 _WARM_S, _IDLE_S = 0.2, 0.3
@@ -48,6 +50,8 @@ def _want(subject: Subject, role: str, protocol: str, workload: Workload, **more
 
 def _least(protocol: str) -> Workload:
     """Return the smallest workload that shows that two endpoints communicate."""
+    if protocol in ECHO_PROTOCOLS:
+        return _ECHO
     return _SECOND if protocol in DATAGRAM_PROTOCOLS else SMALL
 
 
@@ -63,7 +67,7 @@ def page(subject: Subject, role: str, protocol: str) -> Check:
         return verdict(seen.ok, f"{objects} objects in {_took_s(seen):.2f} s" if seen.ok else seen.why)
 
     name = f"page over {protocol} ({role})"
-    if protocol in DATAGRAM_PROTOCOLS:
+    if protocol in _FETCHLESS:
         return inapplicable(name, _NO_OBJECTS)
     return _one(name, _want(subject, role, protocol, PAGE), judge)
 
@@ -78,7 +82,7 @@ def download(subject: Subject, role: str, protocol: str) -> Check:
         return verdict(True, f"5 MB in {took_s:.2f} s, {DOWNLOAD_BYTES * 8e-6 / took_s:.1f} Mbit/s of 20")
 
     name = f"download over {protocol} ({role})"
-    if protocol in DATAGRAM_PROTOCOLS:
+    if protocol in _FETCHLESS:
         return inapplicable(name, _NO_OBJECTS)
     return _one(name, _want(subject, role, protocol, DOWNLOAD), judge)
 
@@ -197,7 +201,7 @@ def lines(subject: Subject, protocol: str) -> Check:
         )
 
     name = f"one line per object over {protocol} (client)"
-    if protocol in DATAGRAM_PROTOCOLS:
+    if protocol in _FETCHLESS:
         return inapplicable(name, _NO_OBJECTS)
     return _one(name, _want(subject, "client", protocol, SMALL), judge)
 

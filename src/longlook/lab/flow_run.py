@@ -70,6 +70,7 @@ class FlowRun:
                 waits_s=job.content.waits_s,
                 second_address=SECOND_CLIENT_ADDRESS if moves(self.trial) or over_several_paths(self.trial) else "",
                 video=job.content.video,
+                echo=job.content.echo,
             )
         )
 
