@@ -8,7 +8,8 @@ import sys
 
 from chromium_driver.flags import Target
 from chromium_driver.session import Session
-from longlook_adapter.browserjob import EITHER, parse_job
+from longlook_adapter.browserjob import parse_job
+from longlook_adapter.either import EITHER
 from longlook_adapter.errors import UnsupportedError
 from longlook_adapter.lines import emit, emit_error
 from longlook_adapter.sessions import run_session, standard_input

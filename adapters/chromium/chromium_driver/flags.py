@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from longlook_adapter.browserjob import EITHER
+from longlook_adapter.either import EITHER
 
 SHARED_MEMORY_NEEDED_BYTES = 512 * 1024 * 1024
 

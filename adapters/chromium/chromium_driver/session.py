@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
 from longlook_adapter import sockets
-from longlook_adapter.browserjob import EITHER, BrowserJob
+from longlook_adapter.browserjob import BrowserJob
+from longlook_adapter.either import EITHER
 from longlook_adapter.errors import DriverError, UnsupportedError
 from longlook_adapter.job import PRIME
 from longlook_adapter.lines import emit

@@ -11,11 +11,11 @@ from pathlib import Path
 from longlook.core.codec import content_hash
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
-from longlook.core.flows import EITHER
 from longlook.core.job import Identity, Program
+from longlook.core.knobs import MEMORY
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Knob, Stack, Version
+from longlook.core.stack import Command, Stack, Version
 from longlook.provision.python import shared_digest
 
 _NAME = "chromium"
@@ -108,18 +108,7 @@ STACK = Stack(
     protocols=("h3", "h2"),
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     versions=(Version(_SYSTEM, ""),),
-    knobs={
-        "memory": Knob(
-            str,
-            None,
-            "none",
-            "what is remembered of earlier loads: nothing, the server's Alt-Svc, or a page's load too",
-            ("client",),
-            choices=("none", "alt-svc", "page"),
-            protocols=(EITHER,),
-            usual="none",
-        ),
-    },
+    knobs={"memory": MEMORY},
     either=True,
     log_formats=(),
     install=install,

@@ -4,11 +4,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from longlook_adapter.either import EITHER
 from longlook_adapter.errors import BadUsageError, UnsupportedError
 
 PROTOCOLS = ("h3", "h2")
-EITHER = "h3-or-h2"
-"""The server speaks both on one port, and the browser chooses."""
 
 MEMORY = "memory"
 NOTHING, ALT_SVC, PAGE = "none", "alt-svc", "page"
