@@ -10,11 +10,13 @@ from firefox_driver.browser import Browser
 from firefox_driver.preferences import Target
 from firefox_driver.session import Session
 from longlook_adapter.browserjob import parse_job
+from longlook_adapter.either import EITHER
 from longlook_adapter.errors import UnsupportedError
 from longlook_adapter.lines import emit, emit_error
 from longlook_adapter.sessions import run_session, standard_input
 
 CONNECTIONS = ("cold",)
+PROTOCOLS = ("h3", "h2", EITHER)
 
 
 def main() -> int:
@@ -38,7 +40,7 @@ async def _session(options: argparse.Namespace) -> None:
         next_line = await standard_input()
         while line := await next_line():
             try:
-                await session.run(parse_job(line.decode(), "Firefox", CONNECTIONS))
+                await session.run(parse_job(line.decode(), "Firefox", CONNECTIONS, PROTOCOLS))
             except UnsupportedError as error:
                 emit_error(str(error), supported=False)
                 emit("done", ok=False)

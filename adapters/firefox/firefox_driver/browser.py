@@ -16,7 +16,7 @@ from longlook_adapter.processes import die_with_parent
 
 from firefox_driver import trust
 from firefox_driver.bidi import Bidi, CallError
-from firefox_driver.preferences import Target, preferences
+from firefox_driver.preferences import ONE_PROTOCOL, Target, preferences
 
 START_LIMIT_S = 60.0
 CLOSE_LIMIT_S = 10.0
@@ -69,13 +69,26 @@ class Browser:
 
     async def notify(self, topic: str) -> None:
         """Notify the browser's observers of a topic, as its own code does: BiDi has no method for it."""
+        await self.evaluate(f"Services.obs.notifyObservers(null, {json.dumps(topic)})")
+
+    async def let_choose(self, *, chooses: bool) -> None:
+        """Have it choose between QUIC and TCP by its own rules, or speak the one protocol that a job has."""
+        if chooses:
+            calls = [f"Services.prefs.clearUserPref({json.dumps(name)})" for name in ONE_PROTOCOL]
+        else:
+            calls = [f"Services.prefs.setIntPref({json.dumps(name)}, {value})" for name, value in ONE_PROTOCOL.items()]
+        await self.evaluate("; ".join(calls))
+
+    async def evaluate(self, expression: str) -> str:
+        """Return the value of a JavaScript expression, "" where it is no text, with the rights of the browser's code;
+        DriverError where it fails.
+        """
         windows = await self.bidi.call("browsingContext.getTree", maxDepth=0, **{"moz:scope": "chrome"})
-        await self.bidi.call(
-            "script.evaluate",
-            expression=f"Services.obs.notifyObservers(null, {json.dumps(topic)})",
-            target={"context": windows["contexts"][0]["context"]},
-            awaitPromise=False,
-        )
+        target = {"context": windows["contexts"][0]["context"]}
+        answer = await self.bidi.call("script.evaluate", expression=expression, target=target, awaitPromise=False)
+        if answer["type"] != "success":
+            raise DriverError(f"the browser cannot evaluate {expression}: {answer['exceptionDetails']['text']}")
+        return str(answer["result"].get("value", ""))
 
     async def close(self) -> None:
         """End the browser, gently if it listens, and remove its folder."""
@@ -107,8 +120,12 @@ class Browser:
     def _spawn(self, program: str) -> subprocess.Popen[bytes]:
         folders = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
         argv = [program, "--headless", "--no-remote", "--profile", str(self._profile), "--remote-debugging-port", "0"]
-        argv += ["--remote-allow-system-access"]  # for `notify`
-        quiet = {"MOZ_CRASHREPORTER_DISABLE": "1", "MOZ_DISABLE_CONTENT_SANDBOX": "1"}  # the only pages are our own
+        argv += ["--remote-allow-system-access"]  # for `evaluate`
+        quiet = {
+            "MOZ_CRASHREPORTER_DISABLE": "1",
+            "MOZ_DISABLE_CONTENT_SANDBOX": "1",  # the only pages are our own
+            "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1",  # or a release ignores `services.settings.server`
+        }
         try:
             with (self._scratch / "stderr").open("wb") as stderr:
                 return subprocess.Popen(

@@ -4,9 +4,12 @@ import json
 import os
 from dataclasses import dataclass
 
+from longlook_adapter.either import EITHER
+
 HTTPS_PORT = 443
 
 _LONGER_THAN_A_TRIAL_MS = 24 * 3600 * 1000
+_HOSTS = {"h3": "quic", "h2": "tcp", EITHER: "www"}
 
 QUIET = {
     "app.normandy.enabled": False,
@@ -18,6 +21,8 @@ QUIET = {
     "browser.safebrowsing.phishing.enabled": False,
     "datareporting.policy.dataSubmissionEnabled": False,
     "extensions.systemAddon.update.enabled": False,
+    "media.gmp-manager.updateEnabled": False,
+    "media.gmp-manager.url": "data:,#",
     "network.captive-portal-service.enabled": False,
     "network.connectivity-service.enabled": False,
     "network.dns.disablePrefetch": True,
@@ -33,7 +38,7 @@ QUIET = {
 
 @dataclass(frozen=True)
 class Target:
-    """QUIC is forced for `quic.DOMAIN`, and never used for `tcp.DOMAIN`."""
+    """QUIC is forced for `quic.DOMAIN`, and never used for `tcp.DOMAIN`; for `www.DOMAIN` the browser decides."""
 
     domain: str
     address: str
@@ -41,7 +46,7 @@ class Target:
 
     def host(self, protocol: str) -> str:
         """Return the server's name for a protocol."""
-        return f"{'quic' if protocol == 'h3' else 'tcp'}.{self.domain}"
+        return f"{_HOSTS[protocol]}.{self.domain}"
 
     def url(self, protocol: str, path: str) -> str:
         """Return the URL of a path as the browser itself writes it."""
@@ -49,14 +54,20 @@ class Target:
         return f"https://{self.host(protocol)}{port}{path}"
 
 
+ONE_PROTOCOL = {
+    "network.http.http3.backup_timer_delay": _LONGER_THAN_A_TRIAL_MS,
+    "network.http.http3.parallel_fallback_conn_limit": 0,
+}
+"""Without them Firefox tries TCP beside a QUIC handshake that takes 100 ms, and gives QUIC up where nothing listens.
+They are for jobs of one protocol: where Firefox is to choose, it has its own values (`Browser.let_choose`)."""
+
+
 def preferences(target: Target) -> str:
     """Return the text of the profile's user.js."""
     entries = {
         **QUIET,
+        **ONE_PROTOCOL,
         "network.dns.forceResolve": target.address,
-        # It would try TCP beside a QUIC handshake that takes 100 ms, and give up where nothing listens.
-        "network.http.http3.backup_timer_delay": _LONGER_THAN_A_TRIAL_MS,
-        "network.http.http3.parallel_fallback_conn_limit": 0,
         "network.http.http3.alt-svc-mapping-for-testing": f'{target.host("h3")};h3=":{target.port}"',
         "network.http.http3.disable_when_third_party_roots_found": False,  # the authority is ours
         "network.http.http3.enable": True,

@@ -9,6 +9,7 @@ from pathlib import Path
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.job import Identity, Program
+from longlook.core.knobs import MEMORY
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Stack, Version
@@ -85,7 +86,8 @@ STACK = Stack(
     protocols=("h3", "h2"),
     connections=(ConnectionState.COLD,),
     versions=(Version(_SYSTEM, ""),),
-    knobs={},
+    knobs={"memory": MEMORY},
+    either=True,
     log_formats=(),
     install=install,
     session_command=session_command,

@@ -46,7 +46,7 @@ def test_a_browser_is_told_of_quic_by_the_server_and_by_its_memory() -> None:
         assert (want.server.knobs, want.client.knobs) == ({}, {})
 
 
-@pytest.mark.parametrize("name", ["caddy", "envoy", "quic-go", "pycurl", "chromium"])
+@pytest.mark.parametrize("name", ["caddy", "envoy", "quic-go", "pycurl", "chromium", "firefox"])
 def test_whoever_speaks_both_on_one_port_is_checked_so(name: str) -> None:
     names = {check.name for check in basics(subject(name)) if "h3-or-h2" in check.name}
     roles = subject(name).stack.end_roles

@@ -27,13 +27,18 @@ def connections(protocol: str, address: str, port: int) -> list[str]:
     return found
 
 
+def own_address(address: str) -> str:
+    """Return this machine's address towards another."""
+    with socket.socket(family_of(address), socket.SOCK_DGRAM) as probe:
+        probe.connect((address, _ANY_PORT))
+        return str(probe.getsockname()[0])
+
+
 def unconnected(address: str) -> list[str]:
     """Return local addresses of the UDP sockets that could send to `address` and have no peer of their own: a server's,
     and those of clients that leave it to each datagram where it goes.
     """
-    with socket.socket(family_of(address), socket.SOCK_DGRAM) as probe:
-        probe.connect((address, _ANY_PORT))
-        own = probe.getsockname()[0]
+    own = own_address(address)
     found = []
     for table in ("udp", "udp6"):
         for row in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]:
