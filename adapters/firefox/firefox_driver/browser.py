@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from longlook_adapter.errors import DriverError
@@ -16,7 +17,7 @@ from longlook_adapter.processes import die_with_parent
 
 from firefox_driver import trust
 from firefox_driver.bidi import Bidi, CallError
-from firefox_driver.preferences import ONE_PROTOCOL, Target, preferences
+from firefox_driver.preferences import Target, Value, at_start, preferences
 
 START_LIMIT_S = 60.0
 CLOSE_LIMIT_S = 10.0
@@ -71,12 +72,9 @@ class Browser:
         """Notify the browser's observers of a topic, as its own code does: BiDi has no method for it."""
         await self.evaluate(f"Services.obs.notifyObservers(null, {json.dumps(topic)})")
 
-    async def let_choose(self, *, chooses: bool) -> None:
-        """Have it choose between QUIC and TCP by its own rules, or speak the one protocol that a job has."""
-        if chooses:
-            calls = [f"Services.prefs.clearUserPref({json.dumps(name)})" for name in ONE_PROTOCOL]
-        else:
-            calls = [f"Services.prefs.setIntPref({json.dumps(name)}, {value})" for name, value in ONE_PROTOCOL.items()]
+    async def prefer(self, values: Mapping[str, Value], *, applies: bool) -> None:
+        """Set preferences, or leave them to what they are at Firefox's start."""
+        calls = [_call(name, value) if applies else self._reset(name) for name, value in values.items()]
         await self.evaluate("; ".join(calls))
 
     async def evaluate(self, expression: str) -> str:
@@ -104,6 +102,11 @@ class Browser:
         if self._bidi is not None:
             await self._bidi.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _reset(self, name: str) -> str:
+        """Return the call that makes a preference what the profile has, or else Firefox's own."""
+        started = at_start(self.target)
+        return _call(name, started[name]) if name in started else f"Services.prefs.clearUserPref({json.dumps(name)})"
 
     def _trust(self, authority: str, libraries: str) -> None:
         done = subprocess.run(
@@ -150,3 +153,9 @@ class Browser:
             await asyncio.sleep(POLL_S)
         lines = (self._scratch / "stderr").read_text(errors="replace").splitlines()
         raise DriverError(f"the browser exited with {code}: {' | '.join(lines[-3:])}")
+
+
+def _call(name: str, value: Value) -> str:
+    """Return the call that sets a preference."""
+    kind = "Bool" if isinstance(value, bool) else "Int" if isinstance(value, int) else "String"
+    return f"Services.prefs.set{kind}Pref({json.dumps(name)}, {json.dumps(value)})"

@@ -5,13 +5,16 @@ import os
 from dataclasses import dataclass
 
 from longlook_adapter.either import EITHER
+from longlook_adapter.resolver import LOOPBACK, PATH
 
 HTTPS_PORT = 443
+Value = bool | int | str
 
 _LONGER_THAN_A_TRIAL_MS = 24 * 3600 * 1000
+_TRR_ONLY = 3
 _HOSTS = {"h3": "quic", "h2": "tcp", EITHER: "www"}
 
-QUIET = {
+QUIET: dict[str, Value] = {
     "app.normandy.enabled": False,
     "app.update.enabled": False,
     "browser.cache.disk.enable": False,
@@ -54,19 +57,33 @@ class Target:
         return f"https://{self.host(protocol)}{port}{path}"
 
 
-ONE_PROTOCOL = {
+ONE_PROTOCOL: dict[str, Value] = {
     "network.http.http3.backup_timer_delay": _LONGER_THAN_A_TRIAL_MS,
     "network.http.http3.parallel_fallback_conn_limit": 0,
 }
 """Without them Firefox tries TCP beside a QUIC handshake that takes 100 ms, and gives QUIC up where nothing listens.
-They are for jobs of one protocol: where Firefox is to choose, it has its own values (`Browser.let_choose`)."""
+They are for jobs of one protocol: where Firefox is to choose, it has its own values."""
 
 
-def preferences(target: Target) -> str:
-    """Return the text of the profile's user.js."""
-    entries = {
+def asking(target: Target, port: int) -> dict[str, Value]:
+    """Return the preferences with which names are asked of a resolver on a port of loopback, and of nobody else.
+
+    Only of such a resolver (DNS over HTTPS) does Firefox take HTTPS records here. The last one clears its cache.
+    """
+    return {
+        "network.dns.forceResolve": "",
+        "network.trr.allow-rfc1918": True,  # the laboratory's addresses
+        "network.trr.bootstrapAddr": LOOPBACK,
+        "network.trr.confirmationNS": "skip",
+        "network.trr.uri": f"https://dns.{target.domain}:{port}{PATH}",
+        "network.trr.mode": _TRR_ONLY,
+    }
+
+
+def at_start(target: Target) -> dict[str, Value]:
+    """Return the preferences of the profile."""
+    return {
         **QUIET,
-        **ONE_PROTOCOL,
         "network.dns.forceResolve": target.address,
         "network.http.http3.alt-svc-mapping-for-testing": f'{target.host("h3")};h3=":{target.port}"',
         "network.http.http3.disable_when_third_party_roots_found": False,  # the authority is ours
@@ -74,4 +91,9 @@ def preferences(target: Target) -> str:
         "network.http.http3.enable_qlog": bool(os.environ.get("QLOGDIR")),  # they go to its temporary folder
         "network.proxy.type": 0,
     }
+
+
+def preferences(target: Target) -> str:
+    """Return the text of the profile's user.js, for jobs of one protocol."""
+    entries = {**at_start(target), **ONE_PROTOCOL}
     return "".join(f'user_pref("{name}", {json.dumps(value)});\n' for name, value in sorted(entries.items()))

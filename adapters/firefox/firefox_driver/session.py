@@ -6,17 +6,18 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from longlook_adapter.browserjob import BrowserJob
+from longlook_adapter.browserjob import HTTPS_RECORD, NOTHING, BrowserJob
 from longlook_adapter.either import EITHER
 from longlook_adapter.errors import DriverError, UnsupportedError
 from longlook_adapter.lines import emit
+from longlook_adapter.resolver import Resolver
 from longlook_adapter.sockets import connections
 
 from firefox_driver import choosing
 from firefox_driver.bidi import CallError
 from firefox_driver.browser import Browser
 from firefox_driver.ends import Ends
-from firefox_driver.preferences import Target
+from firefox_driver.preferences import ONE_PROTOCOL, Target, asking
 from firefox_driver.recorder import Recorder
 from firefox_driver.report import Load, report_connections, report_load
 
@@ -33,15 +34,17 @@ LOADED = """JSON.stringify((() => {
 class Session:
     """Use as an async context manager: at its end no browser runs and no folder is left."""
 
-    def __init__(self, browser: Browser, target: Target) -> None:
-        self._browser, self._target = browser, target
+    def __init__(self, browser: Browser, target: Target, resolver: Resolver) -> None:
+        self._browser, self._target, self._resolver = browser, target, resolver
 
     async def __aenter__(self) -> Self:
+        self._resolver.__enter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._resolver.__exit__(kind, error, trace)
         await self._browser.close()
 
     async def run(self, job: BrowserJob) -> None:
@@ -64,7 +67,9 @@ class Session:
     async def _run(self, job: BrowserJob) -> bool:
         bidi = self._browser.bidi
         await self._browser.notify("network:reset-http3-excluded-list")  # where QUIC once failed, it takes TCP
-        await self._browser.let_choose(chooses=job.protocol == EITHER)
+        await self._browser.prefer(ONE_PROTOCOL, applies=job.protocol != EITHER)
+        await self._browser.prefer(asking(self._target, self._resolver.port), applies=job.resolver != NOTHING)
+        self._resolver.has_record = job.resolver == HTTPS_RECORD
         user = (await bidi.call("browser.createUserContext"))["userContext"]
         try:
             return await (self._choose(job, user) if job.protocol == EITHER else self._obey(job, user))
