@@ -37,7 +37,7 @@ def spoken(protocol: str) -> tuple[str, ...]:
 
 
 def moves(trial: Trial) -> bool:
-    """Whether its client is told to continue from a second address, which it must then have."""
+    """Whether its client has to continue from a second address, which it must then have."""
     return not MOVES.isdisjoint(trial.client.knobs)
 
 
@@ -78,7 +78,7 @@ def program_role(end: Endpoint) -> str:
 
 def content_parameters(trial: Trial) -> dict[str, Scalar]:
     """Return the parameters of a trial that decide which files are served."""
-    if not trial.flows:
+    if not trial.flows or watched_s(trial.workload) is not None:
         return dict(trial.workload.parameters)
     paths = {path for flow in trial.flows for phase in phases_of(flow) for path in phase}
     sizes = sorted({flow.object_bytes for flow in trial.flows if flow.object_bytes is not None})

@@ -80,11 +80,11 @@ ALT_SVC_PORT = Knob(
     roles=("server",), minimum=1, maximum=65_535, protocols=(EITHER,),
 )  # fmt: skip
 MEMORY = Knob(
-    str, None, "none", "what is remembered of earlier loads: nothing, the server's Alt-Svc, or a page's load too",
+    str, None, None, "what is remembered of earlier loads: nothing, the server's Alt-Svc, or a page's load too",
     roles=("client",), choices=("none", "alt-svc", "page"), protocols=(EITHER,), usual="none",
 )  # fmt: skip
 RESOLVER = Knob(
-    str, None, "none", "names are asked of a resolver beside it: with their addresses alone, or with an HTTPS record",
+    str, None, None, "names are asked of a resolver beside it: with their addresses alone, or with an HTTPS record",
     roles=("client",), choices=("none", "addresses", "https-record"), protocols=(EITHER,), usual="none",
 )  # fmt: skip
 RETRY = Knob(bool, None, None, "answer a first packet with a Retry", roles=("server",))

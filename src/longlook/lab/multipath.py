@@ -1,4 +1,4 @@
-"""Multipath TCP in a trial that asks for it: its second subflow, what programs are told, and the proof of its use.
+"""Multipath TCP in a trial that asks for it: its second subflow, what programs get to know, and the proof of its use.
 
 Everywhere else `net.mptcp.enabled` is 0: programs that would take Multipath TCP where a kernel has it (listeners of Go)
 use plain TCP.

@@ -33,10 +33,8 @@ METRIC = Metric(
     needs=(Kind.REQUEST_SENT, Kind.PLAYBACK, Kind.SEGMENT_REQUESTED, Kind.SEGMENT_ARRIVED),
     measure=measure,
     summary=(
-        "Video: the linear model of Yin et al., SIGCOMM 2015, with its balanced weights: the sum over the "
-        "segments shown of their bitrates in Mbit/s, less every change between neighbours, less 3 for "
-        "each second of stalls and of the wait for the start; here divided by the number of segments "
-        "shown."
+        "Video: the linear model of Yin et al., SIGCOMM 2015, with its balanced weights, per segment shown. It is the "
+        "sum over these segments of their bitrates in Mbit/s, less every change between neighbours, less 3 for each "
+        "second of stalls and of the wait for the start."
     ),
 )
-"""Quality of experience."""

@@ -42,7 +42,9 @@ def resolve_arm(
     """Return the arm in a cell with these settings; SettingError where it cannot be."""
     how = resolve_circumstances(arm, settings, ask_router=ask_router)
     _check_further(arm, settings, catalogue)
-    if not catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
+    kind = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])]
+    players = kind.plays and any(is_flow_setting(key) for key in arm.settings)
+    if not kind.competes and not players:
         setup = resolve_flow_setup(arm, settings, catalogue)
         if setup.protocol in DATAGRAM_PROTOCOLS:
             message = f"{setup.protocol} is cross traffic alone, which only the workload compete has (flows.GROUP)"
@@ -77,7 +79,8 @@ def _check_further(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogu
         raise SettingError(keys[SECOND], message)
     if SECOND in keys and "client_cpu" in own and own["client_cpu"] != "off":
         raise SettingError("client_cpu", "limits a client on one path: leave it or [second] out")
-    if keys and catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
+    competes = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes
+    if keys and (competes or any(is_flow_setting(key) for key in arm.settings)):
         name = next(iter(keys))
         raise SettingError(keys[name], f"competing flows share one link: leave [{name}] out, or use another workload")
     if keys and client is not None and client.remote:
