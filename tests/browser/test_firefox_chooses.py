@@ -55,5 +55,15 @@ def test_alt_svc_leads_to_quic_and_is_forgotten_with_the_job(session: Session, s
     assert begun == ["h3", "h2"]
 
 
+def test_an_https_record_leads_to_quic_before_any_answer(session: Session, server: Server, page: Content) -> None:
+    begun = []
+    for resolver in ("https-record", "addresses", "none"):
+        lines = session.run(protocol="h3-or-h2", phases=page.phases, knobs={"resolver": resolver}, timeout_s=60.0)
+        assert lines[-1] == {"event": "done", "ok": True}, lines
+        begun.append(_first(of(lines, "object")))
+    assert begun == ["h3", "h2", "h2"]
+    assert server.connections
+
+
 def _first(objects: list[Line]) -> str:
     return str(min(objects, key=lambda line: line["t_start_ns"])["protocol"])
