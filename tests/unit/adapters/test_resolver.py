@@ -48,6 +48,7 @@ def test_a_record_is_given_only_where_there_is_one() -> None:
         assert asked(resolver, "HTTPS") == ("NOERROR", [])
         resolver.has_record = True
         assert asked(resolver, "HTTPS") == ("NOERROR", ['1 . alpn="h3,h2"'])
+        assert asked(resolver, "HTTPS", f"_8443._https.{HOST}") == ("NOERROR", [f'1 {HOST}. alpn="h3,h2"'])
         assert asked(resolver, "A", "www.example.org") == ("NXDOMAIN", [])
     with made("fd00::2") as resolver:
         assert (asked(resolver, "A"), asked(resolver, "AAAA")) == (("NOERROR", []), ("NOERROR", ["fd00::2"]))

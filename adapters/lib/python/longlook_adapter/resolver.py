@@ -8,11 +8,12 @@ import base64
 import binascii
 import ipaddress
 import ssl
+import sys
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 import dns.exception
@@ -24,8 +25,8 @@ import dns.rrset
 
 LOOPBACK = "127.0.0.1"
 PATH = "/dns-query"
-RECORD = '1 . alpn="h3,h2"'
-"""An HTTPS record: the host itself speaks HTTP/3 and HTTP/2, on the port of the URL."""
+ALPN = 'alpn="h3,h2"'
+"""What an HTTPS record says: the host speaks HTTP/3 and HTTP/2, on the port of the URL."""
 
 _TTL_S = 300
 _TYPE = "application/dns-message"
@@ -41,8 +42,7 @@ class Resolver:
         self._address = ipaddress.ip_address(address)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
-        self._server = ThreadingHTTPServer((LOOPBACK, 0), _handler(self.answer))
-        self._server.daemon_threads = True
+        self._server = _Server((LOOPBACK, 0), _handler(self.answer))
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
 
@@ -68,16 +68,32 @@ class Resolver:
         for question in asked.question:
             if not question.name.is_subdomain(self._domain):
                 made.set_rcode(dns.rcode.NXDOMAIN)
-            elif text := self._data(question.rdtype):
+            elif text := self._data(question.name, question.rdtype):
                 kind = dns.rdatatype.to_text(question.rdtype)
                 made.answer.append(dns.rrset.from_text(question.name, _TTL_S, "IN", kind, text))
         return bytes(made.to_wire())
 
-    def _data(self, kind: dns.rdatatype.RdataType) -> str | None:
+    def _data(self, name: dns.name.Name, kind: dns.rdatatype.RdataType) -> str | None:
         addresses = dns.rdatatype.A if self._address.version == 4 else dns.rdatatype.AAAA
         if kind == addresses:
             return str(self._address)
-        return RECORD if kind == dns.rdatatype.HTTPS and self.has_record else None
+        return f"1 {_host(name)} {ALPN}" if kind == dns.rdatatype.HTTPS and self.has_record else None
+
+
+def _host(name: dns.name.Name) -> str:
+    """Return the host that a record is about as its target: of `_8443._https.HOST`, asked for other ports than 443, it
+    has to be named (RFC 9460, 9.1).
+    """
+    return dns.name.Name(name.labels[2:]).to_text() if name.labels[0].startswith(b"_") else "."
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Let a browser close a connection when it likes; anything else is shown."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 def _handler(answer: Callable[[bytes], bytes]) -> type[BaseHTTPRequestHandler]:
