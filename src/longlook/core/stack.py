@@ -191,7 +191,7 @@ class Stack:
     either: bool = False  # over h3-or-h2 the server speaks both on one port, and the client chooses
     waits: bool = False  # the client waits before phases as its ClientJob says
     plays: bool = False  # the client plays video as its ClientJob says
-    server_reports_state: bool = True  # it prints `connection` lines; if not, the client's lines prove the state
+    server_reports_state: bool = True  # it prints `connection` lines; where not, the client's lines prove the state
     remote: bool = False  # the client is another machine, and its program here drives it: in real time alone
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
 

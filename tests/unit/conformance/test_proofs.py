@@ -28,6 +28,7 @@ KNOBS: Mapping[str, Knob] = {
     "memory": knob(str, choices=("none", "alt-svc", "page")),
     "multipath": knob(str, choices=("minrtt", "redundant")),
     "dont_fragment": knob(str, choices=("set", "unset", "kernel")),
+    "resolver": knob(str, choices=("none", "addresses", "https-record")),
     **{name: knob(float) for name in ("window_after_loss", "pto_factor", "fallback_delay", "stall_timeout")},
     **{name: knob(float) for name in ("move_at", "move_after_silence")},
 }
@@ -36,7 +37,7 @@ SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ac
 
 def role_of(name: str) -> str:
     """The role in which the knob decides something."""
-    of_clients = ("max_stream_window", "max_connection_window", "ack_threshold", "receive_queue", "memory")
+    of_clients = ("max_stream_window", "max_connection_window", "ack_threshold", "receive_queue", "memory", "resolver")
     return "client" if name in of_clients else "server"
 
 
