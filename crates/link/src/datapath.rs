@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use longlook_link_core::{Config, Direction, DirectionName, Edits, Event, Fate, InFlight, PacketInfo, Transport, Verdict};
+use longlook_link_core::{
+    Config, Direction, DirectionName, Edits, Event, Fate, InFlight, PacketInfo, Transport, Verdict,
+};
 use serde_json::Value;
 
 use crate::counters::{Counters, OVERFLOW, OVERSIZE};

@@ -36,6 +36,13 @@ _TCP: Settings = {"protocol": "h2", "connection": "cold", "server": "quic-go", "
 _QUINN: Settings = {"protocol": "h3", "connection": "cold", "server": "quinn", "client": "quinn"}
 _QUICHE: Settings = {"protocol": "h3", "connection": "cold", "server": "quiche", "client": "quic-go"}
 _EITHER: Settings = {**_TCP, "protocol": "h3-or-h2", "client_knobs.fallback_delay": 0.1}
+_PROXIED: Settings = {
+    **_QUIC,
+    "connection": "resumed",
+    "proxy": "envoy@1.39.3",
+    "proxy_knobs.upstream_connections": "warm",
+}
+_MIDWAY: Settings = {"network.rtt": "20ms", "behind.rate": "20Mbit", "behind.rtt": "20ms"}
 _OF_BURSTS = ("queue_loss_response", "slow_start_overshoot", "burstiness", "window_after_loss", "tail_loss")
 _BURSTS: Settings = {"workload.kind": "download", "workload.objects": 5, "workload.object": "150KB",
                      "workload.at_once": 1, "workload.idle": "500ms"}  # fmt: skip
@@ -178,6 +185,10 @@ CASES = (
             "client": "quic-go"}, {"server_knobs.retry": True}, also=("handshake_round_trips",), cell=_SHORT),
     Planted("late fallback", ("late_fallback",), _EITHER, {"client_knobs.fallback_delay": 0.6},
             also=("middlebox",), cell={"network.block": "udp"}),
+    Planted("a proxy's own connection", ("proxy_connection",), _PROXIED, {"proxy_knobs.upstream_connections": "cold"},
+            cell={**_MIDWAY, "workload.object": "20KB"}),
+    Planted("a path that no proxy splits", ("unsplit_path",), {**_TCP, "proxy": "haproxy"}, {"proxy": "none"},
+            also=("random_loss_response",), cell={**_MIDWAY, **_LOSS}),
     Planted("bursts", ("burstiness",), _QUIC, {"server_knobs.pacing": False},
             also=_OF_BURSTS, cell={"network.queue": "10packets", "workload.object": "1MB"}),
     Planted("another controller", ("congestion_controller",), {**_QUICHE, "server_knobs.congestion_control": "bbr2"},

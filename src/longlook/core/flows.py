@@ -12,6 +12,8 @@ EITHER = "h3-or-h2"
 """The server speaks HTTP/3 and HTTP/2 on one port, and the client chooses: it races them, or falls back."""
 MOVES = frozenset({"move_at", "move_after_silence"})
 """Knobs of clients that continue from their second address."""
+MULTIPATH = "multipath"
+"""Knob of both ends of a QUIC connection over several paths at once, which the client opens from its second address."""
 MOST_ADDRESS_SLOTS = 254
 """Pairs of addresses for competing flows. Each has two programs, for which a guest's memory must have room."""
 DURATION = "duration_s"
@@ -37,8 +39,13 @@ def spoken(protocol: str) -> tuple[str, ...]:
 
 
 def moves(trial: Trial) -> bool:
-    """Whether its client is told to continue from a second address, which it must then have."""
+    """Whether its client has to continue from a second address, which it must then have."""
     return not MOVES.isdisjoint(trial.client.knobs)
+
+
+def over_several_paths(trial: Trial) -> bool:
+    """Whether its client is told to use several paths of a QUIC connection, one of them from a second address."""
+    return MULTIPATH in trial.client.knobs
 
 
 def runs_tcp(trial: Trial) -> bool:

@@ -74,6 +74,10 @@ MOVE_AFTER_SILENCE = Knob(
     float, "seconds", None, "a client to which nothing of an answer has come for so long moves to its second address",
     roles=("client",), minimum=0.01, maximum=3600,
 )  # fmt: skip
+MULTIPATH = Knob(
+    str, None, None, "QUIC over several paths at once, by this scheduler; the client opens one from its second address",
+    protocols=("h3",),
+)  # fmt: skip
 RETRY = Knob(bool, None, None, "answer a first packet with a Retry", roles=("server",))
 
 

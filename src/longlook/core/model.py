@@ -56,6 +56,7 @@ class Vantage(StrEnum):
     CLIENT = "client"
     SERVER = "server"
     LINK = "link"
+    BEHIND = "behind"  # the link behind the middle, in a path of two links
 
 
 class ConnectionState(StrEnum):

@@ -15,17 +15,19 @@ from longlook.core.problems import SettingError
 from longlook.core.stack import Knob
 from longlook.explain.cause import Change, Finding, Intervention, Kind, Surgery, Target, Untestable
 from longlook.study import tcp
-from longlook.study.settings import QUIC_PROTOCOLS
+from longlook.study.settings import NO_PROXY, PROXY, QUIC_PROTOCOLS
 
 TUNABLE = "+knobs"
 EITHER_WAY = "its client chooses between QUIC and TCP: a change of one of them could move the choice"
 
 
 def knob(trial: Trial, role: str, name: str, value: Scalar, label: str) -> Change | str:
-    """Return the change that sets a knob of the trial's server or client, or the reason why there is none.
+    """Return the change that sets a knob of the trial's server, client or proxy, or the reason why there is none.
 
     There is none, too, where the program has that value already, or is declared to have it where nobody sets it.
     """
+    if role == PROXY and trial.proxy is None:
+        return "there is no proxy"
     end = end_of(trial, role)
     stack = registry.stack(end.stack)
     tunable = f"{end.version.partition('+')[0]}{TUNABLE}"
@@ -52,8 +54,28 @@ def in_effect(trial: Trial, role: str, name: str) -> Scalar | None:
 
 
 def end_of(trial: Trial, role: str) -> Endpoint:
-    """Return the trial's server or client."""
+    """Return the trial's server, client or proxy, which it must have."""
+    if role == PROXY and trial.proxy is not None:
+        return trial.proxy
     return trial.server if role == "server" else trial.client
+
+
+def without_proxy(trial: Trial, label: str) -> Change | str:
+    """Return the change that takes the proxy out of the path, whose two links stay; or why there is none."""
+    return "there is no proxy" if trial.proxy is None else Change(label, {PROXY: NO_PROXY})
+
+
+def through_proxy(trial: Trial, proxy: Endpoint, label: str) -> Change | str:
+    """Return the change that puts a proxy between the two links of a path without one; or why there is none."""
+    if trial.proxy is not None:
+        return f"{trial.proxy.stack} is its proxy already"
+    stack = registry.stack(proxy.stack)
+    if not stack.speaks(proxy.version, trial.protocol):
+        return f"proxy {stack.name} does not speak {trial.protocol}"
+    if trial.connection not in stack.connections_of(proxy.version, trial.protocol):
+        return f"proxy {stack.name} cannot do {trial.connection} over {trial.protocol}"
+    knobs = {f"{PROXY}_knobs.{name}": value for name, value in proxy.knobs.items()}
+    return Change(label, {PROXY: f"{stack.name}@{proxy.version}", **knobs})
 
 
 def _unset(knob: Knob) -> Scalar | None:

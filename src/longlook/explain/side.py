@@ -6,6 +6,7 @@ from functools import cached_property
 from longlook.core.model import Trial, Vantage
 from longlook.explain.facts import LinkFacts, SenderFacts
 from longlook.explain.ledger import Ledger, LedgerClass
+from longlook.network.further import BEHIND
 from longlook.timeline.timeline import Timeline
 
 
@@ -55,8 +56,10 @@ class Side:
 
     @property
     def round_trip_ns(self) -> int:
-        """The path's round trip time without queues and without the time to send a packet."""
-        return self.down.delay_ns + self.up.delay_ns
+        """The path's round trip time without queues and without the time to send a packet, over both of two links."""
+        wheres = (Vantage.LINK, *([Vantage.BEHIND] if BEHIND in self.trial.further else []))
+        ways = [LinkFacts.of(self.timeline, self.trial, way, where) for way in ("down", "up") for where in wheres]
+        return sum(way.delay_ns for way in ways)
 
 
 def _busiest(found: tuple[SenderFacts, ...]) -> SenderFacts | None:

@@ -19,7 +19,6 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="Share of the packets delivered to the clients of the competing flows outside the arm's first group "
-    "that a queue of the link marked with congestion experienced (ECN): mean over these flows, while all "
-    "flows competed.",
+    summary="Share of the packets delivered to the clients of the other groups that a queue of the link marked with "
+    "congestion experienced (ECN): mean over these flows, while all competed.",
 )

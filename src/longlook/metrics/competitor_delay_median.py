@@ -19,6 +19,6 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
-    summary="The median over all packets to the clients of the competing flows outside the arm's first group of the "
-    "time that a packet waited in the link's queues until its own transmission began, while all flows competed.",
+    summary="The median, over all packets to the clients of the other groups, of the time that a packet waited in "
+    "the link's queues until its own transmission began, while all flows competed.",
 )

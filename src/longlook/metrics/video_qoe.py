@@ -38,4 +38,3 @@ METRIC = Metric(
         "second of stalls and of the wait for the start."
     ),
 )
-"""Quality of experience."""

@@ -10,5 +10,6 @@ change with time. Every later package may use these modules; `config`, `varying`
 a guest.
 
 `tables.read_table(data, reading, name)` makes a trace of a table of measurements, for `linktool`. `study` also
-imports `stages` (what settings become), `traces` (parsers of recorded paths) and `values` (how values are written).
+imports `stages` (what settings become), `further` (links beside the main one), `traces` (parsers of recorded paths) and
+`values` (how values are written).
 """

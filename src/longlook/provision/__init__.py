@@ -5,6 +5,7 @@ and workloads use it to install and to prepare, `pipeline` before a run, `cli` f
 
 Entry points: `setup.install`, `parallel.install_all`, `catalogue.catalogue`, `guest_kernel.kernel_program`,
 `tls.identity`, `content.content`, and one module for each way of making a program: `go`, `rust`, `python`, `packaged`.
+`video` makes the segments of a video.
 
 Workloads also import `video` (its segments and their sizes), stacks `debian` (libraries of Debian's packages) and
 `build_cache` (folders that are built once). `provenance` says what programs are made of, with `pins` of what is pinned

@@ -112,7 +112,7 @@ STACK = Stack(
         "memory": Knob(
             str,
             None,
-            "none",
+            None,
             "what is remembered of earlier loads: nothing, the server's Alt-Svc, or a page's load too",
             ("client",),
             choices=("none", "alt-svc", "page"),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from longlook.core import units
-from longlook.core.flows import DATAGRAM_PROTOCOLS
+from longlook.core.flows import DATAGRAM_PROTOCOLS, MULTIPATH
 from longlook.core.model import Arm, ConnectionState, Scalar, Study
 from longlook.core.problems import SettingError
 from longlook.network.further import BEHIND, SECOND, link_of, names_in
@@ -71,6 +71,7 @@ def _check_further(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogu
         raise SettingError("tcp_multipath", "has one path only: give the study a second link, [second]")
     if own.get("tcp_multipath_backup") and not own.get("tcp_multipath"):
         raise SettingError("tcp_multipath_backup", "is about the second subflow of Multipath TCP: set tcp_multipath")
+    _check_multipath_quic(own, has_second=SECOND in keys)
     if SECOND in keys and BEHIND in keys:
         raise SettingError(keys[SECOND], "a path with a middle has no second path beside it: leave one of them out")
     client = catalogue.stacks.get(str(own.get("client", "")).partition("@")[0])
@@ -86,6 +87,18 @@ def _check_further(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogu
     if keys and client is not None and client.remote:
         message = f"client {client.name} is another machine, whose path has one link here: leave [behind] out"
         raise SettingError(keys[BEHIND], message)
+
+
+def _check_multipath_quic(own: Mapping[str, Scalar], *, has_second: bool) -> None:
+    keys = [f"{role}_knobs.{MULTIPATH}" for role in ("client", "server")]
+    given = [key for key in keys if key in own]
+    if not given:
+        return
+    if len(given) < len(keys):
+        (missing,) = set(keys) - set(given)
+        raise SettingError(given[0], f"needs the other end, too: set {missing}")
+    if not has_second:
+        raise SettingError(given[0], "has one path only: give the study a second link, [second]")
 
 
 def _stale_tickets(arm: Arm, settings: Mapping[str, Scalar], setup: FlowSetup) -> float:

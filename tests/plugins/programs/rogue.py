@@ -1,7 +1,7 @@
 """A server and client that follow adapters/CONTRACT.md over a trivial TCP protocol, and misbehave on request.
 
 The protocol: one line `GET path`, answered by one line with the body's length and the body. Run as
-`rogue.py server JSON`, `rogue.py client FILE` or `rogue.py session`.
+`rogue.py server JSON`, `rogue.py proxy JSON`, `rogue.py client FILE` or `rogue.py session`.
 """
 
 import contextlib
@@ -9,6 +9,7 @@ import ctypes
 import hashlib
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -234,8 +235,40 @@ def open_shop(order, fault):
         except OSError as error:
             say("error", reason=f"port {order['port']}: {error.strerror}")
             sys.exit(1)
-    say("ready", role="server", protocol=order["protocol"], address=order["address"], port=order["port"], version="0")
+    say(
+        "ready", role=sys.argv[1], protocol=order["protocol"], address=order["address"], port=order["port"], version="0"
+    )
     return listener
+
+
+def carry_on(order):
+    """Carry connections on to the server, one after the other, byte by byte."""
+    fault = order["knobs"].get("fault", "none")
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    here, there = (order["address"], order["port"]), tuple(order["upstream"])
+    listener = open_shop(order, fault)
+    while True:
+        client, _ = listener.accept()
+        if fault == "hangs":
+            hang()
+        if fault == "answers_by_itself":
+            client.sendall(b"5\nhello")
+            continue
+        server = socket.create_connection(here if fault == "loops" else there)
+        ways = {client: server, server: client}
+        while ways:
+            ready, _, _ = select.select(list(ways), [], [])
+            data = ready[0].recv(1 << 16)
+            if ready[0] is server and fault == "dies_in_the_middle":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if ready[0] is server and fault == "wrong_body":
+                data = data[:-1] + bytes([data[-1] ^ 1]) if data else data
+            if data:
+                ways[ready[0]].sendall(data)
+            else:
+                ways[ready[0]].close()
+                ready[0].close()
+                ways = {}
 
 
 def congestion_control(connection, fault):
@@ -326,6 +359,8 @@ def session():
 if __name__ == "__main__":
     if sys.argv[1] == "server":
         serve(json.loads(sys.argv[2]))
+    elif sys.argv[1] == "proxy":
+        carry_on(json.loads(sys.argv[2]))
     elif sys.argv[1] == "session":
         session()
     else:

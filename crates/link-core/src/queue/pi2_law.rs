@@ -47,8 +47,7 @@ impl Pi2 {
                 return;
             }
             let delay_s = oldest_ns.map_or(0, |oldest_ns| self.next_ns.saturating_sub(oldest_ns)) as f64 / NS_PER_S;
-            let change =
-                self.alpha_hz * (delay_s - self.target_s) + self.beta_hz * (delay_s - self.last_delay_s);
+            let change = self.alpha_hz * (delay_s - self.target_s) + self.beta_hz * (delay_s - self.last_delay_s);
             self.probability = (self.probability + change).clamp(0.0, self.most);
             self.last_delay_s = delay_s;
             self.next_ns += self.update_ns;

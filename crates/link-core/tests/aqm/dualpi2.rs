@@ -105,7 +105,8 @@ fn classic_share(parameters: &Value, sizes: [u32; 2]) -> f64 {
 
 #[test]
 fn the_weighted_scheduler_keeps_the_classic_share_in_bytes() {
-    for (protection, sizes) in [(0.1, [1_000, 1_000]), (0.1, [1_000, 200]), (0.5, [300, 1_500]), (0.0, [1_000, 1_000])] {
+    for (protection, sizes) in [(0.1, [1_000, 1_000]), (0.1, [1_000, 200]), (0.5, [300, 1_500]), (0.0, [1_000, 1_000])]
+    {
         let share = classic_share(&json!({"protection": protection}), sizes);
         assert!((share - protection).abs() < 0.01, "{share} instead of {protection}");
     }
@@ -114,7 +115,8 @@ fn the_weighted_scheduler_keeps_the_classic_share_in_bytes() {
 #[test]
 fn the_time_shifted_scheduler_takes_the_longer_wait() {
     let shifted = |shift_ms: u64| {
-        let link = dualpi2(&json!({"scheduler": "time_shifted", "shift_ns": shift_ms * MS, "alpha_hz": 0, "beta_hz": 0}));
+        let link =
+            dualpi2(&json!({"scheduler": "time_shifted", "shift_ns": shift_ms * MS, "alpha_hz": 0, "beta_hz": 0}));
         // Twenty Classic packets at 0, and ten L4S packets at 5 ms.
         let mut traffic = vec![Packet { ecn: ECT0, ..Packet::new(0, 1_000) }; 20];
         traffic.extend(vec![Packet { ecn: ECT1, ..Packet::new(5 * MS, 1_000) }; 10]);

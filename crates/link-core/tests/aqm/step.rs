@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::common::{Packet, decide, stage, try_direction};
+use crate::common::{Decided, Packet, decide, stage, try_direction};
 
 fn step(parameters: &Value) -> Value {
     let mut all = json!({"rate_bps": 8_000_000});
@@ -34,7 +34,7 @@ fn what_meets_more_than_the_threshold_is_marked() {
 fn a_full_queue_drops_what_is_capable_too() {
     let traffic = vec![Packet { ecn: 2, ..Packet::new(0, 1_000) }; 6];
     let decided = decide(1, &[step(&json!({"threshold_packets": 1, "queue_packets": 4}))], &traffic);
-    let reasons: Vec<_> = decided.iter().map(|one| one.reason()).collect();
+    let reasons: Vec<_> = decided.iter().map(Decided::reason).collect();
     assert_eq!(reasons, [None, None, None, None, Some("queue"), Some("queue")]);
 }
 
@@ -42,6 +42,9 @@ fn a_full_queue_drops_what_is_capable_too() {
 fn one_threshold_is_needed_and_no_more() {
     for (parameters, given) in [(json!({}), 0), (json!({"threshold_ns": 1, "threshold_packets": 1}), 2)] {
         let Err(message) = try_direction(1, &[step(&parameters)]) else { panic!("{parameters} is taken") };
-        assert!(message.contains(&format!("{given} thresholds are above 0: it must be one of `threshold_ns`")), "{message}");
+        assert!(
+            message.contains(&format!("{given} thresholds are above 0: it must be one of `threshold_ns`")),
+            "{message}"
+        );
     }
 }

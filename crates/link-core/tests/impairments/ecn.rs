@@ -59,6 +59,6 @@ fn a_rewritten_packet_goes_into_the_other_queue() {
     traffic.push(packet(2, Transport::Tcp));
     let queue = stage("dualpi2", &json!({"rate_bps": 8_000_000}));
     let due = |stages: &[Value]| fates_of(1, stages, &traffic)[10].due_ns();
-    assert_eq!(due(&[queue.clone()]), Some(11_000_000));
+    assert_eq!(due(std::slice::from_ref(&queue)), Some(11_000_000));
     assert_eq!(due(&[rule("tcp", "ect0_to_ect1"), queue]), Some(2_000_000));
 }

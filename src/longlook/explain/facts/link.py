@@ -102,17 +102,20 @@ class LinkFacts:
         return ~are(column, *others)
 
     @classmethod
-    def of(cls, timeline: Timeline, trial: Trial, direction: str) -> "LinkFacts":
-        """Return the facts of a direction (`up`, `down`) of a trial's timeline, computed once per timeline."""
-        key = f"link facts {direction}"
+    def of(cls, timeline: Timeline, trial: Trial, direction: str, where: Vantage = Vantage.LINK) -> "LinkFacts":
+        """Return the facts of a direction (`up`, `down`) of a trial's timeline, computed once per timeline.
+
+        `where` is the link towards the client, or the one behind the middle (`Vantage.BEHIND`).
+        """
+        key = f"{where} facts {direction}"
         if key not in timeline.derived:
-            timeline.derived[key] = _facts(timeline, trial, direction)
+            timeline.derived[key] = _facts(timeline, trial, direction, where)
         known: LinkFacts = timeline.derived[key]
         return known
 
 
-def _facts(timeline: Timeline, trial: Trial, direction: str) -> LinkFacts:
-    rows = timeline.select(list(_FATES), Vantage.LINK, priming=None)
+def _facts(timeline: Timeline, trial: Trial, direction: str, where: Vantage) -> LinkFacts:
+    rows = timeline.select(list(_FATES), where, priming=None)
     rows = rows.filter(pa.array(are(rows["direction"], direction)))
     copy = np.char.find(_plain(rows["detail"]), "copy ") >= 0  # behind what was changed of it
     arrival_ns = integers(rows["arrival_ns"], NEVER)
@@ -123,7 +126,8 @@ def _facts(timeline: Timeline, trial: Trial, direction: str) -> LinkFacts:
     rows = rows.take(pa.array(order))
     kind, kinds = codes(rows["kind"])
     fate = np.array([_FATES.get(name, -1) for name in kinds], np.int64)[kind]
-    stages = trial.link.down if direction == "down" else trial.link.up
+    link = trial.link if where is Vantage.LINK else trial.further[where]
+    stages = link.down if direction == "down" else link.up
     reason, reasons = codes(rows["name"])
     flow, flows = codes(rows["flow"])
     size, payload = integers(rows["size_bytes"]), integers(rows["payload_bytes"])

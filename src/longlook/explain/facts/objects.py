@@ -1,6 +1,6 @@
 """When each object of a load was asked for, left the server, passed the bottleneck and arrived. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,8 @@ class ObjectFacts:
     request_sent_ns: Integers  # the request's packet arrived at the link
     request_arrived_ns: Integers  # it left the link towards the server
     answered_ns: Integers  # the packet with the first byte arrived at the bottleneck
-    served_ns: Integers  # the packet with the last byte had passed the bottleneck
+    all_sent_ns: Integers  # the packet with the last byte arrived at the link
+    served_ns: Integers  # it had passed the bottleneck
     done_ns: Integers  # the last byte arrived at the client, or the object failed
     size_bytes: Integers
     out_of_streams: Booleans  # its request waited until the client could open a stream, by the client's log
@@ -43,6 +44,35 @@ class ObjectFacts:
             self.answered_ns,
             self.served_ns,
             self.done_ns,
+        )
+
+    def behind(self, up: LinkFacts, down: LinkFacts) -> "ObjectFacts":
+        """Return the same objects as the link behind the middle saw them, whose directions are given.
+
+        There the middle asks, once a request has passed the link towards the client, and has the answer when it sends
+        it on. A request may share its datagram with the end of a handshake: it does where the answer waited for that.
+        """
+        able, done = self.request_arrived_ns, self.all_sent_ns
+        first_packet, last_packet = _packet_before(down, self.answered_ns), _packet_before(down, done)
+        answered = np.where(first_packet < 0, self.answered_ns, np.append(down.arrival_ns, NEVER)[first_packet])
+        sent = _next(np.sort(up.arrival_ns[up.ours & up.carries_data]), able)
+        arrived = _next_departure(up, able)
+        secure = _packet_before(up, answered, up.ours & up.delivered & up.handshake)
+        secure_ns = np.append(up.arrival_ns, NEVER)[secure]
+        shared = (secure >= 0) & ((secure_ns > sent) | (arrived > answered)) & (secure_ns >= able)
+        sent = np.where(shared, secure_ns, sent)
+        arrived = np.minimum(np.where(shared, np.append(up.departure_ns, NEVER)[secure], arrived), done)
+        answered = np.maximum(answered, arrived)
+        served = np.where(last_packet < 0, done, np.append(down.service_end_ns, NEVER)[last_packet])
+        return replace(
+            self,
+            request_sent_ns=np.minimum(sent, done),
+            request_arrived_ns=arrived,
+            answered_ns=np.minimum(answered, done),
+            all_sent_ns=np.minimum(np.append(down.arrival_ns, NEVER)[last_packet], done),
+            served_ns=np.clip(served, np.minimum(answered, done), done),
+            done_ns=done,
+            out_of_streams=np.zeros(len(done), np.bool_),
         )
 
     @classmethod
@@ -99,6 +129,7 @@ def _facts(
         request_sent_ns=np.minimum(sent, done),
         request_arrived_ns=np.minimum(arrived, done),
         answered_ns=np.minimum(answered, done),
+        all_sent_ns=np.minimum(np.append(down.arrival_ns, NEVER)[last_packet], done),
         served_ns=np.clip(served, np.minimum(answered, done), done),
         done_ns=done,
         size_bytes=sizes[order],
@@ -135,9 +166,12 @@ def _next_departure(up: LinkFacts, after_ns: Integers) -> Integers:
     return np.append(up.departure_ns[chosen], NEVER)[np.searchsorted(arrivals, after_ns, side="left")]
 
 
-def _packet_before(facts: LinkFacts, before_ns: Integers) -> Integers:
-    """Return the place of the last packet with data that had left the link at each moment, -1 where there is none."""
-    chosen = np.flatnonzero(facts.ours & facts.carries_data & facts.delivered)
+def _packet_before(facts: LinkFacts, before_ns: Integers, of: Booleans | None = None) -> Integers:
+    """Return the place of the last packet with data that had left the link at each moment, -1 where there is none.
+
+    `of` are other packets to choose from.
+    """
+    chosen = np.flatnonzero(facts.ours & facts.carries_data & facts.delivered if of is None else of)
     chosen = chosen[np.argsort(facts.departure_ns[chosen], kind="stable")]
     place = np.searchsorted(facts.departure_ns[chosen], before_ns, side="right") - 1
     return np.where(place >= 0, np.append(chosen, -1)[place], -1)

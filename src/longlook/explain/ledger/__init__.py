@@ -4,6 +4,7 @@ Causes also import `handshake` (its parts)."""
 
 from longlook.explain.ledger.classes import CLASSES, LINK_CLASSES, LedgerClass
 from longlook.explain.ledger.make import make_ledger
+from longlook.explain.ledger.middle import BEHIND_PROXY
 from longlook.explain.ledger.table import LEDGER_SCHEMA, Ledger
 
-__all__ = ["CLASSES", "LEDGER_SCHEMA", "LINK_CLASSES", "Ledger", "LedgerClass", "make_ledger"]
+__all__ = ["BEHIND_PROXY", "CLASSES", "LEDGER_SCHEMA", "LINK_CLASSES", "Ledger", "LedgerClass", "make_ledger"]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, between
-from longlook.explain.facts.link import ACKNOWLEDGEMENT_BYTES
+from longlook.explain.facts.link import ACKNOWLEDGEMENT_BYTES, LinkFacts
 from longlook.explain.ledger.classes import LedgerClass
 from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.rules import Decisions
@@ -42,9 +42,15 @@ def decide_handshake(decisions: Decisions, times_ns: Integers, load: Load) -> No
         decisions.decide(inside & where, LedgerClass.HANDSHAKE, detail)
 
 
+def _directions(load: Load) -> tuple[LinkFacts, ...]:
+    """Return both directions of every link that a packet of the handshake may cross; a proxy may pass TLS through."""
+    behind = () if load.behind is None or load.beyond else (load.behind.data, load.behind.back)
+    return load.data, load.back, *load.beyond, *behind
+
+
 def _in_air(times_ns: Integers, load: Load) -> Booleans:
     found = np.zeros(len(times_ns), np.bool_)
-    for facts in (load.data, load.back):
+    for facts in _directions(load):
         own = facts.ours & facts.delivered
         found |= between(times_ns, facts.arrival_ns[own], facts.departure_ns[own])
     return found
@@ -53,7 +59,7 @@ def _in_air(times_ns: Integers, load: Load) -> Booleans:
 def _lost(times_ns: Integers, load: Load) -> Booleans:
     """Return at which times a packet of the last flight of its sender was dropped; acknowledgements are no flight."""
     found = np.zeros(len(times_ns), np.bool_)
-    for facts in (load.data, load.back):
+    for facts in _directions(load):
         own = facts.ours & (facts.is_tcp | (facts.payload_bytes >= ACKNOWLEDGEMENT_BYTES))
         arrivals = facts.arrival_ns[own]
         dropped = arrivals[~facts.delivered[own]]

@@ -1,6 +1,8 @@
 """The load of a trial as the ledger sees it: its span, its packets in both directions, its phases. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from longlook.core.model import Trial, Vantage
 from longlook.explain.facts.columns import Booleans, Integers, between
@@ -9,6 +11,7 @@ from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.facts.opening import OpeningFacts
 from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.fallback import Fallback, find_fallback
+from longlook.network.further import BEHIND
 from longlook.timeline.timeline import Timeline
 
 
@@ -29,6 +32,8 @@ class Load:
     live: bool
     paced_kernel: bool  # the trial's TCP is paced by its queueing discipline
     trial: Trial
+    behind: "Load | None" = None  # the same load on the link behind the middle, where there is one
+    beyond: tuple[LinkFacts, ...] = ()  # the other link's directions, where its connection crosses that, too
 
     @classmethod
     def of(cls, timeline: Timeline, trial: Trial, *, live: bool) -> "Load | None":
@@ -38,7 +43,7 @@ class Load:
         if span is None or span[1] <= span[0] or not data.ours.any():
             return None
         opening = OpeningFacts.of(timeline, trial)
-        return cls(
+        load = cls(
             start_ns=span[0],
             end_ns=span[1],
             connecting_ns=span[0] if opening is None else opening.started_ns,
@@ -53,7 +58,55 @@ class Load:
             paced_kernel=bool(trial.tcp.get("pacing", False)),
             trial=trial,
         )
+        return with_behind(load, timeline) if BEHIND in trial.further else load
 
     def active(self, times_ns: Integers) -> Booleans:
         """Return at which times an answer has begun to leave its sender and not passed the bottleneck."""
         return between(times_ns, self.objects.answered_ns, self.objects.served_ns)
+
+
+def with_behind(load: Load, timeline: Timeline) -> Load:
+    """Return a load over two links with what the second saw of it, or as it is where that saw none of its packets.
+
+    A router passes on one connection, whose sender is the server. A proxy ends it: towards the client the proxy sends,
+    of which there is no log, and behind it the proxy is the server's client.
+    """
+    data, back = (LinkFacts.of(timeline, load.trial, direction, Vantage.BEHIND) for direction in ("down", "up"))
+    if not data.ours.any():
+        return load
+    behind = replace(load, data=data, back=back, objects=load.objects.behind(back, data), fallback=None)
+    if load.trial.proxy is None:
+        opened_before = replace(behind, connecting_ns=load.start_ns, connected_ns=load.start_ns)
+        far = replace(opened_before, beyond=(load.data, load.back))
+        return replace(load, behind=far, beyond=(data, back))
+    connecting_ns, connected_ns = _opened(behind)
+    own = {data.flows[code] for code in np.unique(data.flow[data.ours & (data.flow >= 0)]).tolist()}
+    opened = replace(
+        behind,
+        connecting_ns=connecting_ns,
+        connected_ns=connected_ns,
+        senders=tuple(sender for sender in load.senders if sender.flow in own),
+        client=(),
+        trial=replace(load.trial, client=load.trial.proxy),
+    )
+    near = replace(load.trial, server=load.trial.proxy)
+    return replace(load, senders=(), trial=near, behind=opened)
+
+
+def _opened(behind: Load) -> tuple[int, int]:
+    """Return when a proxy began to open its first connection for a load, and when it could send over it.
+
+    Over QUIC that is when it sent the first request; over TCP it passes on what the client sends from then on. Where
+    its connections are older than the load, both are its begin.
+    """
+    back, start_ns = behind.back, behind.start_ns
+    first = {code: int(back.arrival_ns[back.flow == code].min()) for code in np.unique(back.flow[back.ours]).tolist()}
+    new = {code: moment for code, moment in first.items() if moment >= start_ns}
+    if not new:
+        return start_ns, start_ns
+    code, begun_ns = min(new.items(), key=lambda each: each[1])
+    of_flow = back.flow == code
+    if not back.is_tcp[of_flow].any():
+        return begun_ns, max(begun_ns, int(behind.objects.request_sent_ns.min(initial=behind.end_ns)))
+    data = back.arrival_ns[of_flow & back.carries_data]
+    return begun_ns, int(data.min(initial=behind.end_ns))

@@ -12,6 +12,7 @@ from longlook.explain.ledger.fallback import decide_fallback
 from longlook.explain.ledger.handshake import decide_handshake
 from longlook.explain.ledger.idle import decide_idle
 from longlook.explain.ledger.load import Load
+from longlook.explain.ledger.middle import Behind, decide_middle
 from longlook.explain.ledger.rules import PLACES, Decisions
 from longlook.explain.ledger.service import Service, decide_service, wasted_bytes
 from longlook.explain.ledger.table import Ledger, ledger_table
@@ -28,8 +29,18 @@ def make_ledger(timeline: Timeline, trial: Trial, *, live: bool = False) -> Ledg
     load = Load.of(timeline, trial, live=live)
     if load is None:
         return None
+    edges_ns, decisions = _decided(load)
+    table = ledger_table(edges_ns, decisions.name, decisions.detail, [str(name) for name in PLACES], decisions.texts)
+    return Ledger(table, _objects(load.objects))
+
+
+def _decided(load: Load) -> tuple[Integers, Decisions]:
+    """Return the edges of a load's intervals, and what each of them belongs to."""
+    behind = None
+    if load.behind is not None:
+        behind = Behind(*_decided(load.behind), load.behind.data.delay_ns, proxied=not load.beyond)
     service = Service.of(load.data, wasted_bytes(load))
-    edges_ns = _edges(load, service)
+    edges_ns = _edges(load, service, behind)
     times_ns = edges_ns[:-1]
     decisions = Decisions.open(len(times_ns))
     decide_fallback(decisions, times_ns, load.fallback)
@@ -39,16 +50,20 @@ def make_ledger(timeline: Timeline, trial: Trial, *, live: bool = False) -> Ledg
         decide_handshake(decisions, times_ns, over_tcp)
     active = load.active(times_ns)
     decide_service(decisions, times_ns, active, load, service)
-    decide_idle(decisions, times_ns, active, load)
-    decide_waiting(decisions, times_ns, load)
+    if behind is None:
+        decide_idle(decisions, times_ns, active, load)
+        decide_waiting(decisions, times_ns, load)
+    else:
+        decide_middle(decisions, times_ns, active, load, behind)
     decisions.decide(decisions.undecided, LedgerClass.UNEXPLAINED)
-    table = ledger_table(edges_ns, decisions.name, decisions.detail, [str(name) for name in PLACES], decisions.texts)
-    return Ledger(table, _objects(load.objects))
+    return edges_ns, decisions
 
 
-def _edges(load: Load, service: Service) -> Integers:
+def _edges(load: Load, service: Service, behind: Behind | None) -> Integers:
     """Return all moments at which anything that the rules read may change, within the load, with its begin and end."""
     moments = [*service.edges_ns, *load.objects.moments_ns]
+    if behind is not None and load.behind is not None:
+        moments += [behind.seen_ns, load.behind.data.departure_ns]
     for facts in (load.data, load.back):
         moments += [facts.arrival_ns, facts.departure_ns, facts.service_start_ns, facts.service_end_ns]
     for sender in load.senders:

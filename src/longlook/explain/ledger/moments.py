@@ -74,7 +74,7 @@ class Moments:
 
 def _in_air(times_ns: Integers, load: Load) -> Booleans:
     found = np.zeros(len(times_ns), np.bool_)
-    for facts in (load.data, load.back):
+    for facts in (load.data, load.back, *load.beyond):
         own = facts.ours & facts.delivered
         found |= between(times_ns, facts.arrival_ns[own], facts.departure_ns[own])
     return found

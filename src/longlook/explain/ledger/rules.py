@@ -34,15 +34,16 @@ class Decisions:
         """Give those of some intervals that are undecided a class."""
         chosen = where & self.undecided
         self.name[chosen] = PLACES[name]
-        self.detail[chosen] = self._place(detail)
+        self.detail[chosen] = self.place(detail)
 
     def adopt(self, chosen: Integers, own: "Decisions") -> None:
         """Take over what was decided about the intervals at some places."""
-        translated = np.array([self._place(text) for text in own.texts], np.int64)
+        translated = np.array([self.place(text) for text in own.texts], np.int64)
         self.name[chosen] = own.name
         self.detail[chosen] = translated[own.detail]
 
-    def _place(self, detail: str | None) -> int:
+    def place(self, detail: str | None) -> int:
+        """Return the place of a detail in `texts`, where it is put if it is new."""
         if detail not in self.texts:
             self.texts.append(detail)
         return self.texts.index(detail)

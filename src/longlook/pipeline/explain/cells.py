@@ -16,6 +16,7 @@ from longlook.core.results import Estimate
 from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.explain.rounds import find_cells
 from longlook.metrics import find_metric
+from longlook.network.further import SECOND
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
     """
     study = folder.study
     chosen = _contrast(study, contrast)
-    _expect_one_link(folder, chosen)
+    _expect_one_path(folder, chosen)
     path = folder.path / SAMPLES
     if not path.exists():
         raise InputError(f"{folder.path} has no {SAMPLES}", f"longlook report {folder.path} makes it")
@@ -73,14 +74,14 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
     return found if names else [gap for gap in found if gap.has_verdict]
 
 
-def _expect_one_link(folder: RunFolder, chosen: Contrast) -> None:
-    """Raise InputError where an arm's path has a further link: the ledger reads one, and would blame that for both."""
+def _expect_one_path(folder: RunFolder, chosen: Contrast) -> None:
+    """Raise InputError where an arm has a second path: the ledger reads one, and would blame that for both."""
     arms = (chosen.baseline, chosen.contender)
-    if any(trial.further for trial in folder.plan.trials if trial.arm in arms):
+    if any(SECOND in trial.further for trial in folder.plan.trials if trial.arm in arms):
         raise InputError(
-            f"contrast {chosen.name!r}: the path has two links, and the ledger reads the first alone: it sees neither "
-            "what happens behind the middle nor what a proxy waits for",
-            "change one thing in a study instead: move the loss, take the proxy away (docs/proxies.md)",
+            f"contrast {chosen.name!r}: there is a second path, and the ledger reads the first alone: it does not see "
+            "what went over the other",
+            "change one thing in a study instead, such as when the client moves (docs/moving.md)",
         )
 
 

@@ -1,10 +1,11 @@
 """The link's view of one connection in one direction: each datagram once, in the order of sending."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longlook.core.model import Vantage
+from longlook.core.model import Trial, Vantage
+from longlook.network.further import BEHIND
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
 from longlook.timeline.timeline import Kind, Timeline
 
@@ -63,12 +64,12 @@ class Datagrams:
 
 
 class LinkPackets:
-    """All packets of a trial's link, by connection."""
+    """All packets of a trial's link, by connection; of the one behind the middle with `where` (`Vantage.BEHIND`)."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, where: Vantage = Vantage.LINK) -> None:
         self._rows: dict[bool, Rows] = {}
         for priming in (False, True):
-            self._rows[priming] = Rows.of(timeline.select(_KINDS, "link", priming=priming), _COLUMNS)
+            self._rows[priming] = Rows.of(timeline.select(_KINDS, where, priming=priming), _COLUMNS)
 
     def datagrams(self, flow: str, direction: str, *, priming: bool) -> Datagrams:
         """Return what one end of a connection sent, in order of arrival at the link."""
@@ -95,6 +96,48 @@ class LinkPackets:
             codes = np.unique(rows["flow"][first])
             found |= {(rows.texts["flow"][code], priming) for code in codes if code != NULL}
         return found
+
+
+class PathPackets(LinkPackets):
+    """All packets of a path of two links with a router between them: they arrive at the first and leave the second."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        super().__init__(timeline)
+        self._behind = LinkPackets(timeline, Vantage.BEHIND)
+
+    def datagrams(self, flow: str, direction: str, *, priming: bool) -> Datagrams:
+        """Return what one end of a connection sent, in order of arrival at the link next to it."""
+        near = super().datagrams(flow, direction, priming=priming)
+        far = self._behind.datagrams(flow, direction, priming=priming)
+        return _through(near, far) if direction == "up" else _through(far, near)
+
+
+def _through(first: Datagrams, second: Datagrams) -> Datagrams:
+    """Return the datagrams of the first link, each with the time at which it left the second.
+
+    A router passes packets on in the order in which they came: what leaves the first link is the next of its size that
+    arrives at the second. Copies that the first link made come before the next one leaves.
+    """
+    left_ns, place = np.full(len(first), NULL), 0
+    order = np.flatnonzero(first.delivered)
+    for number in order[np.argsort(first.departure_ns[order], kind="stable")].tolist():
+        while place < len(second) and second.arrival_ns[place] < first.departure_ns[number]:
+            place += 1
+        if place < len(second) and second.size_bytes[place] == first.size_bytes[number]:
+            left_ns[number] = second.departure_ns[place]
+            place += 1
+    return replace(first, departure_ns=left_ns)
+
+
+def links_of(timeline: Timeline, trial: Trial) -> dict[Vantage, LinkPackets]:
+    """Return what each end's packets met: the one link, both links of a path, or with a proxy the link next to it."""
+    if BEHIND not in trial.further:
+        one = LinkPackets(timeline)
+        return {Vantage.CLIENT: one, Vantage.SERVER: one}
+    if trial.proxy is None:
+        both = PathPackets(timeline)
+        return {Vantage.CLIENT: both, Vantage.SERVER: both}
+    return {Vantage.CLIENT: LinkPackets(timeline), Vantage.SERVER: LinkPackets(timeline, Vantage.BEHIND)}
 
 
 def _datagrams(rows: Rows) -> Datagrams:

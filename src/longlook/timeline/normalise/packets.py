@@ -28,7 +28,9 @@ QUIC_FORMS = {1: "short", 2: "initial", 3: "0rtt", 4: "handshake", 5: "retry", 6
 _CE_MARKED, _CE = 1, 3
 
 
-def table_of_packets(log: LinkLog, started_unix_ns: int, connections: Sequence[Connection]) -> pa.Table:
+def table_of_packets(
+    log: LinkLog, started_unix_ns: int, connections: Sequence[Connection], vantage: Vantage = Vantage.LINK
+) -> pa.Table:
     """Return one row per usable record. Times count from `started_unix_ns`; flows and priming come from `connections`.
 
     A copy that the link made of a packet has a row of its own. A record with an impossible direction or time, as in a
@@ -56,7 +58,7 @@ def table_of_packets(log: LinkLog, started_unix_ns: int, connections: Sequence[C
 
     columns = {
         "time_ns": pa.array(np.where(delivered, departure_ns, arrival_ns)),
-        "vantage": constant_text(Vantage.LINK, count),
+        "vantage": constant_text(vantage, count),
         "flow": texts(flow_codes, flow_names),
         "kind": texts(kind_codes, [Kind.PACKET_DELIVERED, Kind.PACKET_QUEUED, Kind.PACKET_DROPPED]),
         "priming": pa.array(flow_priming[flow_codes]),

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from longlook.core.errors import InputError
 from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
 from longlook.timeline.events import QUEUE_FULL, EventKind
-from longlook.timeline.normalise.datagrams import RECEIVED_BY, SENT_BY, Datagrams, LinkPackets
+from longlook.timeline.normalise.datagrams import RECEIVED_BY, SENT_BY, Datagrams, links_of
 from longlook.timeline.normalise.event_merge import CONNECTION, Part, write_merged
 from longlook.timeline.normalise.packet_join import Joined, join, resolution_ns
 from longlook.timeline.normalise.placement import Place, Places
@@ -95,8 +95,8 @@ class _Stage:
     def __init__(self, trial: Trial, run: Run, timeline: Timeline, scratch: Path) -> None:
         self._controllers = _controllers(trial)
         self._run = run
-        self._link = LinkPackets(timeline)
-        self._places = Places(self._link, timeline)
+        self._links = links_of(timeline, trial)
+        self._places = {end: Places(link, timeline) for end, link in self._links.items()}
         self._scratch = scratch
         self._traced: list[_Traced] = []
         self._rows = 0
@@ -147,7 +147,7 @@ class _Stage:
     ) -> tuple[_Traced, int | None]:
         first_ns = connection.get("first_ns")
         known_ns = first_ns + offset_ns if first_ns is not None and offset_ns is not None else None
-        place = self._places.find(trace.transport, trace.name, connection, known_ns)
+        place = self._places[Vantage(trace.vantage)].find(trace.transport, trace.name, connection, known_ns)
         note = {**connection, "flow": place.flow, "priming": place.priming, "placed_by": place.rule}
         joins = None
         if place.flow is not None and len(rows):
@@ -170,20 +170,22 @@ class _Stage:
         if not len(packets) or place.flow is None:
             return None
         sent = rows.text("kind", int(packets[0])) == EventKind.PACKET_SENT
-        direction = (SENT_BY if sent else RECEIVED_BY)[Vantage(trace.vantage)]
-        datagrams = self._link.datagrams(place.flow, direction, priming=place.priming)
+        end = Vantage(trace.vantage)
+        direction = (SENT_BY if sent else RECEIVED_BY)[end]
+        datagrams = self._links[end].datagrams(place.flow, direction, priming=place.priming)
         times_ns = datagrams.arrival_ns if sent else np.sort(datagrams.departure_ns[datagrams.delivered])
         return int(times_ns[0] - rows["time_ns"][packets[0]]) if len(times_ns) else None
 
     def _join(self, vantage: str, flow: str, place: Place, rows: Rows, note: dict[str, Any]) -> _Joins:
         sent_rows = rows.kind(EventKind.PACKET_SENT)
         end = Vantage(vantage)
-        out = self._link.datagrams(flow, SENT_BY[end], priming=place.priming)
+        link = self._links[end]
+        out = link.datagrams(flow, SENT_BY[end], priming=place.priming)
         sent = join(sent_rows, out, out.arrival_ns, forwards=True)
         note["resolution_ns"] = resolution_ns(rows["time_ns"])
         lag = lag_of(sent_rows, sent, out.arrival_ns, forwards=True)
         note["sent"] = _join_note(sent_rows, out, sent, lag)
-        back = self._link.datagrams(flow, RECEIVED_BY[end], priming=place.priming)
+        back = link.datagrams(flow, RECEIVED_BY[end], priming=place.priming)
         full = rows.kind(EventKind.PACKET_DISCARDED)
         discards = int(np.count_nonzero(full.matches("name", *QUEUE_FULL) & (full["space"] == NULL)))
         return _Joins(sent_rows, sent, out, lag, rows.kind(EventKind.PACKET_RECEIVED), back, discards)
@@ -205,7 +207,8 @@ class _Stage:
 
     def _segments(self, traced: _Traced, flow: str) -> pa.Table:
         vantage, place = traced.trace.vantage, traced.place
-        sent = self._link.datagrams(flow, SENT_BY[Vantage(vantage)], priming=place.priming)
+        end = Vantage(vantage)
+        sent = self._links[end].datagrams(flow, SENT_BY[end], priming=place.priming)
         found = find_spurious_segments(vantage, place, traced.rows, sent)
         traced.note["losses"] = found.counts
         return found.table

@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
-from longlook.network.further import SECOND
+from longlook.network.further import BEHIND, SECOND
 from longlook.timeline.normalise.competition import read_competition
-from longlook.timeline.normalise.endpoint import Connection, Row, read_endpoints
+from longlook.timeline.normalise.endpoint import Connection, Endpoints, Row, read_endpoints
 from longlook.timeline.normalise.lines import Account
 from longlook.timeline.normalise.link_file import LINK_FILE, capacity, read_stages
 from longlook.timeline.normalise.link_log import read_link_log
@@ -17,7 +18,7 @@ from longlook.timeline.normalise.tables import merge, table_of_rows
 from longlook.timeline.timeline import Kind, Timeline
 
 LINK_LOG = "link.bin"
-SECOND_LOG = f"link-{SECOND}.bin"
+SECOND_LOG, BEHIND_LOG = f"link-{SECOND}.bin", f"link-{BEHIND}.bin"
 OVER_SECOND = "over the second link"
 """In `detail` of a packet's row."""
 NS_PER_S = 1_000_000_000
@@ -28,7 +29,8 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, O
 def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     """Return everything that the client, the server and the link of a trial saw, on one clock.
 
-    Read `client.jsonl`, `server.jsonl` and `link.bin` of `folder`; with several flows also those of each flow. Nothing
+    Read `client.jsonl`, `server.jsonl` and the logs of the links of `folder`; with several flows also those of each
+    flow. Nothing
     that a program wrote raises an error: records that are missing or unusable are counted, with the reason, in the
     timeline's metadata under `sources`.
     """
@@ -40,6 +42,9 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     if SECOND in trial.further:
         over_second, accounts[SECOND_LOG] = _packets(folder / SECOND_LOG, run, endpoints.connections)
         packets += [_marked(each) for each in over_second]
+    if BEHIND in trial.further:
+        behind, accounts[BEHIND_LOG] = _behind(folder, trial, run, endpoints)
+        packets += behind
     table = merge([table_of_rows(rows + _work_rows(run)), *packets])
     metadata: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
@@ -66,13 +71,36 @@ def _marked(packets: pa.Table) -> pa.Table:
     return packets.set_column(at, packets.schema.field(at), marked.cast(packets.schema.field(at).type))
 
 
-def _packets(path: Path, run: Run, connections: list[Connection]) -> tuple[list[pa.Table], Account]:
+def _behind(folder: Path, trial: Trial, run: Run, endpoints: Endpoints) -> tuple[list[pa.Table], Account]:
+    """Return the packets of the link behind the middle.
+
+    A router passes on the client's own connections. Those of a proxy are no client's: the log names them, and they are
+    priming until the measured load begins, which with a proxy that keeps its connections is a matter of time alone.
+    """
+    connections = endpoints.connections if trial.proxy is None else []
+    packets, account = _packets(folder / BEHIND_LOG, run, connections, Vantage.BEHIND)
+    if trial.proxy is None:
+        return packets, account
+    begins = (Kind.PAGE_STARTED, Kind.REQUEST_SENT)
+    began = [row["time_ns"] for row in endpoints.rows if row["kind"] in begins and not row["priming"]]
+    began_ns = min(began, default=run.started_unix_ns) - run.started_unix_ns
+    return [_priming_before(began_ns, each) for each in packets], account
+
+
+def _priming_before(began_ns: int, packets: pa.Table) -> pa.Table:
+    at = packets.schema.get_field_index("priming")
+    return packets.set_column(at, packets.schema.field(at), pc.less(packets["arrival_ns"], began_ns))
+
+
+def _packets(
+    path: Path, run: Run, connections: list[Connection], vantage: Vantage = Vantage.LINK
+) -> tuple[list[pa.Table], Account]:
     if not path.exists():
         return [], Account(present=False)
     account = Account()
     try:
         log = read_link_log(path)
-        table = table_of_packets(log, run.started_unix_ns, connections)
+        table = table_of_packets(log, run.started_unix_ns, connections, vantage)
     except DAMAGE as error:
         account.skipped[f"unreadable: {type(error).__name__}: {error}"] += 1
         return [], account

@@ -1,0 +1,62 @@
+"""Causes of paths with a proxy midway, or without one where the other has it."""
+
+from dataclasses import replace
+
+from longlook.causes import proxy_connection, unsplit_path
+from longlook.core.model import Endpoint, Link, Trial
+from longlook.explain.cause import Intervention, Kind, Target, Untestable
+from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
+from tests.data.scenes import Scene
+from tests.data.sides import ENDPOINT, USEFUL, found_by, pair, side
+
+BUSY = (USEFUL, 100.0)
+CONNECTS = (LedgerClass.HANDSHAKE, 40.0, f"{BEHIND_PROXY}: round trips")
+WAITS = (LedgerClass.CONGESTION_WINDOW, 80.0)
+ENVOY, HAPROXY = Endpoint("envoy", "1.39.3", {"congestion_control": "cubic"}), Endpoint("haproxy", "2.6.12")
+
+
+def over(proxy: Endpoint | None, protocol: str = "h3") -> Trial:
+    made = replace(Scene().trial, server=ENDPOINT, client=ENDPOINT, further={"behind": Link((), ())})
+    return replace(made, protocol=protocol, proxy=proxy)
+
+
+def test_a_proxys_handshake_is_cured_by_a_connection_that_is_open_or_early_data_or_no_proxy() -> None:
+    tested = pair(side(None, CONNECTS, BUSY, trial=over(ENVOY)), side(None, BUSY, trial=over(None)))
+    finding = found_by(proxy_connection.CAUSE, tested)
+    assert finding.dose == 40.0
+    made = proxy_connection.CAUSE.interventions(finding, tested)
+    settings = [dict(each.change.settings) for each in made if isinstance(each, Intervention)]
+    assert settings == [
+        {"proxy_knobs.upstream_connections": "warm"},
+        {"proxy_knobs.upstream_0rtt": True},
+        {"proxy": "none"},
+    ]
+
+
+def test_the_clients_own_handshake_is_no_proxys() -> None:
+    own = (LedgerClass.HANDSHAKE, 40.0, "round trips")
+    assert proxy_connection.CAUSE.detect(pair(side(None, own, BUSY, trial=over(ENVOY)))) is None
+
+
+def test_what_a_proxy_cannot_do_is_said() -> None:
+    tested = pair(side(None, CONNECTS, BUSY, trial=over(HAPROXY, "h2")))
+    made = proxy_connection.CAUSE.interventions(found_by(proxy_connection.CAUSE, tested), tested)
+    reasons = [each.reason for each in made if isinstance(each, Untestable)]
+    assert len(reasons) == 2
+    assert all("haproxy" in reason for reason in reasons)
+
+
+def test_a_path_that_a_proxy_splits_for_the_winner_alone_is_tested_from_both_sides() -> None:
+    tested = pair(side(None, WAITS, BUSY, trial=over(None)), side(None, BUSY, trial=over(HAPROXY, "h2")))
+    made = unsplit_path.CAUSE.interventions(found_by(unsplit_path.CAUSE, tested), tested)
+    assert [each.reason for each in made if isinstance(each, Untestable)] == ["proxy haproxy does not speak h3"]
+    possible = [each for each in made if isinstance(each, Intervention)]
+    assert [each.kind for each in possible] == [Kind.CURE, Kind.TRANSPLANT]
+    assert str(possible[0].change.settings["proxy"]).startswith("envoy@")
+    assert (possible[1].target, dict(possible[1].change.settings)) == (Target.WINNER, {"proxy": "none"})
+
+
+def test_a_path_that_is_split_for_both_or_for_none_is_no_cause() -> None:
+    for own, other in ((None, None), (ENVOY, ENVOY), (ENVOY, None)):
+        tested = pair(side(None, WAITS, BUSY, trial=over(own)), side(None, BUSY, trial=over(other)))
+        assert unsplit_path.CAUSE.detect(tested) is None
