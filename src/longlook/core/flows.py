@@ -6,6 +6,9 @@ from longlook.core.model import Endpoint, Flow, Scalar, Trial, Workload
 
 DATAGRAM_PROTOCOLS = ("udp",)
 """Bare datagrams: cross traffic that fetches nothing. Other protocols that are not QUIC run over the kernel's TCP."""
+UDP_ECHO, QUIC_ECHO = "udp-echo", "quic-echo"
+ECHO_PROTOCOLS = (UDP_ECHO, QUIC_ECHO)
+"""A client sends datagrams and a server answers with the same, bare or in QUIC; nothing is fetched."""
 CONNECTION_PER_REQUEST = ("http/1.0",)
 """Protocols whose client opens a new connection for each file."""
 EITHER = "h3-or-h2"

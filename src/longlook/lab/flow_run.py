@@ -70,6 +70,7 @@ class FlowRun:
                 waits_s=job.content.waits_s,
                 second_address=SECOND_CLIENT_ADDRESS if has_second_address(self.trial) else "",
                 video=job.content.video,
+                echo=job.content.echo,
             )
         )
 
