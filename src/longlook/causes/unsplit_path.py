@@ -32,8 +32,8 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 
 
 def _able(trial: Trial) -> list[Endpoint]:
-    """Return every proxy here that can carry a trial's protocol, with its own defaults."""
-    stacks = [stack for stack in registry.stacks().values() if "proxy" in stack.roles]
+    """Return every proxy here that ends connections of a trial's protocol, with its defaults; a tunnel ends none."""
+    stacks = [stack for stack in registry.stacks().values() if "proxy" in stack.roles and stack.relay_command is None]
     able = [stack for stack in stacks if stack.speaks(stack.default_version, trial.protocol)]
     return [Endpoint(stack.name, stack.default_version) for stack in able]
 

@@ -25,12 +25,11 @@ KNOBS: Mapping[str, Knob] = {
     **{name: knob(float) for name in ("on", "off")},
     **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt", "retry")},
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
-    "memory": knob(str, choices=("none", "alt-svc", "page")),
-    "multipath": knob(str, choices=("minrtt", "redundant")),
+    **{"memory": knob(str, choices=("none", "alt-svc", "page")), "multipath": knob(str, choices=("minrtt", "redundant"))},
     "dont_fragment": knob(str, choices=("set", "unset", "kernel")),
     "resolver": knob(str, choices=("none", "addresses", "https-record")),
-    **{name: knob(float) for name in ("window_after_loss", "pto_factor", "fallback_delay", "stall_timeout")},
-    **{name: knob(float) for name in ("move_at", "move_after_silence")},
+    **{name: knob(float) for name in ("window_after_loss", "pto_factor", "move_at", "move_after_silence")},
+    **{name: knob(float) for name in ("fallback_delay", "stall_timeout")},
 }
 SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ack_threshold")}
 
@@ -85,8 +84,7 @@ def test_only_the_knob_and_what_holds_others_apart_differs(name: str) -> None:
     assert len({tuple(sorted((key, value) for key, value in each.items() if key != name)) for each in settings}) == 1
 
 
-PROXY = ("proxy",)
-"""The roles of knobs of proxies alone, which are proven by trials: tests/e2e/test_proxies.py."""
+PROXY = ("proxy",)  # the roles of knobs of proxies alone, which are proven by tests/e2e/test_proxies.py
 
 
 def test_every_declared_knob_has_a_proof() -> None:

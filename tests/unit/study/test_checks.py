@@ -272,7 +272,10 @@ def test_a_matrix_may_name_one_of_the_studys_metrics(tmp_path: Path) -> None:
     assert 'figure.metric = "page_load_tim": not among this study' in line
     assert "page_load_time" in line
     (line,) = problems(study_file(tmp_path, more=f'[figure]\nmetric = "page_load_time"\n{axes}'))
-    assert 'figure.metric = "page_load_time": is for kind = "matrix" or "dots"; this figure is a heatmap' in line
+    assert (
+        'figure.metric = "page_load_time": is for kind = "matrix", "dots" or "population"; this figure is a heatmap'
+        in line
+    )
     (line,) = problems(study_file(tmp_path, more=f'[figure]\nkind = "matrx"\n{axes}'))
     assert 'figure.kind = "matrx"' in line
     assert "matrix" in line

@@ -74,23 +74,18 @@ def test_every_arm_has_the_second_link_and_multipath_needs_it(tmp_path: Path) ->
 
 
 def test_multipath_quic_needs_both_ends_and_the_second_link(tmp_path: Path) -> None:
-    handover = study_files()["handover"].read_text()
-
-    def changed(old: str) -> Study:
-        assert old in handover
-        file = tmp_path / "changed.toml"
-        file.write_text(handover.replace(old, ""))
-        return read_study(file)
-
-    with pytest.raises(InputError, match=r"client_knobs\.multipath.*has one path only"):
-        changed('[second]\nrate = "5Mbit"\nrtt = "60ms"\n')
+    found = make_plan(shipped(tmp_path, "handover")).trials
+    assert {trial.client.knobs.get("multipath") for trial in found} == {"minrtt", "redundant", None}
+    alone = ('server_knobs.multipath = "minrtt"\n', "")
     with pytest.raises(InputError, match=r"client_knobs\.multipath.*set server_knobs\.multipath"):
-        changed('server_knobs.multipath = "minrtt"\n')
+        shipped(tmp_path, "handover", alone)
+    with pytest.raises(InputError, match=r"client_knobs\.multipath.*has one path only"):
+        shipped(tmp_path, "handover", ('[second]\nrate = "5Mbit"\nrtt = "60ms"\n', ""))
 
 
-def shipped(folder: Path, *replacements: tuple[str, str]) -> Study:
-    """Read the study of a proxy that splits TCP, with changes."""
-    text = study_files()["kakhki2017-fig17a"].read_text()
+def shipped(folder: Path, name: str, *replacements: tuple[str, str]) -> Study:
+    """Read a study that is shipped, with changes."""
+    text = study_files()[name].read_text()
     for old, new in replacements:
         assert old in text
         text = text.replace(old, new, 1)
@@ -99,16 +94,18 @@ def shipped(folder: Path, *replacements: tuple[str, str]) -> Study:
     return read_study(file)
 
 
-HAPROXY = 'proxy = "haproxy"'
+SPLIT, HAPROXY = "kakhki2017-fig17a", 'proxy = "haproxy"'
 
 
 def test_only_the_arms_with_a_proxy_have_one(tmp_path: Path) -> None:
-    found = {trial.arm: trial.proxy for trial in make_plan(shipped(tmp_path), ["size=5KB", "rate=10Mbit"]).trials}
+    found = {
+        trial.arm: trial.proxy for trial in make_plan(shipped(tmp_path, SPLIT), ["size=5KB", "rate=10Mbit"]).trials
+    }
     proxy = found["tcp-proxied"]
     assert proxy is not None
     assert proxy.stack == "haproxy"
     assert found["quic"] is None
-    without = make_plan(shipped(tmp_path, (HAPROXY, 'proxy = "none"')), ["size=5KB", "rate=10Mbit"])
+    without = make_plan(shipped(tmp_path, SPLIT, (HAPROXY, 'proxy = "none"')), ["size=5KB", "rate=10Mbit"])
     assert all(trial.proxy is None for trial in without.trials)
 
 
@@ -123,7 +120,7 @@ def test_only_the_arms_with_a_proxy_have_one(tmp_path: Path) -> None:
 )
 def test_what_a_proxy_cannot_be_is_refused(tmp_path: Path, old: str, new: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        shipped(tmp_path, (old, new))
+        shipped(tmp_path, SPLIT, (old, new))
 
 
 def test_an_arm_with_a_proxy_needs_a_link_behind_it(tmp_path: Path) -> None:
@@ -131,4 +128,4 @@ def test_an_arm_with_a_proxy_needs_a_link_behind_it(tmp_path: Path) -> None:
     table = text[text.index("[behind]") : text.index("[[factors]]")]
     levels = tuple((f', "behind.rate" = "{rate}Mbit"', "") for rate in (10, 50, 100))
     with pytest.raises(InputError, match=r"arms\.tcp-proxied\.proxy = .*add the table \[behind\]"):
-        shipped(tmp_path, (table, ""), *levels)
+        shipped(tmp_path, SPLIT, (table, ""), *levels)
