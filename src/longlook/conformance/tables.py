@@ -42,7 +42,9 @@ def tunable_rows(stacks: Iterable[Stack]) -> list[list[str]]:
     A cell says which roles have the knob, in the patched version of a stack where there is one, else in the newest; or
     until which version some had it. That of TCP names the setting of a study that changes the same rule.
     """
-    columns = [(stack, _tunable(stack)) for stack in stacks if "h3" in stack.protocols and stack.knobs and stack.end_roles]
+    columns = [
+        (stack, _tunable(stack)) for stack in stacks if "h3" in stack.protocols and stack.knobs and stack.end_roles
+    ]
     rows = [["knob", *(f"{stack.name} {version}" for stack, version in columns), "kernel TCP"]]
     for name in sorted({name for stack, _ in columns for name in stack.knobs}):
         cells = [_cell_of(stack, version, name) for stack, version in columns]
