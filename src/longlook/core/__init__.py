@@ -11,5 +11,6 @@ Everything may import this package; it imports nothing of ours. Modules that oth
 - `errors`: failures that a user can act on; `problems.Problems`: all that is wrong with one file.
 - `document.read_toml`: a TOML file within limits; `visible.visible`: text of others, which steers no terminal.
 - `units`, `flows`, `paths`, `digests`, `programs`: quantities, competing flows, places, digests and our binaries.
+- `echoes`: sizes of datagrams that an echo tries.
 - `cpus.usable_cpus`: the processors that this process may use; `knobs`: the contract's knobs, for stacks to share.
 """
