@@ -84,7 +84,7 @@ def measure() -> dict[str, Any]:
 def _contest(engine: Engine) -> dict[str, float]:
     """A QUIC flow and four of TCP for 60 s at 5 Mbit/s."""
     plan = make_plan(find_study(TAB4, rounds=3), ["against=4 TCP"])
-    runs = _run(engine, plan, lambda trial: trial.arm == "quic")
+    runs = run(engine, plan, lambda trial: trial.arm == "quic")
     return {
         "cpu_s": round(statistics.median(cost.cpu_s for cost in runs), 2),
         "wall_s": round(statistics.median(cost.wall_s for cost in runs), 2),
@@ -95,10 +95,11 @@ def costs(engine: Engine, protocol: str, rate: str, size: str, repeats: int = 5)
     """Return what trials of a page cost one by one, without the cache; those that failed are left out."""
     changes = {"network.rate": rate, "workload.object": size}
     study = find_study(STUDY, rounds=repeats, changes=changes)
-    return _run(engine, make_plan(study), lambda trial: trial.protocol == protocol)
+    return run(engine, make_plan(study), lambda trial: trial.protocol == protocol)
 
 
-def _run(engine: Engine, plan: Plan, wanted: Callable[[Trial], bool]) -> list[Cost]:
+def run(engine: Engine, plan: Plan, wanted: Callable[[Trial], bool]) -> list[Cost]:
+    """Return what the wanted trials of a plan cost one by one, without the cache; those that failed are left out."""
     provisions = provide(plan, engine, lambda _text: None)
     costs = []
     with tempfile.TemporaryDirectory() as place:
@@ -106,11 +107,11 @@ def _run(engine: Engine, plan: Plan, wanted: Callable[[Trial], bool]) -> list[Co
             folder = Path(place) / trial.id
             folder.mkdir()
             cpu_s, began = _children_cpu_s(), time.monotonic()
-            run = engine.run(make_job(trial, 1, str(folder), provisions))
+            done = engine.run(make_job(trial, 1, str(folder), provisions))
             wall_s = time.monotonic() - began
-            if run.outcome is not Outcome.OK:
+            if done.outcome is not Outcome.OK:
                 continue
-            load_s = METRIC.measure(normalise_trial(folder, trial, run))
+            load_s = METRIC.measure(normalise_trial(folder, trial, done))
             costs.append(Cost(load_s or 0.0, wall_s, _children_cpu_s() - cpu_s))
     return costs
 

@@ -22,6 +22,7 @@ type videoJob struct {
 	StartS   float64 `json:"start_s"`
 	ResumeS  float64 `json:"resume_s"`
 	BufferS  float64 `json:"buffer_s"`
+	LiveS    float64 `json:"live_s"` // 0: all of the video is there
 }
 
 func (v *videoJob) check(j *job) error {
@@ -37,6 +38,9 @@ func (v *videoJob) check(j *job) error {
 	if v.StartS < 0 || v.ResumeS < 0 || v.BufferS <= 0 || v.StartS > v.BufferS || v.ResumeS > v.BufferS {
 		return usageError{fmt.Errorf("job: video: start_s %g and resume_s %g must be 0 to buffer_s, %g", v.StartS, v.ResumeS, v.BufferS)}
 	}
+	if v.LiveS < 0 || v.LiveS > mostWatchS {
+		return usageError{fmt.Errorf("job: video: live_s is %g: give 0 to %d", v.LiveS, mostWatchS)}
+	}
 	return nil
 }
 
@@ -47,7 +51,8 @@ type playing struct {
 	manifest *manifest
 	rule     rule
 	state    *playback
-	sizes    []sample // of the segments that have arrived
+	sizes    []sample              // of the segments that have arrived
+	produced func(index int) int64 // when a segment is there to be asked for
 }
 
 // play watches a video: it fetches the manifest, then segment after segment, each in as many parts as there are
@@ -81,8 +86,11 @@ func play(ctx context.Context, d dialing, site string, j *job) error {
 	if room := seconds(j.Video.BufferS) / m.SegmentNs * m.SegmentNs; room < seconds(j.Video.StartS) || room < seconds(j.Video.ResumeS) || room == 0 {
 		return usageError{fmt.Errorf("job: video: buffer_s %g holds %g s of whole segments: it would never reach start_s or resume_s", j.Video.BufferS, inSeconds(room))}
 	}
-	emit(m.line(j.Video.Quality))
-	p := playing{conns: conns, site: site, manifest: m, rule: chosen, state: newPlayback(j.Video, m, begin)}
+	emit(m.line(j.Video))
+	p := playing{
+		conns: conns, site: site, manifest: m, rule: chosen, state: newPlayback(j.Video, m, begin),
+		produced: m.produced(begin, seconds(j.Video.LiveS)),
+	}
 	end := begin + seconds(j.Video.WatchS)
 	watching, stop := context.WithDeadline(ctx, time.Now().Add(time.Duration(end-now())))
 	defer stop()
@@ -99,14 +107,21 @@ func play(ctx context.Context, d dialing, site string, j *job) error {
 }
 
 func (p *playing) watch(ctx context.Context) error {
+	rung := 0
 	for index := 0; index < p.manifest.segments(); index++ {
-		if wait := p.state.untilRoom(now()); wait > 0 {
+		wait := p.state.untilRoom(now())
+		if coming := p.produced(index) - now(); coming > wait {
+			wait = coming
+		}
+		if wait > 0 {
 			if err := pause(ctx, time.Duration(wait)); err != nil {
 				return err
 			}
 		}
 		p.state.advance(now())
-		rung := p.rule.choose(p.state.buffer(), p.sizes)
+		if p.manifest.beginsSegment(index) {
+			rung = p.rule.choose(p.state.buffer(), p.sizes)
+		}
 		arrived, err := p.fetchSegment(ctx, index, rung)
 		if ctx.Err() != nil {
 			arrived.TEndNs = nil
@@ -136,10 +151,12 @@ func (p *playing) watch(ctx context.Context) error {
 	return nil
 }
 
-// A manifest lists the rungs of a video, and of each the segments, which repeat until its length is reached.
+// A manifest lists the rungs of a video, and of each the segments, which repeat until its length is reached. Where a
+// segment comes in chunks, they are listed in its place, and segment_ns is the length of one.
 type manifest struct {
 	LengthNs  int64  `json:"length_ns"`
 	SegmentNs int64  `json:"segment_ns"`
+	Chunks    int    `json:"chunks"` // of a segment; 0 or 1: it comes whole
 	Rungs     []rung `json:"rungs"`
 }
 
@@ -161,6 +178,12 @@ func readManifest(text []byte) (*manifest, error) {
 	}
 	if m.SegmentNs <= 0 || m.LengthNs < m.SegmentNs || m.LengthNs%m.SegmentNs != 0 {
 		return nil, fmt.Errorf("segments of %d ns in %d ns: a video has whole segments, at least one", m.SegmentNs, m.LengthNs)
+	}
+	if m.Chunks == 0 {
+		m.Chunks = 1
+	}
+	if m.Chunks < 0 || m.segments()%m.Chunks != 0 {
+		return nil, fmt.Errorf("%d chunks, %d of each segment: a video has whole segments", m.segments(), m.Chunks)
 	}
 	if len(m.Rungs) == 0 {
 		return nil, errors.New("it has no rung")
@@ -187,8 +210,24 @@ func (m *manifest) segment(index, rung int) segment {
 	return own[index%len(own)]
 }
 
-func (m *manifest) line(quality string) videoLine {
-	line := videoLine{Event: "video", Quality: quality, LengthS: inSeconds(m.LengthNs), SegmentS: inSeconds(m.SegmentNs)}
+// beginsSegment says whether the rung may change before it: chunks of one segment have the same.
+func (m *manifest) beginsSegment(index int) bool { return index%m.Chunks == 0 }
+
+// produced returns when each segment, or chunk, is there to be asked for: of a live video it is complete on the server
+// as much later as it is long, and `live` of the video was there when the play began. A video of 0 is there as a whole.
+func (m *manifest) produced(begin, live int64) func(index int) int64 {
+	return func(index int) int64 {
+		if live == 0 {
+			return begin
+		}
+		return begin + int64(index+1)*m.SegmentNs - live
+	}
+}
+
+func (m *manifest) line(v *videoJob) videoLine {
+	line := videoLine{
+		Event: "video", Quality: v.Quality, LengthS: inSeconds(m.LengthNs), SegmentS: inSeconds(m.SegmentNs), LiveS: v.LiveS,
+	}
 	for _, r := range m.Rungs {
 		line.Rungs = append(line.Rungs, rungLine{r.Name, r.BitrateBps})
 	}

@@ -121,12 +121,35 @@ func TestAManifestThatCannotBeIsRefused(t *testing.T) {
 		`<MPD/>`: "invalid character",
 		`{"length_ns": 10, "segment_ns": 4, "rungs": []}`:                                                                         "whole segments",
 		`{"length_ns": 8, "segment_ns": 4, "rungs": []}`:                                                                          "no rung",
+		`{"length_ns": 8, "segment_ns": 4, "chunks": 3, "rungs": []}`:                                                             "whole segments",
+		`{"length_ns": 8, "segment_ns": 4, "chunks": -1, "rungs": []}`:                                                            "whole segments",
 		`{"length_ns": 8, "segment_ns": 4, "rungs": [{"name": "a", "bitrate_bps": 1, "segments": []}]}`:                           "needs a name",
 		`{"length_ns": 8, "segment_ns": 4, "rungs": [{"name": "a", "bitrate_bps": 1, "segments": [{"path": "/a", "bytes": 0}]}]}`: "of 0 bytes",
 	} {
 		if _, err := readManifest([]byte(text)); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+func TestChunksKeepTheRungOfTheirSegmentAndAppearAsTheyAreProduced(t *testing.T) {
+	text := `{"length_ns": 8, "segment_ns": 1, "chunks": 4, "rungs": [{"name": "a", "bitrate_bps": 1, "segments": [{"path": "/a", "bytes": 1}]}]}`
+	m, err := readManifest([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begins := []int{}
+	for index := 0; index < m.segments(); index++ {
+		if m.beginsSegment(index) {
+			begins = append(begins, index)
+		}
+	}
+	if len(begins) != 2 || begins[0] != 0 || begins[1] != 4 {
+		t.Fatal(begins)
+	}
+	live, whole := m.produced(100, 3), m.produced(100, 0)
+	if live(0) != 98 || live(2) != 100 || live(5) != 103 || whole(5) != 100 {
+		t.Fatal(live(0), live(2), live(5), whole(5))
 	}
 }
 
@@ -140,6 +163,7 @@ func TestAVideoJobIsChecked(t *testing.T) {
 		"less than timeout_s": func(v *videoJob) { v.WatchS = 20 },
 		"must be a path":      func(v *videoJob) { v.Manifest = "m" },
 		"0 to buffer_s":       func(v *videoJob) { v.StartS = 9 },
+		"live_s is -1":        func(v *videoJob) { v.LiveS = -1 },
 	} {
 		bad := good
 		change(&bad)

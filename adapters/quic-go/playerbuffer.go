@@ -8,7 +8,7 @@ const (
 )
 
 // playback is what the viewer sees: a buffer that segments fill and time empties. Times and media times are in ns.
-// It keeps no clock: its caller says when something happened, and it reports what must have happened before, at its own time.
+// It keeps no clock: each call says when something happened, and it reports what must have happened before, at its own time.
 type playback struct {
 	segment, total            int64
 	startAt, resumeAt, most   int64 // of buffer

@@ -6,6 +6,7 @@ type videoLine struct {
 	Quality  string     `json:"quality"`
 	LengthS  float64    `json:"length_s"`
 	SegmentS float64    `json:"segment_s"`
+	LiveS    float64    `json:"live_s,omitempty"`
 	Rungs    []rungLine `json:"rungs"`
 }
 
@@ -14,7 +15,7 @@ type rungLine struct {
 	BitrateBps int64  `json:"bitrate_bps"`
 }
 
-// segmentLine is one segment that was asked for.
+// segmentLine is one segment, or chunk of one, that was asked for.
 type segmentLine struct {
 	Event    string   `json:"event"`
 	Index    int      `json:"index"`

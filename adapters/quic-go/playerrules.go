@@ -31,7 +31,7 @@ func newRule(quality string, m *manifest, most int64) (rule, error) {
 	case "buffer":
 		return bufferRule{m.Rungs, float64(most)}, nil
 	case "bola":
-		return newBola(m.Rungs, m.SegmentNs, most), nil
+		return newBola(m.Rungs, m.SegmentNs*int64(m.Chunks), most), nil
 	}
 	return nil, usageError{fmt.Errorf("job: video: quality %q: give throughput, bola, buffer, or one of %s", quality, strings.Join(names, ", "))}
 }

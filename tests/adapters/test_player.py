@@ -108,6 +108,26 @@ def test_rules_choose_a_rung(protocol: str, rule: str, tmp_path: Path, video: Co
         assert rungs[1:] == ["high"] * 4
 
 
+def test_live_chunks_are_asked_for_when_they_are_there(protocol: str, tmp_path: Path, video: Content) -> None:
+    content = video_content(
+        Video({"low": 400_000, "high": 4_000_000}, 400_000_000, 1_200_000_000, "constant", chunks=4)
+    )
+    live = replace(content, video={**JOB, "quality": "throughput", "live_s": 0.2})
+    with serving(server_command(NAME, protocol, live.root)) as server:
+        answer = play(tmp_path, protocol, server, live)
+    assert answer.exit_code == 0, answer.errors
+    (facts,) = of_event(answer.lines, "video")
+    assert (facts["segment_s"], facts["live_s"]) == (0.1, 0.2)
+    chunks = of_event(answer.lines, "segment")
+    assert [line["rung"] for line in chunks] == ["low"] * 4 + ["high"] * 8  # the rung changes with a segment alone
+    began = answer.objects[MANIFEST_PATH]["t_start_ns"]
+    for line in chunks:
+        assert line["t_start_ns"] - began >= (line["index"] + 1) * 100_000_000 - 200_000_000
+        assert line["digest"] == live.expected[line["path"]].digest
+    ended = of_event(answer.lines, "play")[-1]
+    assert ended["position_s"] == pytest.approx(1.2)
+
+
 def test_a_segment_that_is_missing_ends_the_play(protocol: str, tmp_path: Path, video: Content) -> None:
     (Path(video.root) / "video/low/002.m4s").unlink()
     with serving(server_command(NAME, protocol, video.root)) as server:

@@ -1,26 +1,21 @@
 """HAProxy's configuration for one job, and the meaning of its log."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
-from longlook_adapter.knobs import truth, whole
 from longlook_adapter.options import ProxyOptions
 
-KNOBS: Mapping[str, Callable[[str], Any]] = {"buffer": whole(4096, 1 << 20), "splice": truth}
-_BUFFER_BYTES = 16_384  # HAProxy's own
 SEPARATOR = "|"
 
 _FORM = """\
 global
   nbthread 1
   maxconn 512
-  tune.bufsize {buffer}
   log stdout format raw local0 info
 defaults
   mode tcp
   log global
   option dontlognull
-{splice}  timeout connect 10s
+  timeout connect 10s
   timeout client 1h
   timeout server 1h
 frontend middle
@@ -32,15 +27,9 @@ backend behind
 """
 
 
-def configuration(options: ProxyOptions, knobs: Mapping[str, Any], port: int) -> str:
+def configuration(options: ProxyOptions, port: int) -> str:
     """Return the text: each connection of a client gets one to the server, at once, and their bytes are passed on."""
-    return _FORM.format(
-        buffer=knobs.get("buffer", _BUFFER_BYTES),
-        splice="  option splice-auto\n" if knobs.get("splice") else "",
-        address=options.address,
-        port=port,
-        upstream=options.upstream,
-    )
+    return _FORM.format(address=options.address, port=port, upstream=options.upstream)
 
 
 def carried(line: str) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from longlook_adapter.lines import emit, endpoint
 from longlook_adapter.options import ProxyOptions
 from longlook_adapter.supervise import Foreign, supervise_proxy
 
-from haproxy_adapter.configuration import KNOBS, carried, configuration
+from haproxy_adapter.configuration import carried, configuration
 
 PROGRAM = Packaged(Path(__file__).parents[1], "usr/sbin/haproxy")
 _LISTENS = "Loading success"  # it binds its ports before
@@ -16,11 +16,11 @@ _LISTENS = "Loading success"  # it binds its ports before
 
 def run(options: ProxyOptions) -> None:
     """Carry connections on until SIGTERM."""
-    knobs = parse_knobs(options.knobs, KNOBS, "HAProxy")
+    parse_knobs(options.knobs, {}, "HAProxy")
 
     def configure(folder: Path, port: int) -> Foreign:
         file = folder / "haproxy.cfg"
-        file.write_text(configuration(options, knobs, port))
+        file.write_text(configuration(options, port))
 
         def on_request(line: str) -> None:
             if (found := carried(line)) is not None:

@@ -7,32 +7,39 @@ use std::time::Instant;
 
 use longlook_adapter::client;
 use longlook_adapter::failure::Failure;
-use longlook_adapter::job::Job;
+use longlook_adapter::job::{Job, State};
 use longlook_adapter::transport::{self, Connector, Established, SharedLoad, Transport};
 use tquic::{Config, Connection, Endpoint, TlsConfig};
 
+use crate::NO_ERROR;
 use crate::fetching::{Fetching, Handler, why_closed};
-use crate::socket::{Socket, next_time};
-use crate::{NO_ERROR, settings};
+use crate::paths::{self, Sockets};
+use crate::settings::{self, Asked};
+use crate::socket::Due;
 
 /// Do a job.
 pub fn run(mut job: Job) -> Result<(), Failure> {
-    let (config, _) = settings::config(&job.protocol, false, std::mem::take(&mut job.knobs))?;
-    let mut configuration = Configuration { quic: config, ca: job.ca.clone() };
+    let (config, asked) = settings::config(&job.protocol, false, std::mem::take(&mut job.knobs))?;
+    if asked.multipath && job.second_address.is_none() {
+        return Err(Failure::Usage("job: several paths need a second_address".into()));
+    }
+    let mut configuration = Configuration { quic: config, asked, ca: job.ca.clone() };
     configuration.set_tls(false)?;
     client::run(&job, &mut configuration)
 }
 
 struct Configuration {
     quic: Config,
+    asked: Asked,
     ca: String,
 }
 
-/// A connection with an endpoint and a socket of its own.
+/// A connection with an endpoint and sockets of its own.
 struct Fetcher {
     endpoint: Endpoint,
     index: u64,
-    socket: Rc<Socket>,
+    sockets: Rc<Sockets>,
+    due: Due,
     fetching: Rc<RefCell<Fetching>>,
     ticket: Option<Vec<u8>>,
 }
@@ -62,13 +69,17 @@ impl Connector for Configuration {
         ticket: Option<&[u8]>,
         load: SharedLoad,
     ) -> Result<Self::Transport, String> {
-        let socket = Socket::new(socket.udp).map_err(|error| error.to_string())?;
-        let fetching = Rc::new(RefCell::new(Fetching::new(load, socket.local)));
+        let primes = job.state != State::Cold && ticket.is_none();
+        let second = job.second_address.filter(|_| self.asked.multipath && !primes);
+        let sockets = Sockets::new(socket.udp, second).map_err(|error| error.to_string())?;
+        let (local, also) = (sockets.first.local, sockets.second_local());
+        let fetching = Rc::new(RefCell::new(Fetching::new(load, local, also.map(|from| (from, job.remote)))));
         let handler = Box::new(Handler(fetching.clone()));
-        let mut endpoint = Endpoint::new(Box::new(self.quic.clone()), false, handler, socket.clone());
-        let index = endpoint.connect(socket.local, job.remote, Some(&job.host), ticket, None, None);
+        let mut endpoint = Endpoint::new(Box::new(self.quic.clone()), false, handler, sockets.clone());
+        let index = endpoint.connect(local, job.remote, Some(&job.host), ticket, None, None);
         let index = index.map_err(|error| error.to_string())?;
-        Ok(Fetcher { endpoint, index, socket, fetching, ticket: None })
+        let due = Due::new(also.is_some());
+        Ok(Fetcher { endpoint, index, sockets, due, fetching, ticket: None })
     }
 }
 
@@ -83,8 +94,8 @@ impl Transport for Fetcher {
     const CALLS_BACK: bool = true;
 
     fn receive(&mut self, buffer: &mut [u8]) -> Result<(), Failure> {
-        let received = self.socket.receive(&mut self.endpoint, buffer, usize::MAX);
-        let received = received.map_err(|error| Failure::of(self.socket.local, error))?;
+        let received = self.sockets.receive(&mut self.endpoint, buffer);
+        let received = received.map_err(|error| Failure::of(self.sockets.first.local, error))?;
         if received.any {
             self.fetching.borrow_mut().heard(received.error);
         }
@@ -93,7 +104,8 @@ impl Transport for Fetcher {
     }
 
     fn send(&mut self) -> Result<(), Failure> {
-        self.endpoint.process_connections().map_err(|error| Failure::of("sending", error))
+        self.endpoint.process_connections().map_err(|error| Failure::of("sending", error))?;
+        self.sockets.watch().map_err(|error| Failure::of("sockets", error))
     }
 
     fn established(&mut self) -> Option<Established> {
@@ -127,22 +139,23 @@ impl Transport for Fetcher {
     }
 
     fn close(&mut self) {
-        if let Some(quic) = self.quic() {
+        if let Some(quic) = self.endpoint.conn_get_mut(self.index) {
+            paths::report(quic, &self.fetching.borrow().began_ns);
             let _ = quic.close(true, NO_ERROR, b""); // an error: closed already
         }
     }
 
     fn next_time(&self) -> Option<Instant> {
-        next_time(&self.endpoint)
+        self.due.next_time(&self.endpoint)
     }
 
     fn is_blocked(&self) -> bool {
-        self.socket.is_blocked()
+        self.sockets.is_blocked()
     }
 }
 
 impl AsRawFd for Fetcher {
     fn as_raw_fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
+        self.sockets.as_raw_fd()
     }
 }

@@ -18,6 +18,10 @@ use crate::socket;
 pub struct Fetching {
     load: SharedLoad,
     local: SocketAddr,
+    /// Both ends of a further path, which is opened when the handshake is complete.
+    also: Option<(SocketAddr, SocketAddr)>,
+    /// Our end of each path, and when it was begun.
+    pub began_ns: Vec<(SocketAddr, u64)>,
     http: Option<Http3Connection>,
     /// The server allows no more requests. tquic does not report when it allows more, and each attempt sends a
     /// STREAMS_BLOCKED: none is made until an answer is complete, and then whenever the server sends something.
@@ -43,10 +47,11 @@ struct Http<'a> {
 }
 
 impl Fetching {
-    /// Nothing is connected yet; `local` is the client's end.
-    pub fn new(load: SharedLoad, local: SocketAddr) -> Self {
+    /// Nothing is connected yet; `local` is the client's end, `also` both ends of a further path.
+    pub fn new(load: SharedLoad, local: SocketAddr, also: Option<(SocketAddr, SocketAddr)>) -> Self {
+        let began_ns = vec![(local, now_ns())];
         let (http, limited, freed, established, tls_failure, ended) = Default::default();
-        Self { load, local, http, limited, freed, established, tls_failure, ended }
+        Self { load, local, also, began_ns, http, limited, freed, established, tls_failure, ended }
     }
 
     /// Note that something has come from the server, and why tquic refused it if it did.
@@ -90,6 +95,15 @@ impl Fetching {
                 Ok(http) => self.http = Some(http),
                 Err(error) => eprintln!("HTTP/3: {error}"),
             }
+        }
+    }
+
+    /// Open the further path, if there is one and the server agreed to several.
+    fn open_path(&mut self, quic: &mut Connection) {
+        let Some((local, remote)) = self.also.filter(|_| quic.is_multipath()) else { return };
+        self.began_ns.push((local, now_ns()));
+        if let Err(error) = quic.add_path(local, remote) {
+            eprintln!("path from {local}: {error}");
         }
     }
 
@@ -146,7 +160,9 @@ impl TransportHandler for Handler {
 
     fn on_conn_established(&mut self, quic: &mut Connection) {
         let (resumed, used_0rtt) = (quic.is_resumed(), socket::used_early_data(quic));
-        self.0.borrow_mut().established = Some(Established { resumed, used_0rtt, t_handshake_ns: now_ns() });
+        let mut fetching = self.0.borrow_mut();
+        fetching.established = Some(Established { resumed, used_0rtt, t_handshake_ns: now_ns() });
+        fetching.open_path(quic);
     }
 
     fn on_conn_closed(&mut self, quic: &mut Connection) {

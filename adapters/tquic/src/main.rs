@@ -2,6 +2,7 @@
 
 mod client;
 mod fetching;
+mod paths;
 mod server;
 mod serving;
 mod settings;

@@ -15,7 +15,7 @@ use longlook_adapter::wait;
 use tquic::{Endpoint, TlsConfig};
 
 use crate::serving::{Handler, Serving};
-use crate::socket::{Socket, next_time};
+use crate::socket::{Due, Socket};
 use crate::{NO_ERROR, VERSION, settings};
 
 /// Read at most so many before answering, so that acknowledgements are not late.
@@ -24,10 +24,10 @@ const DATAGRAMS_AT_ONCE: usize = 64;
 /// Serve until SIGTERM or SIGINT.
 pub fn run(mut options: ServerOptions) -> Result<(), Failure> {
     let knobs = std::mem::take(&mut options.knobs);
-    let (mut config, early_data) = settings::config(&options.protocol, true, knobs)?;
+    let (mut config, asked) = settings::config(&options.protocol, true, knobs)?;
     let files = Folder::open(&options.www)?;
     let (certificate, key) = (&options.certificate, &options.key);
-    let tls = TlsConfig::new_server_config(certificate, key, vec![b"h3".to_vec()], early_data);
+    let tls = TlsConfig::new_server_config(certificate, key, vec![b"h3".to_vec()], asked.early_data);
     config.set_tls_config(tls.map_err(|error| Failure::of(certificate, error))?);
     let stop = wait::Stop::caught().map_err(|error| Failure::of("signals", error))?;
     wait::be_punctual();
@@ -37,6 +37,7 @@ pub fn run(mut options: ServerOptions) -> Result<(), Failure> {
     let handler = Box::new(Handler(serving.clone()));
     let mut endpoint = Endpoint::new(Box::new(config), true, handler, socket.clone());
     emit(&ReadyLine::new("h3", socket.local, VERSION));
+    let due = Due::new(asked.multipath);
     let mut buffer = vec![0; LARGEST_DATAGRAM];
     let sent = |error| Failure::of("sending", error);
     while !stop.asked() {
@@ -44,7 +45,7 @@ pub fn run(mut options: ServerOptions) -> Result<(), Failure> {
         endpoint.on_timeout(Instant::now());
         endpoint.process_connections().map_err(sent)?;
         let sockets: [(&dyn AsRawFd, bool); 2] = [(&*socket, socket.is_blocked()), (&stop, false)];
-        wait::ready(&sockets, next_time(&endpoint)).map_err(failed)?;
+        wait::ready(&sockets, due.next_time(&endpoint)).map_err(failed)?;
     }
     let open: Vec<u64> = serving.borrow().open();
     for index in open {

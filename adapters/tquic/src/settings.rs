@@ -2,7 +2,7 @@
 
 use longlook_adapter::failure::Failure;
 use longlook_adapter::knobs::Knobs;
-use tquic::{Config, CongestionControlAlgorithm};
+use tquic::{Config, CongestionControlAlgorithm, MultipathAlgorithm};
 
 const LARGEST: u64 = (1 << 62) - 1;
 /// tquic's own, which it does not publish: a window that is set is capped by the largest of its kind.
@@ -18,8 +18,23 @@ const CONTROLLERS: &[(&str, CongestionControlAlgorithm)] = &[
     ("copa", CongestionControlAlgorithm::Copa),
 ];
 
-/// Make a configuration without its TLS. Also return whether a server takes early data.
-pub fn config(protocol: &str, server: bool, mut knobs: Knobs) -> Result<(Config, bool), Failure> {
+const SCHEDULERS: &[(&str, MultipathAlgorithm)] = &[
+    ("minrtt", MultipathAlgorithm::MinRtt),
+    ("roundrobin", MultipathAlgorithm::RoundRobin),
+    ("redundant", MultipathAlgorithm::Redundant),
+];
+
+/// What knobs ask of the program, beside the configuration.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    /// A server takes early data.
+    pub early_data: bool,
+    /// Several paths at once.
+    pub multipath: bool,
+}
+
+/// Make a configuration without its TLS. Also return what is asked of the program.
+pub fn config(protocol: &str, server: bool, mut knobs: Knobs) -> Result<(Config, Asked), Failure> {
     if protocol != "h3" {
         return Err(Failure::Unsupported(format!("protocol {protocol:?}")));
     }
@@ -53,6 +68,11 @@ pub fn config(protocol: &str, server: bool, mut knobs: Knobs) -> Result<(Config,
     if let Some(rtt) = knobs.seconds("initial_rtt", 0.001..=10.0)? {
         config.set_initial_rtt(rtt.as_millis() as u64);
     }
+    let scheduler = knobs.choice("multipath", SCHEDULERS)?;
+    if let Some(scheduler) = scheduler {
+        config.enable_multipath(true);
+        config.set_multipath_algorithm(scheduler);
+    }
     let mut early_data = false;
     if server {
         if let Some(streams) = knobs.count("max_incoming_streams", 1..=1 << 20)? {
@@ -64,7 +84,7 @@ pub fn config(protocol: &str, server: bool, mut knobs: Knobs) -> Result<(Config,
         early_data = knobs.flag("allow_0rtt")?.unwrap_or(true);
     }
     knobs.finish(protocol)?;
-    Ok((config, early_data))
+    Ok((config, Asked { early_data, multipath: scheduler.is_some() }))
 }
 
 /// The largest windows first, because tquic cuts the initial ones to them without a word.
@@ -97,7 +117,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn set(protocol: &str, server: bool, name: &str, value: &str) -> Result<(Config, bool), Failure> {
+    fn set(protocol: &str, server: bool, name: &str, value: &str) -> Result<(Config, Asked), Failure> {
         config(protocol, server, Knobs::new(BTreeMap::from([(name.into(), value.into())])))
     }
 
@@ -106,7 +126,9 @@ mod tests {
         for (name, value) in [("congestion_control", "bbr3"), ("pacing", "false"), ("max_ack_delay", "0.01")] {
             assert!(set("h3", false, name, value).is_ok(), "{name}");
         }
-        assert!(set("h3", true, "allow_0rtt", "true").unwrap().1 && !set("h3", true, "allow_0rtt", "false").unwrap().1);
+        let takes = |value| set("h3", true, "allow_0rtt", value).unwrap().1.early_data;
+        assert!(takes("true") && !takes("false"));
+        assert!(set("h3", false, "multipath", "redundant").unwrap().1.multipath);
         let both = [("initial_stream_window", "9000"), ("max_stream_window", "8000")];
         let both = Knobs::new(both.map(|(name, value)| (name.into(), value.into())).into());
         assert_eq!(config("h3", false, both).err().unwrap().exit_code(), 2);
@@ -116,6 +138,7 @@ mod tests {
             ("h3", false, "gso", "true", 127),
             ("h3", true, "congestion_control", "reno", 2),
             ("h3", true, "max_udp_payload", "9000", 2),
+            ("h3", false, "multipath", "true", 2),
         ] {
             assert_eq!(set(protocol, server, name, value).err().unwrap().exit_code(), code, "{name}");
         }

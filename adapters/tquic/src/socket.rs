@@ -86,9 +86,34 @@ impl AsRawFd for Socket {
     }
 }
 
-/// Return when the endpoint has something to do if nothing comes.
-pub fn next_time(endpoint: &Endpoint) -> Option<Instant> {
-    endpoint.timeout().map(|wait| Instant::now() + wait.min(Duration::from_secs(3600)))
+/// tquic's own granularity of timers.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// When an endpoint has something to do if nothing comes.
+///
+/// Where there are several paths, tquic may keep a timer that is due and that nobody stops: that of a path's challenge
+/// that was sent when the path was validated already. A wait of nothing for it would be endless work, so a timer that
+/// is still due after it was looked at is looked at once a millisecond.
+pub struct Due {
+    several_paths: bool,
+    overdue: Cell<bool>,
+}
+
+impl Due {
+    /// Nothing is due yet.
+    pub fn new(several_paths: bool) -> Self {
+        Self { several_paths, overdue: Cell::new(false) }
+    }
+
+    /// Return when there is something to do; None for never.
+    pub fn next_time(&self, endpoint: &Endpoint) -> Option<Instant> {
+        endpoint.timeout().map(|wait| Instant::now() + self.patient(wait).min(Duration::from_secs(3600)))
+    }
+
+    fn patient(&self, wait: Duration) -> Duration {
+        let overdue = self.several_paths && wait.is_zero();
+        if self.overdue.replace(overdue) && overdue { PATIENCE } else { wait }
+    }
 }
 
 /// Log a connection where the environment asks for it; `client` is the client's end.
@@ -105,4 +130,18 @@ pub fn log(connection: &mut Connection, client: SocketAddr, role: &str) {
 /// Return whether early data was sent and taken, by the reason that BoringSSL gives.
 pub fn used_early_data(connection: &Connection) -> bool {
     connection.early_data_reason().is_ok_and(|reason| reason == Some("accepted"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_stays_due_is_given_time() {
+        let (several, one) = (Due::new(true), Due::new(false));
+        let soon = Duration::from_micros(10);
+        let waits = [soon, Duration::ZERO, Duration::ZERO, soon, Duration::ZERO];
+        assert_eq!(waits.map(|wait| several.patient(wait)), [soon, Duration::ZERO, PATIENCE, soon, Duration::ZERO]);
+        assert_eq!(waits.map(|wait| one.patient(wait)), waits);
+    }
 }

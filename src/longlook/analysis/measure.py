@@ -19,6 +19,7 @@ from longlook.analysis.measure_cache import MeasureCache
 from longlook.core.model import Outcome, Run, Study, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
 from longlook.metrics import Metric, find_metric
+from longlook.network.further import SECOND
 from longlook.timeline.competition import Competition
 from longlook.timeline.cpu_profile import work_columns
 from longlook.timeline.envelope import points_of
@@ -26,6 +27,7 @@ from longlook.timeline.events import Events
 from longlook.timeline.flow_tables import flow_columns, rate_columns
 from longlook.timeline.loss_epochs import epochs_by_size
 from longlook.timeline.normalise import normalise_trial
+from longlook.timeline.over_links import link_columns
 from longlook.timeline.payload import goodput_timeline
 from longlook.timeline.state_times import EVENT_COLUMNS, times_in_states
 from longlook.timeline.timeline import Timeline
@@ -45,7 +47,7 @@ _IDENTIFYING = {
     name: attrgetter(field)
     for name, field in (("trial_id", "id"), ("arm", "arm"), ("cell_id", "cell_id"), ("round", "round"))
 }
-_TABLES = ("goodput", "flows", "rates", "points", "states", "epochs", "cpu_work")
+_TABLES = ("goodput", "links", "flows", "rates", "points", "states", "epochs", "cpu_work")
 
 Columns = Mapping[str, list[Any]]
 """Rows of one attempt, column by column: what identifies the trial is added where they become a table (`rows_of`)."""
@@ -61,6 +63,7 @@ class Measured:
     run: Run
     values: dict[str, float | None]
     goodput: Columns | None = None  # time_s, mbps
+    links: Columns | None = None  # the columns of over_links.LINK_COLUMNS, where there are two
     flows: Columns | None = None  # the columns of flowtables.FLOW_COLUMNS
     rates: Columns | None = None  # the columns of flowtables.RATE_COLUMNS
     points: Columns | None = None  # mbps, delay_ms: of the subject's envelope
@@ -185,6 +188,7 @@ def _measure(work: _Work) -> Measured:
     data: dict[str, Any] = {
         "values": {name: metric.measure(timeline) for name, metric in _metrics(work.metrics)},
         "goodput": _goodput(timeline),
+        "links": link_columns(timeline) if SECOND in work.trial.further else None,
         "flows": None if competition is None else flow_columns(competition),
         "rates": None if competition is None else rate_columns(competition),
         "points": None if competition is None else _points(competition),

@@ -146,9 +146,32 @@ class EarlyDrop:
     probability: float
 
 
+@dataclass(frozen=True)
+class StepMarks:
+    """ECN-capable packets that come all at once: those that will wait for longer than `threshold_ns` are marked."""
+
+    rate_bps: int
+    threshold_ns: int
+
+
+@dataclass(frozen=True)
+class Coupled:
+    """More comes than `rate_bps` carries, in flow 0, which is Classic; flow 1, if there is one, is L4S.
+
+    The coupled queue drops Classic packets with p'², so that what is left fits and waits for `target_ns`, and marks
+    L4S packets with `coupling` times p' (RFC 9332, 2.1).
+    """
+
+    rate_bps: int
+    target_ns: int
+    coupling: float
+
+
 Chance = Bernoulli | Gilbert | Bursts | Doubling
 Delay = Propagation | UniformDelay | Overtaking | RandomDelay | Displacement
-Queue = Bottleneck | DropTail | VaryingRate | Opportunities | ControlledDelay | FairShare | EarlyDrop
+Queue = (
+    Bottleneck | DropTail | VaryingRate | Opportunities | ControlledDelay | FairShare | EarlyDrop | StepMarks | Coupled
+)
 Law = Chance | Delay | Queue
 
 
@@ -183,7 +206,7 @@ class Case:
     """One measurement: packets and the link that they pass. After `drain_ns` no packet can still be on its way.
 
     `netem` is None if the kernel's emulator lacks the law, or has another one of that name. The last of each `one_in`
-    packets belongs to another flow.
+    packets belongs to another flow. `ecn` is the codepoint of each flow's packets.
     """
 
     name: str
@@ -194,6 +217,7 @@ class Case:
     size_bytes: int
     drain_ns: int
     one_in: int = 0
+    ecn: tuple[int, int] = (0, 0)
 
     def flow(self, sequence: int) -> int:
         """Return the flow of a packet: 0 or 1."""

@@ -8,6 +8,7 @@ from longlook.calibration.cases import (
     Bursts,
     Case,
     ControlledDelay,
+    Coupled,
     Displacement,
     Doubling,
     DropTail,
@@ -19,6 +20,7 @@ from longlook.calibration.cases import (
     Opportunities,
     RandomDelay,
     Schedule,
+    StepMarks,
     VaryingRate,
     uniform_jitter,
 )
@@ -160,6 +162,40 @@ def _red() -> Case:
     )
 
 
+def _step() -> Case:
+    """100 packets at once, of which the twelfth is the first that waits for longer than 10.5 packets' times."""
+    rate_bps, count = 10 * _MBIT, 100
+    threshold_ns = 21 * _FULL_BYTES * 8 * 1_000 // 10 // 2
+    parameters: dict[str, Json] = {"rate_bps": rate_bps, "queue_packets": count, "threshold_ns": threshold_ns}
+    return Case(
+        name="step at 10 Mbit/s",
+        law=StepMarks(rate_bps, threshold_ns),
+        stages=(Stage("step", parameters),),
+        netem=None,
+        schedule=Schedule(count, per_group=count),
+        size_bytes=_FULL_BYTES,
+        drain_ns=count * _FULL_BYTES * 8 * 100 + _GRACE_NS,
+        ecn=(2, 2),
+    )
+
+
+def _coupled(one_in: int) -> Case:
+    """1.2 times what the link carries, all of it Classic, or one packet of `one_in` L4S."""
+    rate_bps, target_ns, coupling = 10 * _MBIT, 15 * _MS, 2.0
+    parameters: dict[str, Json] = {"rate_bps": rate_bps, "target_ns": target_ns, "coupling": coupling}
+    return Case(
+        name="DualPI2 at 10 Mbit/s, " + ("Classic and L4S" if one_in else "Classic"),
+        law=Coupled(rate_bps, target_ns, coupling),
+        stages=(Stage("dualpi2", parameters),),
+        netem=None,
+        schedule=Schedule(10_000, period_ns=1_000_000),
+        size_bytes=_FULL_BYTES,
+        drain_ns=500 * _MS,
+        one_in=one_in,
+        ecn=(0, 1),
+    )
+
+
 IMPAIRMENTS: tuple[Case, ...] = (
     _chance(
         "loss in two states, 1 % to bad, 25 % back",
@@ -180,6 +216,9 @@ IMPAIRMENTS: tuple[Case, ...] = (
     _codel(),
     _fair(),
     _red(),
+    _step(),
+    _coupled(0),
+    _coupled(6),
 )
 
 CASES: tuple[Case, ...] = (*BASIC, *IMPAIRMENTS)

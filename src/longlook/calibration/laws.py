@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from longlook.calibration import impairments
+from longlook.calibration import impairments, marking
 from longlook.calibration.cases import (
     Bernoulli,
     Bottleneck,
     Case,
+    Coupled,
     DropTail,
     Overtaking,
     Propagation,
@@ -27,17 +28,22 @@ from longlook.calibration.check import BINOMIAL, CONFIDENCE, SAMPLING, VIRTUAL, 
 RATE_SHARE = 1e-4
 _PAIRS_NEEDED = 50  # for the normal approximation of their number
 
-_LOSING = (DropTail, *impairments.LOSING)
+_LOSING = (DropTail, Coupled, *impairments.LOSING)
 """Laws that lose packets and whose own check counts the losses."""
 
 
 def checks(
-    case: Case, sent_ns: Times, received_ns: Times, times: NDArray[np.int64] | None = None, late: Lateness = VIRTUAL
+    case: Case,
+    sent_ns: Times,
+    received_ns: Times,
+    times: NDArray[np.int64] | None = None,
+    late: Lateness = VIRTUAL,
+    marked: NDArray[np.bool_] | None = None,
 ) -> list[Check]:
     """Return all checks of a case's law, from its packets in the order of sending.
 
-    `received_ns` is when each first arrived (NaN: never), `times` how often. If nothing can be measured, the checks
-    have no value.
+    `received_ns` is when each first arrived (NaN: never), `times` how often, `marked` whether with a mark (ECN). If
+    nothing can be measured, the checks have no value.
     """
     law = case.law
     came = ~np.isnan(received_ns)
@@ -52,7 +58,10 @@ def checks(
         came = np.ones(case.schedule.count, dtype=bool)
         sent_ns = np.array(case.schedule.offsets_ns(), dtype=np.float64)
         received_ns = sent_ns + np.arange(case.schedule.count)
-    found = list(_judged(case, sent_ns, received_ns, came, times, late))
+    if isinstance(law, marking.MARKING):
+        found = list(marking.judged(case, sent_ns, received_ns, marked if whole else None))
+    else:
+        found = list(_judged(case, sent_ns, received_ns, came, times, late))
     return found if whole else [_unmeasured(check) for check in found]
 
 

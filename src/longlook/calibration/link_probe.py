@@ -25,7 +25,8 @@ from longlook.lab.topology import CLIENT, PACKET, SERVER, Side
 UDP_IP_BYTES = 28
 _STAMP = struct.Struct("<QQ")  # sequence, nanoseconds since 1970
 _TIMESPEC = struct.Struct("@ll")
-_SO_TIMESTAMPNS = 35
+_SO_TIMESTAMPNS, _IP_RECVTOS = 35, 13
+_ECN = 3  # the bits of the codepoint
 _PORT = 9
 _BUFFER_BYTES = 32 * 1024 * 1024
 _STOP_S = 10.0
@@ -35,12 +36,16 @@ _LEAD_NS = 1_000_000  # the first packet waits for its time like all others, and
 
 @dataclass(frozen=True)
 class Arrival:
-    """One datagram that came through. Times are nanoseconds since 1970, the size is that of the IP packet."""
+    """One datagram that came through. Times are nanoseconds since 1970, the size is that of the IP packet.
+
+    `ecn` is the codepoint with which it came.
+    """
 
     sequence: int
     sent_ns: int
     received_ns: int
     size_bytes: int
+    ecn: int
 
 
 class LinkBed:
@@ -132,6 +137,7 @@ class Sink:
         self.arrivals: list[Arrival] = []
         self._socket = _udp_socket(side)
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        self._socket.setsockopt(socket.IPPROTO_IP, _IP_RECVTOS, 1)
         self._socket.bind((side.end.address, _PORT))
         self._socket.settimeout(0.1)
         self._stopped = threading.Event()
@@ -158,22 +164,29 @@ class Sink:
     def _receive(self) -> None:
         while True:
             try:
-                data, ancillary, _, _ = self._socket.recvmsg(2048, 64)
+                data, ancillary, _, _ = self._socket.recvmsg(2048, 128)
             except TimeoutError:
                 if self._stopped.is_set():
                     return
                 continue
-            seconds, nanoseconds = _TIMESPEC.unpack(ancillary[0][2])
+            heard = {kind: value for _, kind, value in ancillary}
+            seconds, nanoseconds = _TIMESPEC.unpack(heard[_SO_TIMESTAMPNS])
             sequence, sent_ns = _STAMP.unpack_from(data)
             received_ns = seconds * 1_000_000_000 + nanoseconds
-            self.arrivals.append(Arrival(sequence, sent_ns, received_ns, len(data) + UDP_IP_BYTES))
+            ecn = heard[socket.IP_TOS][0] & _ECN
+            self.arrivals.append(Arrival(sequence, sent_ns, received_ns, len(data) + UDP_IP_BYTES, ecn))
 
 
 class Source:
-    """Sends datagrams from one side to the sink of the other; a context manager."""
+    """Sends datagrams from one side to the sink of the other; a context manager.
 
-    def __init__(self, side: Side) -> None:
-        self._socket, self._other = _udp_socket(side), _udp_socket(side)
+    `ecn` is the codepoint of the datagrams of either port.
+    """
+
+    def __init__(self, side: Side, ecn: tuple[int, int] = (0, 0)) -> None:
+        self._socket, self._other = (_udp_socket(side) for _ in ecn)
+        for each, codepoint in zip((self._socket, self._other), ecn, strict=True):
+            each.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, codepoint)
         self._address = (side.end.peer_address, _PORT)
 
     def __enter__(self) -> Self:

@@ -16,7 +16,8 @@ from longlook.core.errors import LonglookError
 from longlook.lab import link_options
 from longlook.lab.timing import Timing
 
-COLUMNS = ("case", "emulator", "sequence", "sent_ns", "received_ns", "times")
+COLUMNS = ("case", "emulator", "sequence", "sent_ns", "received_ns", "times", "marked")
+_MARKED = 3  # congestion experienced
 _LINGER_NS = 50_000_000  # required by the link's configuration; a signal stops the link when it is empty
 
 
@@ -25,10 +26,12 @@ class _Passage:
     sent_ns: list[int]
     received_ns: dict[int, int]
     times: Counter[int]
+    marked: frozenset[int]
 
 
 def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
-    """Write `packets.csv`: a row per packet sent, in ns from the first of its case, when it first came, and how often.
+    """Write `packets.csv`: a row per packet sent, in ns from the first of its case, when it first came, how often, and
+    whether it came with a mark.
 
     For virtual time: it sleeps until a link must be empty. Raise LonglookError if the link's counters disagree.
     """
@@ -45,7 +48,8 @@ def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
                     received_ns = passage.received_ns.get(sequence)
                     came_ns = "" if received_ns is None else received_ns - first_ns
                     times = passage.times[sequence]
-                    rows.writerow((case.name, emulator, sequence, sent_ns - first_ns, came_ns, times))
+                    marked = int(sequence in passage.marked)
+                    rows.writerow((case.name, emulator, sequence, sent_ns - first_ns, came_ns, times, marked))
 
 
 def _through_ours(case: Case, seed: int, folder: Path) -> _Passage:
@@ -83,11 +87,12 @@ def _through_netem(case: Case) -> _Passage:
 def _send(case: Case, bed: LinkBed | NetemBed) -> _Passage:
     with ExitStack() as stack:
         sink = stack.enter_context(Sink(bed.server))
-        source = stack.enter_context(Source(bed.client))
+        source = stack.enter_context(Source(bed.client, case.ecn))
         sent_ns = source.follow(case.schedule.offsets_ns(), case.size_bytes, case.flow)
         time.sleep(case.drain_ns / 1e9)
     return _Passage(
         sent_ns,
         {arrival.sequence: arrival.received_ns for arrival in reversed(sink.arrivals)},
         Counter(arrival.sequence for arrival in sink.arrivals),
+        frozenset(arrival.sequence for arrival in sink.arrivals if arrival.ecn == _MARKED),
     )

@@ -46,7 +46,8 @@ def judge(case: Case, packets: pd.DataFrame, late: Lateness = VIRTUAL) -> list[C
     """Return the checks of a case from the packets of one emulator."""
     chosen = packets[packets["case"] == case.name].sort_values("sequence")
     times = np.asarray(chosen["times"], dtype=np.int64) if "times" in chosen else None
-    return checks(case, _times(chosen["sent_ns"]), _times(chosen["received_ns"]), times, late)
+    marked = np.asarray(chosen["marked"], dtype=np.bool_) if "marked" in chosen else None
+    return checks(case, _times(chosen["sent_ns"]), _times(chosen["received_ns"]), times, late, marked)
 
 
 def _times(column: "pd.Series[float]") -> Times:

@@ -36,7 +36,12 @@ _TCP: Settings = {"protocol": "h2", "connection": "cold", "server": "quic-go", "
 _QUINN: Settings = {"protocol": "h3", "connection": "cold", "server": "quinn", "client": "quinn"}
 _QUICHE: Settings = {"protocol": "h3", "connection": "cold", "server": "quiche", "client": "quic-go"}
 _EITHER: Settings = {**_TCP, "protocol": "h3-or-h2", "client_knobs.fallback_delay": 0.1}
-_PROXIED: Settings = {**_QUIC, "proxy": "envoy@1.39.3", "proxy_knobs.upstream_connections": "warm"}
+_PROXIED: Settings = {
+    **_QUIC,
+    "connection": "resumed",
+    "proxy": "envoy@1.39.3",
+    "proxy_knobs.upstream_connections": "warm",
+}
 _MIDWAY: Settings = {"network.rtt": "20ms", "behind.rate": "20Mbit", "behind.rtt": "20ms"}
 _OF_BURSTS = ("queue_loss_response", "slow_start_overshoot", "burstiness", "window_after_loss", "tail_loss")
 _BURSTS: Settings = {"workload.kind": "download", "workload.objects": 5, "workload.object": "150KB",

@@ -25,6 +25,8 @@ class Format(StrEnum):
     QLOG = "qlog"
     PCAPNG = "pcapng"
     HAR = "har"
+    PLAY = "play"
+    P1203 = "p1203"
     PARQUET = "parquet"
     CSV = "csv"
 
@@ -46,6 +48,25 @@ def convert(
         return
     for item in written:
         console().print(f"{item.path}: {item.count} {item.what}", soft_wrap=True, markup=False)
+
+
+@trace_app.command()
+def p1203(
+    source: Annotated[Path, typer.Argument(metavar="TRIAL", help="The folder of a run's trial, of workload video.")],
+    out: Annotated[Path, typer.Option("--out", help="File for the input of P.1203, JSON.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write what a viewer saw for ITU-T P.1203, and score it by your own p1203-standalone (docs/video.md)."""
+    from longlook.timeline.export import convert as convert_trace
+    from longlook.timeline.export import plays
+
+    convert_trace(source, "p1203", out)
+    found = plays.score(out)
+    if as_json:
+        print_json(dict(found))
+        return
+    line = f"{out}: overall {found['O46']:.2f} of 5, picture and sound {found['O35']:.2f}, stalls {found['O23']:.2f}"
+    console().print(line, soft_wrap=True, markup=False)
 
 
 @trace_app.command()

@@ -15,6 +15,7 @@ from longlook.conformance.evidence import Seen
 from longlook.core import codec
 from longlook.core.flows import DATAGRAM_PROTOCOLS, ECHO_PROTOCOLS
 from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Scalar, Trial, Workload
+from longlook.network.further import SECOND
 from longlook.study.tcp import parameters
 
 
@@ -54,6 +55,8 @@ class Want:
     seed: int = 1
     tcp: Mapping[str, Scalar] = field(default_factory=dict, metadata={"omitted_when_empty": True})
     """Settings of the kernel's TCP as a study writes them (`study.tcp.SETTINGS`)."""
+    second: Link | None = field(default=None, metadata={"omitted_when_empty": True})
+    """A second path between the ends."""
 
     def trial(self) -> Trial:
         """Return the trial for an engine; equal wants give the same trial.
@@ -81,6 +84,7 @@ class Want:
             timeout_s=self.timeout_s,
             capture=Capture(qlog=self.qlog),
             tcp=parameters(self.tcp),
+            further={} if self.second is None else {SECOND: self.second},
             flows=(self._flow(),) if datagrams else (),
         )
 

@@ -15,6 +15,8 @@ EITHER = "h3-or-h2"
 """The server speaks HTTP/3 and HTTP/2 on one port, and the client chooses: it races them, or falls back."""
 MOVES = frozenset({"move_at", "move_after_silence"})
 """Knobs of clients that continue from their second address."""
+MULTIPATH = "multipath"
+"""Knob of both ends of a QUIC connection over several paths at once, which the client opens from its second address."""
 MOST_ADDRESS_SLOTS = 254
 """Pairs of addresses for competing flows. Each has two programs, for which a guest's memory must have room."""
 DURATION = "duration_s"
@@ -42,6 +44,16 @@ def spoken(protocol: str) -> tuple[str, ...]:
 def moves(trial: Trial) -> bool:
     """Whether its client has to continue from a second address, which it must then have."""
     return not MOVES.isdisjoint(trial.client.knobs)
+
+
+def over_several_paths(trial: Trial) -> bool:
+    """Whether its client has to use several paths of a QUIC connection, one of them from a second address."""
+    return MULTIPATH in trial.client.knobs
+
+
+def has_second_address(trial: Trial) -> bool:
+    """Whether its client has a second address, also where there is one link."""
+    return moves(trial) or over_several_paths(trial)
 
 
 def runs_tcp(trial: Trial) -> bool:
@@ -81,7 +93,7 @@ def program_role(end: Endpoint) -> str:
 
 def content_parameters(trial: Trial) -> dict[str, Scalar]:
     """Return the parameters of a trial that decide which files are served."""
-    if not trial.flows:
+    if not trial.flows or watched_s(trial.workload) is not None:
         return dict(trial.workload.parameters)
     paths = {path for flow in trial.flows for phase in phases_of(flow) for path in phase}
     sizes = sorted({flow.object_bytes for flow in trial.flows if flow.object_bytes is not None})

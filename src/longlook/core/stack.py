@@ -105,12 +105,21 @@ class ProxyJob:
     knobs: Mapping[str, Scalar]
 
 
+@dataclass(frozen=True)
+class RelayJob(ProxyJob):
+    """Stand beside the client at `address:port`, and carry its packets through the proxy `upstream` to `target`."""
+
+    target: str
+
+
 def proxy_arguments(job: ProxyJob) -> tuple[str, ...]:
     """Return the job as the arguments that our own adapters take (adapters/CONTRACT.md)."""
     identity = job.identity
     where = ("--address", job.address, "--port", str(job.port), "--upstream", job.upstream)
     trust = ("--certificate", identity.certificate, "--key", identity.key, "--ca", identity.ca, "--host", identity.host)
     knobs = tuple(part for name, value in sorted(job.knobs.items()) for part in ("--knob", f"{name}={_text(value)}"))
+    if isinstance(job, RelayJob):
+        return ("relay", "--protocol", job.protocol, *where, "--target", job.target, *trust, *knobs)
     return ("proxy", "--protocol", job.protocol, *where, *trust, *knobs)
 
 
@@ -172,6 +181,8 @@ class Stack:
     client_command: Callable[[Program, str], Command] | None = None  # (program, path of the ClientJob as JSON)
     session_command: Callable[[Program, Identity], Command] | None = None  # identity: known when the session starts
     proxy_command: Callable[[Program, ProxyJob], Command] | None = None
+    relay_command: Callable[[Program, RelayJob], Command] | None = None
+    """Of a proxy to which clients tunnel: the program beside the client, which carries its packets to the proxy."""
     installed: Callable[[str], bool] = lambda _version: False
     repeats: bool = True  # its trials are deterministic: in virtual time the same trial gives the same bytes
     busy_waits: bool = False  # it spins until time has passed: then CPU costs time in virtual time too, inexactly
@@ -180,7 +191,7 @@ class Stack:
     either: bool = False  # over h3-or-h2 the server speaks both on one port, and the client chooses
     waits: bool = False  # the client waits before phases as its ClientJob says
     plays: bool = False  # the client plays video as its ClientJob says
-    server_reports_state: bool = True  # it prints `connection` lines; if not, the client's lines prove the state
+    server_reports_state: bool = True  # it prints `connection` lines; where not, the client's lines prove the state
     remote: bool = False  # the client is another machine, and its program here drives it: in real time alone
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
 

@@ -14,6 +14,6 @@ and `search.screen` are about settings, `search.losses` and `search.minimal` abo
 they end in. `checked` names what the arms have in common. Causes also import `changes`, `signs`, `moments`, `credit`,
 `remedies` and `versions`: what several of them look for or change.
 
-The pipeline and the report also import `sender` (series from a sender's events), `state_traces` (sequences of states)
-and `infer.machine` (an inferred machine).
+The pipeline and the report also import `sender` (series from a sender's events), `state_traces` (sequences of states),
+`stalls` (why a video stood still) and `infer.machine` (an inferred machine).
 """

@@ -4,7 +4,6 @@ Time 0 is the first request (`Timeline.load_window_ns`), so that arms can be lai
 are those of the connection that carried most bytes; the link's series cover all its packets in that direction.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,8 @@ from longlook.explain.link import acknowledged_at_link, link_drops, link_series
 from longlook.explain.playback import playback_bands, playback_series
 from longlook.explain.sender import endpoint_bands, endpoint_marks, endpoint_series
 from longlook.explain.series import Bands, Marks, Series
+from longlook.explain.stalls import Stall, stalls_of
+from longlook.timeline.competition import to_server
 from longlook.timeline.events import Events
 from longlook.timeline.playback import Playback
 from longlook.timeline.timeline import Kind, Timeline
@@ -39,6 +40,7 @@ class Inside:
     bands: Mapping[str, Bands]  # `ledger`, `state`, `app_limited`, `viewer`
     missing: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
+    stalls: tuple[Stall, ...] = ()  # of a video
 
 
 def look_inside(
@@ -93,6 +95,7 @@ def look_inside(
         bands={name: found for name, found in bands.items() if len(found.start_ns)},
         missing=tuple(missing),
         notes=tuple(notes),
+        stalls=() if play is None else stalls_of(play, ledger, start_ns),
     )
 
 
@@ -109,8 +112,8 @@ def look_into_flows(timeline: Timeline, events: Events | None) -> dict[str, tupl
     span_ns = min(flow["began_ns"] for flow in flows), max(flow["ended_ns"] for flow in flows)
     found: dict[str, tuple[str, Inside]] = {}
     for flow in flows:
-        rows = Timeline(_of_server(timeline.table, flow["server_address"]))
-        own = None if events is None else Events(_of_server(events.table, flow["server_address"]))
+        rows = Timeline(to_server(timeline.table, flow["server_address"]))
+        own = None if events is None else Events(to_server(events.table, flow["server_address"]))
         inside = look_inside(rows, own, span_ns)
         series = {name: one for name, one in inside.series.items() if name != "queue"}
         if not found:
@@ -120,11 +123,6 @@ def look_into_flows(timeline: Timeline, events: Events | None) -> dict[str, tupl
             }
         found[str(flow["name"])] = str(flow["group"]), replace(inside, series=series)
     return found
-
-
-def _of_server(table: pa.Table, address: str) -> pa.Table:
-    """Return the rows of flows to one server; `flow` is `tcp CLIENT SERVER`, each with its port."""
-    return table.filter(pc.match_substring_regex(table["flow"].cast(pa.string()), rf" {re.escape(address)}:\d+$"))
 
 
 def _span(timeline: Timeline) -> tuple[int, int]:

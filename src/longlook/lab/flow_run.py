@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core.flows import moves
+from longlook.core.flows import has_second_address, watched_s
 from longlook.core.job import Content, Job
 from longlook.core.model import Flow, Scalar, Trial
 from longlook.core.stack import ClientJob
@@ -36,7 +36,11 @@ class FlowRun:
     @property
     def kind(self) -> FlowKind:
         """Return what the flow has to do for its trial to be ok."""
-        if self.flow is None or (self.flow.object_bytes is not None and not self.flow.cross):
+        if (
+            self.flow is None
+            or watched_s(self.trial.workload) is not None
+            or (self.flow.object_bytes is not None and not self.flow.cross)
+        ):
             return FlowKind.FINITE
         return FlowKind.CROSS if self.flow.cross else FlowKind.BULK
 
@@ -64,7 +68,7 @@ class FlowRun:
                 timeout_s=self.trial.timeout_s,
                 connections=job.content.connections,
                 waits_s=job.content.waits_s,
-                second_address=SECOND_CLIENT_ADDRESS if moves(self.trial) else "",
+                second_address=SECOND_CLIENT_ADDRESS if has_second_address(self.trial) else "",
                 video=job.content.video,
                 echo=job.content.echo,
             )
@@ -116,7 +120,7 @@ class FlowRun:
 
     def content(self, job: Job) -> Content:
         """Return the part of the job's content that its client has to fetch."""
-        if self.flow is None:
+        if self.flow is None or job.content.video:
             return job.content
         wanted = {path: job.content.expected[path] for phase in self.phases for path in phase}
         return replace(job.content, phases=self.phases, expected=wanted)

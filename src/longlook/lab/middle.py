@@ -14,10 +14,18 @@ from pathlib import Path
 
 from longlook.core.model import Trial
 from longlook.lab.linux.namespace import Namespace
+from longlook.lab.programs import stack_of
 from longlook.lab.topology import CLIENT, CLIENT_ADDRESS, SERVER, SERVER_ADDRESS, End, Side
 
 MIDDLE_ADDRESS = "10.8.255.1"
 """Outside the pairs of competing flows, of which there are at most two blocks."""
+
+
+def connected_to(trial: Trial) -> str:
+    """Return the address that the client of a trial connects to: the server's, a proxy's, or a relay's beside it."""
+    if trial.proxy is None:
+        return SERVER_ADDRESS
+    return MIDDLE_ADDRESS if stack_of(trial.proxy).relay_command is None else CLIENT_ADDRESS
 
 
 class _Face(Side):

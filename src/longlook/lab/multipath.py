@@ -1,15 +1,17 @@
-"""Multipath TCP in a trial that asks for it: its second subflow, what programs get to know, and the proof of its use.
+"""Several paths at once in a trial that asks for them: Multipath TCP of the kernel, or Multipath QUIC of both programs.
 
-Everywhere else `net.mptcp.enabled` is 0: programs that would take Multipath TCP where a kernel has it (listeners of Go)
-use plain TCP.
+Of Multipath TCP: its second subflow, what programs get to know, and the proof of its use. Everywhere else
+`net.mptcp.enabled` is 0: programs that would take Multipath TCP where a kernel has it (listeners of Go) use plain TCP.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from longlook.core.flows import over_several_paths
 from longlook.core.model import Outcome, Trial
 from longlook.lab.judgement import Judgement
 from longlook.lab.linux import mptcp
 from longlook.lab.linux.namespace import Namespace
+from longlook.lab.observations import Observations
 from longlook.lab.topology import SECOND_CLIENT_ADDRESS
 
 SETTING, BACKUP = "multipath", "multipath_backup"
@@ -30,21 +32,42 @@ def prepare(trial: Trial, client: Namespace) -> None:
         mptcp.add_subflow_endpoint(client, SECOND_CLIENT_ADDRESS, backup=bool(trial.tcp.get(BACKUP)))
 
 
-def counts(trial: Trial, server: Namespace) -> dict[str, float]:
-    """Return how many connections the server's kernel accepted with Multipath TCP, and how many subflows joined."""
-    if not trial.tcp.get(SETTING):
-        return {}
-    counted = mptcp.counted(server)
-    return {_CONNECTIONS: float(counted.get("MPCapableACKRX", 0)), _JOINS: float(counted.get("MPJoinAckRx", 0))}
+def counts(trial: Trial, server: Namespace, clients: Iterable[Observations]) -> dict[str, float]:
+    """Return how many connections used several paths, and how many further paths they had; {} where none was to.
+
+    Of Multipath TCP the server's kernel counts them, and the subflows that joined. Of Multipath QUIC the clients'
+    `path` lines tell them, and a path counts that brought something.
+    """
+    if trial.tcp.get(SETTING):
+        counted = mptcp.counted(server)
+        return {_CONNECTIONS: float(counted.get("MPCapableACKRX", 0)), _JOINS: float(counted.get("MPJoinAckRx", 0))}
+    return quic_counts(clients) if over_several_paths(trial) else {}
+
+
+def quic_counts(clients: Iterable[Observations]) -> dict[str, float]:
+    """Return what `counts` returns of Multipath QUIC."""
+    lines = [line for client in clients for line in client.events("path")]
+    connections = {str(line.get("connection")) for line in lines}
+    further = [line for line in lines if line.get("local") != line.get("connection") and line.get("received_bytes")]
+    return {_CONNECTIONS: float(len(connections)), _JOINS: float(len(further))}
 
 
 def judge(trial: Trial, observed: Mapping[str, float]) -> Judgement | None:
-    """Return the outcome of a trial that asked for Multipath TCP and did not get it; None where it did."""
-    if not trial.tcp.get(SETTING) or observed.get(_CONNECTIONS):
+    """Return the outcome of a trial that asked for several paths and did not get them; None where it did."""
+    if observed.get(_CONNECTIONS):
         return None
-    return Judgement(
-        Outcome.FAILED,
-        "no connection used Multipath TCP, as the server's kernel counts them",
-        f"both programs must open such sockets where {VARIABLE} is 1: quic-go does",
-        complete=True,
-    )
+    if trial.tcp.get(SETTING):
+        return Judgement(
+            Outcome.FAILED,
+            "no connection used Multipath TCP, as the server's kernel counts them",
+            f"both programs must open such sockets where {VARIABLE} is 1: quic-go does",
+            complete=True,
+        )
+    if over_several_paths(trial):
+        return Judgement(
+            Outcome.FAILED,
+            "no connection used Multipath QUIC, as the client reports",
+            "both ends must have the knob multipath: see client.jsonl and server.stderr",
+            complete=True,
+        )
+    return None

@@ -7,8 +7,8 @@ from pathlib import Path
 from longlook.core import registry
 from longlook.core.errors import InputError
 from longlook.core.job import Job, Program
-from longlook.core.model import Capture, Endpoint
-from longlook.core.stack import ProxyJob, ServerJob, Stack
+from longlook.core.model import Capture, Endpoint, Scalar
+from longlook.core.stack import Command, ProxyJob, RelayJob, ServerJob, Stack
 from longlook.lab import multipath
 from longlook.lab.clients import PlainClient
 from longlook.lab.environment import Environment
@@ -17,6 +17,9 @@ from longlook.lab.needed import job_paths
 from longlook.lab.process import Process, start
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.topology import SERVER_PORT, Side
+
+PROXY, RELAY = "proxy", "relay"
+"""Names of processes, and of the files that they leave."""
 
 
 def stack_of(end: Endpoint) -> Stack:
@@ -68,27 +71,41 @@ def start_server(job: Job, program: Program, address: str, launch: Launch) -> Pr
 
 def start_proxy(job: Job, upstream: str, launch: Launch) -> Process:
     """Start the proxy of a trial, which carries on to the server at `upstream` (`ip:port`); return its process."""
-    if job.trial.proxy is None:
-        raise ValueError("the trial has no proxy")
-    stack = stack_of(job.trial.proxy)
+    stack, knobs = _proxy_of(job)
     if stack.proxy_command is None:
         raise InputError(f"stack {stack.name} has no proxy", "see: longlook stacks list")
-    where = ProxyJob(
-        protocol=job.trial.protocol,
-        address=launch.side.end.address,
-        port=SERVER_PORT,
-        upstream=upstream,
-        identity=job.identity,
-        knobs=job.trial.proxy.knobs,
-    )
-    command = stack.proxy_command(job.programs["proxy"], where)
+    address, protocol = launch.side.end.address, job.trial.protocol
+    where = ProxyJob(protocol, address, SERVER_PORT, upstream, job.identity, knobs)
+    return _start_beside(job, PROXY, stack.proxy_command(job.programs["proxy"], where), launch)
+
+
+def start_relay(job: Job, proxy: str, target: str, launch: Launch) -> Process | None:
+    """Start what stands beside the client and tunnels to `proxy`, for the server `target` (both `ip:port`).
+
+    Return its process; None where clients connect to the proxy themselves.
+    """
+    stack, knobs = _proxy_of(job)
+    if stack.relay_command is None:
+        return None
+    address, protocol = launch.side.end.address, job.trial.protocol
+    where = RelayJob(protocol, address, SERVER_PORT, proxy, job.identity, knobs, target)
+    return _start_beside(job, RELAY, stack.relay_command(job.programs["proxy"], where), launch)
+
+
+def _proxy_of(job: Job) -> tuple[Stack, Mapping[str, Scalar]]:
+    if job.trial.proxy is None:
+        raise ValueError("the trial has no proxy")
+    return stack_of(job.trial.proxy), job.trial.proxy.knobs
+
+
+def _start_beside(job: Job, name: str, command: Command, launch: Launch) -> Process:
     return start(
-        "proxy",
+        name,
         command.argv,
         launch.side.namespace,
         launch.environment.variables({}, command.env),
-        stdout_log=launch.folder / "proxy.jsonl",
-        stderr_log=launch.folder / "proxy.stderr",
+        stdout_log=launch.folder / f"{name}.jsonl",
+        stderr_log=launch.folder / f"{name}.stderr",
         confinement=_confinement(job, launch, ()),
     )
 

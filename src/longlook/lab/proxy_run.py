@@ -1,29 +1,32 @@
-"""The proxy of a trial as it runs, and what is known of it; a trial without one has one that never runs."""
+"""The proxy of a trial as it runs, with the relay beside the client where clients tunnel; a trial without one has one
+that never runs.
+"""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from longlook.core.job import Job
 from longlook.lab.flow_run import observations_of
 from longlook.lab.observations import Observations
 from longlook.lab.process import Process
-from longlook.lab.programs import Launch, start_proxy
+from longlook.lab.programs import Launch, start_proxy, start_relay
 
 
 class ProxyRun:
-    """The process of a trial's proxy, once it is started."""
+    """The processes of a trial's proxy, once they are started: the proxy's own first."""
 
     def __init__(self) -> None:
-        self.process: Process | None = None
+        self.processes: list[Process] = []
 
-    def start(self, job: Job, upstream: str, launch: Launch) -> Process:
-        """Start it, to carry on to the server at `upstream` (`ip:port`); the caller closes the process."""
-        self.process = start_proxy(job, upstream, launch)
-        return self.process
-
-    @property
-    def processes(self) -> list[Process]:
-        """Return its process, or nothing."""
-        return [] if self.process is None else [self.process]
+    def start(self, job: Job, at: str, server: str, middle: Launch, client: Launch) -> Iterator[Process]:
+        """Start it in the middle, `at` its address, to carry on to the server (both `ip:port`), and then the relay
+        beside the client where there is one. Yield each process when it is started; the caller closes it.
+        """
+        self.processes.append(start_proxy(job, server, middle))
+        yield self.processes[-1]
+        if (relay := start_relay(job, at, server, client)) is not None:
+            self.processes.append(relay)
+            yield relay
 
     @property
     def ready(self) -> bool:
@@ -32,21 +35,23 @@ class ProxyRun:
 
     @property
     def lost(self) -> bool:
-        """Return whether it has ended; before the testbed is taken down that is by itself."""
+        """Return whether one has ended; before the testbed is taken down that is by itself."""
         return any(process.exit is not None for process in self.processes)
 
     def observations(self, before: Observations) -> Observations:
         """Return what is known of it in the end; `before` is what was known before it was stopped."""
-        if self.process is None:
-            return before
-        return replace(before, lines=tuple(self.process.lines), broke=self.process.broke)
+        lines = tuple(line for process in self.processes for line in process.lines)
+        broke = next((process.broke for process in self.processes if process.broke), before.broke)
+        return replace(before, lines=lines, broke=broke)
 
     def seen(self) -> Observations:
-        """Return what is known of it by now."""
-        return observations_of(self.process)
+        """Return what is known of it by now, as of one program: its ending is that of the first that has ended."""
+        found = [observations_of(process) for process in self.processes]
+        if not found:
+            return observations_of(None)
+        ended = next((each for each in found if each.exit_code is not None), found[0])
+        return replace(ended, lines=tuple(line for each in found for line in each.lines))
 
     def cpu_s(self) -> dict[str, float]:
-        """Return its CPU seconds by role, {} without one."""
-        if self.process is None:
-            return {}
-        return {self.process.name: self.process.exit.cpu_s if self.process.exit else 0.0}
+        """Return CPU seconds by the name of the process, {} without one."""
+        return {process.name: process.exit.cpu_s if process.exit else 0.0 for process in self.processes}

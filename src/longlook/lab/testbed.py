@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core.flows import moves, phases_of, program_role, view_of
+from longlook.core.flows import has_second_address, phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Trial
 from longlook.lab import kept, link_options, multipath
@@ -19,7 +19,7 @@ from longlook.lab.flow_run import FlowRun, observations_of, tcp_of
 from longlook.lab.links import MAIN, Links
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.middle import MIDDLE_ADDRESS, Middle
+from longlook.lab.middle import MIDDLE_ADDRESS, Middle, connected_to
 from longlook.lab.observations import Stopped
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import Launch, plain_client, stack_of, start_server
@@ -204,10 +204,11 @@ class Testbed:
         return next((server for server in self.servers if server.exit is not None), None)
 
     def _start_proxy(self, middle: Middle) -> None:
-        launch = self._launch(middle.towards_client, self._folder, "")
-        process = self.proxy.start(self._job, f"{SERVER.address}:{SERVER_PORT}", launch)
-        self._undo.callback(process.close)
-        process.before_reap = self.watcher.count_tasks
+        at, server = f"{MIDDLE_ADDRESS}:{SERVER_PORT}", f"{SERVER.address}:{SERVER_PORT}"
+        launches = [self._launch(side, self._folder, "") for side in (middle.towards_client, self.client_side)]
+        for process in self.proxy.start(self._job, at, server, *launches):
+            self._undo.callback(process.close)
+            process.before_reap = self.watcher.count_tasks
 
     def tear_down(self, *, trusted: bool) -> Teardown:
         """Stop clients, servers, and the router once it is empty, in this order; `trusted` if clients did their job."""
@@ -229,7 +230,7 @@ class Testbed:
         held = {
             name: value - self._throttled_before.get(name, 0.0)
             for name, value in {**self._processor_drops(), **slowness}.items()
-        } | multipath.counts(self._job.trial, self.server_side.namespace)
+        } | multipath.counts(self._job.trial, self.server_side.namespace, clients)
         return Teardown(
             clients=tuple(replace(client, broke=client.broke or broke.get("client")) for client in clients),
             servers=tuple(
@@ -355,12 +356,12 @@ class Testbed:
 
     def _add_only_flow_run(self, client: Client) -> None:
         job = self._job
-        if moves(job.trial) and self.second is None:
+        if has_second_address(job.trial) and self.second is None:
             self.client_side.add_second_address(SECOND_CLIENT_ADDRESS)
             self.server_side.know_second_address(SECOND_CLIENT_ADDRESS)
         where = addresses_of(0)
         server = self._start_server(job.trial, job.programs["server"], where, self._folder, "")
-        to = where if job.trial.proxy is None else replace(where, server=MIDDLE_ADDRESS)  # what the client connects to
+        to = replace(where, server=connected_to(job.trial))
         self.flow_runs.append(FlowRun(job.trial, client, server, to, self._folder, job.content.phases))
 
     def _add_flow_run(self, flow: Flow, servers: dict[int, Process]) -> None:
@@ -377,7 +378,8 @@ class Testbed:
             program = self._job.programs[program_role(flow.server)]
             servers[flow.address_slot] = self._start_server(trial, program, where, folder, flow.name)
         client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
-        self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases_of(flow), flow))
+        phases = self._job.content.phases if self._job.content.video else phases_of(flow)
+        self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases, flow))
 
     def _launch(self, side: Side, folder: Path, name: str) -> Launch:
         flows = len(self._job.trial.flows)  # a flow's own view of the trial has none

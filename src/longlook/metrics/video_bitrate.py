@@ -9,10 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 def measure(timeline: Timeline) -> float | None:
     """Return the mean declared bitrate of what was shown, in Mbit/s, by time; None where nothing was."""
     play = Playback.of(timeline)
-    shown = [] if play is None else play.shown()
-    if play is None or not shown:
-        return None
-    return sum(play.rungs_bps[part.rung] / 1e6 * s for part, s in shown) / sum(s for _, s in shown)
+    return None if play is None or play.bitrate_bps is None else play.bitrate_bps / 1e6
 
 
 METRIC = Metric(

@@ -33,8 +33,8 @@ METRIC = Metric(
     needs=(Kind.REQUEST_SENT, Kind.PLAYBACK, Kind.SEGMENT_REQUESTED, Kind.SEGMENT_ARRIVED),
     measure=measure,
     summary=(
-        "Video: the linear model of Yin et al., SIGCOMM 2015, with its balanced weights, per segment shown. "
-        "The segments' bitrates in Mbit/s are added up; every change between neighbours is taken off, and 3 for each "
+        "Video: the linear model of Yin et al., SIGCOMM 2015, with its balanced weights, per segment shown. It is the "
+        "sum over these segments of their bitrates in Mbit/s, less every change between neighbours, less 3 for each "
         "second of stalls and of the wait for the start."
     ),
 )

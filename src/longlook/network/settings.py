@@ -37,7 +37,7 @@ from longlook.network.varying import mean
 CONNECTIONS = "workload.connections"
 """The number of connections that the client opens at once, in workloads that have such a parameter."""
 FLOWS_START = "workload.start"
-"""Only workloads whose flows compete have it."""
+"""Only workloads whose flows may compete have it: in compete flows start then, in video playing starts with so much."""
 
 _PACKET, _AUTO = "packet", "auto"
 JITTER_LAWS = ("uniform", "normal", "pareto")

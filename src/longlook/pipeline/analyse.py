@@ -129,6 +129,7 @@ class Tables:
     """Rows of all trials, in one table for each kind; None where no trial has any."""
 
     goodput: pd.DataFrame | None
+    links: pd.DataFrame | None
     flows: pd.DataFrame | None
     rates: pd.DataFrame | None
     epochs: pd.DataFrame | None
@@ -141,7 +142,7 @@ def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
 
     These are times in states, where traces were captured; flows that competed, their rates and the points of their
     envelopes; the sizes of loss epochs, where a metric reads them; where the ends spent CPU time, if it was sampled.
-    Goodput is drawn and not written.
+    Goodput, and what came over which link, are drawn and not written.
     """
     flows, rates = rows_of(measured, "flows"), rows_of(measured, "rates")
     epochs, cpu_work = rows_of(measured, "epochs"), rows_of(measured, "cpu_work")
@@ -160,7 +161,8 @@ def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
         path.unlink(missing_ok=True)
         if table is not None:
             table.to_parquet(path, index=False)
-    return Tables(rows_of(measured, "goodput"), flows, rates, epochs, cpu_work, cpu_stacks)
+    drawn = rows_of(measured, "goodput"), rows_of(measured, "links")
+    return Tables(*drawn, flows, rates, epochs, cpu_work, cpu_stacks)
 
 
 def sampled_stacks(folder: RunFolder, cpu_work: pd.DataFrame) -> pd.DataFrame:
@@ -246,6 +248,7 @@ def report_content(
         manifest=manifest,
         metrics=metric_facts(study),
         goodput=tables.goodput,
+        links=tables.links,
         verification=load_verification(folder),
         flows=tables.flows,
         rates=tables.rates,

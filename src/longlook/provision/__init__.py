@@ -7,6 +7,7 @@ Entry points: `setup.install`, `parallel.install_all`, `catalogue.catalogue`, `g
 `tls.identity`, `content.content`, and one module for each way of making a program: `go`, `rust`, `python`, `packaged`.
 `video` makes the segments of a video.
 
-Stacks also import `debian` (libraries of Debian's packages) and `build_cache` (folders that are built once).
-`provenance` says what programs are made of, with `pins` of what is pinned and was taken instead.
+Workloads also import `video` (its segments and their sizes), stacks `debian` (libraries of Debian's packages) and
+`build_cache` (folders that are built once). `provenance` says what programs are made of, with `pins` of what is pinned
+and was taken instead.
 """

@@ -24,8 +24,17 @@ LADDER_BPS: Mapping[str, int] = {
 }
 """The bitrate of each rung, picture and sound together (docs/video.md has where they come from)."""
 
+PICTURES: Mapping[str, tuple[int, int]] = {
+    "tiny": (256, 144),
+    "medium": (640, 360),
+    "hd720": (1280, 720),
+    "hd1080": (1920, 1080),
+    "hd2160": (3840, 2160),
+}
+"""Width and height that a rung of that name stands for, in pixels; no file holds a picture."""
+
 DISTINCT_SEGMENTS = {"constant": 4, "variable": 15}
-"""How many segments of a rung have bytes of their own before they repeat."""
+"""How many segments of a rung have bytes of their own before they repeat; of a rung in chunks, each has all of its."""
 
 _SCENE_SEGMENTS = 3
 _PERMILLE = 1000
@@ -33,21 +42,30 @@ _PERMILLE = 1000
 
 @dataclass(frozen=True)
 class Video:
-    """A video: its rungs in ascending order of their bitrates in bit/s, the length of a segment and the whole in ns."""
+    """A video: its rungs in ascending order of their bitrates in bit/s, the length of a segment and the whole in ns.
+
+    A segment comes in `chunks` files of one length, all of one rung.
+    """
 
     rungs: Mapping[str, int]
     segment_ns: int
     length_ns: int
     bitrate: str  # a key of DISTINCT_SEGMENTS
+    chunks: int = 1
+
+    @property
+    def chunk_ns(self) -> int:
+        """The length of what a file holds, in ns."""
+        return self.segment_ns // self.chunks
 
     def sizes(self, rung: str) -> list[int]:
-        """Return the bytes of the distinct segments of a rung, in order."""
-        mean_bytes = self.rungs[rung] * self.segment_ns / 8e9
+        """Return the bytes of the distinct files of a rung, segment by segment and in each chunk by chunk."""
+        mean_bytes = self.rungs[rung] * self.chunk_ns / 8e9
         count = DISTINCT_SEGMENTS[self.bitrate]
         if self.bitrate == "constant":
-            return [round(mean_bytes)] * count
+            return [round(mean_bytes)] * count * self.chunks
         shares = [_complexity(number) for number in range(count)]
-        return [round(mean_bytes * count * share / sum(shares)) for share in shares]
+        return [round(mean_bytes * count * share / sum(shares)) for share in shares for _ in range(self.chunks)]
 
     @property
     def total_bytes(self) -> int:
@@ -63,6 +81,7 @@ def video_content(video: Video) -> Content:
         "segment_ns": video.segment_ns,
         "length_ns": video.length_ns,
         "bitrate": video.bitrate,
+        **({} if video.chunks == 1 else {"chunks": video.chunks}),
     }
     return content("video", resolved, lambda to: _write(to, video))
 
@@ -76,7 +95,8 @@ def _write(to: Writer, video: Video) -> tuple[tuple[str, ...], ...]:
             to.add(path, noise(f"video {path}", size_bytes))
             segments.append({"path": path, "bytes": size_bytes})
         rungs.append({"name": name, "bitrate_bps": bitrate_bps, "segments": segments})
-    manifest = {"length_ns": video.length_ns, "segment_ns": video.segment_ns, "rungs": rungs}
+    chunks = {} if video.chunks == 1 else {"chunks": video.chunks}
+    manifest = {"length_ns": video.length_ns, "segment_ns": video.chunk_ns, **chunks, "rungs": rungs}
     to.add(MANIFEST_PATH, _once(json.dumps(manifest, separators=(",", ":")).encode() + b"\n"))
     return ((MANIFEST_PATH,),)
 

@@ -35,7 +35,8 @@ class ReportContent:
 
     `samples` has one row per attempt and metric: study, cell (cell_id), arm, round, seed, trial_id, attempt, metric,
     value, unit, outcome, reason and a column `factor.NAME` per factor. `goodput` has the columns trial_id, arm,
-    cell_id, round, time_s, mbps, or is None if no link log was kept. `manifest` is manifest.json. `verification` is
+    cell_id, round, time_s, mbps, or is None if no link log was kept. `links` has these and `link`, where paths have
+    two, or is None. `manifest` is manifest.json. `verification` is
     present if the trials were run again. `levels` are those of `metrics_by_arm`; `releases`, by arm, are present if the
     figure is a trend. `flows` and `rates` have the columns trial_id, arm, cell_id, round and those of `flow_tables`, or
     are None if no flows competed. `epochs` has the columns trial_id, arm, cell_id, round, lost and epochs: how many
@@ -55,6 +56,7 @@ class ReportContent:
     manifest: Mapping[str, Any]
     metrics: Mapping[str, MetricFacts]
     goodput: pd.DataFrame | None = None
+    links: pd.DataFrame | None = None
     flows: pd.DataFrame | None = None
     rates: pd.DataFrame | None = None
     epochs: pd.DataFrame | None = None

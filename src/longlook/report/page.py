@@ -16,6 +16,7 @@ from longlook.report.dots.section import make_dots
 from longlook.report.flows.medians import make_matrix
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares
+from longlook.report.links.section import make_links
 from longlook.report.losses.section import make_losses
 from longlook.report.population.section import make_population
 from longlook.report.provenance.manifest import ManifestSection
@@ -43,6 +44,7 @@ def sections(content: ReportContent) -> list[Section]:
         *contrasts,
         *make_why(content.answers),
         *([flows] if flows.cells else []),
+        *make_links(content),
         *make_losses(content),
         *make_cpu(content),
         *make_published(content, contrasts),

@@ -4,21 +4,12 @@ import sys
 
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
-from longlook.core.stack import Command, Knob, ProxyJob, Stack, Version, proxy_arguments
+from longlook.core.stack import Command, ProxyJob, Stack, Version, proxy_arguments
 from longlook.provision.packaged import is_packaged, packaged
 from longlook.provision.python import ENVIRONMENT
 
 _NAME = "haproxy"
 SUITES = {"2.6.12": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
-_KNOBS = {
-    "buffer": Knob(
-        int, "bytes", None, "what it reads of a connection at once (stack: 16 KiB)",
-        roles=("proxy",), minimum=4096, maximum=1 << 20,
-    ),
-    "splice": Knob(
-        bool, None, None, "the kernel passes bytes on without copies (stack: false)", roles=("proxy",)
-    ),
-}  # fmt: skip
 
 
 def install(version: str) -> Program:
@@ -43,7 +34,7 @@ STACK = Stack(
     protocols=("h2", "http/1.1", "http/1.0"),
     connections=tuple(ConnectionState),
     versions=(Version("2.6.12", "2023-03-28"),),
-    knobs=_KNOBS,
+    knobs={},
     log_formats=(),
     install=install,
     early_data_protocols=("h2", "http/1.1", "http/1.0"),  # TLS is passed through

@@ -33,6 +33,11 @@ _KNOBS = {
     "max_ack_delay": with_default(knobs.MAX_ACK_DELAY, "stack: 0.025", usual=0.025),
     "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.333", usual=0.333),
     "allow_0rtt": knobs.ALLOW_0RTT,
+    "multipath": with_default(
+        knobs.MULTIPATH, "stack: off", choices=("minrtt", "roundrobin", "redundant"),
+        help="several paths at once (draft-ietf-quic-multipath-05), by this scheduler, and one path of the client from "
+        "its second address; both ends must have it",
+    ),
     "retry": with_default(knobs.RETRY, "stack: off", usual=False),
 }  # fmt: skip
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from longlook.core import units
-from longlook.core.flows import DATAGRAM_PROTOCOLS
+from longlook.core.flows import DATAGRAM_PROTOCOLS, MULTIPATH
 from longlook.core.model import Arm, ConnectionState, Scalar, Study
 from longlook.core.problems import SettingError
 from longlook.network.further import BEHIND, SECOND, link_of, names_in
@@ -42,7 +42,9 @@ def resolve_arm(
     """Return the arm in a cell with these settings; SettingError where it cannot be."""
     how = resolve_circumstances(arm, settings, ask_router=ask_router)
     _check_further(arm, settings, catalogue)
-    if not catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
+    kind = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])]
+    players = kind.plays and any(is_flow_setting(key) for key in arm.settings)
+    if not kind.competes and not players:
         setup = resolve_flow_setup(arm, settings, catalogue)
         if setup.protocol in DATAGRAM_PROTOCOLS:
             message = f"{setup.protocol} is cross traffic alone, which only the workload compete has (flows.GROUP)"
@@ -69,6 +71,7 @@ def _check_further(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogu
         raise SettingError("tcp_multipath", "has one path only: give the study a second link, [second]")
     if own.get("tcp_multipath_backup") and not own.get("tcp_multipath"):
         raise SettingError("tcp_multipath_backup", "is about the second subflow of Multipath TCP: set tcp_multipath")
+    _check_multipath_quic(own, has_second=SECOND in keys)
     if SECOND in keys and BEHIND in keys:
         raise SettingError(keys[SECOND], "a path with a middle has no second path beside it: leave one of them out")
     client = catalogue.stacks.get(str(own.get("client", "")).partition("@")[0])
@@ -77,12 +80,25 @@ def _check_further(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogu
         raise SettingError(keys[SECOND], message)
     if SECOND in keys and "client_cpu" in own and own["client_cpu"] != "off":
         raise SettingError("client_cpu", "limits a client on one path: leave it or [second] out")
-    if keys and catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes:
+    competes = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes
+    if keys and (competes or any(is_flow_setting(key) for key in arm.settings)):
         name = next(iter(keys))
         raise SettingError(keys[name], f"competing flows share one link: leave [{name}] out, or use another workload")
     if keys and client is not None and client.remote:
         message = f"client {client.name} is another machine, whose path has one link here: leave [behind] out"
         raise SettingError(keys[BEHIND], message)
+
+
+def _check_multipath_quic(own: Mapping[str, Scalar], *, has_second: bool) -> None:
+    keys = [f"{role}_knobs.{MULTIPATH}" for role in ("client", "server")]
+    given = [key for key in keys if key in own]
+    if not given:
+        return
+    if len(given) < len(keys):
+        (missing,) = set(keys) - set(given)
+        raise SettingError(given[0], f"needs the other end, too: set {missing}")
+    if not has_second:
+        raise SettingError(given[0], "has one path only: give the study a second link, [second]")
 
 
 def _stale_tickets(arm: Arm, settings: Mapping[str, Scalar], setup: FlowSetup) -> float:

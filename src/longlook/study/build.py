@@ -206,8 +206,8 @@ def _canonical(key: str, value: object, kind: WorkloadKind | None, *, endpoint_o
     if key in ARM_CONDITIONS:
         return key, network_setting(key, value)
     if is_flow_setting(key):
-        if kind is not None and not kind.competes:
-            raise SettingError(key, f"workload {kind.name} has one flow; several compete in workload compete")
+        if kind is not None and not kind.competes and not kind.plays:
+            raise SettingError(key, f"workload {kind.name} has one flow; several compete in compete and video")
         return key, flow_setting(key, value)
     if endpoint_only or key in ENDPOINT_KEYS or key.startswith(KNOB_PREFIXES):
         return key, endpoint_setting(key, value)

@@ -24,6 +24,9 @@ _SHAPE = re.compile(r"\s*[0-9]{1,2}(\.[0-9]{0,20})?\s*")
 _ENDPOINT = ("protocol", "connection", "server", "client", tcp.CONGESTION_CONTROL, "tcp_initial_window")
 """Settings of an arm that each of its groups may have for itself; the other settings of TCP are the host's."""
 _TCP_KEYS = (tcp.CONGESTION_CONTROL, tcp.PRESET, *tcp.SETTINGS)
+_OF_DOWNLOADS = ("object", "cross", "arrivals")
+_PLAYERS_START = "random(1s)"
+"""When a player starts: workload video has a `start` of its own, the buffer with which playing begins."""
 _MOST_ARRIVALS = 400
 _SMALLEST_DRAWN, _LARGEST_DRAWN = 1_000, 1_024_000 * 4  # bytes; between them powers of two of the smallest
 
@@ -88,7 +91,7 @@ def groups_of(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) ->
         raise SettingError("flows", f"missing: what competes in this arm, for example {example}", absent=True)
     groups = tuple(_group(arm, name, settings, catalogue) for name in names)
     duration = _duration_s(settings)
-    if (duration is None) == (f"{WORKLOAD_PREFIX}object" not in settings):
+    if not _plays(settings, catalogue) and (duration is None) == (f"{WORKLOAD_PREFIX}object" not in settings):
         raise SettingError("workload", "needs either duration or object: for how long or how much", absent=True)
     if not any(group.count and not group.cross for group in groups):
         raise SettingError("flows", "no flow is left in this arm and cell: one count at least must be above 0")
@@ -191,6 +194,9 @@ def _made(
     setup: FlowSetup,
     catalogue: Catalogue,
 ) -> Group:
+    plays = _plays(settings, catalogue)
+    if plays and (unfit := next((key for key in _OF_DOWNLOADS if key in given), None)):
+        raise SettingError(unfit, "is for flows that download; of workload video each flow is a player")
     arrivals = given.get("arrivals")
     cross = bool(given.get("cross", arrivals is not None))
     if catalogue.stacks[setup.client.stack].client_command is None:
@@ -198,6 +204,8 @@ def _made(
     if setup.protocol == EITHER:
         raise SettingError("protocol", f"a flow that competes speaks one protocol, {' or '.join(spoken(EITHER))}")
     datagrams = setup.protocol in DATAGRAM_PROTOCOLS
+    if datagrams and plays:
+        raise SettingError("protocol", f"{setup.protocol} carries no video; allowed: h3, h2")
     if datagrams and not cross:
         raise SettingError("cross", f"{setup.protocol} is only cross traffic: write cross = true")
     if datagrams and (unfit := next((key for key in ("arrivals", "object") if key in given), None)):
@@ -213,7 +221,7 @@ def _made(
     size = None if written is None else _size(str(written))
     if size is not None and size.shape is not None and arrivals is None:
         raise SettingError("object", "a law of sizes is for flows that come and go: set arrivals")
-    start = str(given.get("start", settings[START]))
+    start = str(given.get("start", _PLAYERS_START if plays else settings[START]))
     inside = call(start)
     window = merged.get("tcp_initial_window")
     return Group(
@@ -227,6 +235,10 @@ def _made(
         initial_window_packets=None if window is None else int(window),
         setup=setup,
     )
+
+
+def _plays(settings: Mapping[str, Scalar], catalogue: Catalogue) -> bool:
+    return catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].plays
 
 
 def _duration_s(settings: Mapping[str, Scalar]) -> float | None:

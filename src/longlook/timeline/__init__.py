@@ -5,11 +5,12 @@
 the link's view of several flows, `state_times` and `envelope` derive states' times and envelopes, and `export` writes
 other formats. Metrics, analysis, explain and report read these.
 
-Later packages also import `payload` (new bytes that left the link), `flow_tables` (tables of competing flows), `states`
-(the vocabulary of states), `windows` (congestion windows over a load), `round_trips` (those that the link gave),
-`loss_epochs` (losses within one), `reassembly` (data behind gaps), `first_byte` (the wait for it), `cpu_time` (what
-programs computed), `cpu_profile` and `cpu_work` (on what, by samples), `playback` (of a video), `echoing` (which sizes an
-echo got an answer to), `collectors` (what
-recording cost), `decode` (traces by the program `longlook-trace`), and of `normalise` the modules `packets`,
-`link_log`, `rows`, `sender`, `trace_files`, `traces`, `states` and `competition`.
+Later packages also import `playback` (what the viewer of a video saw), `payload` (new bytes that left the link),
+`flow_tables` (tables of competing flows), `states` (the vocabulary of states), `windows` (congestion windows over a
+load), `round_trips` (those that the link gave), `over_links` (rates over two links), `loss_epochs` (losses within
+one), `reassembly` (data behind gaps), `first_byte` (the wait for it), `cpu_time` (what programs computed),
+`cpu_profile` and `cpu_work` (on what, by samples), `echoing` (which sizes an echo got an answer to), `collectors`
+(what recording cost), `decode` (traces by the program `longlook-trace`), and of `normalise` the modules `packets`,
+`link_log`, `rows`, `sender`, `trace_files`,
+`traces`, `states` and `competition`.
 """

@@ -4,6 +4,7 @@ A flow's *rate* counts IP packets that left the link towards the client, includi
 took from the others. Its *goodput* counts new payload.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from longlook.timeline.capacity import first_packet_ns, integral
 from longlook.timeline.payload import new_payload_bytes
 from longlook.timeline.timeline import Kind, Timeline
 
@@ -76,7 +78,7 @@ class Competition:
         flows = _link_flows(facts["flows"])
         window = facts["window_ns"]
         delivered, dropped = (_packets(timeline, flows, kind) for kind in (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED))
-        first_ns = pc.min(timeline.select(_PACKETS, "link", priming=None)["arrival_ns"]).as_py() or 0
+        first_ns = first_packet_ns(timeline)
         span = None if window is None else (int(window[0]), int(window[1]))
         rtt_s = None if facts["rtt_ns"] is None else facts["rtt_ns"] / _NS_PER_S
         offered = _offered(timeline, flows)
@@ -130,7 +132,7 @@ class Competition:
             return None
         edges_ns = begin_ns - self.first_packet_ns + np.arange(bins + 1) * bin_s * _NS_PER_S
         spans = zip(edges_ns[:-1].tolist(), edges_ns[1:].tolist(), strict=True)
-        return np.array([_integral(self.capacity, begin, end) / (end - begin) for begin, end in spans])
+        return np.array([integral(self.capacity, begin, end) / (end - begin) for begin, end in spans])
 
     def lost_shares(self) -> Numbers | None:
         """Return the share of each flow's packets at the link within the window that it dropped; NaN without
@@ -196,7 +198,7 @@ class Competition:
         if self.capacity is None or self.window_ns is None:
             return None
         begin_ns, end_ns = (moment - self.first_packet_ns for moment in self.window_ns)
-        return _integral(self.capacity, begin_ns, end_ns) / (end_ns - begin_ns)
+        return integral(self.capacity, begin_ns, end_ns) / (end_ns - begin_ns)
 
     def fair_bps(self) -> float | None:
         """Return a competing flow's max-min fair share of the link, or None if the link's rate is unknown.
@@ -221,6 +223,11 @@ MARKED = "congestion experienced marked"
 
 _PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED)
 _SEGMENTS = {"direction": "down", "protocol": "tcp"}
+
+
+def to_server(table: pa.Table, address: str) -> pa.Table:
+    """Return the rows of flows to one server; `flow` is `tcp CLIENT SERVER`, each with its port."""
+    return table.filter(pc.match_substring_regex(table["flow"].cast(pa.string()), rf" {re.escape(address)}:\d+$"))
 
 
 def jain(rates: Sequence[float] | Numbers) -> float | None:
@@ -305,22 +312,3 @@ def server_of(flow: str | None) -> str:
 def _within(packets: Packets, window_ns: tuple[int, int]) -> npt.NDArray[np.bool_]:
     inside: npt.NDArray[np.bool_] = (packets.time_ns >= window_ns[0]) & (packets.time_ns < window_ns[1])
     return inside
-
-
-def _integral(capacity: Mapping[str, Any], begin_ns: float, end_ns: float) -> float:
-    """Return bit/s × ns of a rate in steps from `begin_ns` to `end_ns`, which count from the first packet.
-
-    The first step holds before link time 0 too.
-    """
-    steps, repeat_ns, phase_ns = capacity["steps"], capacity["repeat_ns"], capacity.get("phase_ns", 0)
-
-    def until(moment_ns: float) -> float:
-        if moment_ns <= 0:
-            return float(steps[0][1] * moment_ns)
-        rounds, rest_ns = divmod(moment_ns, repeat_ns) if repeat_ns else (0, moment_ns)
-        ends = [*(step[0] for step in steps[1:]), repeat_ns or float("inf")]
-        spans = [(at, end, rate) for (at, rate), end in zip(steps, ends, strict=True)]
-        whole = rounds * sum(rate * (end - at) for at, end, rate in spans) if rounds else 0
-        return float(whole + sum(rate * max(0, min(rest_ns, end) - at) for at, end, rate in spans))
-
-    return until(end_ns + phase_ns) - until(begin_ns + phase_ns)

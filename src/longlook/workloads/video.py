@@ -18,6 +18,7 @@ MAX_RUNGS = 20
 MAX_BITRATE_BPS = 200_000_000
 MAX_CONTENT_BYTES = 1 << 30
 MAX_LENGTH_S = 86_400
+MIN_CHUNK_S = 0.02
 
 _NS_PER_S = 1_000_000_000
 _LADDER_FORM = f"names of {', '.join(LADDER_BPS)}, or name=bitrate such as low=0.5Mbit, between commas"
@@ -41,20 +42,21 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
     times_s = {
         name: float(parameters[f"{name}_s"]) for name in ("segment", "length", "watch", "start", "resume", "buffer")
     }
-    video = Video(wanted, *_lengths_ns(times_s), bitrate=_bitrate(parameters))
+    times_s |= {name: float(parameters.get(f"{name}_s", 0)) for name in ("live", "chunk")}
+    connections = int(parameters.get("connections", 1))
+    video = Video(wanted, *_lengths_ns(times_s), bitrate=_bitrate(parameters), chunks=_chunks(times_s, connections))
     _check_buffer(times_s)
     if video.total_bytes > MAX_CONTENT_BYTES:
         raise InputError(
             f"workload video: its segments have {video.total_bytes / 1e6:.0f} MB",
             f"at most {MAX_CONTENT_BYTES >> 20} MiB: shorter segments, lower bitrates or fewer rungs",
         )
-    connections = int(parameters.get("connections", 1))
     if not 1 <= connections <= MAX_CONNECTIONS:
         raise InputError(f"workload video: connections = {connections}", f"1 to {MAX_CONNECTIONS}")
     job: dict[str, Scalar] = {
         "manifest": MANIFEST_PATH,
         "quality": quality,
-        **{f"{name}_s": times_s[name] for name in ("watch", "start", "resume", "buffer")},
+        **{f"{name}_s": times_s[name] for name in ("watch", "start", "resume", "buffer", "live")},
     }
     return replace(video_content(video), connections=connections, video=job)
 
@@ -111,13 +113,38 @@ def _lengths_ns(times_s: Mapping[str, float]) -> tuple[int, int]:
     return segment_ns, length_ns
 
 
+def _chunks(times_s: Mapping[str, float], connections: int) -> int:
+    """Return in how many chunks a segment comes."""
+    segment_s, chunk_s, live_s = (times_s[name] for name in ("segment", "chunk", "live"))
+    if live_s > times_s["length"]:
+        raise InputError(
+            f"workload video: live = {live_s:g}s is more than the length, {times_s['length']:g}s",
+            "how far behind the live edge the play begins, at most the length; 0s: it is not live",
+        )
+    if chunk_s == 0:
+        return 1
+    if chunk_s < MIN_CHUNK_S:
+        raise InputError(f"workload video: chunk = {chunk_s:g}s", f"{MIN_CHUNK_S:g}s or more, or 0s: whole segments")
+    if live_s == 0 or connections > 1:
+        raise InputError(
+            f"workload video: chunk = {chunk_s:g}s of a video that is not live, or over {connections} connections",
+            "chunks are for live video (live above 0s) over one connection",
+        )
+    if round(segment_s * _NS_PER_S) % round(chunk_s * _NS_PER_S):
+        raise InputError(
+            f"workload video: segment = {segment_s:g}s is not whole chunks of {chunk_s:g}s", "a part of segment"
+        )
+    return round(segment_s * _NS_PER_S) // round(chunk_s * _NS_PER_S)
+
+
 def _check_buffer(times_s: Mapping[str, float]) -> None:
-    held_s = times_s["buffer"] // times_s["segment"] * times_s["segment"]
+    piece_s = times_s["chunk"] or times_s["segment"]
+    held_s = times_s["buffer"] // piece_s * piece_s
     for name in ("start", "resume", "segment"):
         if times_s[name] > held_s:
             raise InputError(
                 f"workload video: {name} = {times_s[name]:g}s is never reached: a buffer of {times_s['buffer']:g}s "
-                f"holds {held_s:g}s of whole segments",
+                f"holds {held_s:g}s of whole {'chunks' if times_s['chunk'] else 'segments'}",
                 f"a larger buffer, or a shorter {name}",
             )
 
@@ -139,6 +166,14 @@ WORKLOAD = WorkloadKind(
         "start_s": _time("buffer with which playing starts; 0: the first segment", 0),
         "resume_s": _time("buffer with which playing goes on after a stall; 0: the next segment", 0),
         "buffer_s": _time("largest buffer: nothing is asked for that it has no room for", 30, 0.1),
+        "live_s": replace(
+            _time("the play begins so far behind the live edge; 0: all of the video is there", 0),
+            omitted_at_default=True,
+        ),
+        "chunk_s": replace(
+            _time("live: length of the chunks in which a segment comes; 0: whole segments", 0, maximum=60),
+            omitted_at_default=True,
+        ),
         "connections": Parameter(
             "count",
             "over how many connections each segment is fetched, a part over each",

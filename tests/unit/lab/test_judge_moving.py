@@ -1,4 +1,4 @@
-"""The classification of trials whose client moves to its second address, or is to use Multipath TCP."""
+"""The classification of trials whose client moves to its second address, or is to use several paths at once."""
 
 from dataclasses import replace
 from typing import Any
@@ -65,3 +65,17 @@ def test_multipath_tcp_must_be_proven() -> None:
     assert unproven.outcome is Outcome.FAILED
     assert multipath.variables(plain) == {}
     assert multipath.variables(asked) == {"LONGLOOK_MULTIPATH_TCP": "1"}
+
+
+def test_multipath_quic_must_be_proven_by_the_client() -> None:
+    asked = replace(over_tcp({}), client=Endpoint("other", "2", {"multipath": "minrtt"}))
+    first = {"event": "path", "connection": "10.8.0.1:7", "local": "10.8.0.1:7", "received_bytes": 9000}
+    second = {**first, "local": "10.8.254.1:8", "received_bytes": 5000}
+    agreed = multipath.quic_counts([Observations((first, second))])
+    assert agreed == {"multipath_connections": 1.0, "multipath_joins": 1.0}
+    assert multipath.quic_counts([Observations((first, {**second, "received_bytes": 0}))])["multipath_joins"] == 0.0
+    assert multipath.judge(asked, agreed) is None
+    refused = multipath.judge(asked, multipath.quic_counts([Observations()]))
+    assert refused is not None
+    assert (refused.outcome, "Multipath QUIC" in str(refused.reason)) == (Outcome.FAILED, True)
+    assert multipath.judge(over_tcp({}), {}) is None

@@ -39,6 +39,7 @@ def test_a_fixed_quality_needs_the_files_of_its_rung_alone() -> None:
     assert len({size.digest for size in content.expected.values()}) == 5
     assert content.video == {
         "manifest": MANIFEST_PATH, "quality": "medium", "watch_s": 30, "start_s": 0, "resume_s": 0, "buffer_s": 30,
+        "live_s": 0,
     }  # fmt: skip
     manifest = manifest_of(content)
     assert (manifest["length_ns"], manifest["segment_ns"]) == (3_600_000_000_000, 4_000_000_000)
@@ -67,6 +68,25 @@ def test_variable_sizes_vary_alike_on_every_rung_and_have_the_declared_mean() ->
         assert sizes == [pytest.approx(size * bitrate_bps / 200_000, abs=50) for size in video.sizes("tiny")]
 
 
+def test_a_segment_in_chunks_has_a_file_for_each_of_one_size() -> None:
+    content = prepared(quality="medium", live="2s", chunk="0.5s")
+    assert content.video is not None and content.video["live_s"] == 2
+    manifest = manifest_of(content)
+    assert (manifest["segment_ns"], manifest["chunks"]) == (500_000_000, 8)
+    (rung,) = manifest["rungs"]  # type: ignore[misc]
+    assert len(rung["segments"]) == 4 * 8
+    assert {segment["bytes"] for segment in rung["segments"]} == {37_500}
+
+
+def test_chunks_of_a_segment_share_its_complexity() -> None:
+    whole = Video({"one": 4_000_000}, 4_000_000_000, 60_000_000_000, "variable")
+    parts = Video(whole.rungs, whole.segment_ns, whole.length_ns, "variable", chunks=4)
+    sizes = parts.sizes("one")
+    assert len(sizes) == 4 * len(whole.sizes("one"))
+    assert [4 * size for size in sizes[::4]] == [pytest.approx(size, abs=2) for size in whole.sizes("one")]
+    assert len(set(sizes[:4])) == 1
+
+
 def test_a_ladder_of_one_rung_is_one() -> None:
     assert rungs_of("only=1Mbit") == {"only": 1_000_000}
 
@@ -85,6 +105,10 @@ def test_a_ladder_of_one_rung_is_one() -> None:
         ({"quality": "tiny", "length": "10s"}, "length = 10s is not whole segments of 4s"),
         ({"quality": "tiny", "buffer": "3s"}, "segment = 4s is never reached"),
         ({"quality": "tiny", "start": "29s"}, "start = 29s is never reached: a buffer of 30s holds 28s"),
+        ({"quality": "tiny", "chunk": "1s"}, "chunk = 1s of a video that is not live"),
+        ({"quality": "tiny", "chunk": "1s", "live": "2s", "connections": 2}, "or over 2 connections"),
+        ({"quality": "tiny", "chunk": "1.5s", "live": "2s"}, "segment = 4s is not whole chunks of 1.5s"),
+        ({"quality": "tiny", "live": "61s", "length": "60s"}, "live = 61s is more than the length, 60s"),
         ({"quality": "high", "ladder": "high=200Mbit", "segment": "60s", "buffer": "60s"}, "6000 MB"),
     ],
 )

@@ -119,6 +119,35 @@ def test_an_amount_instead_of_a_duration(tmp_path: Path) -> None:
     assert content_parameters(trial) == {"objects_bytes": "1000000,2000000", "endless_bytes": 0}
 
 
+PLAYERS = (
+    ('kind = "compete"\nduration = "20s"', 'kind = "video"\nquality = "bola"\nwatch = "20s"\nstart = "4s"'),
+    ("levels = [0, 1, 4]", "levels = [1]"),
+)
+
+
+def test_flows_of_a_video_are_players_that_fetch_the_same_files(tmp_path: Path) -> None:
+    trial = trials(plan_of(tmp_path, *PLAYERS), "quic", "1")[0]
+    assert [(flow.protocol, flow.object_bytes, flow.cross) for flow in trial.flows] == [
+        ("h3", None, False), ("h2", None, False),
+    ]  # fmt: skip
+    assert all(0 <= flow.start_s < 1 for flow in trial.flows)
+    assert content_parameters(trial) == dict(trial.workload.parameters)
+
+
+@pytest.mark.parametrize(
+    ("flow", "problem"),
+    [
+        ('{ protocol = "h3", object = "1MB" }', "each flow is a player"),
+        ('{ protocol = "h3", cross = true }', "each flow is a player"),
+        ('{ protocol = "udp", server = "traffic", client = "traffic" }', "traffic plays no video"),
+    ],
+)
+def test_what_no_player_can_have_is_refused(tmp_path: Path, flow: str, problem: str) -> None:
+    with pytest.raises(InputError) as error:
+        plan_of(tmp_path, *PLAYERS, ('{ protocol = "h3" }', flow))
+    assert problem in error.value.message
+
+
 def test_what_an_arm_says_of_tcp_is_for_its_flows_over_tcp(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, ("[arms.quic]", '[arms.quic]\ncongestion_control = "bbr"\ntcp_initial_window = 32'))
     quic, tcp = trials(plan, "quic", "1")[0].flows

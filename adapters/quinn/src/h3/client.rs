@@ -74,9 +74,9 @@ impl Connection {
         let seen = Arc::new(Arrivals::default());
         let moves = shared.settings.moves;
         let to = moves.to(shared.job.second_address).map_err(|failure| failure.to_string())?;
-        let moving = to.filter(|_| !opening.primes).map(|to| {
-            tokio::spawn(moving::run(moves, endpoint.clone(), local, to, opening.t_start_ns, seen.clone()))
-        });
+        let moving = to
+            .filter(|_| !opening.primes)
+            .map(|to| tokio::spawn(moving::run(moves, endpoint.clone(), local, to, opening.t_start_ns, seen.clone())));
         Ok(Self { local, endpoint, quic, requests, seen, moving, _driver: driver })
     }
 

@@ -1,6 +1,9 @@
-"""Proofs of when a client continues from its second address, by the packets that it sends from there."""
+"""Proofs about a client's second address: when it continues from there, by the packets that it sends, and whether a
+connection uses both, by what the second of two links carries.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from longlook.conformance import Check, Finding, verdict
 from longlook.conformance.evidence import Seen
@@ -15,6 +18,10 @@ _OBJECT_BYTES = 1_000_000
 """Two seconds at that rate: the load still lasts when the client moves."""
 _PACKETS_OF_A_HANDSHAKE = 12
 """Of each direction: the handshake is complete before, and the object is not there."""
+_FEW_BYTES = 10_000
+"""Of packets that only try a path."""
+_COPIES = "redundant"
+"""The scheduler that sends everything over every path."""
 _SLACK_S = 0.15
 """For the handshake, or the first packets of an answer, before a connection can fall silent."""
 
@@ -45,4 +52,39 @@ def _moved(ask: Ask, rules: Sequence[Stage]) -> Check:
     return ask.check(wants, judge)
 
 
-PROOFS = {"move_at": move_at, "move_after_silence": move_after_silence}
+def multipath(ask: Ask) -> Check:
+    """Compare what the second link carries with the knob at both ends, and at the other end alone.
+
+    A server decides by its scheduler what goes over which path: one that sends copies must send twice as much.
+    """
+    schedulers = [str(choice) for choice in ask.knob.choices]
+    values = {"at one end": None, **{name: name for name in schedulers}}
+
+    def carried(found: Seen, link: str) -> int:
+        return found.run.link.get(link, {}).get("delivered_bytes", 0)
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        failed = [f"{name}: {seen[name].why}" for name in schedulers if not seen[name].ok]
+        if failed:
+            return verdict(False, "; ".join(failed))
+        second = {name: carried(found, "second.down") for name, found in seen.items()}
+        text = ", ".join(f"{count / 1000:.0f} KB with it {name}" for name, count in second.items())
+        used = all(second[name] > _OBJECT_BYTES / 10 for name in schedulers) and second["at one end"] < _FEW_BYTES
+        if ask.role == "server" and _COPIES in second:
+            total = {name: second[name] + carried(seen[name], "down") for name in schedulers}
+            least = min(total.values())
+            used = used and total[_COPIES] > 1.5 * least
+            text += f"; {total[_COPIES] / 1000:.0f} KB over both links with {_COPIES}, {least / 1000:.0f} at least"
+        return verdict(used, f"over the second link {text}")
+
+    link, load = path(_RATE_MBPS, _RTT_S), transfer(_OBJECT_BYTES)
+    wants = {}
+    for name, value in values.items():
+        want = ask.want({} if value is None else {ask.name: value}, link, load, timeout_s=20.0)
+        other = replace(ask.peer, knobs={ask.name: value or schedulers[0]})
+        both = replace(want, client=other) if ask.role == "server" else replace(want, server=other)
+        wants[name] = replace(both, second=link)
+    return ask.check(wants, judge)
+
+
+PROOFS = {"move_at": move_at, "move_after_silence": move_after_silence, "multipath": multipath}

@@ -10,6 +10,7 @@ from longlook.report.charts import colours
 from longlook.report.inside.content import InsideContent
 from longlook.report.inside.data import Packed, pack
 from longlook.report.inside.panels import PANELS, TRACKS, Panel
+from longlook.report.inside.stalls import stall_rows
 from longlook.report.inside.states import difference_rows, time_rows
 from longlook.report.layout import SEPARATOR
 from longlook.report.provenance.traces import cost_rows
@@ -43,6 +44,7 @@ def render_inside(inside: InsideContent) -> str:
         state_colours=colours.STATE_COLOURS,
         chosen=chosen_round(inside),
         unseen=unseen(inside, packed),
+        stall_rows=stall_rows(inside),
         time_rows=time_rows(inside),
         difference_rows=difference_rows(inside),
         has_states=bool(states),

@@ -1,7 +1,8 @@
 """Traces, and trials with theirs, in formats that other tools read (docs/exports.md).
 
-`export.convert` writes qlog, pcapng, HAR, Parquet or CSV, and `export.look` summarises a trace: the command line calls
-both. The pipeline imports `har` for the archives of a whole run.
+`export.convert` writes qlog, pcapng, HAR, plays of videos, Parquet or CSV, and `export.look` summarises a trace: the
+command line calls both. The pipeline imports `har` for the archives of a whole run, the command line `plays` for scores
+of P.1203.
 """
 
 import tempfile
@@ -20,7 +21,7 @@ import pyarrow.parquet as pq
 from longlook.core.errors import InputError
 from longlook.timeline.decode import TraceVantage, decode_to
 from longlook.timeline.events import EVENT_SCHEMA, metadata_of
-from longlook.timeline.export import har, pcapng, qlog
+from longlook.timeline.export import har, pcapng, plays, qlog
 from longlook.timeline.normalise.trial import LINK_LOG
 
 EVENTS = "events.parquet"
@@ -60,10 +61,10 @@ class _Source:
 
 
 def convert(source: Path, to: str, out: Path, vantage: str | None = None) -> list[Written]:
-    """Write a trace or a trial's folder as `qlog`, `pcapng`, `har`, `parquet` or `csv`; return what was written.
+    """Write a trace or a trial's folder as one of the formats of docs/exports.md; return what was written.
 
     Raise InputError for other input, for a trace without rows, for a pcapng of anything but a trial or a packet log,
-    for a HAR of anything but a trial with objects, and if `out` cannot be written.
+    for a HAR of anything but a trial with objects, for a play of a trial without one, and if `out` cannot be written.
     """
     if not out.absolute().parent.is_dir():
         raise InputError(f"--out {out}: no such folder", f"make it first: mkdir -p {out.absolute().parent}")
@@ -71,6 +72,10 @@ def convert(source: Path, to: str, out: Path, vantage: str | None = None) -> lis
         return [_pcapng(source, out)]
     if to == "har":
         return [_har(source, out)]
+    if to == "play":
+        return [Written(out, plays.write_table(plays.play_of(source), out), "changes")]
+    if to == "p1203":
+        return [Written(out, plays.write_p1203(plays.play_of(source), out), "segments")]
     with _read(source, vantage) as read:
         if read.rows == 0:
             raise InputError(

@@ -14,14 +14,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from longlook import __version__
-from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome, Run, Trial
-from longlook.core.run_folder import TIMELINE
 from longlook.timeline.export.har_loads import Load, Request, loads_of
 from longlook.timeline.export.har_timings import Timings, timings_of
-from longlook.timeline.normalise import normalise_trial
-from longlook.timeline.timeline import Timeline
+from longlook.timeline.export.trials import trial_of
 
 NOT_AVAILABLE = -1
 """HAR's number for what does not apply or is not known."""
@@ -45,17 +42,7 @@ def trial_har(folder: Path) -> dict[str, Any] | None:
 
     None where no object was asked for. Raise InputError if the folder holds no finished trial.
     """
-    try:
-        trial = codec.decode(Trial, json.loads((folder / "trial.json").read_text()))
-        run = codec.decode(Run, json.loads((folder / "run.json").read_text()))
-    except FileNotFoundError as error:
-        raise InputError(f"{folder}: is no trial: it has no {Path(error.filename).name}", "name RUN/trials/ID") from (
-            error
-        )
-    except (ValueError, OSError) as error:
-        raise InputError(f"{folder}: its trial.json or run.json is damaged: {error}", "name another trial") from error
-    saved = folder / TIMELINE
-    timeline = Timeline.read(saved) if saved.exists() else normalise_trial(folder, trial, run)
+    trial, run, timeline = trial_of(folder)
     loads = loads_of(folder, timeline)
     if not loads:
         return None

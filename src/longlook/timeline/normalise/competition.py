@@ -7,10 +7,10 @@ from typing import Any
 
 from longlook.core.flows import WARM_UP
 from longlook.core.model import Run, Trial
-from longlook.network.stages import BOTTLENECKS
 from longlook.timeline.normalise.endpoint import Endpoints, read_endpoints
+from longlook.timeline.normalise.link_file import LINK_FILE, capacity, read_stages, rtt_ns
 
-FLOWS, FLOWS_FILE, LINK_FILE = "flows", "flows.json", "link.json"
+FLOWS, FLOWS_FILE = "flows", "flows.json"
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,11 @@ def read_competition(folder: Path, trial: Trial, run: Run) -> CompetitionRecord:
         own = read_endpoints(folder / FLOWS / flow["name"], (flow["client_address"], flow["server_address"]))
         endpoints.rows += own.rows
         endpoints.connections += own.connections
+        endpoints.video = endpoints.video or own.video
         for name, account in own.accounts.items():
             if account.present:
                 endpoints.accounts[f"{FLOWS}/{flow['name']}/{name}"] = account
-    link = _link(folder / LINK_FILE)
+    link = read_stages(folder / LINK_FILE)
     facts = [_facts(flow, run.started_unix_ns) for flow in flows]
     warm_up_ns = round(float(trial.workload.parameters.get(WARM_UP, 0)) * 1e9)
     return CompetitionRecord(
@@ -43,8 +44,8 @@ def read_competition(folder: Path, trial: Trial, run: Run) -> CompetitionRecord:
         {
             "flows": facts,
             "window_ns": _window(facts, warm_up_ns),
-            "capacity": _capacity(link, trial.start_phase_ns),
-            "rtt_ns": _rtt_ns(link),
+            "capacity": capacity(link, trial.start_phase_ns),
+            "rtt_ns": rtt_ns(link),
         },
     )
 
@@ -66,36 +67,3 @@ def _window(flows: list[dict[str, Any]], warm_up_ns: int) -> list[int] | None:
     begin_ns = max(flow["began_ns"] for flow in competing) + warm_up_ns
     end_ns = min(flow["ended_ns"] for flow in competing)
     return [begin_ns, end_ns] if begin_ns < end_ns else None
-
-
-def _link(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the stages of each direction from the router's configuration; none if that cannot be read."""
-    try:
-        link = json.loads(path.read_text())
-        return {direction: list(link[direction]) for direction in ("up", "down")}
-    except (OSError, ValueError, LookupError, TypeError):
-        return {"up": [], "down": []}
-
-
-def _rtt_ns(link: dict[str, list[dict[str, Any]]]) -> int | None:
-    """Return the round trip time without queues, or None if a delay varies."""
-    delays = [stage["parameters"].get("delay_ns") for stage in (*link["up"], *link["down"]) if stage["kind"] == "delay"]
-    return sum(delays) if all(isinstance(delay, int) for delay in delays) else None
-
-
-def _capacity(link: dict[str, list[dict[str, Any]]], phase_ns: int) -> dict[str, Any] | None:
-    """Return the rate towards the client: `steps` of (ns of link time, bit/s), and `repeat_ns` or null.
-
-    Link time is `phase_ns`, which is absent if 0, at the first packet. None unless a single bottleneck has a rate that
-    is known beforehand.
-    """
-    rates = [stage["parameters"]["rate_bps"] for stage in link["down"] if stage["kind"] in BOTTLENECKS]
-    if len(rates) != 1:
-        return None
-    (rate,) = rates
-    if isinstance(rate, int | float):
-        return {"steps": [[0, rate]], "repeat_ns": None}
-    if isinstance(rate, dict) and "steps" in rate:
-        phase = {"phase_ns": phase_ns} if phase_ns else {}
-        return {"steps": rate["steps"], "repeat_ns": rate.get("repeat_ns"), **phase}
-    return None

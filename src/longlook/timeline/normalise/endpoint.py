@@ -72,7 +72,8 @@ class _Client:
         self._found = found
         self._addresses = addresses
         self._latest_ns: int | None = None  # of all stamps so far
-        self.events = {"connection": self.connection, "object": self.object, "page": self.page, "move": self.move}
+        self.events = {"connection": self.connection, "object": self.object, "page": self.page}
+        self.events |= {"move": self.move, "path": self.path}
         self.events |= player_events(self._add, found.video) | echo_events(self._add)
 
     def connection(self, line: Line) -> None:
@@ -96,11 +97,20 @@ class _Client:
 
         Over TCP the client moves by another connection, which has a line of its own.
         """
-        port = port_of(text(line, "from"))
-        of = [connection for connection in self._found.connections if connection.local_port == port]
+        self._also(text(line, "from"), text(line, "to"), time_ns(line, "t_start_ns"))
+
+    def path(self, line: Line) -> None:
+        """Let packets of a further path of a QUIC connection belong to its flow; the first path is the connection's."""
+        connection, local = text(line, "connection"), text(line, "local")
+        if local != connection:
+            self._also(connection, local, time_ns(line, "t_start_ns"))
+
+    def _also(self, connection: str | None, address: str | None, since_ns: int) -> None:
+        """Add another address of the client to the connection that it began at `connection`."""
+        port = port_of(connection)
+        of = [known for known in self._found.connections if known.local_port == port]
         if of:
-            moved = replace(of[-1], started_unix_ns=time_ns(line, "t_start_ns"), local_port=port_of(text(line, "to")))
-            self._found.connections.append(moved)
+            self._found.connections.append(replace(of[-1], started_unix_ns=since_ns, local_port=port_of(address)))
 
     def object(self, line: Line) -> None:
         stamps = {key: optional_time_ns(line, key) for key in ("t_start_ns", "t_first_byte_ns", "t_end_ns")}

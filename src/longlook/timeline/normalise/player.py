@@ -28,6 +28,7 @@ def player_events(add: Add, video: dict[str, Any]) -> dict[str, Callable[[Line],
             quality=text(line, "quality"),
             length_s=_seconds(line, "length_s"),
             segment_s=_seconds(line, "segment_s"),
+            **({"live_s": _seconds(line, "live_s")} if "live_s" in line else {}),
             rungs=[{"name": name, "bitrate_bps": bitrate_bps} for name, bitrate_bps in found],
         )
 

@@ -11,6 +11,7 @@ from longlook.network.further import BEHIND, SECOND
 from longlook.timeline.normalise.competition import read_competition
 from longlook.timeline.normalise.endpoint import Connection, Endpoints, Row, read_endpoints
 from longlook.timeline.normalise.lines import Account
+from longlook.timeline.normalise.link_file import LINK_FILE, capacity, read_stages
 from longlook.timeline.normalise.link_log import read_link_log
 from longlook.timeline.normalise.packets import table_of_packets
 from longlook.timeline.normalise.tables import merge, table_of_rows
@@ -51,9 +52,15 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
         "started_unix_ns": run.started_unix_ns,
         "sources": {name: account.as_metadata() for name, account in accounts.items()},
         **({"competition": competition.facts} if competition is not None else {}),
-        **({"video": endpoints.video} if endpoints.video else {}),
+        **({"video": _video(endpoints.video, folder, trial)} if endpoints.video else {}),
     }
     return Timeline(table).with_metadata(metadata)
+
+
+def _video(known: dict[str, Any], folder: Path, trial: Trial) -> dict[str, Any]:
+    """Return what the player said of its video, with the link's rate towards it where that is known."""
+    rate = None if trial.further else capacity(read_stages(folder / LINK_FILE), trial.start_phase_ns)
+    return known if rate is None else {**known, "capacity": rate}
 
 
 def _marked(packets: pa.Table) -> pa.Table:

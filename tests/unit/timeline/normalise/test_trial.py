@@ -58,6 +58,20 @@ def trial(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_packets_of_a_further_path_belong_to_its_connection(tmp_path: Path) -> None:
+    began = connection(41000, 30, None)["t_start_ns"]
+    further = {"event": "path", "connection": "10.8.0.1:40000", "local": "10.8.254.1:41000", "t_start_ns": began}
+    first = {**further, "local": "10.8.0.1:40000"}
+    done = [connection(40000, 1, 20), fetched("/index.html", 1, 25, 130, size=1000)]
+    trials.write_lines(tmp_path / "client.jsonl", [*done, further, first])
+    logged = records([packet(40, 45, client_port=40000), packet(50, 55, client_port=41000)])
+    trials.write_link_log(tmp_path / "link.bin", logged)
+    flows = [row["flow"] for row in rows(normalise(tmp_path), Kind.PACKET_DELIVERED)]
+    assert len(flows) == 2
+    assert len(set(flows)) == 1
+    assert None not in flows
+
+
 def test_the_table_has_the_schema_and_is_in_order_of_time(trial: Path) -> None:
     table = normalise(trial).table
     assert table.schema.equals(SCHEMA)

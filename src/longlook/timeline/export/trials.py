@@ -1,0 +1,31 @@
+"""A trial's folder, for exports: what was run, what came of it, and its timeline."""
+
+import json
+from pathlib import Path
+
+from longlook.core import codec
+from longlook.core.errors import InputError
+from longlook.core.model import Run, Trial
+from longlook.core.run_folder import TIMELINE
+from longlook.timeline.normalise import normalise_trial
+from longlook.timeline.timeline import Timeline
+
+
+def trial_of(folder: Path) -> tuple[Trial, Run, Timeline]:
+    """Return a finished trial with its timeline. Raise InputError if the folder holds none."""
+    try:
+        trial = codec.decode(Trial, json.loads((folder / "trial.json").read_text()))
+        run = codec.decode(Run, json.loads((folder / "run.json").read_text()))
+    except FileNotFoundError as error:
+        raise InputError(f"{folder}: is no trial: it has no {Path(error.filename).name}", "name RUN/trials/ID") from (
+            error
+        )
+    except (ValueError, OSError) as error:
+        raise InputError(f"{folder}: its trial.json or run.json is damaged: {error}", "name another trial") from error
+    saved = folder / TIMELINE
+    return trial, run, Timeline.read(saved) if saved.exists() else normalise_trial(folder, trial, run)
+
+
+def timeline_of(folder: Path) -> Timeline:
+    """Return the timeline of a finished trial. Raise InputError if the folder holds none."""
+    return trial_of(folder)[2]
