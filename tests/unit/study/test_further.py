@@ -74,19 +74,18 @@ def test_every_arm_has_the_second_link_and_multipath_needs_it(tmp_path: Path) ->
 
 
 def test_multipath_quic_needs_both_ends_and_the_second_link(tmp_path: Path) -> None:
-    second = ("[network]", '[second]\nrate = "1Mbit"\nrtt = "20ms"\n\n[network]')
-    arm = (
-        "[defaults]",
-        '[arms.mp]\nprotocol = "h3"\nconnection = "cold"\nserver = "tquic"\nclient = "tquic"\n'
-        'client_knobs.multipath = "minrtt"\nserver_knobs.multipath = "redundant"\n\n[defaults]',
-    )
-    trials = [trial for trial in make_plan(read(tmp_path, second, arm), (), CATALOGUE).trials if trial.arm == "mp"]
-    assert {trial.client.knobs["multipath"] for trial in trials} == {"minrtt"}
+    handover = study_files()["handover"].read_text()
+
+    def changed(old: str) -> Study:
+        assert old in handover
+        file = tmp_path / "changed.toml"
+        file.write_text(handover.replace(old, ""))
+        return read_study(file)
+
     with pytest.raises(InputError, match=r"client_knobs\.multipath.*has one path only"):
-        read(tmp_path, arm)
-    alone = (arm[0], arm[1].replace('server_knobs.multipath = "redundant"\n', ""))
+        changed('[second]\nrate = "5Mbit"\nrtt = "60ms"\n')
     with pytest.raises(InputError, match=r"client_knobs\.multipath.*set server_knobs\.multipath"):
-        read(tmp_path, second, alone)
+        changed('server_knobs.multipath = "minrtt"\n')
 
 
 def shipped(folder: Path, *replacements: tuple[str, str]) -> Study:
