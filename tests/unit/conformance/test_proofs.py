@@ -387,12 +387,3 @@ def test_assumed_round_trip_sets_the_first_timer() -> None:
     assert judged("initial_rtt", {"short": again(0.09), "long": again(1.0)}).status is Status.PASSED
     assert judged("initial_rtt", {"short": again(0.3), "long": again(1.0)}).status is Status.FAILED
     assert judged("initial_rtt", {"short": again(0.09), "long": again(0.1)}).status is Status.FAILED
-
-
-def test_a_datagram_that_may_not_be_fragmented_gets_no_answer_and_one_that_may_does() -> None:
-    answered, silent = seen(client=[{"event": "echo", "t_answer_ns": 5}]), seen(client=[{"event": "echo"}])
-    held = {"set": silent, "unset": answered, "kernel": answered}
-    assert judged("dont_fragment", held).status is Status.PASSED
-    assert judged("dont_fragment", held, "client").status is Status.PASSED
-    assert judged("dont_fragment", {**held, "set": answered}).status is Status.FAILED
-    assert judged("dont_fragment", {**held, "kernel": silent}).status is Status.FAILED
