@@ -52,11 +52,11 @@ def _server(options: Options, knobs: Mapping[str, Any], port: int, keylog: str |
         policy["insecure_secrets_log"] = keylog
     files = {"handler": "file_server", "root": options.www, "index_names": []}
     no_store = {"handler": "headers", "response": {"set": {"Cache-Control": ["no-store"]}}}
-    told = {"set": {"Alt-Svc": [alt_svc(knobs[ALT_SVC_PORT])]}} if ALT_SVC_PORT in knobs else {"delete": ["Alt-Svc"]}
+    header = {"set": {"Alt-Svc": [alt_svc(knobs[ALT_SVC_PORT])]}} if ALT_SVC_PORT in knobs else {"delete": ["Alt-Svc"]}
     no_answer = {"match": [{"protocol": "http/1.1"}], "handle": [{"handler": "static_response", "abort": True}]}
     early = {"handler": "log_append", "key": _EARLY, "value": "true"}
     over_quic: Data = {"match": [{"tls": {"handshake_complete": False}}], "handle": [early]}
-    over_tcp: Data = {"match": [{"protocol": "http/2"}], "handle": [{"handler": "headers", "response": told}]}
+    over_tcp: Data = {"match": [{"protocol": "http/2"}], "handle": [{"handler": "headers", "response": header}]}
     return {
         "listen": [endpoint((options.address, port))],
         "protocols": [*(["h3"] if "h3" in protocols else []), *(["h1", "h2"] if "h2" in protocols else [])],
