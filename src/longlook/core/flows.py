@@ -47,8 +47,13 @@ def moves(trial: Trial) -> bool:
 
 
 def over_several_paths(trial: Trial) -> bool:
-    """Whether its client is told to use several paths of a QUIC connection, one of them from a second address."""
+    """Whether its client has to use several paths of a QUIC connection, one of them from a second address."""
     return MULTIPATH in trial.client.knobs
+
+
+def has_second_address(trial: Trial) -> bool:
+    """Whether its client has a second address, also where there is one link."""
+    return moves(trial) or over_several_paths(trial)
 
 
 def runs_tcp(trial: Trial) -> bool:
