@@ -45,12 +45,17 @@ def tunable_rows(stacks: Iterable[Stack]) -> list[list[str]]:
     columns = [
         (stack, _tunable(stack)) for stack in stacks if "h3" in stack.protocols and stack.knobs and stack.end_roles
     ]
-    rows = [["knob", *(f"{stack.name} {version}" for stack, version in columns), "kernel TCP"]]
+    rows = [["knob", *(_column(stack, version) for stack, version in columns), "kernel TCP"]]
     for name in sorted({name for stack, _ in columns for name in stack.knobs}):
         cells = [_cell_of(stack, version, name) for stack, version in columns]
         if any(cells):
             rows.append([f"`{name}`", *cells, f"`{OF_KNOB[name]}`" if name in OF_KNOB else ""])
     return rows
+
+
+def _column(stack: Stack, version: str) -> str:
+    """Return a column's head: of what the machine has installed, whose release is not known, the name alone."""
+    return f"{stack.name} {version}" if stack.version(version).released else stack.name
 
 
 def _tunable(stack: Stack) -> str:

@@ -23,11 +23,11 @@ KNOBS: Mapping[str, Knob] = {
     "law": knob(str, choices=("fixed", "exponential")),
     **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt", "retry")},
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
-    **{"memory": knob(str, choices=("none", "alt-svc", "page")), "multipath": knob(str, choices=("minrtt", "redundant"))},
+    **{name: knob(str) for name in ("memory", "resolver")},
+    "multipath": knob(str, choices=("minrtt", "redundant")),
     "dont_fragment": knob(str, choices=("set", "unset", "kernel")),
-    "resolver": knob(str, choices=("none", "addresses", "https-record")),
-    **{name: knob(float) for name in ("window_after_loss", "pto_factor", "fallback_delay", "stall_timeout")},
-    **{name: knob(float) for name in ("on", "off", "move_at", "move_after_silence")},
+    **{name: knob(float) for name in ("on", "off", "window_after_loss", "pto_factor", "fallback_delay")},
+    **{name: knob(float) for name in ("stall_timeout", "move_at", "move_after_silence")},
 }
 SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ack_threshold")}
 
