@@ -8,9 +8,11 @@ import sys
 
 from chromium_driver.flags import Target
 from chromium_driver.session import Session
-from longlook_adapter.browserjob import EITHER, parse_job
+from longlook_adapter.browserjob import parse_job
+from longlook_adapter.either import EITHER
 from longlook_adapter.errors import UnsupportedError
 from longlook_adapter.lines import emit, emit_error
+from longlook_adapter.resolver import Resolver
 from longlook_adapter.sessions import run_session, standard_input
 
 CONNECTIONS = ("cold", "resumed", "0rtt")
@@ -30,12 +32,20 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--address", default="10.8.0.2", help="address of the server (default: %(default)s)")
     parser.add_argument("--port", type=int, default=443, help="port of the server (default: %(default)s)")
     parser.add_argument("--spki", required=True, help="base64 SHA-256 of the server's public key, to be trusted")
+    parser.add_argument("--certificate", required=True, help="certificate of the resolver, with that key (PEM)")
+    parser.add_argument("--key", required=True, help="the key (PEM)")
     return parser.parse_args()
 
 
 async def _session(options: argparse.Namespace) -> None:
     target = Target(options.domain, options.address, options.port, options.spki)
-    async with Session(options.browser, target) as session:
+    resolver = Resolver(target.domain, target.address, options.certificate, options.key)
+    with resolver:
+        await _serve(options, target, resolver)
+
+
+async def _serve(options: argparse.Namespace, target: Target, resolver: Resolver) -> None:
+    async with Session(options.browser, target, resolver) as session:
         version = await session.start()
         emit("ready", role="client", protocol=None, address=target.address, port=target.port, version=version)
         next_line = await standard_input()

@@ -10,11 +10,14 @@ from firefox_driver.browser import Browser
 from firefox_driver.preferences import Target
 from firefox_driver.session import Session
 from longlook_adapter.browserjob import parse_job
+from longlook_adapter.either import EITHER
 from longlook_adapter.errors import UnsupportedError
 from longlook_adapter.lines import emit, emit_error
+from longlook_adapter.resolver import Resolver
 from longlook_adapter.sessions import run_session, standard_input
 
 CONNECTIONS = ("cold",)
+PROTOCOLS = ("h3", "h2", EITHER)
 
 
 def main() -> int:
@@ -25,6 +28,8 @@ def main() -> int:
     parser.add_argument("--address", default="10.8.0.2", help="address of the server (default: %(default)s)")
     parser.add_argument("--port", type=int, default=443, help="port of the server (default: %(default)s)")
     parser.add_argument("--ca", required=True, help="certificate of the authority to be trusted (PEM)")
+    parser.add_argument("--certificate", required=True, help="certificate of the resolver, of that authority (PEM)")
+    parser.add_argument("--key", required=True, help="its key (PEM)")
     options = parser.parse_args()
     return run_session(lambda: _session(options))
 
@@ -32,13 +37,14 @@ def main() -> int:
 async def _session(options: argparse.Namespace) -> None:
     target = Target(options.domain, options.address, options.port)
     browser = await Browser.launch(options.browser, target, options.ca)
-    async with Session(browser, target) as session:
+    resolver = Resolver(target.domain, target.address, options.certificate, options.key)
+    async with Session(browser, target, resolver) as session:
         address, port = target.address, target.port
         emit("ready", role="client", protocol=None, address=address, port=port, version=browser.version)
         next_line = await standard_input()
         while line := await next_line():
             try:
-                await session.run(parse_job(line.decode(), "Firefox", CONNECTIONS))
+                await session.run(parse_job(line.decode(), "Firefox", CONNECTIONS, PROTOCOLS))
             except UnsupportedError as error:
                 emit_error(str(error), supported=False)
                 emit("done", ok=False)

@@ -5,9 +5,9 @@ It runs on the Python of an environment of its own, which holds pycurl with a li
 
 import sys
 
+from longlook_adapter.either import EITHER
 from longlook_adapter.program import main
 from pycurl_adapter import client
-from pycurl_adapter.settings import EITHER
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:], "pycurl", ("h3", "h2", EITHER), None, client.run))

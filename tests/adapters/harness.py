@@ -18,7 +18,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from longlook.core import registry
-from longlook.core.flows import CONNECTION_PER_REQUEST, DATAGRAM_PROTOCOLS
+from longlook.core.flows import CONNECTION_PER_REQUEST, DATAGRAM_PROTOCOLS, ECHO_PROTOCOLS
 from longlook.core.job import Content, Program
 from longlook.core.model import ConnectionState, Scalar
 from longlook.core.stack import ClientJob, Command, ServerJob, Stack
@@ -89,7 +89,7 @@ def pairs() -> list[tuple[str, str, str]]:
         (server, client, protocol)
         for server, client in sorted(couples)
         for protocol in protocols_of(server)
-        if protocol in protocols_of(client) and protocol not in DATAGRAM_PROTOCOLS
+        if protocol in protocols_of(client) and protocol not in (*DATAGRAM_PROTOCOLS, *ECHO_PROTOCOLS)
     ]
 
 

@@ -33,6 +33,11 @@ def load(session: Session, page: Content, memory: str) -> list[Line]:
     return session.run(protocol="h3-or-h2", phases=page.phases, knobs={"memory": memory}, timeout_s=60.0)
 
 
+def ask(session: Session, page: Content, resolver: str) -> set[str]:
+    """The protocols of a first load with a resolver."""
+    return spoken(session.run(protocol="h3-or-h2", phases=page.phases, knobs={"resolver": resolver}, timeout_s=60.0))
+
+
 def spoken(lines: Sequence[Line]) -> set[str]:
     """The protocols of all objects."""
     assert lines[-1] == {"event": "done", "ok": True}, lines
@@ -70,6 +75,18 @@ def test_a_dead_port_is_survived_and_remembered(start: Start, page: Content, ide
         assert spoken(lines) == {"h2"}
         (earlier,) = of(lines, "earlier_load")
         assert set(earlier["protocols"]) == {"h2"} and earlier["t_loaded_ns"] < of(lines, "page")[0]["t_start_ns"]
+
+
+def test_an_https_record_leads_to_quic_before_any_answer(start: Start, page: Content, identity: Identity) -> None:
+    port = free_port()
+    with server(port, page, identity):  # it names no HTTP/3 in its answers
+        session = start(port)
+        loads = (ask(session, page, "https-record") for _ in range(5))
+        assert any(
+            "h3" in found for found in loads
+        )  # it waits some milliseconds for a record, too few on a busy machine
+        assert ask(session, page, "addresses") == {"h2"}
+        assert ask(session, page, "none") == {"h2"}
 
 
 def test_a_server_that_names_no_quic_cannot_be_remembered_for_it(

@@ -36,6 +36,7 @@ LIBRARIES = {
     "typer": {"cli"},
     "click": {"cli"},
     "rich": {"cli"},
+    "dns": set(),
     "websockets": set(),
 }
 """Where a library may be imported, folders of the package. A library that is not listed may be imported anywhere but in

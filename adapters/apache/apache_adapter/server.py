@@ -32,12 +32,12 @@ def run(options: Options) -> None:
         file = folder / "apache.conf"
         modules = PROGRAM.root / "usr" / "lib" / "apache2" / "modules"
         file.write_text(configuration(options, knobs, port, folder, modules, as_root=as_root))
-        accepted = Accepted(options.protocol, (options.address, port))
+        accepted = Accepted((options.address, port))
 
         def on_request(line: str) -> None:
             entry = json.loads(line)
             remote = (entry["address"], int(entry["port"]))
-            accepted.request(remote, resumed=entry["session"] == "Resumed", used_0rtt=False)
+            accepted.request(options.protocol, remote, resumed=entry["session"] == "Resumed", used_0rtt=False)
 
         return Foreign(
             (PROGRAM.path, "-f", str(file), "-DFOREGROUND"),

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from longlook_adapter.either import ALT_SVC_KNOBS, ALT_SVC_PORT, EITHER, alt_svc, spoken
+from longlook_adapter.knobs import parse_knobs
 from longlook_adapter.lines import endpoint
 from longlook_adapter.options import Options
 
@@ -14,15 +16,24 @@ _ACCESS = "http.log.access"
 _PROTOCOLS = {"HTTP/2.0": "h2", "HTTP/3.0": "h3"}
 
 
-def configuration(options: Options, port: int, folder: str, keylog: str | None) -> Data:
+def knobs_of(options: Options, version: str) -> Mapping[str, Any]:
+    """Return checked knobs."""
+    known = ALT_SVC_KNOBS if options.protocol == EITHER else {}
+    return parse_knobs(options.knobs, known, f"Caddy {version} over {options.protocol}")
+
+
+def configuration(options: Options, knobs: Mapping[str, Any], port: int, folder: str, keylog: str | None) -> Data:
     """Return Caddy's configuration. Its own files go to `folder`, secrets of TLS to `keylog`, if any."""
+    tls: Data = {"certificates": {"load_files": [{"certificate": options.certificate, "key": options.key}]}}
+    if ALT_SVC_PORT in knobs:  # who learned of HTTP/3 comes back, and every connection is to be cold
+        tls["session_tickets"] = {"disabled": True}
     return {
         "admin": {"disabled": True, "config": {"persist": False}},
         "storage": {"module": "file_system", "root": folder},
         "logging": {"logs": _logs()},
         "apps": {
-            "http": {"grace_period": "100ms", "servers": {"server": _server(options, port, keylog)}},
-            "tls": {"certificates": {"load_files": [{"certificate": options.certificate, "key": options.key}]}},
+            "http": {"grace_period": "100ms", "servers": {"server": _server(options, knobs, port, keylog)}},
+            "tls": tls,
         },
     }
 
@@ -34,23 +45,28 @@ def _logs() -> Data:
     }
 
 
-def _server(options: Options, port: int, keylog: str | None) -> Data:
-    quic = options.protocol == "h3"
-    policy: Data = {"protocol_min": "tls1.3", "alpn": [options.protocol]}
+def _server(options: Options, knobs: Mapping[str, Any], port: int, keylog: str | None) -> Data:
+    protocols = spoken(options.protocol)
+    policy: Data = {"protocol_min": "tls1.3", "alpn": list(protocols)}
     if keylog:
         policy["insecure_secrets_log"] = keylog
     files = {"handler": "file_server", "root": options.www, "index_names": []}
     no_store = {"handler": "headers", "response": {"set": {"Cache-Control": ["no-store"]}}}
+    told = {"set": {"Alt-Svc": [alt_svc(knobs[ALT_SVC_PORT])]}} if ALT_SVC_PORT in knobs else {"delete": ["Alt-Svc"]}
     no_answer = {"match": [{"protocol": "http/1.1"}], "handle": [{"handler": "static_response", "abort": True}]}
     early = {"handler": "log_append", "key": _EARLY, "value": "true"}
+    over_quic: Data = {"match": [{"tls": {"handshake_complete": False}}], "handle": [early]}
+    over_tcp: Data = {"match": [{"protocol": "http/2"}], "handle": [{"handler": "headers", "response": told}]}
     return {
         "listen": [endpoint((options.address, port))],
-        "protocols": ["h3"] if quic else ["h1", "h2"],  # it refuses h2 alone
+        "protocols": [*(["h3"] if "h3" in protocols else []), *(["h1", "h2"] if "h2" in protocols else [])],
         "automatic_https": {"disable": True},
         "tls_connection_policies": [policy],
         "logs": {},
         "routes": [
-            {"match": [{"tls": {"handshake_complete": False}}], "handle": [early]} if quic else no_answer,
+            *([over_quic] if "h3" in protocols else []),
+            *([no_answer] if "h2" in protocols else []),  # it refuses h2 alone
+            *([over_tcp] if options.protocol == EITHER else []),  # of itself it names its own HTTP/3
             {"handle": [no_store, files]},
         ],
     }

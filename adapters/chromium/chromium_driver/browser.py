@@ -14,7 +14,7 @@ from longlook_adapter.errors import DriverError
 from longlook_adapter.processes import die_with_parent
 
 from chromium_driver.cdp import CallError, Cdp
-from chromium_driver.flags import PREFERENCES, Target, arguments
+from chromium_driver.flags import PREFERENCES, Kind, Target, arguments, asking
 
 START_LIMIT_S = 30.0
 CLOSE_LIMIT_S = 5.0
@@ -31,7 +31,7 @@ SOCKET_IN_SCRATCH = "/org.chromium.Chromium.XXXXXX/SingletonSocket"
 class Browser:
     """A running browser; `died` completes with the reason when its process ends."""
 
-    def __init__(self, program: str, target: Target, *, early_data: bool) -> None:
+    def __init__(self, program: str, target: Target, kind: Kind, resolver_port: int) -> None:
         self.target = target
         self.version = ""
         self.died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -40,7 +40,9 @@ class Browser:
         self._cdp: Cdp | None = None
         (self._profile / "Default").mkdir(parents=True)
         (self._profile / "Default" / "Preferences").write_text(json.dumps(PREFERENCES))
-        argv = [program, *arguments(target, str(self._profile), early_data=early_data)]
+        if kind is Kind.ASKING:
+            (self._profile / "Local State").write_text(json.dumps(asking(resolver_port)))
+        argv = [program, *arguments(target, str(self._profile), kind)]
         try:
             self._process = self._spawn(argv)
         except OSError as error:
@@ -50,9 +52,9 @@ class Browser:
         asyncio.get_running_loop().add_reader(self._handle, self._on_exit)
 
     @classmethod
-    async def launch(cls, program: str, target: Target, *, early_data: bool = True) -> "Browser":
+    async def launch(cls, program: str, target: Target, kind: Kind, resolver_port: int) -> "Browser":
         """Start a browser and wait until it answers; DriverError with the reason where it does not."""
-        browser = cls(program, target, early_data=early_data)
+        browser = cls(program, target, kind, resolver_port)
         try:
             async with asyncio.timeout(START_LIMIT_S):
                 browser._cdp = await Cdp.connect(await browser._devtools_url())

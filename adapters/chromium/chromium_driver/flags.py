@@ -1,9 +1,12 @@
-"""The browser's command line. Every arm shares it; only `early_data` differs, for jobs that resume without 0-RTT."""
+"""The browser's command line. Every arm shares it, but for what only a start can change (`Kind`)."""
 
 import os
 from dataclasses import dataclass
+from enum import Enum
+from typing import Any
 
-from longlook_adapter.browserjob import EITHER
+from longlook_adapter.either import EITHER
+from longlook_adapter.resolver import LOOPBACK, PATH
 
 SHARED_MEMORY_NEEDED_BYTES = 512 * 1024 * 1024
 
@@ -71,7 +74,20 @@ class Target:
         return f"https://{self.host(protocol)}{port}{path}"
 
 
-def arguments(target: Target, profile: str, *, early_data: bool) -> list[str]:
+class Kind(Enum):
+    """Browsers that differ in what is decided when they start; the value is the name of their network log."""
+
+    USUAL = "browser"
+    NO_EARLY_DATA = "browser-without-early-data"  # for jobs that resume without 0-RTT
+    ASKING = "browser-with-resolver"  # names are asked of a resolver, which may have an HTTPS record for them
+
+
+def asking(resolver_port: int) -> dict[str, Any]:
+    """Return the file `Local State` of a browser that asks the resolver on a port of loopback, and nobody else."""
+    return {"dns_over_https": {"mode": "secure", "templates": f"https://{LOOPBACK}:{resolver_port}{PATH}"}}
+
+
+def arguments(target: Target, profile: str, kind: Kind) -> list[str]:
     """Return all flags, ending in the page that the browser starts with. Network logs go to NETLOGDIR, if set."""
     address = f"[{target.address}]" if ":" in target.address else target.address
     return [
@@ -82,14 +98,21 @@ def arguments(target: Target, profile: str, *, early_data: bool) -> list[str]:
         *QUIET,
         *STEADY,
         *([] if _shared_memory_free_bytes() >= SHARED_MEMORY_NEEDED_BYTES else ["--disable-dev-shm-usage"]),
-        f"--host-resolver-rules=MAP *.{target.domain} {address},MAP * ^NOTFOUND",
+        f"--host-resolver-rules={_rules(target, address, kind)}",
         f"--ignore-certificate-errors-spki-list={target.spki_sha256}",
         "--enable-quic",
         f"--origin-to-force-quic-on={_origins(target)}",
-        *([] if early_data else _without_early_data()),
-        *_netlog("browser" if early_data else "browser-without-early-data"),
+        *(_without_early_data() if kind is Kind.NO_EARLY_DATA else []),
+        *_netlog(kind.value),
         "about:blank",
     ]
+
+
+def _rules(target: Target, address: str, kind: Kind) -> str:
+    """Return which names lead where; a name that a resolver is to be asked for is in no rule."""
+    if kind is Kind.ASKING:
+        return f"MAP * ^NOTFOUND,EXCLUDE {target.host(EITHER)},EXCLUDE {LOOPBACK}"
+    return f"MAP *.{target.domain} {address},MAP * ^NOTFOUND"
 
 
 def _origins(target: Target) -> str:

@@ -7,16 +7,18 @@ from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
 from longlook_adapter import sockets
-from longlook_adapter.browserjob import EITHER, BrowserJob
+from longlook_adapter.browserjob import HTTPS_RECORD, NOTHING, BrowserJob
+from longlook_adapter.either import EITHER
 from longlook_adapter.errors import DriverError, UnsupportedError
 from longlook_adapter.job import PRIME
 from longlook_adapter.lines import emit
+from longlook_adapter.resolver import Resolver
 
 from chromium_driver import choosing
 from chromium_driver.browser import Browser
 from chromium_driver.cdp import GoneError
 from chromium_driver.context import Context
-from chromium_driver.flags import Target
+from chromium_driver.flags import Kind, Target
 from chromium_driver.report import report_connections, report_load, report_unrequested
 
 T = TypeVar("T")
@@ -31,10 +33,11 @@ DEATH_LIMIT_S = 2.0
 class Session:
     """Use as an async context manager: at its end no browser runs and no folder is left."""
 
-    def __init__(self, program: str, target: Target) -> None:
+    def __init__(self, program: str, target: Target, resolver: Resolver) -> None:
         self._program = program
         self._target = target
-        self._browsers: dict[bool, Browser] = {}
+        self._resolver = resolver
+        self._browsers: dict[Kind, Browser] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -47,12 +50,13 @@ class Session:
 
     async def start(self) -> str:
         """Start the browser that most jobs use; return its version."""
-        return (await self._browser(early_data=True)).version
+        return (await self._browser(Kind.USUAL)).version
 
     async def run(self, job: BrowserJob) -> None:
         """Do one job and print its lines up to `done`; UnsupportedError leaves the session as it was."""
         self._check_reachable(job)
-        browser = await self._browser(early_data=job.connection != "resumed")
+        browser = await self._browser(_kind_for(job))
+        self._resolver.has_record = job.resolver == HTTPS_RECORD
         ok = await self.while_alive(self._run(browser, job), job.timeout_s + HOUSEKEEPING_LIMIT_S)
         emit("done", ok=ok)
 
@@ -83,11 +87,11 @@ class Session:
                 f"{self._target.port}, as the browser has to know at its start where QUIC is forced"
             )
 
-    async def _browser(self, *, early_data: bool) -> Browser:
-        """Return the warm browser that may or may not send early data: only a flag at its start can forbid it."""
-        if early_data not in self._browsers:
-            self._browsers[early_data] = await Browser.launch(self._program, self._target, early_data=early_data)
-        return self._browsers[early_data]
+    async def _browser(self, kind: Kind) -> Browser:
+        """Return the warm browser of a kind."""
+        if kind not in self._browsers:
+            self._browsers[kind] = await Browser.launch(self._program, self._target, kind, self._resolver.port)
+        return self._browsers[kind]
 
     async def _run(self, browser: Browser, job: BrowserJob) -> bool:
         url = self._target.url(job.protocol, job.paths[0])
@@ -122,3 +126,9 @@ class Session:
 
     def _locals(self, job: BrowserJob) -> list[str]:
         return sockets.connections(job.protocol, job.address, job.port)
+
+
+def _kind_for(job: BrowserJob) -> Kind:
+    if job.resolver != NOTHING:
+        return Kind.ASKING
+    return Kind.NO_EARLY_DATA if job.connection == "resumed" else Kind.USUAL

@@ -1,11 +1,13 @@
 """Envoy's configuration for one job, as plain data."""
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from longlook_adapter.either import ALT_SVC_KNOBS, ALT_SVC_PORT, EITHER, alt_svc, spoken
 from longlook_adapter.errors import AdapterError
 from longlook_adapter.knobs import one_of, parse_knobs, truth, whole
 from longlook_adapter.options import Options, ProxyOptions
@@ -31,6 +33,7 @@ _QUIC: Mapping[str, Callable[[str], Any]] = {
     "initial_connection_window": whole(65_535, 25_165_824),
     "allow_0rtt": truth,
 }
+_PROTOCOLS = {"HTTP/2": "h2", "HTTP/3": "h3"}
 _FIELDS = {
     "initial_stream_window": "initial_stream_window_size",
     "initial_connection_window": "initial_connection_window_size",
@@ -40,7 +43,8 @@ _FIELDS = {
 
 def knobs_of(options: Options, version: str) -> Mapping[str, Any]:
     """Return checked knobs; some mean something with QUIC only."""
-    known = {**_EITHER, **(_QUIC if options.protocol == "h3" else {})}
+    known = {**_EITHER, **(_QUIC if "h3" in spoken(options.protocol) else {})}
+    known |= ALT_SVC_KNOBS if options.protocol == EITHER else {}
     return parse_knobs(options.knobs, known, f"Envoy {version} over {options.protocol}")
 
 
@@ -60,9 +64,16 @@ class Place:
 
 def configuration(options: Options, knobs: Mapping[str, Any], place: Place, version: str) -> Data:
     """Return Envoy's configuration, in the terms of its API (v3)."""
-    return with_flags(
-        {"static_resources": {"listeners": [listener(options, knobs, place, _manager(options, knobs, version))]}}, knobs
-    )
+    each = (replace(options, protocol=protocol) for protocol in spoken(options.protocol))
+    listeners = [listener(one, knobs, place, _manager(one, knobs, version)) for one in each]
+    return with_flags({"static_resources": {"listeners": listeners}}, knobs)
+
+
+def connection_of(line: str) -> tuple[str, tuple[str, int]]:
+    """Return protocol and client's address of the connection that carried a request, from a line of the access log."""
+    entry = json.loads(line)
+    host, _, port = entry["remote"].rpartition(":")
+    return _PROTOCOLS[entry["protocol"]], (host.strip("[]"), int(port))
 
 
 def with_flags(data: Data, knobs: Mapping[str, Any]) -> Data:
@@ -78,7 +89,7 @@ def listener(options: Options | ProxyOptions, knobs: Mapping[str, Any], place: P
     quic = options.protocol == "h3"
     address = {"protocol": "UDP" if quic else "TCP", "address": options.address, "port_value": place.port}
     found: Data = {
-        "name": "server",
+        "name": options.protocol,
         "address": {"socket_address": address},
         "filter_chains": [{"transport_socket": _security(options, knobs, place), "filters": [manager]}],
     }
@@ -100,19 +111,31 @@ def _protocol_options(knobs: Mapping[str, Any]) -> Data:
     return {field: knobs[name] for name, field in _FIELDS.items() if name in knobs}
 
 
+def _h2_options(knobs: Mapping[str, Any]) -> Data:
+    """Return the options of HTTP/2: of the knobs that have a field of that name, windows are QUIC's."""
+    return {_FIELDS[name]: knobs[name] for name in _EITHER if name in knobs}
+
+
 def _security(options: Options | ProxyOptions, knobs: Mapping[str, Any], place: Place) -> Data:
     versions = {"tls_minimum_protocol_version": "TLSv1_3", "tls_maximum_protocol_version": "TLSv1_3"}
     certificate = {"certificate_chain": {"filename": options.certificate}, "private_key": {"filename": options.key}}
     common: Data = {"tls_params": versions, "tls_certificates": [certificate]}
     if place.keylog and options.protocol == "h2":  # over QUIC it would stay empty
         common["key_log"] = {"path": place.keylog}
-    context = {"common_tls_context": common, "session_ticket_keys": {"keys": [{"filename": place.tickets}]}}
+    context = {"common_tls_context": common, **_tickets(knobs, place)}
     if options.protocol == "h3":
         kind = "transport_sockets.quic.v3.QuicDownstreamTransport"
         early = knobs.get("allow_0rtt", True)
         return extension("quic", kind, enable_early_data=early, downstream_tls_context=context)
     common["alpn_protocols"] = ["h2"]
     return extension("tls", "transport_sockets.tls.v3.DownstreamTlsContext", **context)
+
+
+def _tickets(knobs: Mapping[str, Any], place: Place) -> Data:
+    """Return a key of session tickets; none of them where clients learn of HTTP/3 and come back: each is to be cold."""
+    if ALT_SVC_PORT in knobs:
+        return {"disable_stateless_session_resumption": True, "disable_stateful_session_resumption": True}
+    return {"session_ticket_keys": {"keys": [{"filename": place.tickets}]}}
 
 
 def _manager(options: Options, knobs: Mapping[str, Any], version: str) -> Data:
@@ -130,20 +153,32 @@ def _manager(options: Options, knobs: Mapping[str, Any], version: str) -> Data:
         stat_prefix="server",
         route_config=_routes([] if large else files, www),
         http_filters=[
-            _no_store(),
+            _headers({} if quic or ALT_SVC_PORT not in knobs else {"alt-svc": alt_svc(knobs[ALT_SVC_PORT])}),
             *([_file_server(www)] if large else []),
             extension("envoy.filters.http.router", "filters.http.router.v3.Router"),
         ],
-        **({"http3_protocol_options": {}} if quic else {"http2_protocol_options": _protocol_options(knobs)}),
+        **({"http3_protocol_options": {}} if quic else {"http2_protocol_options": _h2_options(knobs)}),
+        **({"access_log": [_requests()]} if ALT_SVC_PORT in knobs else {}),
     )
 
 
-def _no_store() -> Data:
-    header = {"header": {"key": "cache-control", "value": "no-store"}, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}
+def _requests() -> Data:
+    """Return the access log: where no ticket is given, an address is all that there is to say of a connection."""
+    form = {"remote": "%DOWNSTREAM_DIRECT_REMOTE_ADDRESS%", "protocol": "%PROTOCOL%"}
+    kind = "access_loggers.stream.v3.StdoutAccessLog"
+    return extension("envoy.access_loggers.stdout", kind, log_format={"json_format": form})
+
+
+def _headers(more: Mapping[str, str]) -> Data:
+    headers = {"cache-control": "no-store", **more}
+    added = [
+        {"append": {"header": {"key": key, "value": value}, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}}
+        for key, value in headers.items()
+    ]
     return extension(
         "envoy.filters.http.header_mutation",
         "filters.http.header_mutation.v3.HeaderMutation",
-        mutations={"response_mutations": [{"append": header}]},
+        mutations={"response_mutations": added},
     )
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from longlook_adapter.errors import DriverError
@@ -16,7 +17,7 @@ from longlook_adapter.processes import die_with_parent
 
 from firefox_driver import trust
 from firefox_driver.bidi import Bidi, CallError
-from firefox_driver.preferences import Target, preferences
+from firefox_driver.preferences import Target, Value, at_start, preferences
 
 START_LIMIT_S = 60.0
 CLOSE_LIMIT_S = 10.0
@@ -69,13 +70,23 @@ class Browser:
 
     async def notify(self, topic: str) -> None:
         """Notify the browser's observers of a topic, as its own code does: BiDi has no method for it."""
+        await self.evaluate(f"Services.obs.notifyObservers(null, {json.dumps(topic)})")
+
+    async def prefer(self, values: Mapping[str, Value], *, applies: bool) -> None:
+        """Set preferences, or leave them to what they are at Firefox's start."""
+        calls = [_call(name, value) if applies else self._reset(name) for name, value in values.items()]
+        await self.evaluate("; ".join(calls))
+
+    async def evaluate(self, expression: str) -> str:
+        """Return the value of a JavaScript expression, "" where it is no text, with the rights of the browser's code;
+        DriverError where it fails.
+        """
         windows = await self.bidi.call("browsingContext.getTree", maxDepth=0, **{"moz:scope": "chrome"})
-        await self.bidi.call(
-            "script.evaluate",
-            expression=f"Services.obs.notifyObservers(null, {json.dumps(topic)})",
-            target={"context": windows["contexts"][0]["context"]},
-            awaitPromise=False,
-        )
+        target = {"context": windows["contexts"][0]["context"]}
+        answer = await self.bidi.call("script.evaluate", expression=expression, target=target, awaitPromise=False)
+        if answer["type"] != "success":
+            raise DriverError(f"the browser cannot evaluate {expression}: {answer['exceptionDetails']['text']}")
+        return str(answer["result"].get("value", ""))
 
     async def close(self) -> None:
         """End the browser, gently if it listens, and remove its folder."""
@@ -92,6 +103,11 @@ class Browser:
             await self._bidi.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
+    def _reset(self, name: str) -> str:
+        """Return the call that makes a preference what the profile has, or else Firefox's own."""
+        started = at_start(self.target)
+        return _call(name, started[name]) if name in started else f"Services.prefs.clearUserPref({json.dumps(name)})"
+
     def _trust(self, authority: str, libraries: str) -> None:
         done = subprocess.run(
             (sys.executable, trust.__file__, str(self._profile), authority, libraries),
@@ -107,8 +123,12 @@ class Browser:
     def _spawn(self, program: str) -> subprocess.Popen[bytes]:
         folders = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
         argv = [program, "--headless", "--no-remote", "--profile", str(self._profile), "--remote-debugging-port", "0"]
-        argv += ["--remote-allow-system-access"]  # for `notify`
-        quiet = {"MOZ_CRASHREPORTER_DISABLE": "1", "MOZ_DISABLE_CONTENT_SANDBOX": "1"}  # the only pages are our own
+        argv += ["--remote-allow-system-access"]  # for `evaluate`
+        quiet = {
+            "MOZ_CRASHREPORTER_DISABLE": "1",
+            "MOZ_DISABLE_CONTENT_SANDBOX": "1",  # the only pages are our own
+            "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1",  # or a release ignores `services.settings.server`
+        }
         try:
             with (self._scratch / "stderr").open("wb") as stderr:
                 return subprocess.Popen(
@@ -133,3 +153,9 @@ class Browser:
             await asyncio.sleep(POLL_S)
         lines = (self._scratch / "stderr").read_text(errors="replace").splitlines()
         raise DriverError(f"the browser exited with {code}: {' | '.join(lines[-3:])}")
+
+
+def _call(name: str, value: Value) -> str:
+    """Return the call that sets a preference."""
+    kind = "Bool" if isinstance(value, bool) else "Int" if isinstance(value, int) else "String"
+    return f"Services.prefs.set{kind}Pref({json.dumps(name)}, {json.dumps(value)})"

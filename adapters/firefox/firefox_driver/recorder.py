@@ -19,6 +19,8 @@ class Exchange:
     protocol: str | None = None
     status: int | None = None
     bytes: int | None = None  # of the body
+    alt_svc: str | None = None  # the answer's header
+    local: str | None = None  # this machine's end of the connection, where it is known
     error: str | None = None
 
     @property
@@ -61,6 +63,7 @@ class Recorder:
     def _completed(self, exchange: Exchange, timings: Mapping[str, float], response: Mapping[str, Any]) -> None:
         exchange.protocol, exchange.status = response["protocol"], response["status"]
         exchange.bytes = response["bodySize"]
+        exchange.alt_svc = _header(response, "alt-svc")
         if timings.get("connectEnd", 0) > timings.get("connectStart", 0):
             exchange.t_connect_ns = _moment(timings, "connectStart")
             exchange.t_secure_ns = _moment(timings, "connectEnd")
@@ -70,6 +73,11 @@ class Recorder:
             exchange.error = "served from the browser's cache, not from the network"
         elif response["status"] >= 300:
             exchange.error = f"HTTP status {response['status']}"
+
+
+def _header(response: Mapping[str, Any], name: str) -> str | None:
+    values = (each["value"]["value"] for each in response["headers"] if each["name"].lower() == name)
+    return next(values, None)
 
 
 def _moment(timings: Mapping[str, float], key: str) -> int | None:

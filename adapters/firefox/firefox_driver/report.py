@@ -66,6 +66,12 @@ def report_load(load: Load, job: BrowserJob) -> bool:
     return arrived and load.error is None and not unexpected
 
 
+def report_unrequested(job: BrowserJob, origin: str, reason: str) -> None:
+    """Print one failed `object` line per path, for a load that was never begun."""
+    for path in job.paths:
+        _report(Exchange(origin + path, error=reason), path)
+
+
 def _first(exchanges: Sequence[Exchange], url: str) -> Exchange | None:
     return next((each for each in exchanges if urlsplit(each.url)._replace(fragment="").geturl() == url), None)
 
@@ -75,6 +81,7 @@ def _report(exchange: Exchange, path: str) -> None:
         "object",
         url=exchange.url,
         path=path,
+        **({} if exchange.local is None else {"local": exchange.local}),
         protocol=exchange.protocol,
         status=exchange.status,
         t_start_ns=exchange.t_start_ns,

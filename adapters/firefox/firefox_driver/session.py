@@ -6,14 +6,18 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from longlook_adapter.browserjob import BrowserJob
+from longlook_adapter.browserjob import HTTPS_RECORD, NOTHING, BrowserJob
+from longlook_adapter.either import EITHER
 from longlook_adapter.errors import DriverError, UnsupportedError
 from longlook_adapter.lines import emit
+from longlook_adapter.resolver import Resolver
 from longlook_adapter.sockets import connections
 
+from firefox_driver import choosing
 from firefox_driver.bidi import CallError
 from firefox_driver.browser import Browser
-from firefox_driver.preferences import Target
+from firefox_driver.ends import Ends
+from firefox_driver.preferences import ONE_PROTOCOL, Target, asking
 from firefox_driver.recorder import Recorder
 from firefox_driver.report import Load, report_connections, report_load
 
@@ -30,15 +34,17 @@ LOADED = """JSON.stringify((() => {
 class Session:
     """Use as an async context manager: at its end no browser runs and no folder is left."""
 
-    def __init__(self, browser: Browser, target: Target) -> None:
-        self._browser, self._target = browser, target
+    def __init__(self, browser: Browser, target: Target, resolver: Resolver) -> None:
+        self._browser, self._target, self._resolver = browser, target, resolver
 
     async def __aenter__(self) -> Self:
+        self._resolver.__enter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._resolver.__exit__(kind, error, trace)
         await self._browser.close()
 
     async def run(self, job: BrowserJob) -> None:
@@ -61,18 +67,49 @@ class Session:
     async def _run(self, job: BrowserJob) -> bool:
         bidi = self._browser.bidi
         await self._browser.notify("network:reset-http3-excluded-list")  # where QUIC once failed, it takes TCP
-        lingering = set(self._locals(job))  # Firefox keeps the connections of a context that is gone for a while
+        await self._browser.prefer(ONE_PROTOCOL, applies=job.protocol != EITHER)
+        await self._browser.prefer(asking(self._target, self._resolver.port), applies=job.resolver != NOTHING)
+        self._resolver.has_record = job.resolver == HTTPS_RECORD
         user = (await bidi.call("browser.createUserContext"))["userContext"]
         try:
-            tab = (await bidi.call("browsingContext.create", type="tab", userContext=user))["context"]
-            load = await self._load(tab, self._target.url(job.protocol, job.paths[0]), job.timeout_s)
-            opened = [local for local in self._locals(job) if local not in lingering]
+            return await (self._choose(job, user) if job.protocol == EITHER else self._obey(job, user))
         finally:
             bidi.listener = None
             await bidi.call("browser.removeUserContext", userContext=user)
             await self._browser.notify("net:cancel-all-connections")  # or their last packets reach the next server
+
+    async def _obey(self, job: BrowserJob, user: str) -> bool:
+        """Load the page over the protocol of the job."""
+        lingering = set(self._locals(job))  # Firefox keeps the connections of a context that is gone for a while
+        tab = await self._open_tab(user)
+        load = await self._load(tab, self._target.url(job.protocol, job.paths[0]), job.timeout_s)
+        opened = [local for local in self._locals(job) if local not in lingering]
         report_connections(load, f"{job.address}:{job.port}", opened[0] if len(opened) == 1 else None)
         return report_load(load, job)
+
+    async def _choose(self, job: BrowserJob, user: str) -> bool:
+        """Load the page over what Firefox takes, after the loads that it is to remember."""
+        bidi, tabs = self._browser.bidi, []
+
+        ends = Ends(self._browser, job.address, job.port)
+        await ends.watch()
+
+        async def load(url: str, limit_s: float) -> Load:
+            tabs.append(await self._open_tab(user))
+            found = await self._load(tabs[-1], url, limit_s)
+            await ends.assign(found.recorder.exchanges.values())
+            return found
+
+        async def leave() -> None:
+            await bidi.call("browsingContext.close", context=tabs[-1])
+            await self._browser.notify("net:cancel-all-connections")
+            await ends.until_closed()
+
+        return await choosing.run(choosing.Context(load, leave), job, self._target.url(job.protocol, ""))
+
+    async def _open_tab(self, user: str) -> str:
+        made = await self._browser.bidi.call("browsingContext.create", type="tab", userContext=user)
+        return str(made["context"])
 
     async def _load(self, tab: str, url: str, limit_s: float) -> Load:
         load = Load(url, Recorder(tab))

@@ -22,11 +22,12 @@ def run(options: Options) -> None:
     def configure(folder: Path, port: int) -> Foreign:
         file = folder / "nginx.conf"
         file.write_text(configuration(options, knobs, port, folder))
-        accepted = Accepted(options.protocol, (options.address, port))
+        accepted = Accepted((options.address, port))
 
         def on_request(line: str) -> None:
             entry = json.loads(line)
-            accepted.request((entry["address"], int(entry["port"])), resumed=entry["reused"] == "r", used_0rtt=False)
+            remote = (entry["address"], int(entry["port"]))
+            accepted.request(options.protocol, remote, resumed=entry["reused"] == "r", used_0rtt=False)
 
         argv = (PROGRAM.path, "-p", str(folder), "-c", str(file), "-e", "stderr")
         return Foreign(argv, is_ready=lambda line: _LISTENS in line, on_request=on_request, env=PROGRAM.env)

@@ -10,10 +10,11 @@ from typing import Any, Self
 
 import pycurl
 from longlook_adapter.clock import now_ns
+from longlook_adapter.either import EITHER
 from longlook_adapter.job import Job
 from longlook_adapter.lines import emit, endpoint
 
-from pycurl_adapter.settings import EITHER, new_handle
+from pycurl_adapter.settings import new_handle
 from pycurl_adapter.transfer import Transfer
 
 SECURE = b"SSL connection using "

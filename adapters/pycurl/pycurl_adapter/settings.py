@@ -1,6 +1,7 @@
 """A job's demands as options of libcurl's handles."""
 
 import pycurl
+from longlook_adapter.either import EITHER
 from longlook_adapter.errors import UnsupportedError
 from longlook_adapter.job import COLD, EARLY, Job
 
@@ -8,13 +9,10 @@ _FEATURES = 4
 _HTTP3 = 1 << 25
 """CURL_VERSION_HTTP3, in the features of `curl_version_info`."""
 
-EITHER = "h3-or-h2"
-"""libcurl tries QUIC, and after its `happy eyeballs` timeout TCP, too; the first connected carries everything."""
-
 _VERSIONS = {
     "h3": pycurl.CURL_HTTP_VERSION_3ONLY,
     "h2": pycurl.CURL_HTTP_VERSION_2TLS,
-    EITHER: pycurl.CURL_HTTP_VERSION_3,
+    EITHER: pycurl.CURL_HTTP_VERSION_3,  # TCP, too, after its `happy eyeballs` timeout; the first that connects
 }
 
 

@@ -18,6 +18,7 @@ import pandas as pd
 
 from longlook.analysis.measure_cache import code_of_measurements
 from longlook.analysis.stats import arm_levels, estimate
+from longlook.analysis.stats.population import population_levels
 from longlook.analysis.stats.tails import RoundsWon, TailEffect, rounds_won, tail_effects
 from longlook.core import codec
 from longlook.core.content_store import ContentStore
@@ -62,7 +63,7 @@ def statistics_of(samples: pd.DataFrame, file: Path, study: Study, drawn: Sequen
         estimates=tuple(estimate(samples, study)),
         wins=tuple(rounds_won(samples, study)),
         tails=tuple(tail_effects(samples, study)),
-        levels=tuple(arm_levels(samples, study)),
+        levels=(*arm_levels(samples, study), *population_levels(samples, study)),
         drawn_levels=tuple(arm_levels(samples, study, drawn)),
     )
     text = json.dumps(codec.encode(made))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from longlook.core.model import ConnectionState
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Surgery, Target, Untestable
-from longlook.explain.ledger import LedgerClass
+from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
 from longlook.explain.ledger.handshake import AMPLIFICATION
 from longlook.explain.moments import hold, stretches
 from longlook.explain.side import Pair, Side
@@ -29,9 +29,11 @@ def _connecting_ns(side: Side) -> int:
     """Return the time in handshakes without that in which a request was on its way already.
 
     With early data a server may have to wait for the client's address to be validated while it answers: that is the
-    handshake's doing, and the cause `amplification_limit`, but no round trip before the request.
+    handshake's doing, and the cause `amplification_limit`, but no round trip before the request. A proxy's handshake
+    with the server is not the client's; that is the cause `proxy_connection`.
     """
-    total_ns, requests = side.totals.get(LedgerClass.HANDSHAKE, 0), stretches(side, LedgerClass.REQUEST)
+    details, requests = side.ledger.details(LedgerClass.HANDSHAKE), stretches(side, LedgerClass.REQUEST)
+    total_ns = sum(lasts_ns for text, lasts_ns in details.items() if not str(text).startswith(BEHIND_PROXY))
     if not len(requests):
         return total_ns
     limited = stretches(side, LedgerClass.HANDSHAKE, detail=AMPLIFICATION)

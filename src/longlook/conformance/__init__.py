@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from longlook.conformance.evidence import Seen
 from longlook.core import codec
-from longlook.core.flows import DATAGRAM_PROTOCOLS
+from longlook.core.flows import DATAGRAM_PROTOCOLS, ECHO_PROTOCOLS
 from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Scalar, Trial, Workload
 from longlook.network.further import SECOND
 from longlook.study.tcp import parameters
@@ -78,7 +78,7 @@ class Want:
             workload=self.workload,
             protocol=self.protocol,
             connection=self.connection,
-            congestion_control=None if datagrams or self.protocol == "h3" else "cubic",
+            congestion_control=None if datagrams or self.protocol in ("h3", *ECHO_PROTOCOLS) else "cubic",
             server=self.server,
             client=self.client,
             timeout_s=self.timeout_s,

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from longlook.conformance import Check, Finding, Want, inapplicable, verdict
+from longlook.conformance.choice import choice
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path, usual
 from longlook.conformance.qlogs import count
 from longlook.conformance.subject import Subject, stack_of
-from longlook.core.flows import CONNECTION_PER_REQUEST, DATAGRAM_PROTOCOLS, DURATION
+from longlook.core.flows import CONNECTION_PER_REQUEST, DATAGRAM_PROTOCOLS, DURATION, ECHO_PROTOCOLS, EITHER, spoken
 from longlook.core.model import ConnectionState, Endpoint, Outcome, Workload
 
 PAGE = Workload("page", {"objects": 120, "object_bytes": 3_000})
@@ -17,16 +18,20 @@ DOWNLOAD_BYTES = 5_000_000
 DOWNLOAD = Workload("page", {"objects": 1, "object_bytes": DOWNLOAD_BYTES})
 SMALL = Workload("page", {"objects": 3, "object_bytes": 10_000})
 _SECOND = Workload("compete", {DURATION: 1.0})
+_ECHO = Workload("echo", {"payload": "1200B, 1400B", "tries": 3, "interval_s": 1.0})
+_FETCHLESS = (*DATAGRAM_PROTOCOLS, *ECHO_PROTOCOLS)
 _NO_OBJECTS = "it sends datagrams, not objects"
 _CONNECTIONS = 3
 _WARM_S, _IDLE_S = 0.2, 0.3
-_KNOWN = ("h3", "h2")
+_KNOWN = ("h3", "h2", EITHER)
 
 
 def basics(subject: Subject) -> Iterator[Check]:
     """Yield every check except the knobs' proofs and those of a single process."""
     for role, protocol in subject.settings():
         yield page(subject, role, protocol)
+        if protocol == EITHER:
+            yield choice(subject, role)
         yield download(subject, role, protocol)
         yield from (state(subject, role, protocol, wanted) for wanted in ConnectionState)
         yield logs(subject, role, protocol)
@@ -48,6 +53,8 @@ def _want(subject: Subject, role: str, protocol: str, workload: Workload, **more
 
 def _least(protocol: str) -> Workload:
     """Return the smallest workload that shows that two endpoints communicate."""
+    if protocol in ECHO_PROTOCOLS:
+        return _ECHO
     return _SECOND if protocol in DATAGRAM_PROTOCOLS else SMALL
 
 
@@ -63,7 +70,7 @@ def page(subject: Subject, role: str, protocol: str) -> Check:
         return verdict(seen.ok, f"{objects} objects in {_took_s(seen):.2f} s" if seen.ok else seen.why)
 
     name = f"page over {protocol} ({role})"
-    if protocol in DATAGRAM_PROTOCOLS:
+    if protocol in _FETCHLESS:
         return inapplicable(name, _NO_OBJECTS)
     return _one(name, _want(subject, role, protocol, PAGE), judge)
 
@@ -78,7 +85,7 @@ def download(subject: Subject, role: str, protocol: str) -> Check:
         return verdict(True, f"5 MB in {took_s:.2f} s, {DOWNLOAD_BYTES * 8e-6 / took_s:.1f} Mbit/s of 20")
 
     name = f"download over {protocol} ({role})"
-    if protocol in DATAGRAM_PROTOCOLS:
+    if protocol in _FETCHLESS:
         return inapplicable(name, _NO_OBJECTS)
     return _one(name, _want(subject, role, protocol, DOWNLOAD), judge)
 
@@ -184,20 +191,23 @@ def ready(subject: Subject, protocol: str) -> Check:
 
 
 def lines(subject: Subject, protocol: str) -> Check:
-    """Check that the client prints one line for each object and one for each of its connections."""
+    """Check that the client prints one line for each object and one for each of its connections.
+
+    Where it chooses, it may have opened one of each protocol.
+    """
 
     def judge(seen: Seen) -> Finding:
         paths = Counter(line.get("path") for line in seen.events("client", "object"))
         often = [str(path) for path, times in paths.items() if times != 1]
         connections = len(seen.events("client", "connection"))
-        wanted = len(paths) if protocol in CONNECTION_PER_REQUEST else 1
+        wanted = [len(paths)] if protocol in CONNECTION_PER_REQUEST else [1, 2] if protocol == EITHER else [1]
         text = f"{len(paths)} objects, {connections} connection line" + ("s" if connections != 1 else "")
         return verdict(
-            seen.ok and not often and connections == wanted, text + (f"; more than once: {often}" if often else "")
+            seen.ok and not often and connections in wanted, text + (f"; more than once: {often}" if often else "")
         )
 
     name = f"one line per object over {protocol} (client)"
-    if protocol in DATAGRAM_PROTOCOLS:
+    if protocol in _FETCHLESS:
         return inapplicable(name, _NO_OBJECTS)
     return _one(name, _want(subject, "client", protocol, SMALL), judge)
 
@@ -205,8 +215,9 @@ def lines(subject: Subject, protocol: str) -> Check:
 def logs(subject: Subject, role: str, protocol: str) -> Check:
     """Check that a stack that declares qlog writes it, and that its packets can be read."""
     name = f"qlog over {protocol} ({role})"
-    if "qlog" not in subject.stack.log_formats or protocol != "h3":
-        return inapplicable(name, "not declared" if protocol == "h3" else "qlog is for QUIC only")
+    quic = "h3" in spoken(protocol)
+    if "qlog" not in subject.stack.log_formats or not quic:
+        return inapplicable(name, "not declared" if quic else "qlog is for QUIC only")
 
     def judge(seen: Seen) -> Finding:
         events = seen.qlogs[role]
@@ -231,8 +242,7 @@ def unknown_knob(subject: Subject, role: str, protocol: str) -> Check:
 def unspoken(subject: Subject, role: str) -> Check:
     """Check that a protocol that it does not speak ends the program in the same way."""
     name = f"unspoken protocol ({role})"
-    own = subject.stack.protocols_of(subject.version)
-    missing = [protocol for protocol in _KNOWN if protocol not in own]
+    missing = [protocol for protocol in _KNOWN if not subject.stack.speaks(subject.version, protocol)]
     other = subject.witness if role == "client" else subject.client("server")
     if role == "client" and not missing:
         return inapplicable(name, "it speaks every protocol that the servers here speak")

@@ -10,6 +10,7 @@ from typing import Any
 
 from longlook.conformance import Result, Status
 from longlook.conformance.subject import Subject
+from longlook.core.flows import EITHER
 from longlook.core.job import Content, Program
 from longlook.core.stack import ServerJob
 from longlook.provision import tls
@@ -24,7 +25,8 @@ def lone_server(subject: Subject, program: Program, content: Content) -> Iterato
     """Yield for each protocol whether SIGTERM ends an idle server with exit code 0 within a second."""
     if subject.stack.server_command is None:
         return
-    for protocol in subject.stack.protocols_of(subject.version):
+    own = subject.stack.protocols_of(subject.version)
+    for protocol in (*own, *([EITHER] if subject.stack.speaks(subject.version, EITHER) else [])):
         name = f"SIGTERM over {protocol} (server)"
         found = [_stopped(subject, program, content, protocol)]
         if found[0][0] is Status.FAILED and found[0][2]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from longlook.core import registry
 from longlook.core.errors import InputError
+from longlook.core.flows import EITHER
 from longlook.core.model import ConnectionState, Endpoint, Scalar
 from longlook.core.stack import Stack
 from longlook.provision.setup import parse_part
@@ -39,10 +40,11 @@ class Subject:
         return f"{self.stack.name}@{self.version}"
 
     def settings(self) -> Iterator[tuple[str, str]]:
-        """Yield (role, protocol) for each that it has and whose protocol the other endpoint speaks."""
+        """Yield (role, protocol) for each that it has and whose protocol the other endpoint speaks, `h3-or-h2` too."""
         for role in self.stack.end_roles:
-            for protocol in self.stack.protocols_of(self.version):
-                if protocol in protocols_of(self.other(role)):
+            for protocol in (*self.stack.protocols_of(self.version), EITHER):
+                other = self.other(role)
+                if self.stack.speaks(self.version, protocol) and stack_of(other).speaks(other.version, protocol):
                     yield role, protocol
 
     def other(self, role: str) -> Endpoint:

@@ -6,6 +6,9 @@ from longlook.core.model import Endpoint, Flow, Scalar, Trial, Workload
 
 DATAGRAM_PROTOCOLS = ("udp",)
 """Bare datagrams: cross traffic that fetches nothing. Other protocols that are not QUIC run over the kernel's TCP."""
+UDP_ECHO, QUIC_ECHO = "udp-echo", "quic-echo"
+ECHO_PROTOCOLS = (UDP_ECHO, QUIC_ECHO)
+"""A client sends datagrams and a server answers with the same, bare or in QUIC; nothing is fetched."""
 CONNECTION_PER_REQUEST = ("http/1.0",)
 """Protocols whose client opens a new connection for each file."""
 EITHER = "h3-or-h2"
@@ -44,8 +47,13 @@ def moves(trial: Trial) -> bool:
 
 
 def over_several_paths(trial: Trial) -> bool:
-    """Whether its client is told to use several paths of a QUIC connection, one of them from a second address."""
+    """Whether its client has to use several paths of a QUIC connection, one of them from a second address."""
     return MULTIPATH in trial.client.knobs
+
+
+def has_second_address(trial: Trial) -> bool:
+    """Whether its client has a second address, also where there is one link."""
+    return moves(trial) or over_several_paths(trial)
 
 
 def runs_tcp(trial: Trial) -> bool:

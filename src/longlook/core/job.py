@@ -23,6 +23,15 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class Echo:
+    """What a client sends to a server that answers with the same (adapters/CONTRACT.md, Echo)."""
+
+    payloads: tuple[int, ...]  # UDP payloads in bytes, one after the other
+    tries: int  # of each, until the first answer
+    interval_s: float  # from one try to the next
+
+
+@dataclass(frozen=True)
 class Content:
     """A workload made real: files for the server and requests for the client.
 
@@ -40,6 +49,7 @@ class Content:
     """What a player is asked to play, and how (adapters/CONTRACT.md, Video); empty: the load of the phases. With it
     `connections` is over how many each segment is fetched, and `expected` also has segments that are not asked for.
     """
+    echo: Echo | None = None  # what is sent and answered; None: files are fetched. With it there are no phases
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ entry point, beside the constants.
 from dataclasses import replace
 from typing import Any
 
+from longlook.core.flows import EITHER
 from longlook.core.stack import Knob
 
 _LARGEST_WINDOW = 2**62 - 1
@@ -77,6 +78,18 @@ MOVE_AFTER_SILENCE = Knob(
 MULTIPATH = Knob(
     str, None, None, "QUIC over several paths at once, by this scheduler; the client opens one from its second address",
     protocols=("h3",),
+)  # fmt: skip
+ALT_SVC_PORT = Knob(
+    int, "port", None, "answers over TCP name HTTP/3 on this port (Alt-Svc), and tickets are off",
+    roles=("server",), minimum=1, maximum=65_535, protocols=(EITHER,),
+)  # fmt: skip
+MEMORY = Knob(
+    str, None, None, "what is remembered of earlier loads: nothing, the server's Alt-Svc, or a page's load too",
+    roles=("client",), choices=("none", "alt-svc", "page"), protocols=(EITHER,), usual="none",
+)  # fmt: skip
+RESOLVER = Knob(
+    str, None, None, "names are asked of a resolver beside it: with their addresses alone, or with an HTTPS record",
+    roles=("client",), choices=("none", "addresses", "https-record"), protocols=(EITHER,), usual="none",
 )  # fmt: skip
 RETRY = Knob(bool, None, None, "answer a first packet with a Retry", roles=("server",))
 

@@ -17,7 +17,7 @@ _LATER: Mapping[str, bool] = {"omitted_when_empty": True}
 Json = Any
 """Plain JSON data: a scalar, a tuple or a mapping of such. Never None."""
 
-HEATMAP, TREND, MATRIX, DOTS = "heatmap", "trend", "matrix", "dots"
+HEATMAP, TREND, MATRIX, DOTS, POPULATION = "heatmap", "trend", "matrix", "dots", "population"
 """Kinds of figures."""
 
 SCHEMA_VERSION = 2
@@ -153,6 +153,8 @@ class Expected:
     published: float | None = None  # in the metric's unit; None: there is no number. `Claim.origin` tells whose it is
     at_least: float | None = None
     at_most: float | None = None
+    below: float | None = field(default=None, metadata=_LATER)
+    """The level is the share of the study's population, in %, in which the metric is below this, or has no value."""
 
 
 @dataclass(frozen=True)
@@ -208,13 +210,23 @@ class Figure:
     """The layout of the cells: factor names on each axis. A `trend` draws the arms by date of release in each.
 
     A `matrix` has the arms down and `columns` across, with the medians of `metric` (empty: the first contrast's).
-    `dots` are these medians as points, cell by cell.
+    `dots` are these medians as points, cell by cell. A `population` has the shares of the study's population in which
+    `metric` is below each value.
     """
 
     columns: str
     rows: tuple[str, ...]
     kind: str = HEATMAP
     metric: str = ""
+
+
+@dataclass(frozen=True)
+class Population:
+    """A population of paths: the levels of one factor are its strata, each with its share. An input, not a finding."""
+
+    factor: str
+    shares: Mapping[str, float]  # label of the level → share in %; together 100
+    source: str  # where the shares come from, and which are assumed
 
 
 @dataclass(frozen=True)
@@ -254,6 +266,7 @@ class Study:
     traces: Mapping[str, str] = field(default_factory=dict)  # trace files that were read, `rate /path` → digest
     stopping: Stopping | None = None  # None: all rounds run
     around: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # setting → law of its draws; empty: none
+    population: Population | None = field(default=None, metadata=_LATER)
 
 
 @dataclass(frozen=True)

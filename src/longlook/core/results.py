@@ -1,7 +1,7 @@
 """What an analysis concludes: estimates of contrasts, and claims judged by them. Plain data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from longlook.core.dependence import Dependence
 from longlook.core.model import Claim, Verdict
@@ -68,6 +68,8 @@ class ArmLevel:
     median: float | None
     low: float | None
     high: float | None
+    below: float | None = field(default=None, metadata={"omitted_when_empty": True})
+    """The share of the study's population in which the metric is below this; then `cell` has the other factors."""
 
 
 @dataclass(frozen=True)

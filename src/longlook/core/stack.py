@@ -12,7 +12,7 @@ from typing import Any
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.flows import EITHER, spoken
-from longlook.core.job import Identity, Program
+from longlook.core.job import Echo, Identity, Program
 from longlook.core.model import ConnectionState, Scalar
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._~-]*")
@@ -139,10 +139,11 @@ class ClientJob:
     waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
     second_address: str = ""  # the client's, from which it may continue; empty: it has one address only
     video: Mapping[str, Scalar] = field(default_factory=dict)  # what to play, and how; empty: fetch the phases
+    echo: Echo | None = None  # what to send to a server that answers with the same; None: fetch the phases
 
     def data(self) -> dict[str, Any]:
-        """Return the job as plain JSON data; without `connections` if it is 1, and without `waits_s`, `second_address`
-        and `video` if there are none, because most programs know no others.
+        """Return the job as plain JSON data; without `connections` if it is 1, and without `waits_s`, `second_address`,
+        `video` and `echo` if there are none, because most programs know no others.
         """
         entries: dict[str, Any] = codec.encode(self)
         if self.connections == 1:
@@ -153,6 +154,8 @@ class ClientJob:
             del entries["second_address"]
         if not self.video:
             del entries["video"]
+        if self.echo is None:
+            del entries["echo"]
         return entries
 
 
@@ -188,7 +191,7 @@ class Stack:
     either: bool = False  # over h3-or-h2 the server speaks both on one port, and the client chooses
     waits: bool = False  # the client waits before phases as its ClientJob says
     plays: bool = False  # the client plays video as its ClientJob says
-    server_reports_state: bool = True  # it prints `connection` lines; if not, the client's lines prove the state
+    server_reports_state: bool = True  # it prints `connection` lines; where not, the client's lines prove the state
     remote: bool = False  # the client is another machine, and its program here drives it: in real time alone
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
 

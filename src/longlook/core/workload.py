@@ -17,7 +17,8 @@ ORDERS = 1000
 class Parameter:
     """A parameter of a workload.
 
-    `kind` is `size` (bytes, written 30KB), `count`, `time` (seconds), `text`, or `start` (a time or random(TIME)).
+    `kind` is `size` (bytes, written 30KB), `count`, `time` (seconds), `text`, `start` (a time or random(TIME)), or
+    `payloads` (sizes of datagrams, `core.echoes`).
     """
 
     kind: str
@@ -39,3 +40,4 @@ class WorkloadKind:
     prepare: Callable[[Mapping[str, Scalar]], Content]
     competes: bool = False  # its arms have `flows`, each of which fetches its own objects
     plays: bool = False  # its client plays a video
+    echoes: bool = False  # its client sends datagrams that its server answers with the same

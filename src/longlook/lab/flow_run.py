@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core.flows import moves, over_several_paths, watched_s
+from longlook.core.flows import has_second_address, watched_s
 from longlook.core.job import Content, Job
 from longlook.core.model import Flow, Scalar, Trial
 from longlook.core.stack import ClientJob
@@ -68,8 +68,9 @@ class FlowRun:
                 timeout_s=self.trial.timeout_s,
                 connections=job.content.connections,
                 waits_s=job.content.waits_s,
-                second_address=SECOND_CLIENT_ADDRESS if moves(self.trial) or over_several_paths(self.trial) else "",
+                second_address=SECOND_CLIENT_ADDRESS if has_second_address(self.trial) else "",
                 video=job.content.video,
+                echo=job.content.echo,
             )
         )
 

@@ -15,6 +15,7 @@ from longlook.lab import judge_connections as connections
 from longlook.lab import judge_proxy
 from longlook.lab.answers import wrong_answer
 from longlook.lab.elsewhere import fault_elsewhere
+from longlook.lab.judge_echo import echoed
 from longlook.lab.judge_video import played
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_drops import link_drops
@@ -203,8 +204,8 @@ def _ended_early(case: Case) -> Judgement:
 def _objects(case: Case) -> Judgement | None:
     if case.kind is not FlowKind.FINITE:
         return None
-    if case.content.video:
-        return played(case)
+    if case.content.video or case.content.echo is not None:
+        return played(case) if case.content.video else echoed(case)
     objects: dict[str, list[Line]] = {}
     for line in case.client.events("object"):
         objects.setdefault(str(line.get("path")), []).append(line)

@@ -2,6 +2,7 @@
 that never runs.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from longlook.core.job import Job
@@ -17,16 +18,15 @@ class ProxyRun:
     def __init__(self) -> None:
         self.processes: list[Process] = []
 
-    def start(self, job: Job, upstream: str, launch: Launch) -> Process:
-        """Start it, to carry on to the server at `upstream` (`ip:port`); the caller closes the process."""
-        self.processes.append(start_proxy(job, upstream, launch))
-        return self.processes[-1]
-
-    def start_relay(self, job: Job, proxy: str, target: str, launch: Launch) -> Process | None:
-        """Start the relay to `proxy` for the server `target`; None where there is none. The caller closes it."""
-        relay = start_relay(job, proxy, target, launch)
-        self.processes += [] if relay is None else [relay]
-        return relay
+    def start(self, job: Job, at: str, server: str, middle: Launch, client: Launch) -> Iterator[Process]:
+        """Start it in the middle, `at` its address, to carry on to the server (both `ip:port`), and then the relay
+        beside the client where there is one. Yield each process when it is started; the caller closes it.
+        """
+        self.processes.append(start_proxy(job, server, middle))
+        yield self.processes[-1]
+        if (relay := start_relay(job, at, server, client)) is not None:
+            self.processes.append(relay)
+            yield relay
 
     @property
     def ready(self) -> bool:

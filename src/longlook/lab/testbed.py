@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core.flows import moves, over_several_paths, phases_of, program_role, view_of
+from longlook.core.flows import has_second_address, phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Trial
 from longlook.lab import kept, link_options, multipath
@@ -205,12 +205,9 @@ class Testbed:
 
     def _start_proxy(self, middle: Middle) -> None:
         at, server = f"{MIDDLE_ADDRESS}:{SERVER_PORT}", f"{SERVER.address}:{SERVER_PORT}"
-        proxy = self.proxy.start(self._job, server, self._launch(middle.towards_client, self._folder, ""))
-        self._undo.callback(proxy.close)
-        relay = self.proxy.start_relay(self._job, at, server, self._launch(self.client_side, self._folder, ""))
-        if relay is not None:
-            self._undo.callback(relay.close)
-        for process in self.proxy.processes:
+        launches = [self._launch(side, self._folder, "") for side in (middle.towards_client, self.client_side)]
+        for process in self.proxy.start(self._job, at, server, *launches):
+            self._undo.callback(process.close)
             process.before_reap = self.watcher.count_tasks
 
     def tear_down(self, *, trusted: bool) -> Teardown:
@@ -359,7 +356,7 @@ class Testbed:
 
     def _add_only_flow_run(self, client: Client) -> None:
         job = self._job
-        if (moves(job.trial) or over_several_paths(job.trial)) and self.second is None:
+        if has_second_address(job.trial) and self.second is None:
             self.client_side.add_second_address(SECOND_CLIENT_ADDRESS)
             self.server_side.know_second_address(SECOND_CLIENT_ADDRESS)
         where = addresses_of(0)

@@ -14,6 +14,7 @@ from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.statistics_cache import Statistics, statistics_of
 from longlook.analysis.stats import dependences_table, estimates_table
+from longlook.analysis.stats.population import population_curves
 from longlook.analysis.stats.tails import spread_table
 from longlook.core import codec
 from longlook.core.errors import InputError
@@ -27,6 +28,7 @@ from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
 from longlook.report import ReportContent, metrics_by_arm, write_report
 from longlook.report.content import metric_facts
+from longlook.report.flows.shares import matrix_metric
 from longlook.report.inside import inside_pages
 from longlook.run.verification import Verification
 from longlook.run.verify import load as load_verification
@@ -34,11 +36,12 @@ from longlook.study.releases import Release
 from longlook.timeline.collectors import collector_costs, not_recorded
 from longlook.timeline.cpu_profile import ROLES, pooled_stacks
 
+POPULATION_TABLE = "population.parquet"
 LOSS_EPOCHS, WINS, TAILS = "loss_epochs.parquet", "wins.parquet", "tails.parquet"
 CPU_WORK, CPU_STACKS = "cpu_work.parquet", "cpu_stacks.parquet"
 RESULTS = (
     *(SAMPLES, "estimates.parquet", "claims.json", DEPENDENCES, WINS, TAILS),
-    *(STATES, FLOWS, RATES, POINTS, LOSS_EPOCHS, CPU_WORK, CPU_STACKS),
+    *(STATES, FLOWS, RATES, POINTS, LOSS_EPOCHS, CPU_WORK, CPU_STACKS, POPULATION_TABLE),
 )
 """What an analysis leaves in a run folder for other commands, which is sealed."""
 
@@ -72,9 +75,10 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
     statistics = statistics_of(samples, folder.path / SAMPLES, study, metrics_by_arm(study))
     estimates = write_estimates(folder, measured, statistics)
     write_spread(folder, statistics)
+    population = write_population(folder, samples)
     claims = write_claims(folder, statistics, estimates)
     folder.seal(RESULTS)
-    content = report_content(folder, samples, tables, statistics, estimates, claims, wanted)
+    content = report_content(folder, samples, tables, statistics, estimates, claims, wanted, population)
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
     page = write_report(folder.path / "report", content)
     outcomes = Counter(entry.run.outcome for entry in measured)
@@ -201,6 +205,18 @@ def write_spread(folder: RunFolder, statistics: Statistics) -> None:
             spread_table(found).to_parquet(path, index=False)
 
 
+def write_population(folder: RunFolder, samples: pd.DataFrame) -> pd.DataFrame | None:
+    """Write `population.parquet`, where the study has a population: its share below each value of the figure's metric,
+    for each arm and the levels of the other factors.
+    """
+    found = population_curves(samples, folder.study, matrix_metric(folder.study))
+    path = folder.path / POPULATION_TABLE
+    path.unlink(missing_ok=True)
+    if found is not None:
+        found.to_parquet(path, index=False)
+    return found
+
+
 def write_claims(folder: RunFolder, statistics: Statistics, estimates: list[Estimate]) -> list[ClaimResult]:
     """Write `claims.json`: every published claim of the study beside what was found."""
     study = folder.study
@@ -217,6 +233,7 @@ def report_content(
     estimates: list[Estimate],
     claims: list[ClaimResult],
     wanted: Wanted | None,
+    population: pd.DataFrame | None,
 ) -> ReportContent:
     """Gather what the report draws; it links the pages of cells that there are and those that are `wanted`."""
     study, manifest, trials = folder.study, folder.manifest, folder.plan.trials
@@ -238,6 +255,7 @@ def report_content(
         epochs=tables.epochs,
         cpu_work=tables.cpu_work,
         cpu_stacks=tables.cpu_stacks,
+        population=population,
         wins=statistics.wins,
         tails=statistics.tails,
         levels=statistics.drawn_levels,

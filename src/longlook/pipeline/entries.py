@@ -20,6 +20,7 @@ from longlook.analysis.claims.entry import (
     without_drawn,
 )
 from longlook.analysis.stats import arm_levels, estimate, estimates_from_table
+from longlook.analysis.stats.population import population_levels
 from longlook.core import codec
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Outcome, Study
@@ -169,7 +170,10 @@ def make_entry(path: Path, disputes: Iterable[Dispute]) -> Entry:
         programs=manifest.get("programs", {}),
         cells=_cells(samples, study),
         estimates=tuple(map(without_drawn, [*estimates, *_on_other_metrics(asked, samples, study)])),
-        levels=tuple(arm_levels(samples, study, [name for name in study.metrics if name in levels])),
+        levels=(
+            *arm_levels(samples, study, [name for name in study.metrics if name in levels]),
+            *population_levels(samples, study),
+        ),
         claims=tuple(map(claim_found, claims)),
         explanations=tuple(
             Explained(each.contrast, each.cell_id, sentence(each)) for each in read_answers(path / EXPLANATIONS)

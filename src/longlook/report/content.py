@@ -42,7 +42,8 @@ class ReportContent:
     are None if no flows competed. `epochs` has the columns trial_id, arm, cell_id, round, lost and epochs: how many
     loss epochs of a trial lost so many packets, or is None if no metric reads them or nothing was lost. `cpu_work` has
     the columns trial_id, arm, cell_id, round, role, work, cpu_s and counted_s, and `cpu_stacks` cell_id, arm, role,
-    stack and cpu_s, as means of the trials; they are None if no CPU time was sampled. `wins` and `tails` say how often
+    stack and cpu_s, as means of the trials; they are None if no CPU time was sampled. `population` has the columns of
+    `population_curves`, or is None if the study declares no population. `wins` and `tails` say how often
     the contender wins a round, and compare the worst loads. `inside` holds the ids of cells with a page about their
     inside beside the report. `costs` are those of the traces of endpoints, `not_recorded` what collectors could not
     record. `answers` are those of the page of explanations beside the report.
@@ -61,6 +62,7 @@ class ReportContent:
     epochs: pd.DataFrame | None = None
     cpu_work: pd.DataFrame | None = None
     cpu_stacks: pd.DataFrame | None = None
+    population: pd.DataFrame | None = None
     wins: Sequence[RoundsWon] = ()
     tails: Sequence[TailEffect] = ()
     verification: Verification | None = None

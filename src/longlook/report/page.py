@@ -18,6 +18,7 @@ from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares
 from longlook.report.links.section import make_links
 from longlook.report.losses.section import make_losses
+from longlook.report.population.section import make_population
 from longlook.report.provenance.manifest import ManifestSection
 from longlook.report.provenance.method import MethodSection
 from longlook.report.provenance.repeats import make_repeats
@@ -37,6 +38,7 @@ def sections(content: ReportContent) -> list[Section]:
         *make_trends(content),
         *([matrix] if matrix else []),
         *make_dots(content),
+        *make_population(content),
         *make_shares(content),
         *make_together(content, contrasts),
         *contrasts,

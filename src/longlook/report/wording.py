@@ -241,6 +241,8 @@ def _level_statement(expected: Expected, study: Study, metrics: Mapping[str, Met
     arm = short_labels(study).get(expected.arm, expected.arm)
     facts = metrics.get(expected.metric)
     metric, unit = (inner(facts.label), facts.unit) if facts else (expected.metric, "")
+    if expected.below is not None:
+        metric, unit = f"the share of the population with {metric} below {quantity(expected.below, unit)}", "%"
     if expected.published is not None:
         return f"{arm}: {metric} is {quantity(expected.published, unit)}"
     bounds = [("at least", expected.at_least), ("at most", expected.at_most)]
@@ -254,7 +256,8 @@ def listed_cell(cell: Mapping[str, str]) -> str:
 
 
 def _published_level(expected: Expected) -> str:
-    named = f"{expected.arm}: {expected.metric.replace('_', ' ')}"
+    below = "" if expected.below is None else f" < {expected.below:g}, % of the population"
+    named = f"{expected.arm}: {expected.metric.replace('_', ' ')}{below}"
     if expected.published is not None:
         return f"{named}{NBSP}{expected.published:g}"
     bounds = [("≥", expected.at_least), ("≤", expected.at_most)]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from longlook.core.job import Program
+from longlook.core.knobs import ALT_SVC_PORT, with_default
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, ServerJob, Stack, Version, server_arguments
@@ -44,7 +45,8 @@ STACK = Stack(
     protocols=("h3", "h2"),
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     versions=_VERSIONS,
-    knobs={},
+    knobs={"alt_svc_port": with_default(ALT_SVC_PORT, "stack: no header")},
+    either=True,
     log_formats=("qlog",),
     install=install,
     server_command=server_command,

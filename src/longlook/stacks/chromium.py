@@ -11,11 +11,11 @@ from pathlib import Path
 from longlook.core.codec import content_hash
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
-from longlook.core.flows import EITHER
 from longlook.core.job import Identity, Program
+from longlook.core.knobs import MEMORY, RESOLVER
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Knob, Stack, Version
+from longlook.core.stack import Command, Stack, Version
 from longlook.provision.python import shared_digest
 
 _NAME = "chromium"
@@ -93,8 +93,9 @@ def session_command(program: Program, identity: Identity) -> Command:
     """Return the driver's command for the server under test, 10.8.0.2:443 (the default of chromium_main.py)."""
     domain = identity.host.partition(".")[2]
     trust = ("--domain", domain, "--spki", identity.spki_sha256)
+    resolver = ("--certificate", identity.certificate, "--key", identity.key)
     environment = {"PYTHONPATH": str(adapters_dir() / "lib" / "python")}
-    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust), environment)
+    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust, *resolver), environment)
 
 
 def _driver() -> Path:
@@ -108,18 +109,7 @@ STACK = Stack(
     protocols=("h3", "h2"),
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     versions=(Version(_SYSTEM, ""),),
-    knobs={
-        "memory": Knob(
-            str,
-            None,
-            None,
-            "what is remembered of earlier loads: nothing, the server's Alt-Svc, or a page's load too",
-            ("client",),
-            choices=("none", "alt-svc", "page"),
-            protocols=(EITHER,),
-            usual="none",
-        ),
-    },
+    knobs={"memory": MEMORY, "resolver": RESOLVER},
     either=True,
     log_formats=(),
     install=install,

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from longlook.core.job import Program
+from longlook.core.knobs import ALT_SVC_PORT, with_default
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Knob, ProxyJob, ServerJob, Stack, Version, proxy_arguments, server_arguments
@@ -37,6 +38,7 @@ _KNOBS = {
         int, "streams", None, "requests at once per connection (stack: 100 over QUIC)",
         roles=_SERVER, minimum=1, maximum=100_000,
     ),
+    "alt_svc_port": with_default(ALT_SVC_PORT, "adapter: no"),
     "allow_0rtt": Knob(bool, None, None, "accepts early data (stack: true)", roles=_SENDING, protocols=_QUIC),
     "upstream_connections": Knob(
         str, None, None, "cold: one to the server for each of a client's; warm: shared by all of them (stack: cold)",
@@ -88,5 +90,6 @@ STACK = Stack(
     server_command=server_command,
     proxy_command=proxy_command,
     installed=installed,
+    either=True,
     server_reports_state=False,  # it does not report whether a connection over QUIC was resumed
 )

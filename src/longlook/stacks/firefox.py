@@ -9,6 +9,7 @@ from pathlib import Path
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.job import Identity, Program
+from longlook.core.knobs import MEMORY, RESOLVER
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Stack, Version
@@ -70,8 +71,9 @@ def session_command(program: Program, identity: Identity) -> Command:
     """Return the driver's command for the server under test, 10.8.0.2:443 (the default of firefox_main.py)."""
     domain = identity.host.partition(".")[2]
     trust = ("--domain", domain, "--ca", identity.ca)
+    resolver = ("--certificate", identity.certificate, "--key", identity.key)
     environment = {"PYTHONPATH": str(adapters_dir() / "lib" / "python")}
-    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust), environment)
+    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust, *resolver), environment)
 
 
 def _driver() -> Path:
@@ -85,7 +87,8 @@ STACK = Stack(
     protocols=("h3", "h2"),
     connections=(ConnectionState.COLD,),
     versions=(Version(_SYSTEM, ""),),
-    knobs={},
+    knobs={"memory": MEMORY, "resolver": RESOLVER},
+    either=True,
     log_formats=(),
     install=install,
     session_command=session_command,

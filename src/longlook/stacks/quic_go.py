@@ -144,10 +144,7 @@ _KNOBS = {
         float, "seconds", None, "QUIC that brings no data for so long is given up for TCP (adapter: never)",
         ("client",), minimum=0.01, maximum=60, protocols=(EITHER,),
     ),
-    "alt_svc_port": Knob(
-        int, "port", None, "answers over TCP name HTTP/3 on this port (Alt-Svc), and tickets are off (adapter: no)",
-        ("server",), minimum=1, maximum=65535, protocols=(EITHER,),
-    ),
+    "alt_svc_port": with_default(knobs.ALT_SVC_PORT, "adapter: no"),
     "move_at": replace(
         with_default(knobs.MOVE_AT, "over TCP: by a new connection, and what has not arrived is asked for again"),
         since="0.58.0", protocols=("h3", "h2"),

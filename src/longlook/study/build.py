@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from longlook.core.model import Analysis, Arm, Capture, Contrast, Factor, Figure, Level, Scalar, Study
+from longlook.core.model import Analysis, Arm, Capture, Contrast, Factor, Figure, Level, Population, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed, flatten
 from longlook.core.workload import WorkloadKind
 from longlook.network import further
@@ -34,7 +34,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
     contrasts = [] if "contrasts" in problems.dropped else table.contrasts  # dropped keys would be reported as missing
     published = [] if "claims" in problems.dropped else table.claims
     factors = tuple(_factor(entry, kind, problems) for entry in table.factors)
-    figure = table.figure
+    figure, people = table.figure, table.population
     rounds, stopping = rounds_of(table, problems)
     arms = tuple(_arm(name, entry, kind, problems) for name, entry in table.arms.items())
     settings = _settings(table, kind, problems)
@@ -73,6 +73,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
         notes=table.notes,
         around=_around(table.around, links, problems),
         stopping=stopping,
+        population=None if people is None else Population(people.factor, people.shares, people.source),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 from longlook.core.flows import stop_after_s, watched_s
-from longlook.core.model import DOTS, MATRIX, Arm, Claim, Level, Scalar, Study
+from longlook.core.model import DOTS, MATRIX, POPULATION, Arm, Claim, Level, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed
 from longlook.network.further import NAMES, link_of, names_in
 from longlook.study import laws
@@ -16,6 +16,7 @@ from longlook.study.catalogue import Catalogue
 from longlook.study.cells import cell_id, cells, labels_of
 from longlook.study.claims import check_expected
 from longlook.study.only import CONTRAST
+from longlook.study.population import check_population, strata_of
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions
 from longlook.study.schema import MOST_CELLS
@@ -38,6 +39,7 @@ def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
         (lambda: _check_figure(study, problems), {"figure", "factors", "metrics"}),
         (lambda: _check_claims(study, problems), {"claims", "contrasts", "factors", "exclude"}),
         (lambda: check_expected(study, catalogue, problems), {"claims", "arms", "metrics"}),
+        (lambda: check_population(study, problems), {"population", "factors", "exclude", "claims", "figure"}),
     )
     for check, parts in checks:
         if not parts & problems.dropped:
@@ -144,8 +146,8 @@ def _check_figure(study: Study, problems: Problems) -> None:
     for name in _repeated(placed):
         problems.add_value("figure", name, "placed twice")
     metric = study.figure.metric
-    if metric and study.figure.kind not in (MATRIX, DOTS):
-        kinds = f'kind = "{MATRIX}" or "{DOTS}"'
+    if metric and study.figure.kind not in (MATRIX, DOTS, POPULATION):
+        kinds = f'kind = "{MATRIX}", "{DOTS}" or "{POPULATION}"'
         problems.add_value("figure.metric", metric, f"is for {kinds}; this figure is a {study.figure.kind}")
     elif metric and metric not in study.metrics:
         problems.add_value("figure.metric", metric, f"not among this study's metrics; {allowed(metric, study.metrics)}")
@@ -168,9 +170,10 @@ def _check_claims(study: Study, problems: Problems) -> None:
             )
         before = len(problems.lines)
         _check_labels(study, {name: (label,) for name, label in claim.cell.items()}, where, problems)
-        if missing := [name for name in factors if name not in claim.cell]:
+        own = [name for name in factors if name not in strata_of(study, claim)]
+        if missing := [name for name in own if name not in claim.cell]:
             problems.add("claims.cell", f'names no level of {", ".join(missing)}: add cell = {{ {missing[0]} = "…" }}')
-        elif len(problems.lines) == before and dict(claim.cell) not in existing:
+        elif len(problems.lines) == before and own == factors and dict(claim.cell) not in existing:
             problems.add(where, "this cell is excluded")
         _check_clip(claim, where, problems)
 

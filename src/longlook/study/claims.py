@@ -69,7 +69,7 @@ def _levels(entry: ClaimTable, arm: str, problems: Problems) -> list[Claim]:
                 cell=entry.cell,
                 effect_pct=None,
                 significant=True,
-                expected=Expected(arm, metric, value, level.at_least, level.at_most),
+                expected=Expected(arm, metric, value, level.at_least, level.at_most, level.below),
                 untestable=entry.untestable,
                 origin=origin,
             )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from longlook.core import units
-from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, EITHER, ENDLESS
+from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, ECHO_PROTOCOLS, EITHER, ENDLESS
 from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Processor, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
 from longlook.core.stack import Knob, Stack
@@ -15,6 +15,7 @@ from longlook.network import settings as network
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
+from longlook.study.echoes import check_echo
 from longlook.study.settings import (
     NO_CPU_LIMIT,
     NO_PROXY,
@@ -111,7 +112,7 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_route
     own = tcp.with_presets(settings, arm.settings)
     make_link = network.link if ask_router else network.unchecked_link
     engine = own.get("engine")
-    kernel_tcp = {} if own.get("protocol") in QUIC_PROTOCOLS else tcp.parameters(own)
+    kernel_tcp = {} if own.get("protocol") in (*QUIC_PROTOCOLS, *ECHO_PROTOCOLS) else tcp.parameters(own)
     client_cpu = own.get("client_cpu", NO_CPU_LIMIT)
     return Circumstances(
         link=make_link(own) if any(key.startswith("network.") for key in arm.settings) else None,
@@ -149,6 +150,7 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
     protocols = sorted({EITHER, *(name for stack in catalogue.stacks.values() for name in stack.protocols)})
     if protocol not in protocols:
         raise SettingError("protocol", f"no stack speaks it; {allowed(protocol, protocols)}")
+    check_echo(catalogue.workloads[_kind(settings)], protocol, own)
     endpoints = {}
     for role in ("server", "client"):
         stack, version = find_stack(role, str(own[role]), catalogue)
@@ -159,7 +161,7 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
             _check_plays(stack, protocol, own, catalogue)
         endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, version, protocol, own))
     congestion_control = None
-    if protocol in (*QUIC_PROTOCOLS, *DATAGRAM_PROTOCOLS):
+    if protocol in (*QUIC_PROTOCOLS, *DATAGRAM_PROTOCOLS, *ECHO_PROTOCOLS):
         for key in (tcp.CONGESTION_CONTROL, tcp.PRESET, *tcp.SETTINGS):
             if key in arm.settings:
                 raise SettingError(key, "sets the kernel's TCP; of others it is a knob of the stack, if any")

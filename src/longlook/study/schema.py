@@ -120,6 +120,7 @@ class ExpectedTable(Table):
     read_as: int | float | None = None
     at_least: int | float | None = None
     at_most: int | float | None = None
+    below: int | float | None = None
 
 
 class ClaimTable(Table):
@@ -164,10 +165,18 @@ class CaptureTable(Table):
 class FigureTable(Table):
     """`[figure]`."""
 
-    kind: Literal["heatmap", "trend", "matrix", "dots"] = "heatmap"
+    kind: Literal["heatmap", "trend", "matrix", "dots", "population"] = "heatmap"
     columns: str
     rows: list[str] = []
     metric: Text | None = None
+
+
+class PopulationTable(Table):
+    """`[population]`: the levels of a factor as strata of a population of paths."""
+
+    factor: str
+    shares: Annotated[dict[str, Percent], Field(min_length=1)]
+    source: Text
 
 
 class StudyTable(Table):
@@ -210,6 +219,7 @@ class StudyTable(Table):
     contrasts: Annotated[list[ContrastTable], Field(min_length=1, max_length=MOST_CONTRASTS)]
     analysis: AnalysisTable = AnalysisTable()
     figure: FigureTable | None = None
+    population: PopulationTable | None = None
     claims: list[ClaimTable] = []
 
 

@@ -7,7 +7,7 @@ are one condition: same cell, same seed, same trial.
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from longlook.core import units
+from longlook.core import echoes, units
 from longlook.core.model import ConnectionState, Scalar
 from longlook.core.problems import SettingError, allowed
 from longlook.core.workload import Parameter, WorkloadKind
@@ -214,6 +214,7 @@ _PARAMETER_CHECKS: Mapping[str, Callable[[object], Scalar]] = {
     "count": _count,
     "text": _text,
     "start": start_setting,
+    "payloads": echoes.canonical,
 }
 
 

@@ -37,6 +37,9 @@ class Kind(StrEnum):
     SEGMENT_REQUESTED = "segment_requested"
     SEGMENT_ARRIVED = "segment_arrived"
     PLAYBACK = "playback"
+    ECHO_STARTED = "echo_started"
+    ECHO_ANSWERED = "echo_answered"
+    ECHO_UNANSWERED = "echo_unanswered"
 
 
 KINDS: Mapping[Kind, str] = {
@@ -63,6 +66,10 @@ KINDS: Mapping[Kind, str] = {
     "value = s of video in the buffer with it",
     Kind.PLAYBACK: "client, players: what the viewer sees changed; name = started, stalled, resumed or ended, "
     "value = s of the video shown so far",
+    Kind.ECHO_STARTED: "client, echoes: the first try of a size; size_bytes = UDP payload",
+    Kind.ECHO_ANSWERED: "client, echoes: the first answer to a size; size_bytes = UDP payload, value = tries by then",
+    Kind.ECHO_UNANSWERED: "client, echoes: a size was given up (time = then); size_bytes = UDP payload, "
+    "value = tries, detail = why none left, if the kernel refused it",
 }
 
 SCHEMA = pa.schema(

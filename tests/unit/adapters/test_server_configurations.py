@@ -130,16 +130,80 @@ def test_ticket_keys_follow_from_the_servers_key() -> None:
     assert module.ticket_key(b"one") == module.ticket_key(b"one") != module.ticket_key(b"two")
 
 
-@pytest.mark.parametrize(("protocol", "spoken"), [("h3", ["h3"]), ("h2", ["h1", "h2"])])
-def test_caddy(protocol: str, spoken: list[str]) -> None:
+def caddy_told(protocol: str, **knobs: str) -> Any:
     module = import_module("caddy_adapter.configuration")
-    told = module.configuration(options(protocol), 443, "/tmp/x", "/tmp/keys")
+    wanted = options(protocol, **knobs)
+    return module.configuration(wanted, module.knobs_of(wanted, "2.11.7"), 443, "/tmp/x", "/tmp/keys")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "alpn", "spoken"),
+    [("h3", ["h3"], ["h3"]), ("h2", ["h2"], ["h1", "h2"]), ("h3-or-h2", ["h3", "h2"], ["h3", "h1", "h2"])],
+)
+def test_caddy(protocol: str, alpn: list[str], spoken: list[str]) -> None:
+    told = caddy_told(protocol)
     server = told["apps"]["http"]["servers"]["server"]
     assert (server["listen"], server["protocols"]) == (["10.8.0.2:443"], spoken)
     assert server["tls_connection_policies"] == [
-        {"protocol_min": "tls1.3", "alpn": [protocol], "insecure_secrets_log": "/tmp/keys"}
+        {"protocol_min": "tls1.3", "alpn": alpn, "insecure_secrets_log": "/tmp/keys"}
     ]
     assert told["admin"]["disabled"] is True
+
+
+def alt_svc_of_caddy(told: Any) -> Any:
+    """What happens to the header in answers over HTTP/2; None where nothing does."""
+    routes = told["apps"]["http"]["servers"]["server"]["routes"]
+    found = [route["handle"][0]["response"] for route in routes if route.get("match") == [{"protocol": "http/2"}]]
+    return found[0] if found else None
+
+
+def test_caddy_names_http_3_only_where_it_is_asked_to() -> None:
+    assert alt_svc_of_caddy(caddy_told("h3")) is alt_svc_of_caddy(caddy_told("h2")) is None
+    assert alt_svc_of_caddy(caddy_told("h3-or-h2")) == {"delete": ["Alt-Svc"]}  # it would name it of itself
+    told = caddy_told("h3-or-h2", alt_svc_port="4")
+    assert alt_svc_of_caddy(told) == {"set": {"Alt-Svc": ['h3=":4"; ma=86400']}}
+    assert told["apps"]["tls"]["session_tickets"] == {"disabled": True}
+    assert "session_tickets" not in caddy_told("h3-or-h2")["apps"]["tls"]
+    with pytest.raises(import_module("longlook_adapter.errors").UnsupportedError, match="alt_svc_port"):
+        caddy_told("h2", alt_svc_port="443")
+
+
+def test_envoy_over_both() -> None:
+    quic, tcp = envoy_told("h3-or-h2", max_incoming_streams="7", congestion_control="cubic")["static_resources"][
+        "listeners"
+    ]
+    assert [each["address"]["socket_address"]["protocol"] for each in (quic, tcp)] == ["UDP", "TCP"]
+    assert quic["name"] != tcp["name"]
+    assert quic["udp_listener_config"]["quic_options"]["quic_protocol_options"] == {"max_concurrent_streams": 7}
+    managers = [each["filter_chains"][0]["filters"][0]["typed_config"] for each in (quic, tcp)]
+    assert managers[1]["http2_protocol_options"] == {"max_concurrent_streams": 7}
+    assert [headers_of_envoy(each) for each in managers] == [{"cache-control": "no-store"}] * 2
+    assert [each.get("access_log") for each in managers] == [None, None]
+
+
+def headers_of_envoy(manager: Any) -> Any:
+    added = manager["http_filters"][0]["typed_config"]["mutations"]["response_mutations"]
+    return {each["append"]["header"]["key"]: each["append"]["header"]["value"] for each in added}
+
+
+def test_envoy_names_http_3_over_tcp_alone_and_then_gives_no_tickets() -> None:
+    quic, tcp = (each["filter_chains"][0] for each in listeners(envoy_told("h3-or-h2", alt_svc_port="443")))
+    told = [headers_of_envoy(each["filters"][0]["typed_config"]).get("alt-svc") for each in (quic, tcp)]
+    assert told == [None, 'h3=":443"; ma=86400']
+    contexts = (
+        quic["transport_socket"]["typed_config"]["downstream_tls_context"],
+        tcp["transport_socket"]["typed_config"],
+    )
+    for context in contexts:
+        assert "session_ticket_keys" not in context
+        assert context["disable_stateless_session_resumption"] is True
+    connection_of = import_module("envoy_adapter.configuration").connection_of
+    line = '{"protocol": "HTTP/3", "remote": "[fd00::1]:5000"}'
+    assert connection_of(line) == ("h3", ("fd00::1", 5000))
+
+
+def listeners(told: Any) -> Any:
+    return told["static_resources"]["listeners"]
 
 
 def test_what_caddy_says_of_a_request() -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from longlook.causes import proxy_connection, unsplit_path
+from longlook.causes import handshake_round_trips, proxy_connection, unsplit_path
 from longlook.core.model import Endpoint, Link, Trial
 from longlook.explain.cause import Intervention, Kind, Target, Untestable
 from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
@@ -60,3 +60,8 @@ def test_a_path_that_is_split_for_both_or_for_none_is_no_cause() -> None:
     for own, other in ((None, None), (ENVOY, ENVOY), (ENVOY, None)):
         tested = pair(side(None, WAITS, BUSY, trial=over(own)), side(None, BUSY, trial=over(other)))
         assert unsplit_path.CAUSE.detect(tested) is None
+
+
+def test_a_proxys_handshake_is_not_the_clients() -> None:
+    tested = pair(side(None, CONNECTS, BUSY, trial=over(ENVOY)), side(None, BUSY, trial=over(None)))
+    assert handshake_round_trips.CAUSE.detect(tested) is None

@@ -27,6 +27,8 @@ KNOBS: Mapping[str, Knob] = {
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
     "memory": knob(str, choices=("none", "alt-svc", "page")),
     "multipath": knob(str, choices=("minrtt", "redundant")),
+    "dont_fragment": knob(str, choices=("set", "unset", "kernel")),
+    "resolver": knob(str, choices=("none", "addresses", "https-record")),
     **{name: knob(float) for name in ("window_after_loss", "pto_factor", "fallback_delay", "stall_timeout")},
     **{name: knob(float) for name in ("move_at", "move_after_silence")},
 }
@@ -35,7 +37,7 @@ SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ac
 
 def role_of(name: str) -> str:
     """The role in which the knob decides something."""
-    of_clients = ("max_stream_window", "max_connection_window", "ack_threshold", "receive_queue", "memory")
+    of_clients = ("max_stream_window", "max_connection_window", "ack_threshold", "receive_queue", "memory", "resolver")
     return "client" if name in of_clients else "server"
 
 
@@ -389,3 +391,12 @@ def test_assumed_round_trip_sets_the_first_timer() -> None:
     assert judged("initial_rtt", {"short": again(0.09), "long": again(1.0)}).status is Status.PASSED
     assert judged("initial_rtt", {"short": again(0.3), "long": again(1.0)}).status is Status.FAILED
     assert judged("initial_rtt", {"short": again(0.09), "long": again(0.1)}).status is Status.FAILED
+
+
+def test_a_datagram_that_may_not_be_fragmented_gets_no_answer_and_one_that_may_does() -> None:
+    answered, silent = seen(client=[{"event": "echo", "t_answer_ns": 5}]), seen(client=[{"event": "echo"}])
+    held = {"set": silent, "unset": answered, "kernel": answered}
+    assert judged("dont_fragment", held).status is Status.PASSED
+    assert judged("dont_fragment", held, "client").status is Status.PASSED
+    assert judged("dont_fragment", {**held, "set": answered}).status is Status.FAILED
+    assert judged("dont_fragment", {**held, "kernel": silent}).status is Status.FAILED

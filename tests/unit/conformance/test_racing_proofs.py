@@ -28,3 +28,11 @@ def test_who_knows_nothing_stays_on_tcp_and_who_remembers_does_not() -> None:
     assert judged("memory", {**right, "alt-svc": answered("h2")}, "client").status is Status.FAILED
     assert judged("memory", {**right, "page": answered("h3")}, "client").status is Status.FAILED
     assert judged("memory", {**right, "page": seen(**FAILED)}, "client").status is Status.FAILED
+
+
+def test_only_a_record_leads_a_first_load_to_quic() -> None:
+    right = {"none": answered("h2"), "addresses": answered("h2"), "https-record": answered("h3")}
+    assert judged("resolver", right, "client").status is Status.PASSED
+    assert judged("resolver", {**right, "addresses": answered("h3")}, "client").status is Status.FAILED
+    assert judged("resolver", {**right, "https-record": answered("h2")}, "client").status is Status.FAILED
+    assert judged("resolver", {**right, "none": seen(**FAILED)}, "client").status is Status.FAILED

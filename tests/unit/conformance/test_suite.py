@@ -89,6 +89,16 @@ def test_of_bare_datagrams_no_objects_are_asked() -> None:
         matrices((), ("udp",), "virtual", Path("nowhere"), print)
 
 
+def test_an_echo_is_asked_for_answers_and_not_for_objects() -> None:
+    suite = named(checks(subject("echo")))
+    for protocol in ("udp-echo", "quic-echo"):
+        assert suite[f"page over {protocol} (server)"].judge({}).status is Status.NOT_APPLICABLE
+        trial = suite[f"connection cold over {protocol} (client)"].wants["trial"].trial()
+        assert (trial.workload.kind, trial.flows, trial.congestion_control) == ("echo", (), None)
+        with pytest.raises(InputError, match=f"{protocol} fetches none"):
+            matrices((), (protocol,), "virtual", Path("nowhere"), print)
+
+
 def test_a_version_is_checked_for_what_it_declares(registered: Stack) -> None:
     old, new = named(checks(subject("made-up@1.0"))), named(checks(subject("made-up@2.0")))
     assert "page over h3 (server)" in old

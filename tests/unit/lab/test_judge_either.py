@@ -1,5 +1,6 @@
 """The classification of trials whose client chooses between QUIC and TCP."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ def opened(*protocols: str) -> list[dict[str, Any]]:
     ]
 
 
-def found(objects: list[dict[str, Any]], connections: list[dict[str, Any]]) -> tuple[Outcome, str]:
+def found(objects: list[dict[str, Any]], connections: list[dict[str, Any]], **changes: Any) -> tuple[Outcome, str]:
     case = Case(
         trial=trial(
             protocol="h3-or-h2",
@@ -49,7 +50,7 @@ def found(objects: list[dict[str, Any]], connections: list[dict[str, Any]]) -> t
         server=Observations([{"event": "ready"}, *connections]),
         measure_s=1.0,
     )
-    judgement = judge(case)
+    judgement = judge(replace(case, **changes))
     return judgement.outcome, judgement.reason or ""
 
 
@@ -118,3 +119,15 @@ def test_a_load_over_tcp_needs_the_proof_of_its_congestion_control() -> None:
 def test_connections_are_cold() -> None:
     resumed = [{**line, "resumed": True} for line in opened("h3")]
     assert found(carried("h3", "h3"), resumed)[0] is Outcome.INVALID
+
+
+def test_a_server_that_reports_no_state_of_itself_proves_it_where_it_gives_no_tickets() -> None:
+    browser = [{"event": "connection", "protocol": "h3", "local": "10.8.0.1:7", "primes": False, "resumed": None}]
+    seen = Observations([*carried("h3", "h3"), *browser], (), 0)
+    outcome, reason = found([], [], client=seen, server_reports_state=False)
+    assert (outcome, reason.partition(",")[0]) == (
+        Outcome.INVALID,
+        "the client does not report whether the connection was resumed",
+    )
+    told = Observations([{"event": "ready"}, *opened("h3")])
+    assert found([], [], client=seen, server=told, server_reports_state=False) == (Outcome.OK, "")

@@ -11,19 +11,19 @@ class Accepted:
     is closed already.
     """
 
-    def __init__(self, protocol: str, local: tuple[str, int]) -> None:
-        self._protocol, self._local = protocol, local
-        self._reported: set[tuple[str, int]] = set()
+    def __init__(self, local: tuple[str, int]) -> None:
+        self._local = local
+        self._reported: set[tuple[str, tuple[str, int]]] = set()
 
-    def request(self, remote: tuple[str, int], *, resumed: bool, used_0rtt: bool) -> None:
-        """Note a request from an address."""
-        if remote in self._reported:
+    def request(self, protocol: str, remote: tuple[str, int], *, resumed: bool, used_0rtt: bool) -> None:
+        """Note a request over a protocol from an address."""
+        if (protocol, remote) in self._reported:
             return
-        self._reported.add(remote)
-        known = {"congestion_control": congestion_control(self._local, remote)} if self._protocol != "h3" else {}
+        self._reported.add((protocol, remote))
+        known = {"congestion_control": congestion_control(self._local, remote)} if protocol != "h3" else {}
         emit(
             "connection",
-            protocol=self._protocol,
+            protocol=protocol,
             local=endpoint(self._local),
             remote=endpoint(remote),
             resumed=resumed,

@@ -4,16 +4,22 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from longlook_adapter.either import EITHER
 from longlook_adapter.errors import BadUsageError, UnsupportedError
 
 PROTOCOLS = ("h3", "h2")
-EITHER = "h3-or-h2"
-"""The server speaks both on one port, and the browser chooses."""
 
 MEMORY = "memory"
 NOTHING, ALT_SVC, PAGE = "none", "alt-svc", "page"
 MEMORIES = (NOTHING, ALT_SVC, PAGE)
 """What a browser that chooses remembers as the load begins: values of the knob `memory`."""
+
+RESOLVER = "resolver"
+ADDRESSES, HTTPS_RECORD = "addresses", "https-record"
+RESOLVERS = (NOTHING, ADDRESSES, HTTPS_RECORD)
+"""What a browser that chooses learns from a resolver: values of the knob `resolver`."""
+
+_KNOBS = {MEMORY: MEMORIES, RESOLVER: RESOLVERS}
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,7 @@ class BrowserJob:
     paths: tuple[str, ...]
     timeout_s: float
     memory: str = NOTHING
+    resolver: str = NOTHING
 
     @property
     def primes(self) -> bool:
@@ -62,6 +69,7 @@ def parse_job(
         paths=paths,
         timeout_s=float(_expect(data, "timeout_s", int | float)),
         memory=knobs.get(MEMORY, NOTHING),
+        resolver=knobs.get(RESOLVER, NOTHING),
     )
     if data.get("connections", 1) != 1:
         raise UnsupportedError(f"connections {data['connections']!r}: a browser decides itself; give 1")
@@ -90,9 +98,9 @@ def _check_supported(job: BrowserJob, browser: str, connections: tuple[str, ...]
 
 def _check_knobs(job: BrowserJob, knobs: dict[str, Any]) -> None:
     for name in sorted(knobs):
-        if name != MEMORY:
-            raise UnsupportedError(f"knob {name!r}: this client has none but {MEMORY!r}")
+        if name not in _KNOBS:
+            raise UnsupportedError(f"knob {name!r}: this client has none but {' and '.join(map(repr, _KNOBS))}")
         if job.protocol != EITHER:
             raise UnsupportedError(f"knob {name!r} has no meaning with {job.protocol}")
-        if knobs[name] not in MEMORIES:
-            raise BadUsageError(f"knob {name}={knobs[name]!r}: allowed are {', '.join(MEMORIES)}")
+        if knobs[name] not in _KNOBS[name]:
+            raise BadUsageError(f"knob {name}={knobs[name]!r}: allowed are {', '.join(_KNOBS[name])}")

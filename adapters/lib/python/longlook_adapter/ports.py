@@ -3,6 +3,7 @@
 import socket
 
 from longlook_adapter.addresses import family_of
+from longlook_adapter.either import spoken
 
 
 def free_port(protocol: str, address: str, port: int) -> int:
@@ -10,10 +11,11 @@ def free_port(protocol: str, address: str, port: int) -> int:
 
     Some programs share a port with others silently, and most do not report which one the kernel chose.
     """
-    kind = socket.SOCK_DGRAM if protocol == "h3" else socket.SOCK_STREAM
-    with socket.socket(family_of(address), kind) as probe:
-        if kind == socket.SOCK_STREAM:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: closed connections linger
-        probe.bind((address, port))
-        found: int = probe.getsockname()[1]
-    return found
+    for each in reversed(spoken(protocol)):  # of two, the port that is free for TCP must be free for UDP, too
+        kind = socket.SOCK_DGRAM if each == "h3" else socket.SOCK_STREAM
+        with socket.socket(family_of(address), kind) as probe:
+            if kind == socket.SOCK_STREAM:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: closed connections linger
+            probe.bind((address, port))
+            port = probe.getsockname()[1]
+    return port

@@ -32,7 +32,8 @@ def _judge_any(claim: Claim, estimates: Sequence[Estimate], study: Study, levels
 
 def _judge_level(claim: Claim, expected: Expected, study: Study, levels: Sequence[ArmLevel]) -> ClaimResult:
     """Return the result for a level: our interval of the median is within the bounds, outside, or across one."""
-    found = [level for level in levels if (level.arm, level.metric) == (expected.arm, expected.metric)]
+    about = (expected.arm, expected.metric, expected.below)
+    found = [level for level in levels if (level.arm, level.metric, level.below) == about]
     found = [level for level in found if all(level.cell.get(name) == label for name, label in claim.cell.items())]
     if len(found) != 1:
         reason = f"the claim's cell names {len(found)} cells of this study" if found else "this cell was not run"

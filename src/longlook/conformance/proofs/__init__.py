@@ -15,6 +15,7 @@ from longlook.conformance.proofs import (
     acks,
     congestion,
     datagrams,
+    echoing,
     moving,
     pace,
     racing,
@@ -25,13 +26,16 @@ from longlook.conformance.proofs import (
     windows,
 )
 from longlook.conformance.proofs.ask import Ask
-from longlook.core.flows import DATAGRAM_PROTOCOLS, EITHER
+from longlook.core.flows import DATAGRAM_PROTOCOLS, EITHER, UDP_ECHO
 
 Proof = Callable[[Ask], Check]
 
 PROOFS: Mapping[str, Proof] = {
     name: proof
-    for module in (windows, streams, congestion, recovery, pace, acks, datagrams, start, racing, moving, traffic)
+    for module in (
+        *(windows, streams, congestion, recovery, pace, acks, datagrams, start, racing, moving),
+        *(traffic, echoing),
+    )
     for name, proof in module.PROOFS.items()
 }
 
@@ -42,6 +46,7 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     "threads": ("http/1.0",),
     **dict.fromkeys(racing.PROOFS, (EITHER,)),
     **dict.fromkeys(traffic.PROOFS, DATAGRAM_PROTOCOLS),
+    **dict.fromkeys(echoing.PROOFS, (UDP_ECHO,)),
 }
 
 

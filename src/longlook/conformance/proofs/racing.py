@@ -72,6 +72,20 @@ def memory(ask: Ask) -> Check:
     return ask.check({value: want(value) for value in ("none", "alt-svc", "page")}, judge)
 
 
+def resolver(ask: Ask) -> Check:
+    """Look for QUIC, of which a client that was never there before knows only by an HTTPS record."""
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
+            return verdict(False, "; ".join(failed))
+        begun = {name: _first_over(found) for name, found in seen.items()}
+        text = ", ".join(f"{name}: the page over {protocol}" for name, protocol in begun.items())
+        return verdict(begun == {"none": "h2", "addresses": "h2", "https-record": "h3"}, text)
+
+    values = ("none", "addresses", "https-record")
+    return ask.check({value: ask.want({ask.name: value}, path(20, _RTT_S)) for value in values}, judge)
+
+
 def _first_over(seen: Seen) -> str | None:
     """Return what the first object came over: its answer may tell of QUIC, which later ones then take."""
     objects = [line for line in seen.events("client", "object") if line.get("t_start_ns") is not None]
@@ -108,5 +122,6 @@ PROOFS = {
     "alt_svc_port": alt_svc_port,
     "fallback_delay": fallback_delay,
     "memory": memory,
+    "resolver": resolver,
     "stall_timeout": stall_timeout,
 }

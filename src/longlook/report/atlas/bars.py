@@ -17,12 +17,16 @@ _MIDDLE = HEIGHT / 2
 def level_bars(claims: Sequence[SurveyedClaim]) -> Mapping[str, Markup]:
     """Return a picture for each claim about a level, by the claim's id; claims about one metric share their scale."""
     levels = [(item, item.claim.expected) for item in claims if item.claim.expected is not None]
-    metrics = dict.fromkeys(expected.metric for _, expected in levels)
     scales = {
-        metric: _scale(value for item, expected in levels if expected.metric == metric for value in _values(item))
-        for metric in metrics
+        kind: _scale(value for item, expected in levels if _kind(expected) == kind for value in _values(item))
+        for kind in dict.fromkeys(_kind(expected) for _, expected in levels)
     }
-    return {item.claim.id: _bar(item, expected, *scales[expected.metric]) for item, expected in levels}
+    return {item.claim.id: _bar(item, expected, *scales[_kind(expected)]) for item, expected in levels}
+
+
+def _kind(expected: Expected) -> tuple[str, bool]:
+    """Return what a level is of: a metric itself, or shares of a population by it."""
+    return expected.metric, expected.below is not None
 
 
 def _values(item: SurveyedClaim) -> list[float]:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from longlook.core.flows import DATAGRAM_PROTOCOLS
+from longlook.core.flows import DATAGRAM_PROTOCOLS, ECHO_PROTOCOLS
 from longlook.core.model import Vantage
+from longlook.timeline.normalise.echo import echo_events
 from longlook.timeline.normalise.lines import (
     Account,
     BadLineError,
@@ -73,7 +74,7 @@ class _Client:
         self._latest_ns: int | None = None  # of all stamps so far
         self.events = {"connection": self.connection, "object": self.object, "page": self.page}
         self.events |= {"move": self.move, "path": self.path}
-        self.events |= player_events(self._add, found.video)
+        self.events |= player_events(self._add, found.video) | echo_events(self._add)
 
     def connection(self, line: Line) -> None:
         started = time_ns(line, "t_start_ns")
@@ -217,8 +218,9 @@ def handshake_name(line: Line) -> str | None:
 
 
 def transport_of(protocol: str | None) -> str:
-    """Return `udp` for HTTP/3 and bare datagrams, `tcp` for protocols over TCP."""
-    return "udp" if protocol is not None and (protocol.startswith("h3") or protocol in DATAGRAM_PROTOCOLS) else "tcp"
+    """Return `udp` for HTTP/3, bare datagrams and echoes, `tcp` for protocols over TCP."""
+    over_udp = (*DATAGRAM_PROTOCOLS, *ECHO_PROTOCOLS)
+    return "udp" if protocol is not None and (protocol.startswith("h3") or protocol in over_udp) else "tcp"
 
 
 def flow_name(protocol: str | None, client: str | None, server: str | None) -> str:
