@@ -62,7 +62,7 @@ class FlowRun:
                 connection=self.trial.connection,
                 address=self.addresses.server,
                 port=SERVER_PORT,
-                phases=self.phases,
+                phases=self.content(job).phases,
                 identity=job.identity,
                 knobs=self.trial.client.knobs,
                 timeout_s=self.trial.timeout_s,

@@ -378,8 +378,7 @@ class Testbed:
             program = self._job.programs[program_role(flow.server)]
             servers[flow.address_slot] = self._start_server(trial, program, where, folder, flow.name)
         client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
-        phases = self._job.content.phases if self._job.content.video else phases_of(flow)
-        self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases, flow))
+        self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases_of(flow), flow))
 
     def _launch(self, side: Side, folder: Path, name: str) -> Launch:
         flows = len(self._job.trial.flows)  # a flow's own view of the trial has none

@@ -57,8 +57,8 @@ def write_p1203(play: Playback, out: Path) -> int:
 def p1203(play: Playback) -> dict[str, Any]:
     """Return the input of P.1203, mode 0: what was shown, and the wait for the start and stalls in media time.
 
-    A rung's bitrate is taken for the picture's alone, so I.11, about sound, is empty. Raise InputError where
-    nothing was shown and for a rung whose name stands for no size of picture.
+    A rung's bitrate is all picture: sound is part of it, so I.11 is empty. Raise InputError where nothing was shown
+    and for a rung whose name stands for no size of picture.
     """
     shown = play.shown()
     if play.started_ns is None or not shown:
