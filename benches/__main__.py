@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benches import capture, evidence, explain, ledger, overhead, processor, proxied, sandbox, virtual
+from benches import capture, evidence, explain, ledger, overhead, processor, proxied, sandbox, video, virtual
 from benches.infer import bench_infer
 from benches.link import bench_link
 from benches.trace import bench_trace
@@ -42,6 +42,7 @@ def main() -> int:
         "sandbox": sandbox.measure,
         "processor": processor.measure,
         "proxied": proxied.measure,
+        "video": video.measure,
     }.items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue
