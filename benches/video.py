@@ -11,7 +11,7 @@ from longlook.study.plan import make_plan
 
 STUDY, CELL = "langley2017-table3-video", ["country=South Korea", "quality=hd720"]
 ROUNDS = 3
-ARMS = {"tcp": "h2", "quic": "h3"}
+ARMS = ("tcp", "quic")
 BYTES = 18_900_000
 """What a player has at most after a minute: 84 s of 1.8 Mbit/s, its buffer included."""
 TARGETS = {"wall_s": 3.0}

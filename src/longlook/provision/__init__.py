@@ -4,8 +4,8 @@ Names and versions go in; a `core.job.Program`, `Identity` or `Content` comes ou
 and workloads use it to install and to prepare, `pipeline` before a run, `cli` for `longlook setup`.
 
 Entry points: `setup.install`, `parallel.install_all`, `catalogue.catalogue`, `guest_kernel.kernel_program`,
-`tls.identity`, `content.content`, and one module for each way of making a program: `go`, `rust`, `python`, `packaged`.
-`video` makes the segments of a video.
+`tls.identity`, `content.content`, and one module for each way of making a program: `go_adapter` (with what `go` says of
+releases), `rust`, `python`, `packaged`. `video` makes the segments of a video.
 
 Workloads also import `video` (its segments and their sizes), stacks `debian` (libraries of Debian's packages) and
 `build_cache` (folders that are built once). `provenance` says what programs are made of, with `pins` of what is pinned

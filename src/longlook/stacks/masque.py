@@ -1,14 +1,9 @@
 """MASQUE: a proxy through which clients tunnel QUIC, by CONNECT-UDP over quic-go's HTTP/3 (adapters/masque)."""
 
-from pathlib import Path
-
-from longlook.core.errors import MachineError
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Knob, ProxyJob, Stack, Version, proxy_arguments
-from longlook.provision.build_cache import build, is_built
-from longlook.provision.go import FLAGS, assembled, compile_go, toolchain
+from longlook.provision.go_adapter import GoAdapter
 
 _NAME = "masque"
 _MODULE = "github.com/quic-go/quic-go"
@@ -27,29 +22,17 @@ _KNOBS = {
 
 def install(version: str) -> Program:
     """Build the adapter, or take it from the cache."""
-    with assembled(_sources(), STACK.version(version).name) as sources:
-        return build(
-            _NAME, version, sources, toolchain(sources, None),
-            lambda work, out: compile_go(work, out, _MODULE, None), str(FLAGS),
-        )  # fmt: skip
+    return GoAdapter(_NAME, STACK.version(version).name, _MODULE).build()
 
 
 def installed(version: str) -> bool:
     """Return whether `install` has nothing to do."""
-    try:
-        with assembled(_sources(), version) as sources:
-            return is_built(_NAME, version, sources, toolchain(sources, None), str(FLAGS))
-    except MachineError:  # no Go here: its version is unknown
-        return False
+    return GoAdapter(_NAME, version, _MODULE).is_built
 
 
 def command(program: Program, job: ProxyJob) -> Command:
     """Return the call of the program as the proxy, or as the relay beside the client."""
     return Command((program.path, *proxy_arguments(job)))
-
-
-def _sources() -> Path:
-    return adapters_dir() / _NAME
 
 
 STACK = Stack(

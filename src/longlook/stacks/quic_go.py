@@ -5,15 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from longlook.core import knobs
-from longlook.core.errors import MachineError
 from longlook.core.flows import EITHER
 from longlook.core.job import Program
 from longlook.core.knobs import with_default
 from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
-from longlook.provision.build_cache import build, is_built
-from longlook.provision.go import FLAGS, NO_PATCHES, PATCHED, Patches, assembled, compile_go, release_of, toolchain
+from longlook.provision.go import NO_PATCHES, PATCHED, Patches, release_of
+from longlook.provision.go_adapter import GoAdapter
 
 _NAME = "quic-go"
 _MODULE = "github.com/quic-go/quic-go"
@@ -165,12 +163,12 @@ _KNOBS = {
 
 def install(version: str) -> Program:
     """Build the adapter with one version of quic-go, or take it from the cache."""
-    return _build(STACK.version(version).name)
+    return _adapter(STACK.version(version).name).build()
 
 
 def installed(version: str) -> bool:
     """Return whether `install` has nothing to do."""
-    return _is_built(version)
+    return _adapter(version).is_built
 
 
 def variant(
@@ -187,26 +185,13 @@ def variant(
         version,
         of,
         summary=f"{_NAME} {of} with patches",
-        install=lambda _version: _build(of, patches),
-        installed=lambda _version: _is_built(of, patches),
+        install=lambda _version: _adapter(of, patches).build(),
+        installed=lambda _version: _adapter(of, patches).is_built,
     )
 
 
-def _build(version: str, patches: Patches = NO_PATCHES) -> Program:
-    library, older = library_of(version), older_go(version)
-    with assembled(_sources(), version, renamed(version), patches) as sources:
-        return build(
-            _NAME, version, sources, toolchain(sources, older),
-            lambda work, out: compile_go(work, out, library, older), str(FLAGS),
-        )  # fmt: skip
-
-
-def _is_built(version: str, patches: Patches = NO_PATCHES) -> bool:
-    try:
-        with assembled(_sources(), version, renamed(version), patches) as sources:
-            return is_built(_NAME, version, sources, toolchain(sources, older_go(version)), str(FLAGS))
-    except MachineError:  # no Go here: its version is unknown
-        return False
+def _adapter(version: str, patches: Patches = NO_PATCHES) -> GoAdapter:
+    return GoAdapter(_NAME, version, library_of(version), older_go(version), renamed(version), patches)
 
 
 def older_go(version: str) -> str | None:
@@ -233,10 +218,6 @@ def server_command(program: Program, job: ServerJob) -> Command:
 def client_command(program: Program, job_file: str) -> Command:
     """Return the call of the program as a client."""
     return Command((program.path, "client", job_file))
-
-
-def _sources() -> Path:
-    return adapters_dir() / _NAME
 
 
 STACK = Stack(

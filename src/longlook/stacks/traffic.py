@@ -1,14 +1,9 @@
 """traffic: constant and on-off cross traffic over bare UDP (adapters/traffic), for flows that are `cross`."""
 
-from pathlib import Path
-
-from longlook.core.errors import MachineError
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
-from longlook.provision.build_cache import build, is_built
-from longlook.provision.go import FLAGS, assembled, compile_go, toolchain
+from longlook.provision.go_adapter import GoAdapter
 
 _NAME = "traffic"
 _MODULE = "longlook.example/adapters/traffic"
@@ -30,20 +25,12 @@ _KNOBS = {
 
 def install(version: str) -> Program:
     """Build the adapter, or take it from the cache."""
-    with assembled(_sources(), STACK.version(version).name) as sources:
-        return build(
-            _NAME, version, sources, toolchain(sources, None),
-            lambda work, out: compile_go(work, out, _MODULE, None), str(FLAGS),
-        )  # fmt: skip
+    return GoAdapter(_NAME, STACK.version(version).name, _MODULE).build()
 
 
 def installed(version: str) -> bool:
     """Return whether `install` has nothing to do."""
-    try:
-        with assembled(_sources(), version) as sources:
-            return is_built(_NAME, version, sources, toolchain(sources, None), str(FLAGS))
-    except MachineError:  # no Go here: its version is unknown
-        return False
+    return GoAdapter(_NAME, version, _MODULE).is_built
 
 
 def server_command(program: Program, job: ServerJob) -> Command:
@@ -54,10 +41,6 @@ def server_command(program: Program, job: ServerJob) -> Command:
 def client_command(program: Program, job_file: str) -> Command:
     """Return the call of the program as a client."""
     return Command((program.path, "client", job_file))
-
-
-def _sources() -> Path:
-    return adapters_dir() / _NAME
 
 
 STACK = Stack(

@@ -52,7 +52,7 @@ def _decided(load: Load) -> tuple[Integers, Decisions]:
     decide_service(decisions, times_ns, active, load, service)
     if behind is None:
         decide_idle(decisions, times_ns, active, load)
-        decide_waiting(decisions, times_ns, load)
+        decide_waiting(decisions, times_ns, decisions.undecided, load)
     else:
         decide_middle(decisions, times_ns, active, load, behind)
     decisions.decide(decisions.undecided, LedgerClass.UNEXPLAINED)

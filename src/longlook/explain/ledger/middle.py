@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longlook.explain.facts.columns import NEVER, Booleans, Integers, between
+from longlook.explain.facts.columns import NEVER, Booleans, Integers
 from longlook.explain.ledger.classes import LINK_CLASSES, LedgerClass
 from longlook.explain.ledger.idle import decide_idle
 from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.moments import PROCESSING_NS, Moments
 from longlook.explain.ledger.rules import PLACES, Decisions
+from longlook.explain.ledger.waiting import BY_CLIENT, decide_waiting
 
 BEHIND_MIDDLE, BEHIND_PROXY, OF_PROXY = "behind the middle", "behind the proxy", "the proxy"
 """The beginning of the detail where the link behind the middle is busy, where a proxy opens its own connection to the
@@ -67,7 +68,7 @@ def decide_middle(decisions: Decisions, times_ns: Integers, active: Booleans, lo
         decide_idle(own, times_ns[chosen], np.ones(len(chosen), np.bool_), load)
         own.texts = [OF_PROXY if text is None else f"{OF_PROXY}: {text}" for text in own.texts]
         decisions.adopt(chosen, own)
-    _decide_by_client(decisions, times_ns, ~active, load)
+    decide_waiting(decisions, times_ns, ~active, load, BY_CLIENT)
     rest = np.flatnonzero(decisions.undecided)
     decisions.adopt(rest, behind.at(times_ns[rest]))
 
@@ -86,15 +87,3 @@ def _held_by_proxy(times_ns: Integers, load: Load) -> Booleans:
     by_server = (moments.next_ns - brought <= PROCESSING_NS) & (brought >= moments.trigger_ns)
     by_itself = brought <= moments.previous_ns
     return np.asarray((moments.next_ns < NEVER) & ~by_server & (moments.triggered | by_itself), np.bool_)
-
-
-def _decide_by_client(decisions: Decisions, times_ns: Integers, where: Booleans, load: Load) -> None:
-    """Decide what the client's side of the middle explains: streams, the way to the client, the client itself."""
-    objects = load.objects
-    held = objects.out_of_streams
-    waits = between(times_ns, objects.asked_ns[held], objects.request_sent_ns[held])
-    decisions.decide(where & waits, LedgerClass.STREAM_IDS)
-    decisions.decide(where & between(times_ns, objects.served_ns, objects.done_ns), LedgerClass.PROPAGATION)
-    if len(objects.path):
-        idle = ~between(times_ns, objects.asked_ns, objects.done_ns)
-        decisions.decide(where & idle, LedgerClass.CLIENT_IDLE)

@@ -96,7 +96,8 @@ class _Stage:
         self._controllers = _controllers(trial)
         self._run = run
         self._links = links_of(timeline, trial)
-        self._places = {end: Places(link, timeline) for end, link in self._links.items()}
+        places = {link: Places(link, timeline) for link in set(self._links.values())}  # both ends mostly have one
+        self._places = {end: places[link] for end, link in self._links.items()}
         self._scratch = scratch
         self._traced: list[_Traced] = []
         self._rows = 0

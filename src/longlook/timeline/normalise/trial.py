@@ -30,9 +30,8 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     """Return everything that the client, the server and the link of a trial saw, on one clock.
 
     Read `client.jsonl`, `server.jsonl` and the logs of the links of `folder`; with several flows also those of each
-    flow. Nothing
-    that a program wrote raises an error: records that are missing or unusable are counted, with the reason, in the
-    timeline's metadata under `sources`.
+    flow. Nothing that a program wrote raises an error: records that are missing or unusable are counted, with the
+    reason, in the timeline's metadata under `sources`.
     """
     competition = read_competition(folder, trial, run) if trial.flows else None
     endpoints = competition.endpoints if competition is not None else read_endpoints(folder)
