@@ -1,4 +1,4 @@
-"""Clients with a second address: over one link, over two, with nothing on the other side, and Multipath TCP."""
+"""Clients with a second address: over one link, over two, with nothing on the other side; Multipath TCP and QUIC."""
 
 import json
 from pathlib import Path
@@ -34,6 +34,13 @@ protocol = "h2"
 [arms.multipath]
 protocol = "h2"
 tcp_multipath = true
+
+[arms.multipath-quic]
+protocol = "h3"
+server = "tquic"
+client = "tquic"
+server_knobs.multipath = "roundrobin"
+client_knobs.multipath = "roundrobin"
 
 [defaults]
 connection = "cold"
@@ -93,6 +100,8 @@ def test_who_goes_on_over_which_path(tmp_path: Path) -> None:
     assert over_second("both", "tcp") == over_second("both", "stays") == 0
     assert over_second("both", "quic") > 50
     assert over_second("both", "multipath") > 50
+    assert outcome("both", "multipath-quic") == "ok"
+    assert over_second("both", "multipath-quic") > 50
     assert found["both", "multipath"]["guard"]["multipath_joins"] == 1
     assert [outcome("first ends", arm) for arm in ("quic", "tcp", "multipath")] == ["ok"] * 3
     assert outcome("first ends", "stays") == "timed_out"
