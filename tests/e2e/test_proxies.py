@@ -62,3 +62,25 @@ def test_haproxy_splits_tcp_and_a_router_does_not(tmp_path: Path) -> None:
         flows = [flow for flow in timeline.select("packet_delivered", "behind")["flow"].to_pylist() if flow]
         ends = {flow.split()[1].partition(":")[0] for flow in flows}
         assert ends == {"10.8.255.1" if trial.proxy else "10.8.0.1"}, trial.arm
+
+
+def test_quic_goes_through_masques_tunnel_to_a_server_of_its_own(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    words = ("--rounds", "1", "--around", "none", "--only", "size=5KB", "--only", "loss=0%", "--out", str(out))
+    answer = longlook("run", "proxy-masque", *words)
+    assert answer.returncode == 0, answer.stderr
+    samples = pd.read_parquet(out / "samples.parquet").set_index(["arm", "metric"])
+    assert set(samples.outcome) == {"ok"}
+    load_s = {arm: float(samples.value[arm, "page_load_time"]) for arm in ("direct", "masque", "masque-warm")}
+    assert load_s["masque-warm"] - load_s["direct"] == pytest.approx(_BEHIND_S, abs=0.005)  # the tunnel's request
+    assert load_s["masque"] - load_s["masque-warm"] == pytest.approx(2 * _BEHIND_S, abs=0.005)  # handshake, settings
+    folder = RunFolder.open(out)
+    for trial in folder.plan.trials:
+        timeline = Timeline.read(folder.trials / trial.id / "timeline.parquet")
+        behind = [flow for flow in timeline.select("packet_delivered", "behind")["flow"].to_pylist() if flow]
+        assert behind, "the server's packets go over the second link in every arm"
+        every = [flow for flow in timeline.select("packet_delivered")["flow"].to_pylist() if flow]
+        apart = set(every) - set(behind)  # what the link towards the client alone carries
+        assert bool(apart) == bool(trial.proxy), trial.arm
+        if trial.arm.startswith("masque"):
+            assert {flow.split()[0] for flow in apart} == {"udp"}, "a tunnel is another QUIC connection"

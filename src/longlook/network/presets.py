@@ -50,6 +50,31 @@ _ENDRES = (
     "and the scenarios `sat` and `satloss` of its interop runner (testcases.py)"
 )
 _ENDRES_NOTES = "20 Mbit/s forward is `down`. Delay 300 ms each way and queues of 25 packets are the runner's."
+_NARAYANAN = (
+    "Narayanan et al., A Variegated Look at 5G in the Wild, SIGCOMM 2021, its published data "
+    "(github.com/SIGCOMM21-5G/artifact, September 2021)"
+)
+_NARAYANAN_STILL_NOTES = (
+    "Medians of {tests} Speedtests with several connections to servers within 50 km, in 2020 and 2021 "
+    "(dataset_speedtest_ookla_full.csv), computed here. {carrier}. Throughputs are taken as rates, so they are lower "
+    "bounds. The latency is that of an idle link. No loss and no queue are given: none, and the default, 1bdp."
+)
+_NARAYANAN_MOVING_NOTES = (
+    "Download rates of Lumos5G, a sample per second (Video-Streaming/Network-Traces): the bounds are the quartiles of "
+    "{samples} samples, so half of them were beyond, and {zero} were below 1 Mbit/s, of which this has nothing. A rate "
+    "holds for the time that gives neighbouring seconds the correlation of the samples, {correlation}; that it is "
+    "drawn evenly is a choice. Rate up and RTT are those of {still}, whose carrier it is."
+)
+_RACA = (
+    "Raca et al., Beyond Throughput, The Next Generation: a 5G Dataset with Channel and Context Metrics, MMSys 2020, "
+    "its published data (github.com/uccmisl/5Gdataset, June 2020)"
+)
+_RACA_NOTES = (
+    "Downloads over an Irish network: the bounds are the quartiles of {samples} samples of a second{which}, computed "
+    "here, so half of them were beyond. A rate holds for the time that gives neighbouring seconds the correlation of "
+    "the samples, {correlation}; that it is drawn evenly is a choice. The RTT is the median ping during the download. "
+    "The data has no rate up: set network.up.rate. The pings that were lost are not in it, nor is a queue: 1bdp."
+)
 
 
 def _cellular(name: str, what: str, rate: str, rtt_ms: int, deviation_ms: int, reorder: str, loss: str) -> Preset:
@@ -114,6 +139,42 @@ def _satellite(name: str, what: str, loss: str) -> Preset:
     )
 
 
+def _still(name: str, what: str, down: str, up: str, rtt_ms: int, tests: int, carrier: str) -> Preset:
+    return Preset(
+        f"narayanan2021-{name}",
+        f"{what}, standing still: {down} down, {up} up, {rtt_ms} ms",
+        _NARAYANAN,
+        {"network.down.rate": down, "network.up.rate": up, "network.rtt": f"{rtt_ms}ms"},
+        _NARAYANAN_STILL_NOTES.format(tests=tests, carrier=carrier),
+    )
+
+
+def _moving(name: str, what: str, down: str, still: Preset, *samples: str) -> Preset:
+    count, zero, correlation = samples
+    return Preset(
+        f"narayanan2021-{name}",
+        f"{what}: rate down {down}; else as {still.name}",
+        _NARAYANAN,
+        {**still.settings, "network.down.rate": down},
+        _NARAYANAN_MOVING_NOTES.format(samples=count, zero=zero, correlation=correlation, still=still.name),
+    )
+
+
+def _irish(name: str, what: str, down: str, rtt_ms: int, *samples: str) -> Preset:
+    count, which, correlation = samples
+    return Preset(
+        f"raca2020-{name}",
+        f"{what}: rate down {down}, {rtt_ms} ms; no rate up",
+        _RACA,
+        {"network.down.rate": down, "network.rtt": f"{rtt_ms}ms"},
+        _RACA_NOTES.format(samples=count, which=which, correlation=correlation),
+        needs=("network.up.rate",),
+    )
+
+
+_MMWAVE = _still("mmwave", "5G, millimetre waves", "1922Mbit", "88.7Mbit", 7, 77, "Verizon, beside LTE (NSA)")
+_LTE = _still("lte", "LTE", "81.8Mbit", "33.7Mbit", 22, 9, "Verizon, from phones with 5G")
+
 _ALL = (
     _cellular("verizon-3g", "Verizon 3G, tethered", "0.17Mbit", 109, 20, "9%", "0.05%"),
     _cellular("verizon-lte", "Verizon LTE, tethered", "4Mbit", 62, 14, "0.25%", "0%"),
@@ -142,6 +203,17 @@ _ALL = (
         "There is no rate: set network.rate.",
         needs=("network.rate",),
     ),
+    _MMWAVE,
+    _still("low-band", "5G, low band", "123Mbit", "57.1Mbit", 15, 28, "Verizon, beside LTE (NSA)"),
+    _still("low-band-alone", "5G, low band without LTE", "35.3Mbit", "37.6Mbit", 57, 15, "T-Mobile, standalone (SA)"),
+    _LTE,
+    _moving("5g-walking", "5G on foot", "uniform(112Mbit, 904Mbit, 13s)", _MMWAVE, "59748", "2.6 %", "0.923"),
+    _moving("5g-driving", "5G in a car", "uniform(98Mbit, 550Mbit, 10.5s)", _MMWAVE, "11235", "2.2 %", "0.905"),
+    _moving("lte-walking", "LTE on foot", "uniform(12Mbit, 58Mbit, 23s)", _LTE, "94475", "1.0 %", "0.957"),
+    _moving("lte-driving", "LTE in a car", "uniform(15Mbit, 54.5Mbit, 16.3s)", _LTE, "13938", "2.0 %", "0.939"),
+    _irish("5g-still", "5G, standing still", "uniform(11.2Mbit, 98.4Mbit, 7.2s)", 69, "15617", "", "0.862"),
+    _irish("5g-driving", "5G and what is there without it, in a car", "uniform(2.3Mbit, 19.4Mbit, 8.8s)", 80, "27591",
+           ", on whatever network the phone had", "0.886"),
 )  # fmt: skip
 
 PRESETS: Mapping[str, Preset] = {preset.name: preset for preset in _ALL}

@@ -186,7 +186,7 @@ DEFAULTS: Mapping[str, Scalar] = {
 }
 """Defaults of the settings that always matter; the others are off, or have the default of docs/studies.md."""
 
-_EXAMPLES = {"network.rate": "10Mbit", "network.rtt": "36ms"}
+_EXAMPLES = {**dict.fromkeys(("network.rate", "network.up.rate", "network.down.rate"), "10Mbit"), "network.rtt": "36ms"}
 """Examples of the settings without a default."""
 
 
@@ -219,7 +219,7 @@ def _made(settings: Mapping[str, Scalar]) -> dict[str, list[Made]]:
     given = with_preset(settings)
     up, down = (Side(direction, given, DEFAULTS) for direction in ("up", "down"))
     for side in (up, down):
-        _require(side.key("rate"), given)
+        _require(_rate_key(side, given), given)
     check_together(up, down, given)
     check_rtt(settings)
     delays = {side.direction: _delay(side, given) for side in (up, down)}
@@ -233,6 +233,12 @@ def _made(settings: Mapping[str, Scalar]) -> dict[str, list[Made]]:
 def _link_of(made: Mapping[str, Sequence[Made]]) -> Link:
     up, down = (tuple(one.stage for one in made[direction]) for direction in ("up", "down"))
     return Link(up=up, down=down)
+
+
+def _rate_key(side: Side, given: Mapping[str, Scalar]) -> str:
+    """Return the key of a direction's rate: its own where the other direction has one and this one has none."""
+    other = f"network.{'down' if side.direction == 'up' else 'up'}.rate"
+    return f"network.{side.direction}.rate" if other in given and not side.given("rate") else side.key("rate")
 
 
 def _require(key: str, given: Mapping[str, Scalar]) -> Scalar:

@@ -36,6 +36,14 @@ def test_what_a_source_does_not_say_must_be_set() -> None:
     assert e.value.key == "network.rate"
 
 
+def test_the_rate_of_one_direction_is_asked_for_by_its_own_name() -> None:
+    with pytest.raises(SettingError, match=r"preset raca2020-5g-still gives none.*network.up.rate = ") as e:
+        network.link({"network.preset": "raca2020-5g-still"})
+    assert e.value.key == "network.up.rate"
+    link = network.link({"network.preset": "raca2020-5g-still", "network.up.rate": "10Mbit"})
+    assert link.up[0].parameters["rate_bps"] == 10_000_000
+
+
 def test_what_is_set_overrides_the_preset() -> None:
     dsl: dict[str, Scalar] = {"network.preset": "wolsing2019-dsl"}
     rates = [stages[0].parameters["rate_bps"] for stages in (network.link(dsl).up, network.link(dsl).down)]

@@ -62,13 +62,15 @@ def make_dots(content: ReportContent) -> list[DotsSection]:
     known = [row["high"] for row in rows if not row["missing"]]
     least = min((row["low"] for row in rows if not row["missing"]), default=0.0)
     far = bool(known) and least > 0 and max(known) / least >= _FAR_APART
-    about = "Median over rounds with its interval." + (" The axis is logarithmic." if far else "")
+    about = ["Median over rounds with its interval." + (" The axis is logarithmic." if far else "")]
     if any(row["missing"] for row in rows):
-        about += f" A cross at the right end: {_MISSING}, as no round of the arm was good there."
+        about.append(f"A cross at the right end: {_MISSING}, as no round of the arm was good there.")
     chart = _chart(rows, facts.unit, max(known, default=1.0), far=far)
     title = alt.TitleParams(facts.label, subtitle=about)
     page = page_specification(chart.properties(width="container"))
-    return [DotsSection("dots", "Arms", facts.label, about, page, chart.properties(width=_WIDTH_PX, title=title))]
+    return [
+        DotsSection("dots", "Arms", facts.label, " ".join(about), page, chart.properties(width=_WIDTH_PX, title=title))
+    ]
 
 
 def _rows(content: ReportContent, metric: str) -> Rows:
@@ -106,14 +108,16 @@ def _chart(rows: Rows, unit: str, largest: float, *, far: bool) -> Any:
     colours = list({row["arm"]: row["colour"] for row in rows}.values())
     end = largest * _BEYOND
     scale = alt.Scale(type="log", nice=False) if far else alt.Scale(zero=True, nice=False, domain=[0, end])
-    x = alt.X("value:Q", title=unit or None, scale=scale, axis=unit_axis(unit, domain=False, ticks=False, tickCount=6))
+    labels = {"labelOverlap": "greedy", "labelSeparation": 10}
+    axis_x = unit_axis(unit, domain=False, ticks=False, tickCount=6, **labels)
+    x = alt.X("value:Q", title=None if unit == "s" else unit or None, scale=scale, axis=axis_x)
     axis = alt.Axis(domain=False, ticks=False, grid=True, gridColor=RULE, labelPadding=8, labelLimit=260)
     y = alt.Y("cell:N", sort=cells, title=None, axis=axis, scale=alt.Scale(paddingInner=0.25))
     offset = alt.YOffset("arm:N", sort=arms)
     colour = alt.Color("arm:N", scale=alt.Scale(domain=arms, range=colours), sort=arms, title=None)
     shapes = [_SHAPES[number % len(_SHAPES)] for number in range(len(arms))]
     shape = alt.Shape("arm:N", scale=alt.Scale(domain=arms, range=shapes), sort=arms, title=None)
-    legend = alt.Legend(orient="top", columns=2, labelLimit=360, symbolOpacity=1)
+    legend = alt.Legend(orient="top", columns=2, columnPadding=24, labelLimit=360, symbolOpacity=1)
     tips = [alt.Tooltip(f"{name}:N") for name in ("cell", "arm", "shown")]
     known = alt.Chart(alt.Data(values=[row for row in rows if not row["missing"]]))
     missing = [{**row, "value": end} for row in rows if row["missing"]]
