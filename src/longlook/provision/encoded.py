@@ -94,16 +94,8 @@ def _rate(rung: str, bitrate_bps: int, video: Video) -> tuple[str, ...]:
         limits = ("-minrate", str(bitrate_bps), "-maxrate", str(bitrate_bps), "-bufsize", str(bitrate_bps // 2))
         return ("-b:v", str(bitrate_bps), *limits, "-x264-params", "cpu-independent=1:nal-hrd=cbr")
     most_bps = round(LADDER_BPS[rung] * max(SCENES["variable"]))
-    limits = ("-maxrate", str(most_bps), "-bufsize", str(most_bps // 2))
-    return (
-        "-b:v",
-        str(bitrate_bps),
-        *limits,
-        "-x264-params",
-        "cpu-independent=1:ratetol=0.1:qcomp=0.3",
-        "-write_btrt",
-        "0",
-    )
+    within = ("-maxrate", str(most_bps), "-bufsize", str(most_bps // 2), "-write_btrt", "0")
+    return ("-b:v", str(bitrate_bps), *within, "-x264-params", "cpu-independent=1:ratetol=0.1:qcomp=0.3")
 
 
 @dataclass(frozen=True)
