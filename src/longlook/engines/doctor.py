@@ -12,7 +12,7 @@ from longlook.core.programs import link_program
 from longlook.core.stack import Stack
 from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.lab import capability
-from longlook.provision import debian, guest_kernel, pins
+from longlook.provision import debian, encoder, guest_kernel, pins
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Need:
 
 def examine() -> list[Need]:
     """Return every need, in the order in which one would meet them."""
-    return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), *_space()]
+    return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), _encoder(), *_space()]
 
 
 def _tools() -> Iterator[Need]:
@@ -98,6 +98,13 @@ def _stacks() -> Iterator[Need]:
             fix=f"longlook setup {name}",
             required=False,
         )
+
+
+def _encoder() -> Need:
+    fetched = encoder.is_fetched()
+    detail = f"ffmpeg {encoder.VERSION} {'is' if fetched else 'was not yet'} fetched"
+    fix = 'the first study with content = "cmaf" fetches it; that needs uv (make build) and an index of Python packages'
+    return Need("encoder of videos", fetched, detail, fix, required=False)
 
 
 def _others(stack: Stack) -> str:

@@ -10,6 +10,7 @@ from longlook.engines import Engine
 from longlook.pipeline.by_engine import runs_in_guests
 from longlook.provision import tls
 from longlook.provision.guest_kernel import kernel_program
+from longlook.provision.progress import listening
 from longlook.provision.provenance import Made
 from longlook.provision.provenance.made import of_kernel, of_part, of_wheels
 from longlook.provision.setup import install
@@ -27,13 +28,15 @@ def provide(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provision
         kernel_program(say)  # the engine would build it too, but without a word for minutes
     recorded = any(records_tcp(trial) for trial in plan.trials)
     paddings = sorted({trial.certificate_padding_bytes for trial in plan.trials} - {0})
+    with listening(say):
+        contents = prepare_contents(plan)
     link, trace = link_program(), trace_program() if recorded else None
     made = (*_made(programs, in_guests=in_guests), *of_wheels(link, trace))
     for other in deviations(made):
         say(f"WARNING: not as pinned: {other}")
     return Provisions(
         programs,
-        prepare_contents(plan),
+        contents,
         tls.identity(),
         link,
         trace,

@@ -99,12 +99,12 @@ def python_version() -> str:
 
 def _make(sources: Path, version: str, out: Path, final: Path) -> None:
     """Make an environment of the base Python of the one that runs this."""
-    uv = _uv()
-    compile_with((sys.executable, "-m", "venv", "--without-pip", str(out)), out.parent, _environment())
+    uv = find_uv()
+    compile_with((sys.executable, "-m", "venv", "--without-pip", str(out)), out.parent, environment_of_tools())
     python = out.joinpath(*_IN_VENV)
     lock = sources / "locks" / f"{version}.txt"
     install = (uv, "pip", "install", "--quiet", "--python", str(python), "--link-mode", "copy", "--no-deps")
-    compile_with((*install, "--only-binary", ":all:", "--require-hashes", "-r", str(lock)), out, _environment())
+    compile_with((*install, "--only-binary", ":all:", "--require-hashes", "-r", str(lock)), out, environment_of_tools())
     copy_adapter(sources, out / ADAPTER)
     compile_modules(python, out, final)
 
@@ -116,10 +116,10 @@ def compile_modules(python: Path, folder: Path, final: Path) -> None:
     they do not contain the name of the temporary folder.
     """
     quiet = (str(python), "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
-    compile_with((*quiet, "-s", str(folder), "-p", str(final), str(folder)), folder, _environment())
+    compile_with((*quiet, "-s", str(folder), "-p", str(final), str(folder)), folder, environment_of_tools())
 
 
-def _uv() -> str:
+def find_uv() -> str:
     """Return the uv of our own environment, which knows the machine's package index, else the one in PATH.
 
     Raise MachineError where there is none.
@@ -131,6 +131,6 @@ def _uv() -> str:
     return found
 
 
-def _environment() -> dict[str, str]:
+def environment_of_tools() -> dict[str, str]:
     """Return the caller's environment without the variables that make Python look elsewhere or not compile."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}

@@ -8,10 +8,14 @@ from longlook.core.errors import InputError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
 from longlook.core.workload import Parameter, WorkloadKind
+from longlook.provision.encoded import LENGTH_S, SEGMENTS_S, encoded_content
 from longlook.provision.video import DISTINCT_SEGMENTS, LADDER_BPS, MANIFEST_PATH, Video, video_content
 
 RULES = ("throughput", "bola", "buffer")
 """What may choose the quality of the next segment (adapters/CONTRACT.md, Video)."""
+
+CONTENTS = ("noise", "cmaf")
+"""What the files hold: bytes of declared sizes, or encoded pictures."""
 
 MAX_CONNECTIONS = 64
 MAX_RUNGS = 20
@@ -58,7 +62,32 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
         "quality": quality,
         **{f"{name}_s": times_s[name] for name in ("watch", "start", "resume", "buffer", "live")},
     }
-    return replace(video_content(video), connections=connections, video=job)
+    made = encoded_content if _is_encoded(parameters, video, times_s) else video_content
+    return replace(made(video), connections=connections, video=job)
+
+
+def _is_encoded(parameters: Mapping[str, Scalar], video: Video, times_s: Mapping[str, float]) -> bool:
+    """Return whether the files hold pictures; raise InputError where such a video cannot be made."""
+    kind = str(parameters.get("content", CONTENTS[0]))
+    if kind not in CONTENTS:
+        raise InputError(f"workload video: content = {kind!r}", f"one of {', '.join(CONTENTS)}")
+    if kind == "noise":
+        return False
+    others = [name for name, bitrate_bps in video.rungs.items() if LADDER_BPS.get(name) != bitrate_bps]
+    refused = {
+        f"ladder: {', '.join(others)}": (others, f"names of {', '.join(LADDER_BPS)} alone"),
+        f"bitrate = {video.bitrate}": (video.bitrate != "constant", "constant"),
+        f"segment = {times_s['segment']:g}s": (times_s["segment"] not in SEGMENTS_S, "2s or 4s"),
+        f"length = {times_s['length']:g}s": (
+            times_s["length"] > LENGTH_S,
+            f"{LENGTH_S}s at most: so long are the pictures",
+        ),
+        "live or chunk": (times_s["live"] or times_s["chunk"], "0s: a video with pictures is not live"),
+    }
+    for setting, (wrong, allowed) in refused.items():
+        if wrong:
+            raise InputError(f'workload video: {setting} with content = "cmaf"', allowed)
+    return True
 
 
 def rungs_of(ladder: str) -> dict[str, int]:
@@ -160,6 +189,12 @@ WORKLOAD = WorkloadKind(
         "quality": Parameter("text", f"a rung of the ladder, or what chooses one: {', '.join(RULES)}"),
         "ladder": Parameter("text", _LADDER_FORM, default=", ".join(LADDER_BPS)),
         "bitrate": Parameter("text", "of all segments of a rung: constant, or variable by scene", default="constant"),
+        "content": Parameter(
+            "text",
+            "what the files hold: noise, or cmaf, pictures encoded for DASH and HLS",
+            default=CONTENTS[0],
+            omitted_at_default=True,
+        ),
         "segment_s": _time("length of a segment", 4, 0.1, 60),
         "length_s": _time("length of the video", 3600, 0.1),
         "watch_s": _time("how long the viewer watches, from the request of the manifest, waiting included", 60, 0.1),

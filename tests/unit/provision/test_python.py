@@ -29,7 +29,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     uv = tmp_path / "uv"
     uv.write_text(UV.replace("{version}", f"{sys.version_info.major}.{sys.version_info.minor}"))
     uv.chmod(0o755)
-    monkeypatch.setattr(python, "_uv", lambda: str(uv))
+    monkeypatch.setattr(python, "find_uv", lambda: str(uv))
     return tmp_path / "cache"
 
 

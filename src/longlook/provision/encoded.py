@@ -1,0 +1,188 @@
+"""Makes a video of moving pictures by ffmpeg: CMAF segments of each rung, and the manifests of DASH and HLS.
+
+The pictures come in parts of PART_S, each encoded by itself by one thread, so that a short video needs its first parts
+alone. The same encoder makes the same bytes whatever the processor offers: docs/video.md has what that takes.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from longlook.core.errors import MachineError
+from longlook.core.job import Content
+from longlook.core.model import Scalar
+from longlook.provision import boxes
+from longlook.provision.content import Writer, content
+from longlook.provision.encoder import encoder
+from longlook.provision.progress import report_step
+from longlook.provision.video import LADDER_BPS, MANIFEST_PATH, PICTURES, Video
+
+FPS = 24
+PART_S = 8
+LENGTH_S = 64
+"""The length of all pictures that there are, in seconds."""
+
+SEGMENTS_S = (2, 4)
+FORMAT = 1
+"""Has to be raised whenever the same video gives other bytes for a reason that `_arguments` does not show."""
+
+DASH_PATH, HLS_PATH = "/video/manifest.mpd", "/video/master.m3u8"
+_TICKS = 24_000  # in a second
+_CONTAINER_BPS = 1_200  # what boxes cost, which is left out of the encoder's rate
+
+
+def encoded_content(video: Video) -> Content:
+    """Return the video's files from the cache, or made; the only phase is our own player's manifest.
+
+    Raise MachineError where the encoder cannot be fetched, fails, or makes what is no CMAF.
+    """
+    resolved: dict[str, Scalar] = {
+        "encoder": encoder().digest,
+        "arguments": json.dumps([_arguments(name, 0, video.segment_ns) for name in video.rungs]),
+        "length_ns": video.length_ns,
+        "format": FORMAT,
+    }
+    return content("encoded", resolved, lambda to: _write(to, video))
+
+
+def _source(part: int, width: int, height: int) -> str:
+    """Return the pictures of a part as a graph of filters whose bytes depend on no processor."""
+    large, eighth = f"{width}x{height}", f"{width // 8}x{height // 8}"
+    enlarged = f"scale={width}:{height}:flags=neighbor+bitexact,format=yuv420p"
+    kinds = (
+        f"testsrc2=s={large}:r={FPS}",
+        f"life=s={eighth}:r={FPS}:mold=10:ratio=0.3:seed={7 + part}:death_color=#C83232:life_color=#00ff00,{enlarged}",
+        f"cellauto=s={eighth}:r={FPS}:rule=110:seed={5 + part},{enlarged}",
+    )
+    return f"{kinds[part % len(kinds)]},noise=alls=12:allf=t+u:all_seed={100 + part}"
+
+
+def _arguments(rung: str, part: int, segment_ns: int) -> list[str]:
+    bitrate_bps, frames = LADDER_BPS[rung] - _CONTAINER_BPS, segment_ns * FPS // 1_000_000_000
+    return [
+        *("-cpuflags", "0", "-v", "error", "-nostdin", "-filter_threads", "1"),
+        *("-f", "lavfi", "-i", _source(part, *PICTURES[rung]), "-t", str(PART_S), "-pix_fmt", "yuv420p"),
+        *("-bitexact", "-threads", "1", "-c:v", "libx264", "-preset", "superfast", "-bf", "0"),
+        *("-g", str(frames), "-keyint_min", str(frames), "-sc_threshold", "0"),
+        *("-b:v", str(bitrate_bps), "-minrate", str(bitrate_bps), "-maxrate", str(bitrate_bps)),
+        *("-bufsize", str(bitrate_bps // 2), "-x264-params", "cpu-independent=1:nal-hrd=cbr"),
+        *("-video_track_timescale", str(_TICKS), "-f", "mp4"),
+        *("-movflags", "cmaf+frag_keyframe+empty_moov+default_base_moof+skip_trailer", "pipe:1"),
+    ]
+
+
+@dataclass(frozen=True)
+class _Track:
+    init: bytes
+    segments: list[boxes.Segment]
+
+    @property
+    def codec(self) -> str:
+        """The codec string of RFC 6381, from the profile and level in the initialisation."""
+        at = self.init.index(b"avcC") + 5
+        return f"avc1.{self.init[at : at + 3].hex().upper()}"
+
+
+def _track(rung: str, video: Video) -> _Track:
+    segment = round(video.segment_ns * _TICKS / 1e9)
+    parts = range(-(-video.length_ns // (PART_S * 1_000_000_000)))
+    report_step(f"encoding {rung}, {len(parts) * PART_S} s of pictures")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        files = list(pool.map(lambda part: _encode(_arguments(rung, part, video.segment_ns)), parts))
+    inits, found = set(), list[boxes.Segment]()
+    try:
+        for part, data in zip(parts, files, strict=True):
+            init, segments = boxes.split(data, part * PART_S * _TICKS, len(found))
+            inits.add(init)
+            found += segments
+    except ValueError as error:
+        raise _unusable(rung, str(error)) from error
+    for number, each in enumerate(found):
+        if not each.begins_with_key or (each.begin, each.duration) != (number * segment, segment):
+            raise _unusable(
+                rung, f"segment {number} at {each.begin}, {each.duration} long, key: {each.begins_with_key}"
+            )
+    if len(inits) != 1 or len(found) * segment != len(parts) * PART_S * _TICKS:
+        raise _unusable(rung, f"{len(inits)} initialisations, {len(found)} segments")
+    return _Track(inits.pop(), found[: video.length_ns // video.segment_ns])
+
+
+def _unusable(rung: str, what: str) -> MachineError:
+    return MachineError(
+        f"the encoder made no CMAF of {rung}: {what}", 'report it; `content = "noise"` needs no encoder'
+    )
+
+
+def _encode(arguments: list[str]) -> bytes:
+    done = subprocess.run((encoder().path, *arguments), capture_output=True, check=False)
+    if done.returncode != 0:
+        raise MachineError(
+            f"ffmpeg failed with exit code {done.returncode}: {done.stderr.decode(errors='replace')[-500:]}",
+            "free memory and try again",
+        )
+    return done.stdout
+
+
+def _write(to: Writer, video: Video) -> tuple[tuple[str, ...], ...]:
+    rungs, tracks = [], dict[str, _Track]()
+    for name, bitrate_bps in video.rungs.items():
+        track = tracks[name] = _track(name, video)
+        to.add(f"/video/{name}/init.mp4", iter([track.init]))
+        listed = []
+        for number, segment in enumerate(track.segments):
+            path = f"/video/{name}/{number:03}.m4s"
+            to.add(path, iter([segment.data]))
+            listed.append({"path": path, "bytes": len(segment.data)})
+        rungs.append({"name": name, "bitrate_bps": bitrate_bps, "segments": listed})
+        to.add(f"/video/{name}/media.m3u8", _text(_playlist(video, len(listed))))
+    manifest = {"length_ns": video.length_ns, "segment_ns": video.segment_ns, "rungs": rungs}
+    to.add(MANIFEST_PATH, _text(json.dumps(manifest, separators=(",", ":")) + "\n"))
+    to.add(DASH_PATH, _text(_dash(video, tracks)))
+    to.add(HLS_PATH, _text(_master(video, tracks)))
+    return ((MANIFEST_PATH,),)
+
+
+def _text(text: str) -> Iterator[bytes]:
+    yield text.encode()
+
+
+def _dash(video: Video, tracks: Mapping[str, _Track]) -> str:
+    length_s, segment_s = video.length_ns / 1e9, video.segment_ns / 1e9
+    rungs = "".join(
+        f'   <Representation id="{name}" bandwidth="{bitrate_bps}" codecs="{tracks[name].codec}" '
+        f'width="{PICTURES[name][0]}" height="{PICTURES[name][1]}" frameRate="{FPS}"/>\n'
+        for name, bitrate_bps in video.rungs.items()
+    )
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        '<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-live:2011" type="static" '
+        f'mediaPresentationDuration="PT{length_s:g}S" minBufferTime="PT{segment_s:g}S">\n'
+        ' <Period id="0" start="PT0S">\n'
+        '  <AdaptationSet contentType="video" mimeType="video/mp4" segmentAlignment="true" startWithSAP="1">\n'
+        f'   <SegmentTemplate timescale="{_TICKS}" duration="{round(segment_s * _TICKS)}" startNumber="0" '
+        'initialization="$RepresentationID$/init.mp4" media="$RepresentationID$/$Number%03d$.m4s"/>\n'
+        f"{rungs}  </AdaptationSet>\n </Period>\n</MPD>\n"
+    )
+
+
+def _playlist(video: Video, count: int) -> str:
+    segment_s = video.segment_ns / 1e9
+    segments = "".join(f"#EXTINF:{segment_s:.6f},\n{number:03}.m4s\n" for number in range(count))
+    head = f"#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:{segment_s:.0f}\n#EXT-X-MEDIA-SEQUENCE:0\n"
+    head += '#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-MAP:URI="init.mp4"\n'
+    return f"{head}{segments}#EXT-X-ENDLIST\n"
+
+
+def _master(video: Video, tracks: Mapping[str, _Track]) -> str:
+    lines = "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n"
+    for name in video.rungs:
+        sizes = [len(segment.data) * 8e9 / video.segment_ns for segment in tracks[name].segments]
+        width, height = PICTURES[name]
+        lines += (
+            f"#EXT-X-STREAM-INF:BANDWIDTH={max(sizes):.0f},AVERAGE-BANDWIDTH={sum(sizes) / len(sizes):.0f},"
+            f'CODECS="{tracks[name].codec}",RESOLUTION={width}x{height},FRAME-RATE={FPS}.000\n{name}/media.m3u8\n'
+        )
+    return lines
