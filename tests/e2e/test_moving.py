@@ -1,4 +1,4 @@
-"""Clients with a second address: over one link, over two, with nothing on the other side; Multipath TCP and QUIC."""
+"""Ends with a second address: over one link, over two, with nothing on the other side; Multipath TCP and QUIC."""
 
 import json
 from pathlib import Path
@@ -111,3 +111,64 @@ def test_who_goes_on_over_which_path(tmp_path: Path) -> None:
         arm: read_link_log(folders["both", arm] / "link.bin").records["size_bytes"][0] for arm in ("tcp", "multipath")
     }
     assert (syn["tcp"], syn["multipath"]) == (60, 64)
+
+
+PREFERRED = """
+schema = 1
+title = "A preferred address"
+question = "Who goes there?"
+rounds = 1
+around = "none"
+timeout = "20s"
+metrics = ["page_load_time", "longest_stall"]
+
+[arms.follows]
+protocol = "h3"
+client = "aioquic"
+
+[arms.stays]
+protocol = "h3"
+client = "quinn"
+
+[defaults]
+connection = "cold"
+server = "quinn"
+server_knobs.preferred_address = true
+
+[workload]
+kind = "download"
+object = "500KB"
+
+[network]
+rate = "5Mbit"
+rtt = "40ms"
+SECOND
+[[factors]]
+name = "path"
+sets = "network.rtt"
+levels = ["40ms"]
+
+[[contrasts]]
+name = "follows vs stays"
+baseline = "stays"
+contender = "follows"
+metric = "page_load_time"
+"""
+
+
+@pytest.mark.parametrize("second", ["", '[second]\nrate = "5Mbit"\nrtt = "10ms"\n'])
+def test_a_client_goes_to_the_address_that_its_server_prefers(second: str, tmp_path: Path) -> None:
+    study, out = tmp_path / "preferred.toml", tmp_path / "run"
+    study.write_text(PREFERRED.replace("SECOND\n", f"\n{second}\n"))
+    answer = longlook("run", str(study), "--out", str(out))
+    assert answer.returncode in (0, 1), answer.stderr
+    log = "link-second.bin" if second else "link.bin"
+    packets = {}
+    for folder in (out / "trials").iterdir():
+        trial, run = (json.loads((folder / name).read_text()) for name in ("trial.json", "run.json"))
+        assert run["outcome"] == "ok", run["reason"]
+        flows = read_link_log(folder / log).flows()
+        there = [flow.packets for flow in flows if (flow.ip_protocol, flow.server_address) == (17, "10.8.254.2")]
+        packets[trial["arm"]] = sum(there)
+    assert packets["follows"] > 300
+    assert packets["stays"] == 0

@@ -1,6 +1,6 @@
 //! The knobs of one run, applied over quinn's own defaults.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +19,9 @@ const LARGEST: u64 = (1 << 62) - 1;
 const LEAST_PAYLOAD: u64 = 1200;
 /// The default upper bound of quinn's own discovery.
 const MOST_PAYLOAD: u64 = 1452;
+
+/// The variable with a server's second address.
+const SECOND_ADDRESS: &str = "LONGLOOK_SECOND_ADDRESS";
 
 /// The settings of a run. Each connection gets a transport of its own, because a trace belongs to one.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +46,8 @@ pub struct Settings {
     pub max_incoming_streams: Option<u64>,
     /// A server's: accept early data.
     pub allow_0rtt: bool,
+    /// A server's over QUIC: where it wants its clients after the handshake (RFC 9000, 9.6).
+    pub preferred_address: Option<Ipv4Addr>,
     /// Over TCP: data in the SYN.
     pub fast_open: bool,
     /// A client's over QUIC: when it moves to its second address.
@@ -67,7 +72,11 @@ impl Settings {
         }
         if protocol == "h3" {
             settings.set_quic(&mut knobs)?;
-            if !server {
+            if server {
+                if knobs.flag("preferred_address")?.unwrap_or(false) {
+                    settings.preferred_address = Some(second_address(std::env::var(SECOND_ADDRESS).ok().as_deref())?);
+                }
+            } else {
                 settings.moves = Moves::new(&mut knobs)?;
             }
         } else {
@@ -201,6 +210,12 @@ impl Settings {
     }
 }
 
+/// Read the second address, which must be there where it is to be preferred.
+fn second_address(text: Option<&str>) -> Result<Ipv4Addr, Failure> {
+    let wrong = || Failure::Usage(format!("{SECOND_ADDRESS} is {text:?}: preferred_address needs an IPv4 address"));
+    text.and_then(|text| text.parse().ok()).ok_or_else(wrong)
+}
+
 fn whole(value: u64) -> VarInt {
     VarInt::from_u64(value).expect("knobs are bounded below 2^62")
 }
@@ -237,9 +252,19 @@ mod tests {
             ("h3", true, "congestion_control", "vegas", 2),
             ("h3", true, "max_udp_payload", "9000", 2),
             ("h3", true, "max_window", "1", 2),
+            ("h3", false, "preferred_address", "true", 127),
+            ("h2", true, "preferred_address", "true", 127),
             ("h3", true, "window_after_loss", "0.5", 127),
         ] {
             assert_eq!(set(protocol, server, name, value).unwrap_err().exit_code(), code, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_preferred_address_is_there_and_is_one() {
+        assert_eq!(second_address(Some("10.8.254.2")).unwrap(), Ipv4Addr::new(10, 8, 254, 2));
+        for text in [None, Some(""), Some("10.8.254.2:443"), Some("::1")] {
+            assert_eq!(second_address(text).unwrap_err().exit_code(), 2, "{text:?}");
         }
     }
 

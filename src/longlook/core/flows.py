@@ -17,6 +17,8 @@ MOVES = frozenset({"move_at", "move_after_silence"})
 """Knobs of clients that continue from their second address."""
 MULTIPATH = "multipath"
 """Knob of both ends of a QUIC connection over several paths at once, which the client opens from its second address."""
+PREFERRED_ADDRESS = "preferred_address"
+"""Knob of a server that asks its clients to continue at its second address."""
 MOST_ADDRESS_SLOTS = 254
 """Pairs of addresses for competing flows. Each has two programs, for which a guest's memory must have room."""
 DURATION = "duration_s"
@@ -54,6 +56,11 @@ def over_several_paths(trial: Trial) -> bool:
 def has_second_address(trial: Trial) -> bool:
     """Whether its client has a second address, also where there is one link."""
     return moves(trial) or over_several_paths(trial)
+
+
+def offers_preferred_address(trial: Trial) -> bool:
+    """Whether its server has a second address, to which it asks its clients to come, also where there is one link."""
+    return bool(trial.server.knobs.get(PREFERRED_ADDRESS))
 
 
 def runs_tcp(trial: Trial) -> bool:

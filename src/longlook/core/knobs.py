@@ -79,6 +79,10 @@ MULTIPATH = Knob(
     str, None, None, "QUIC over several paths at once, by this scheduler; the client opens one from its second address",
     protocols=("h3",),
 )  # fmt: skip
+PREFERRED_ADDRESS = Knob(
+    bool, None, False, "the server asks its clients to continue at its second address (RFC 9000, 9.6)",
+    roles=("server",), protocols=("h3",),
+)  # fmt: skip
 ALT_SVC_PORT = Knob(
     int, "port", None, "answers over TCP name HTTP/3 on this port (Alt-Svc), and tickets are off",
     roles=("server",), minimum=1, maximum=65_535, protocols=(EITHER,),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from longlook.core import registry
 from longlook.core.errors import InputError
+from longlook.core.flows import offers_preferred_address
 from longlook.core.job import Job, Program
 from longlook.core.model import Capture, Endpoint, Scalar
 from longlook.core.stack import Command, ProxyJob, RelayJob, ServerJob, Stack
@@ -16,10 +17,12 @@ from longlook.lab.linux.confine import Confinement
 from longlook.lab.needed import job_paths
 from longlook.lab.process import Process, start
 from longlook.lab.sandbox import Sandbox
-from longlook.lab.topology import SERVER_PORT, Side
+from longlook.lab.topology import SECOND_SERVER_ADDRESS, SERVER_PORT, Side
 
 PROXY, RELAY = "proxy", "relay"
 """Names of processes, and of the files that they leave."""
+_SECOND_ADDRESS = "LONGLOOK_SECOND_ADDRESS"
+"""Of a server that has a second address (adapters/CONTRACT.md)."""
 
 
 def stack_of(end: Endpoint) -> Stack:
@@ -137,7 +140,9 @@ def _variables(job: Job, role: str, name: str) -> tuple[Mapping[str, str], Seque
     """
     source = {"LONGLOOK_SEED": str(job.trial.seed), "LONGLOOK_FLOW": name} if name else {}
     own, traces = capture_variables(job.trial.capture, Path(job.folder), role, name)
-    return {**own, **source, **multipath.variables(job.trial)}, traces
+    prefers = role == "server" and offers_preferred_address(job.trial)
+    second = {_SECOND_ADDRESS: SECOND_SERVER_ADDRESS} if prefers else {}
+    return {**own, **source, **multipath.variables(job.trial), **second}, traces
 
 
 def capture_variables(capture: Capture, folder: Path, role: str, name: str) -> tuple[Mapping[str, str], Sequence[Path]]:

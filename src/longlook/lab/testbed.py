@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core.flows import has_second_address, phases_of, program_role, view_of
+from longlook.core.flows import phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Trial
 from longlook.lab import kept, link_options, multipath
@@ -25,13 +25,13 @@ from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import Launch, plain_client, stack_of, start_server
 from longlook.lab.proxy_run import ProxyRun
 from longlook.lab.sandbox import Sandbox
-from longlook.lab.second_path import SecondPath
+from longlook.lab.second_path import SecondPath, add_second_addresses
 from longlook.lab.session import Sessions
 from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.teardown import Teardown
 from longlook.lab.timing import Timing
-from longlook.lab.topology import CLIENT, SECOND_CLIENT_ADDRESS, SERVER, SERVER_PORT, Addresses, Side, addresses_of
+from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
 from longlook.lab.watcher import Watcher
 from longlook.lab.way_in import WayIn
 from longlook.network.further import BEHIND, SECOND
@@ -356,9 +356,7 @@ class Testbed:
 
     def _add_only_flow_run(self, client: Client) -> None:
         job = self._job
-        if has_second_address(job.trial) and self.second is None:
-            self.client_side.add_second_address(SECOND_CLIENT_ADDRESS)
-            self.server_side.know_second_address(SECOND_CLIENT_ADDRESS)
+        add_second_addresses(job.trial, self.client_side, self.server_side, self.second)
         where = addresses_of(0)
         server = self._start_server(job.trial, job.programs["server"], where, self._folder, "")
         to = replace(where, server=connected_to(job.trial))

@@ -25,6 +25,8 @@ CLIENT_ADDRESS = "10.8.0.1"
 SERVER_ADDRESS = "10.8.0.2"
 SECOND_CLIENT_ADDRESS = "10.8.254.1"
 """Of a client that moves, or has a second link: in the subnet, and no address of a slot."""
+SECOND_SERVER_ADDRESS = "10.8.254.2"
+"""Of a server that prefers it: at the second link where there is one, else at the first."""
 SUBNET = "10.8.0.0/16"
 _PAIRS_A_BLOCK = 127  # of the addresses .1 to .254
 SERVER_PORT = 443
@@ -184,6 +186,11 @@ class Side:
         """Let this side reach the peer's second address, as it reaches the first."""
         if self.tun is None:
             self._add_neighbour(self.namespace.index(self.end.device), address)
+
+    def lead(self, peer: str, source: str, table: int = MAIN_TABLE) -> None:
+        """Lead packets for a further address of the peer over this side's device; `source` is where they come from."""
+        self.know_second_address(peer)
+        self._route(f"{peer}/32", source, None, {}, table)
 
     def drain(self) -> None:
         """Discard what a TUN device has queued while no router read it."""

@@ -13,6 +13,7 @@ _NEEDS: Mapping[str, tuple[str, str]] = {
     "jitter_law": ("jitter", "5ms"),
     "jitter_correlation": ("jitter", "5ms"),
     "mtu_icmp": ("mtu", "1400B"),
+    "mtu_claimed": ("mtu", "1400B"),
     "udp_burst": ("udp_rate", "1Mbit"),
     **marks.NEEDS,
 }
@@ -30,6 +31,8 @@ def check_together(up: Side, down: Side, given: Mapping[str, Scalar]) -> None:
                 raise SettingError(key, f'has no effect without {beside}: write for example {beside} = "{example}"')
     for side in (up, down):
         _check_ecn(side)
+        if not side.is_off("mtu_claimed") and side.setting("mtu_icmp") is False:
+            raise side.error("mtu_claimed", f"{side.key('mtu_icmp')} = false sends no message that could claim a size")
         _check_block(side)
 
 

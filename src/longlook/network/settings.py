@@ -154,6 +154,7 @@ _SHARED: Mapping[str, Callable[[object], Scalar]] = {
     "corrupt": _varying(values.SHARE),
     "mtu": _or_off(_varying(values.SIZE)),
     "mtu_icmp": _truth,
+    "mtu_claimed": _or_off(_some_size),
     "block": _choice((OFF, *PROTOCOLS)),
     "udp_rate": _or_off(_varying(values.RATE_WITHOUT_TRACE)),
     "udp_burst": _some_size,

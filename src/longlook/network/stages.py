@@ -173,7 +173,9 @@ def _middlebox(side: Side) -> Iterator[Made]:
     if not side.is_off("mtu"):
         icmp = True if side.setting("mtu_icmp") is None else bool(side.setting("mtu_icmp"))
         parameters: dict[str, Json] = {"mtu_bytes": side.parameter("mtu", values.SIZE), "icmp": icmp}
-        yield Made(Stage("mtu", parameters), "mtu", {"icmp": "mtu_icmp"})
+        if not side.is_off("mtu_claimed"):
+            parameters["claimed_bytes"] = side.parameter("mtu_claimed", values.SIZE)
+        yield Made(Stage("mtu", parameters), "mtu", {"icmp": "mtu_icmp", "claimed_bytes": "mtu_claimed"})
 
 
 _BOTTLENECK_SETTINGS = {

@@ -44,6 +44,7 @@ _OF_QUIC = {
     "gso": with_default(knobs.GSO, "stack: where the kernel has it"),
     "move_at": with_default(knobs.MOVE_AT, "adapter: never; it sends from there at once, and the server validates"),
     "move_after_silence": with_default(knobs.MOVE_AFTER_SILENCE, "adapter: never"),
+    "preferred_address": knobs.PREFERRED_ADDRESS,
     "requested_ack_threshold": Knob(
         int, "packets", None, "asks a peer that has the ACK frequency extension for one ACK in so many packets",
         minimum=1, maximum=1000,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from longlook.core import units
-from longlook.core.flows import DATAGRAM_PROTOCOLS, MULTIPATH
+from longlook.core.flows import DATAGRAM_PROTOCOLS, MULTIPATH, PREFERRED_ADDRESS
 from longlook.core.model import Arm, ConnectionState, Scalar, Study
 from longlook.core.problems import SettingError
 from longlook.network.further import BEHIND, SECOND, link_of, names_in
@@ -74,6 +74,7 @@ def _check_further(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogu
     _check_multipath_quic(own, has_second=SECOND in keys)
     if SECOND in keys and BEHIND in keys:
         raise SettingError(keys[SECOND], "a path with a middle has no second path beside it: leave one of them out")
+    _check_preferred_address(own, has_middle=BEHIND in keys)
     client = catalogue.stacks.get(str(own.get("client", "")).partition("@")[0])
     if SECOND in keys and client is not None and (client.remote or client.session_command is not None):
         message = f"client {client.name} stays between trials, on one path: leave [second] out, or take another client"
@@ -99,6 +100,14 @@ def _check_multipath_quic(own: Mapping[str, Scalar], *, has_second: bool) -> Non
         raise SettingError(given[0], f"needs the other end, too: set {missing}")
     if not has_second:
         raise SettingError(given[0], "has one path only: give the study a second link, [second]")
+
+
+def _check_preferred_address(own: Mapping[str, Scalar], *, has_middle: bool) -> None:
+    key = next((key for key in own if key.endswith(f"server_knobs.{PREFERRED_ADDRESS}") and own[key]), None)
+    if key is not None and key != f"server_knobs.{PREFERRED_ADDRESS}":
+        raise SettingError(key, "is for one client: servers of flows that compete have one address each")
+    if key is not None and has_middle:
+        raise SettingError(key, "a path with a middle leads to one address of the server: leave it or [behind] out")
 
 
 def _stale_tickets(arm: Arm, settings: Mapping[str, Scalar], setup: FlowSetup) -> float:

@@ -1,4 +1,4 @@
-"""Proofs about a client's second address: when it moves there, and whether a connection uses both."""
+"""Proofs about second addresses: when a client moves to its own or to the server's, and whether it uses both."""
 
 from dataclasses import replace
 
@@ -30,3 +30,10 @@ def test_several_paths_carry_data_where_both_ends_have_the_knob() -> None:
     assert judged("multipath", wanted).status is Status.PASSED
     for name, wrong in (("at one end", shared), ("minrtt", alone), ("redundant", shared), ("minrtt", seen(**FAILED))):
         assert judged("multipath", {**wanted, name: wrong}).status is Status.FAILED, name
+
+
+def test_a_client_follows_to_the_address_that_the_server_prefers_where_it_offers_one() -> None:
+    stays, moves = over_links(10**6, 0), over_links(30_000, 10**6)
+    assert judged("preferred_address", {"off": stays, "on": moves}).status is Status.PASSED
+    for name, wrong in (("off", moves), ("on", stays), ("on", over_links(10**6, 2000)), ("on", seen(**FAILED))):
+        assert judged("preferred_address", {"off": stays, "on": moves, name: wrong}).status is Status.FAILED, name

@@ -6,6 +6,7 @@ import pytest
 
 from longlook.core import codec
 from longlook.core.errors import InputError
+from longlook.core.flows import offers_preferred_address
 from longlook.core.model import Study
 from longlook.network.further import link_of
 from longlook.study.files import read_study, study_files
@@ -81,6 +82,18 @@ def test_multipath_quic_needs_both_ends_and_the_second_link(tmp_path: Path) -> N
         shipped(tmp_path, "handover", alone)
     with pytest.raises(InputError, match=r"client_knobs\.multipath.*has one path only"):
         shipped(tmp_path, "handover", ('[second]\nrate = "5Mbit"\nrtt = "60ms"\n', ""))
+
+
+def test_a_server_has_one_address_behind_a_middle_and_where_flows_compete(tmp_path: Path) -> None:
+    found = make_plan(shipped(tmp_path, "preferred-address")).trials
+    assert {offers_preferred_address(trial) for trial in found} == {True, False}
+    behind = [("[second]\n", "[behind]\n"), *[("second.rtt", "behind.rtt"), ("second.block", "behind.block")] * 3]
+    with pytest.raises(InputError, match=r"server_knobs\.preferred_address.*leave it or \[behind\] out"):
+        shipped(tmp_path, "preferred-address", *behind)
+    cubic = 'server_knobs.congestion_control = "cubic" }'
+    flow = (cubic, cubic.replace("}", ', server = "quinn", server_knobs.preferred_address = true }').replace(" ,", ","))
+    with pytest.raises(InputError, match=r"server_knobs\.preferred_address.*is for one client"):
+        shipped(tmp_path, "several-quic-several-tcp", flow)
 
 
 def shipped(folder: Path, name: str, *replacements: tuple[str, str]) -> Study:

@@ -1,6 +1,6 @@
 //! HTTP/3 on one UDP socket.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,7 +11,7 @@ use longlook_adapter::files::Folder;
 use longlook_adapter::lines::{ConnectionLine, ReadyLine, emit};
 use longlook_adapter::options::ServerOptions;
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Connecting, Endpoint, EndpointConfig, Incoming, ServerConfig, TokioRuntime};
+use quinn::{AsyncUdpSocket, Connecting, Endpoint, EndpointConfig, Incoming, Runtime, ServerConfig, TokioRuntime};
 
 use crate::VERSION;
 use crate::body::{head, next_part};
@@ -21,6 +21,7 @@ use crate::state::{State, Watched};
 use crate::tls;
 
 use super::NO_ERROR;
+use super::two_addresses::TwoAddresses;
 
 struct Server {
     settings: Settings,
@@ -41,10 +42,19 @@ pub async fn serve(
         tls::server(&options.certificate, &options.key, "h3", if settings.allow_0rtt { u32::MAX } else { 0 })?;
     let marks = tls::count_resumptions(&mut tls);
     let tls = QuicServerConfig::try_from(tls).map_err(|error| Failure::of("TLS", error))?;
-    let shared = ServerConfig::with_crypto(Arc::new(Watched::new(tls, marks)));
-    let socket = UdpSocket::bind(options.listen).map_err(|error| Failure::of(options.listen, error))?;
+    let mut shared = ServerConfig::with_crypto(Arc::new(Watched::new(tls, marks)));
+    let socket = bound(options.listen)?;
     let offloads = settings.offloads(&socket);
-    let endpoint = Endpoint::new(EndpointConfig::default(), Some(shared.clone()), socket, Arc::new(TokioRuntime));
+    let socket: std::io::Result<Arc<dyn AsyncUdpSocket>> = if let Some(ip) = settings.preferred_address {
+        let preferred = bound(SocketAddr::new(IpAddr::V4(ip), options.listen.port()))?;
+        shared.preferred_address_v4(Some(SocketAddrV4::new(ip, options.listen.port())));
+        TwoAddresses::new(socket, preferred).map(|both| Arc::new(both) as Arc<dyn AsyncUdpSocket>)
+    } else {
+        TokioRuntime.wrap_udp_socket(socket)
+    };
+    let socket = socket.map_err(|error| Failure::of("UDP socket", error))?;
+    let runtime = Arc::new(TokioRuntime);
+    let endpoint = Endpoint::new_with_abstract_socket(EndpointConfig::default(), Some(shared.clone()), socket, runtime);
     let endpoint = endpoint.map_err(|error| Failure::of("UDP socket", error))?;
     let local = endpoint.local_addr().map_err(|error| Failure::of("UDP socket", error))?;
     let server = Arc::new(Server { settings, shared, files, local, offloads });
@@ -62,6 +72,10 @@ pub async fn serve(
     endpoint.close(NO_ERROR, b"");
     let _ = tokio::time::timeout(CLOSE_LIMIT, endpoint.wait_idle()).await; // an unreachable client is not waited for
     Ok(())
+}
+
+fn bound(to: SocketAddr) -> Result<UdpSocket, Failure> {
+    UdpSocket::bind(to).map_err(|error| Failure::of(to, error))
 }
 
 impl Server {

@@ -1,9 +1,10 @@
 //! A hop of a smaller MTU.
 //!
 //! It fragments nothing: IPv6 routers never do, and QUIC and Linux TCP set "don't fragment". Without `icmp` it is the
-//! black hole that RFC 4821 and DPLPMTUD (RFC 8899) were made for.
+//! black hole that RFC 4821 and DPLPMTUD (RFC 8899) were made for. A message may also name a wrong size, as a broken
+//! router or an attacker does (RFC 8201, section 6; RFC 9000, section 14.2.1).
 
-use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::parameters::{Bounds, Fallback, ParameterSpec, Varies};
 use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::varying::Varying;
 
@@ -29,6 +30,13 @@ pub(super) const SPEC: StageSpec = StageSpec {
             Bounds::Boolean,
             "whether the sender is notified: ICMP \"fragmentation needed\", ICMPv6 \"packet too big\"",
         ),
+        ParameterSpec::new(
+            "claimed_bytes",
+            "byte",
+            Bounds::Integer(0, MOST_BYTES),
+            "the MTU that the notification names in place of the true one; 0: the true one",
+        )
+        .or(Fallback::Integer(0)),
     ],
     drop_reasons: &[REASON],
     check: unconstrained,
@@ -39,10 +47,15 @@ pub(super) const SPEC: StageSpec = StageSpec {
 struct Mtu {
     mtu_bytes: Varying,
     icmp: bool,
+    claimed_bytes: u64,
 }
 
 fn build(recipe: &Recipe<'_>) -> Built {
-    Built::Instant(Box::new(Mtu { mtu_bytes: recipe.varying("mtu_bytes"), icmp: recipe.values.boolean("icmp") }))
+    Built::Instant(Box::new(Mtu {
+        mtu_bytes: recipe.varying("mtu_bytes"),
+        icmp: recipe.values.boolean("icmp"),
+        claimed_bytes: recipe.values.integer("claimed_bytes"),
+    }))
 }
 
 impl Stage for Mtu {
@@ -53,7 +66,7 @@ impl Stage for Mtu {
             return Outcome::Pass;
         }
         if self.icmp {
-            packet.edits.icmp_mtu = mtu_bytes as u32;
+            packet.edits.icmp_mtu = if self.claimed_bytes > 0 { self.claimed_bytes } else { mtu_bytes } as u32;
         }
         Outcome::Drop(REASON)
     }

@@ -66,12 +66,15 @@ proptest! {
     }
 
     #[test]
-    fn an_mtu_is_the_largest_that_passes(traffic in traffic(), mtu_bytes in 68..1_600_u32, icmp: bool) {
-        let mtu = stage("mtu", &json!({"mtu_bytes": mtu_bytes, "icmp": icmp}));
+    fn an_mtu_is_the_largest_that_passes(
+        traffic in traffic(), mtu_bytes in 68..1_600_u32, icmp: bool, claimed_bytes in prop_oneof![Just(0), 1..1_600_u32]
+    ) {
+        let mtu = stage("mtu", &json!({"mtu_bytes": mtu_bytes, "icmp": icmp, "claimed_bytes": claimed_bytes}));
+        let named = if claimed_bytes > 0 { claimed_bytes } else { mtu_bytes };
         for (one, (_, size_bytes, _)) in fates_of(1, &[mtu], &packets(&traffic)).iter().zip(&traffic) {
             let large = *size_bytes > mtu_bytes;
             prop_assert_eq!(one.reason(), large.then_some("mtu"));
-            prop_assert_eq!(one.fate.edits.icmp_mtu, if large && icmp { mtu_bytes } else { 0 });
+            prop_assert_eq!(one.fate.edits.icmp_mtu, if large && icmp { named } else { 0 });
         }
     }
 

@@ -1,5 +1,5 @@
-"""Proofs about a client's second address: when it continues from there, by the packets that it sends, and whether a
-connection uses both, by what the second of two links carries.
+"""Proofs about second addresses: when a client continues from its own, by the packets that it sends, and whether a
+connection uses both, or goes to the server's, by what the second of two links carries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from longlook.conformance import Check, Finding, verdict
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
-from longlook.core.model import Stage
+from longlook.core.model import Endpoint, Stage
 
 _RTT_S = 0.04
 _RATE_MBPS = 4
@@ -22,6 +22,8 @@ _FEW_BYTES = 10_000
 """Of packets that only try a path."""
 _COPIES = "redundant"
 """The scheduler that sends everything over every path."""
+_FOLLOWER = Endpoint("aioquic", "1.7.2")
+"""A client that goes to the address that a server prefers."""
 _SLACK_S = 0.15
 """For the handshake, or the first packets of an answer, before a connection can fall silent."""
 
@@ -60,18 +62,15 @@ def multipath(ask: Ask) -> Check:
     schedulers = [str(choice) for choice in ask.knob.choices]
     values = {"at one end": None, **{name: name for name in schedulers}}
 
-    def carried(found: Seen, link: str) -> int:
-        return found.run.link.get(link, {}).get("delivered_bytes", 0)
-
     def judge(seen: Mapping[str, Seen]) -> Finding:
         failed = [f"{name}: {seen[name].why}" for name in schedulers if not seen[name].ok]
         if failed:
             return verdict(False, "; ".join(failed))
-        second = {name: carried(found, "second.down") for name, found in seen.items()}
+        second = {name: _carried(found, "second.down") for name, found in seen.items()}
         text = ", ".join(f"{count / 1000:.0f} KB with it {name}" for name, count in second.items())
         used = all(second[name] > _OBJECT_BYTES / 10 for name in schedulers) and second["at one end"] < _FEW_BYTES
         if ask.role == "server" and _COPIES in second:
-            total = {name: second[name] + carried(seen[name], "down") for name in schedulers}
+            total = {name: second[name] + _carried(seen[name], "down") for name in schedulers}
             least = min(total.values())
             used = used and total[_COPIES] > 1.5 * least
             text += f"; {total[_COPIES] / 1000:.0f} KB over both links with {_COPIES}, {least / 1000:.0f} at least"
@@ -87,4 +86,34 @@ def multipath(ask: Ask) -> Check:
     return ask.check(wants, judge)
 
 
-PROOFS = {"move_at": move_at, "move_after_silence": move_after_silence, "multipath": multipath}
+def preferred_address(ask: Ask) -> Check:
+    """Compare what the second link carries, which leads to the server's second address, with the knob and without.
+
+    The client is one that follows: quinn's own takes the connection id and stays.
+    """
+
+    def judge(seen: Mapping[str, Seen]) -> Finding:
+        if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
+            return verdict(False, "; ".join(failed))
+        second = {name: _carried(found, "second.down") for name, found in seen.items()}
+        text = ", ".join(f"{count / 1000:.0f} KB with it {name}" for name, count in second.items())
+        return verdict(second["on"] > _OBJECT_BYTES / 2 and second["off"] == 0, f"over the second link {text}")
+
+    link, load = path(_RATE_MBPS, _RTT_S), transfer(_OBJECT_BYTES)
+    wants = {}
+    for name, value in (("off", False), ("on", True)):
+        want = ask.want({ask.name: value}, link, load, timeout_s=20.0)
+        wants[name] = replace(want, client=_FOLLOWER, second=link)
+    return ask.check(wants, judge)
+
+
+def _carried(found: Seen, link: str) -> int:
+    return found.run.link.get(link, {}).get("delivered_bytes", 0)
+
+
+PROOFS = {
+    "move_at": move_at,
+    "move_after_silence": move_after_silence,
+    "multipath": multipath,
+    "preferred_address": preferred_address,
+}

@@ -68,7 +68,9 @@ def make_dots(content: ReportContent) -> list[DotsSection]:
     chart = _chart(rows, facts.unit, max(known, default=1.0), far=far)
     title = alt.TitleParams(facts.label, subtitle=about)
     page = page_specification(chart.properties(width="container"))
-    return [DotsSection("dots", "Arms", facts.label, " ".join(about), page, chart.properties(width=_WIDTH_PX, title=title))]
+    return [
+        DotsSection("dots", "Arms", facts.label, " ".join(about), page, chart.properties(width=_WIDTH_PX, title=title))
+    ]
 
 
 def _rows(content: ReportContent, metric: str) -> Rows:
