@@ -54,12 +54,11 @@
       const parsed = new DOMParser().parseFromString(record.manifest, "text/xml");
       const template = parsed.querySelector("SegmentTemplate");
       if (!template) return;
-      // A player asks for a segment below its goal, and then holds so much more.
       const segment_s = Number(template.getAttribute("duration")) / Number(template.getAttribute("timescale") || 1);
       if (job.buffer_s < 2 * segment_s) {
         return end(`a buffer of ${job.buffer_s} s holds less than two segments of ${segment_s} s: make it larger`);
       }
-      limit(job.buffer_s - segment_s);
+      limit(segment_s);
     } else if (typeof data !== "string") {
       arrived(url, data);
     }
@@ -80,7 +79,8 @@
       player.addEventListener("error", (event) => failed(event.detail));
       player.addEventListener("buffering", (event) => { buffering = event.buffering; look(); });
       player.getNetworkingEngine().registerResponseFilter((_, response) => answer(response.uri, response.data));
-      limit = (goal_s) => player.configure("streaming.bufferingGoal", goal_s);
+      // It asks for a segment whenever it holds less than the goal, and holds so much more then.
+      limit = (segment_s) => player.configure("streaming.bufferingGoal", job.buffer_s - segment_s);
       await player.attach(video);
       player.load(job.manifest).catch(failed);
       return () => player.destroy();
@@ -108,8 +108,9 @@
         },
       });
       const goals = ["bufferTimeDefault", "bufferTimeAtTopQuality", "bufferTimeAtTopQualityLongForm"];
-      limit = (goal_s) => player.updateSettings(
-        {streaming: {buffer: Object.fromEntries(goals.map((name) => [name, goal_s]))}});
+      // It asks for a segment where the goal is above what it will hold with it, so exactly the goal needs a little more.
+      const buffer = Object.fromEntries(goals.map((name) => [name, job.buffer_s + 0.001]));
+      player.updateSettings({streaming: {buffer}});
       player.on(dashjs.MediaPlayer.events.ERROR, ({error}) => end(`dash.js: error ${error.code}: ${error.message}`));
       player.addResponseInterceptor((response) => {
         answer(response.request.url, response.data);
