@@ -102,8 +102,9 @@ class Session:
             if job.protocol == EITHER:
                 return await choosing.run(context, self._target, job, deadline_s)
             if job.play is not None:
-                locals_ = lambda _protocol: self._locals(job)
-                return await playing.run(context, self._target, job, job.play, script, deadline_s, locals_)
+                return await playing.run(
+                    context, self._target, job, job.play, script, deadline_s, lambda _protocol: self._locals(job)
+                )
             if job.primes and (error := await self._prime(context, job, deadline_s)):
                 report_unrequested(job, self._target.url(job.protocol, ""), f"priming failed: {error}")
                 return False

@@ -1,4 +1,4 @@
-"""Fetches players of video that real sites use, from packages of npm whose digests are pinned. Standard library only."""
+"""Fetches players that real sites use, from packages of npm whose digests are pinned. Standard library only."""
 
 import base64
 import hashlib
