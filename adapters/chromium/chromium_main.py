@@ -17,6 +17,8 @@ from longlook_adapter.sessions import run_session, standard_input
 
 CONNECTIONS = ("cold", "resumed", "0rtt")
 PROTOCOLS = ("h3", "h2", EITHER)
+PLAYERS = {"shaka": (), "dash.js": ("throughput", "bola")}
+"""The players of this browser → the rules of theirs that may choose rungs; each plays any fixed rung."""
 
 
 def main() -> int:
@@ -34,6 +36,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--spki", required=True, help="base64 SHA-256 of the server's public key, to be trusted")
     parser.add_argument("--certificate", required=True, help="certificate of the resolver, with that key (PEM)")
     parser.add_argument("--key", required=True, help="the key (PEM)")
+    parser.add_argument("--players", default="", help="folder of the players' scripts, NAME.js beside NAME.sha256")
     return parser.parse_args()
 
 
@@ -45,13 +48,13 @@ async def _session(options: argparse.Namespace) -> None:
 
 
 async def _serve(options: argparse.Namespace, target: Target, resolver: Resolver) -> None:
-    async with Session(options.browser, target, resolver) as session:
+    async with Session(options.browser, target, resolver, options.players) as session:
         version = await session.start()
         emit("ready", role="client", protocol=None, address=target.address, port=target.port, version=version)
         next_line = await standard_input()
         while line := await session.while_alive(next_line()):
             try:
-                await session.run(parse_job(line.decode(), "Chromium", CONNECTIONS, PROTOCOLS))
+                await session.run(parse_job(line.decode(), "Chromium", CONNECTIONS, PROTOCOLS, PLAYERS))
             except UnsupportedError as error:
                 emit_error(str(error), supported=False)
                 emit("done", ok=False)

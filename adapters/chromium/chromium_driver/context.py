@@ -21,12 +21,12 @@ class Context:
     """Use as an async context manager: at its end every connection to the server is closed, as the kernel confirms."""
 
     def __init__(self, cdp: Cdp, target: Target) -> None:
-        self._cdp = cdp
         self._server = target
-        self._id = ""
+        self.cdp = cdp
+        self.id = ""
 
     async def __aenter__(self) -> Self:
-        self._id = (await self._cdp.call("Target.createBrowserContext", disposeOnDetach=True))["browserContextId"]
+        self.id = (await self.cdp.call("Target.createBrowserContext", disposeOnDetach=True))["browserContextId"]
         return self
 
     async def __aexit__(
@@ -34,20 +34,20 @@ class Context:
     ) -> None:
         try:
             async with asyncio.timeout(CLOSE_LIMIT_S):
-                await self._cdp.call("Target.disposeBrowserContext", browserContextId=self._id)
+                await self.cdp.call("Target.disposeBrowserContext", browserContextId=self.id)
         except TimeoutError as late:
             raise DriverError(f"the browser does not dispose of a context within {CLOSE_LIMIT_S:g} s") from late
         await self.until_closed()
 
     async def open_tab(self) -> Tab:
         """Open an empty tab, ready for a measurement."""
-        tab = await Tab.open(self._cdp, self._id)
+        tab = await Tab.open(self.cdp, self.id)
         await tab.prepare()
         return tab
 
     async def open_closer(self) -> "Closer":
         """Open a tab that can close this context's connections while its tickets stay."""
-        return Closer(await Tab.open(self._cdp, self._id, NET_INTERNALS), self.until_closed)
+        return Closer(await Tab.open(self.cdp, self.id, NET_INTERNALS), self.until_closed)
 
     async def until_closed(self) -> None:
         """Return when the kernel has no connection to the server left; DriverError where it keeps one."""

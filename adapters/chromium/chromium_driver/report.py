@@ -51,13 +51,13 @@ def report_load(load: Load, url: str, job: BrowserJob) -> bool:
     ok = load.error is None and not unexpected
     for path in job.paths:
         if path in by_path:
-            _report_exchange(by_path[path])
+            report_exchange(by_path[path])
             ok = ok and by_path[path].error is None
         else:
             _report_missing(origin + path, path, load.error or "the page never requested it")
             ok = False
     for exchange in unexpected:
-        _report_exchange(exchange)
+        report_exchange(exchange)
     emit(
         "page",
         url=url,
@@ -75,7 +75,8 @@ def report_unrequested(job: BrowserJob, origin: str, reason: str) -> None:
         _report_missing(origin + path, path, reason)
 
 
-def _report_exchange(exchange: Exchange) -> None:
+def report_exchange(exchange: Exchange) -> None:
+    """Print the `object` line of a request."""
     answered = exchange.status is not None
     emit(
         "object",

@@ -14,7 +14,7 @@ from longlook_adapter.job import PRIME
 from longlook_adapter.lines import emit
 from longlook_adapter.resolver import Resolver
 
-from chromium_driver import choosing
+from chromium_driver import choosing, playing
 from chromium_driver.browser import Browser
 from chromium_driver.cdp import GoneError
 from chromium_driver.context import Context
@@ -33,10 +33,11 @@ DEATH_LIMIT_S = 2.0
 class Session:
     """Use as an async context manager: at its end no browser runs and no folder is left."""
 
-    def __init__(self, program: str, target: Target, resolver: Resolver) -> None:
+    def __init__(self, program: str, target: Target, resolver: Resolver, players: str = "") -> None:
         self._program = program
         self._target = target
         self._resolver = resolver
+        self._players = players
         self._browsers: dict[Kind, Browser] = {}
 
     async def __aenter__(self) -> Self:
@@ -55,9 +56,10 @@ class Session:
     async def run(self, job: BrowserJob) -> None:
         """Do one job and print its lines up to `done`; UnsupportedError leaves the session as it was."""
         self._check_reachable(job)
+        script = playing.read_player(self._players, job.play.player) if job.play else ""
         browser = await self._browser(_kind_for(job))
         self._resolver.has_record = job.resolver == HTTPS_RECORD
-        ok = await self.while_alive(self._run(browser, job), job.timeout_s + HOUSEKEEPING_LIMIT_S)
+        ok = await self.while_alive(self._run(browser, job, script), job.timeout_s + HOUSEKEEPING_LIMIT_S)
         emit("done", ok=ok)
 
     async def while_alive(self, work: Coroutine[Any, Any, T], limit_s: float | None = None) -> T:
@@ -93,12 +95,16 @@ class Session:
             self._browsers[kind] = await Browser.launch(self._program, self._target, kind, self._resolver.port)
         return self._browsers[kind]
 
-    async def _run(self, browser: Browser, job: BrowserJob) -> bool:
+    async def _run(self, browser: Browser, job: BrowserJob, script: str) -> bool:
         url = self._target.url(job.protocol, job.paths[0])
         async with Context(browser.cdp, self._target) as context:
             deadline_s = time.monotonic() + job.timeout_s
             if job.protocol == EITHER:
                 return await choosing.run(context, self._target, job, deadline_s)
+            if job.play is not None:
+                return await playing.run(
+                    context, self._target, job, job.play, script, deadline_s, lambda _protocol: self._locals(job)
+                )
             if job.primes and (error := await self._prime(context, job, deadline_s)):
                 report_unrequested(job, self._target.url(job.protocol, ""), f"priming failed: {error}")
                 return False

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from chromium_driver.cdp import CallError, Cdp
 from chromium_driver.recorder import Recorder
@@ -44,7 +44,7 @@ class Tab:
         self._crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @classmethod
-    async def open(cls, cdp: Cdp, context: str | None, url: str = "about:blank") -> "Tab":
+    async def open(cls, cdp: Cdp, context: str | None, url: str = "about:blank") -> Self:
         """Open a new tab in a browser context, or in the browser's own (None)."""
         where = {} if context is None else {"browserContextId": context}
         target = (await cdp.call("Target.createTarget", url=url, **where))["targetId"]

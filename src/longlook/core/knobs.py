@@ -95,6 +95,10 @@ RESOLVER = Knob(
     str, None, None, "names are asked of a resolver beside it: with their addresses alone, or with an HTTPS record",
     roles=("client",), choices=("none", "addresses", "https-record"), protocols=(EITHER,), usual="none",
 )  # fmt: skip
+PLAYER = Knob(
+    str, None, None, "what plays a video of pictures in the page: shaka-player or dash.js, as sites have them",
+    roles=("client",), choices=("shaka", "dash.js"), protocols=("h3", "h2"),
+)  # fmt: skip
 RETRY = Knob(bool, None, None, "answer a first packet with a Retry", roles=("server",))
 
 

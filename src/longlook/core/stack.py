@@ -31,6 +31,10 @@ class Version:
     note: str = ""  # a peculiarity that matters in comparisons
 
 
+PLAYER_RULES = ("throughput", "bola", "buffer")
+"""What may choose the quality of the next segment of a video (adapters/CONTRACT.md, Video)."""
+
+
 @dataclass(frozen=True)
 class Knob:
     """A setting of a program. A name that several stacks have means the same in all (adapters/CONTRACT.md)."""
@@ -191,6 +195,9 @@ class Stack:
     either: bool = False  # over h3-or-h2 the server speaks both on one port, and the client chooses
     waits: bool = False  # the client waits before phases as its ClientJob says
     plays: bool = False  # the client plays video as its ClientJob says
+    players: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of a client that needs one, named by its knob `player`, to play a video of pictures: the player's name → the
+    rules by which it may choose rungs."""
     server_reports_state: bool = True  # it prints `connection` lines; where not, the client's lines prove the state
     remote: bool = False  # the client is another machine, and its program here drives it: in real time alone
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False

@@ -12,7 +12,7 @@ from longlook.core.programs import link_program
 from longlook.core.stack import Stack
 from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.lab import capability
-from longlook.provision import debian, encoder, guest_kernel, pins
+from longlook.provision import debian, encoder, guest_kernel, pins, players
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Need:
 
 def examine() -> list[Need]:
     """Return every need, in the order in which one would meet them."""
-    return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), _encoder(), *_space()]
+    return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), _encoder(), _players(), *_space()]
 
 
 def _tools() -> Iterator[Need]:
@@ -105,6 +105,15 @@ def _encoder() -> Need:
     detail = f"ffmpeg {encoder.VERSION} {'is' if fetched else 'was not yet'} fetched"
     fix = 'the first study with content = "cmaf" fetches it; that needs uv (make build) and an index of Python packages'
     return Need("encoder of videos", fetched, detail, fix, required=False)
+
+
+def _players() -> Need:
+    labels = " and ".join(each.label for each in players.PLAYERS.values())
+    fetched = players.are_fetched()
+    fix = "the first study with Chromium's knob player fetches them; that needs npm (sudo apt-get install npm)"
+    return Need(
+        "players of videos", fetched, f"{labels} {'are' if fetched else 'were not yet'} fetched", fix, required=False
+    )
 
 
 def _others(stack: Stack) -> str:

@@ -12,10 +12,11 @@ from longlook.core.codec import content_hash
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.core.job import Identity, Program
-from longlook.core.knobs import MEMORY, RESOLVER
+from longlook.core.knobs import MEMORY, PLAYER, RESOLVER
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Stack, Version
+from longlook.provision import players
 from longlook.provision.python import shared_digest
 
 _NAME = "chromium"
@@ -68,12 +69,13 @@ def install(version: str) -> Program:
     driver = _driver()
     if not driver.is_file():
         raise MachineError(f"there is no {driver}", "set LONGLOOK_ADAPTERS to the adapters/ of a checkout")
-    sources = sorted(driver.parent.rglob("*.py"))
+    sources = sorted(path for path in driver.parent.rglob("*") if path.suffix in (".py", ".js"))
     digest = content_hash(
         {
             "browser": browser_version(browser),
             "driver": [(str(source.relative_to(driver.parent)), file_digest(source)) for source in sources],
             "common": shared_digest(),
+            "players": players.folder().name,
         },
         length=64,
     )
@@ -94,8 +96,9 @@ def session_command(program: Program, identity: Identity) -> Command:
     domain = identity.host.partition(".")[2]
     trust = ("--domain", domain, "--spki", identity.spki_sha256)
     resolver = ("--certificate", identity.certificate, "--key", identity.key)
+    own = ("--players", str(players.folder()))
     environment = {"PYTHONPATH": str(adapters_dir() / "lib" / "python")}
-    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust, *resolver), environment)
+    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust, *resolver, *own), environment)
 
 
 def _driver() -> Path:
@@ -109,7 +112,9 @@ STACK = Stack(
     protocols=("h3", "h2"),
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     versions=(Version(_SYSTEM, ""),),
-    knobs={"memory": MEMORY, "resolver": RESOLVER},
+    knobs={"memory": MEMORY, "resolver": RESOLVER, "player": PLAYER},
+    plays=True,
+    players={"shaka": (), "dash.js": ("throughput", "bola")},
     either=True,
     log_formats=(),
     install=install,

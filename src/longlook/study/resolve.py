@@ -8,7 +8,7 @@ from longlook.core import units
 from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, ECHO_PROTOCOLS, EITHER, ENDLESS
 from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Processor, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
-from longlook.core.stack import Knob, Stack
+from longlook.core.stack import PLAYER_RULES, Knob, Stack
 from longlook.core.workload import WorkloadKind
 from longlook.network import further
 from longlook.network import settings as network
@@ -190,6 +190,7 @@ def _proxy(
     return Endpoint(stack.name, version, _knobs(PROXY, stack, version, protocol, own))
 
 
+_PLAYER = "client_knobs.player"
 _IDLE, _WARM = "workload.idle", "workload.warm"
 _HELP = {
     "protocol": "h3 or h2, or another that a stack declares (longlook stacks list)",
@@ -243,14 +244,37 @@ def _may_be_split(kind: WorkloadKind) -> bool:
 
 def _check_plays(client: Stack, protocol: str, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
     if not catalogue.workloads[_kind(settings)].plays:
+        if _PLAYER in settings and client.players:
+            raise SettingError(_PLAYER, "a player is for workload video")
         return
     if not client.plays:
         able = [name for name, stack in catalogue.stacks.items() if stack.plays]
         raise SettingError(
             "client", f"client {client.name} plays no video; clients that do: {', '.join(able) or 'none'}"
         )
+    if client.players:
+        _check_player(client, settings)
     if protocol == EITHER:
         raise SettingError("protocol", "a player speaks one protocol; allowed with workload video: h3, h2")
+
+
+def _check_player(client: Stack, settings: Mapping[str, Scalar]) -> None:
+    """Raise SettingError where a client that needs a player has none, or cannot play what the workload asks for."""
+    player, quality = settings.get(_PLAYER), str(settings.get("workload.quality"))
+    if player not in client.players:
+        raise SettingError(
+            _PLAYER, f"client {client.name} plays a video with a player of its page: {' or '.join(client.players)}"
+        )
+    if settings.get("workload.content", "noise") != "cmaf":
+        raise SettingError("workload.content", f'{player} shows pictures: give content = "cmaf"')
+    rules = client.players[str(player)]
+    if quality in PLAYER_RULES and quality not in rules:
+        raise SettingError("workload.quality", f"rules of {player}: {', '.join(rules) or 'none'}; or name a rung")
+    start_s, resume_s = (units.parse_time(settings.get(f"workload.{name}", "0s")) for name in ("start", "resume"))
+    if player == "shaka" and start_s != resume_s:
+        raise SettingError("workload.resume", "start and resume of shaka are one setting: give both the same length")
+    if player == "dash.js" and resume_s != 0:
+        raise SettingError("workload.resume", "dash.js has no buffer with which it resumes: 0s alone")
 
 
 def _check_waits(

@@ -7,12 +7,10 @@ from longlook.core import units
 from longlook.core.errors import InputError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
+from longlook.core.stack import PLAYER_RULES as RULES
 from longlook.core.workload import Parameter, WorkloadKind
 from longlook.provision.encoded import LENGTH_S, SEGMENTS_S, encoded_content
 from longlook.provision.video import DISTINCT_SEGMENTS, LADDER_BPS, MANIFEST_PATH, Video, video_content
-
-RULES = ("throughput", "bola", "buffer")
-"""What may choose the quality of the next segment (adapters/CONTRACT.md, Video)."""
 
 CONTENTS = ("noise", "cmaf")
 """What the files hold: bytes of declared sizes, or encoded pictures."""
