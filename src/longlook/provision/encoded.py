@@ -4,12 +4,15 @@ The pictures come in parts of PART_S, each encoded by itself by one thread, so t
 alone. The same encoder makes the same bytes whatever the processor offers: docs/video.md has what that takes.
 """
 
+import hashlib
 import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from longlook.core.errors import MachineError
 from longlook.core.job import Content
@@ -25,11 +28,18 @@ PART_S = 8
 LENGTH_S = 64
 """The length of all pictures that there are, in seconds."""
 
+SCENES = {
+    "constant": (1.0,) * 8,
+    "variable": (1.0, 0.5, 1.5, 0.7, 1.3, 0.4, 1.6, 1.0),
+}
+"""The bitrate of each part as a multiple of its rung's, which is the mean of all parts. The law is ours."""
+
 SEGMENTS_S = (2, 4)
 FORMAT = 1
 """Has to be raised whenever the same video gives other bytes for a reason that `_arguments` does not show."""
 
 DASH_PATH, HLS_PATH = "/video/manifest.mpd", "/video/master.m3u8"
+_RECORD = Path(__file__).with_name("encoded.json")
 _TICKS = 24_000  # in a second
 _CONTAINER_BPS = 1_200  # what boxes cost, which is left out of the encoder's rate
 
@@ -41,7 +51,7 @@ def encoded_content(video: Video) -> Content:
     """
     resolved: dict[str, Scalar] = {
         "encoder": encoder().digest,
-        "arguments": json.dumps([_arguments(name, 0, video.segment_ns) for name in video.rungs]),
+        "arguments": json.dumps([_arguments(name, part, video) for name in video.rungs for part in _parts(video)]),
         "length_ns": video.length_ns,
         "format": FORMAT,
     }
@@ -60,18 +70,32 @@ def _source(part: int, width: int, height: int) -> str:
     return f"{kinds[part % len(kinds)]},noise=alls=12:allf=t+u:all_seed={100 + part}"
 
 
-def _arguments(rung: str, part: int, segment_ns: int) -> list[str]:
-    bitrate_bps, frames = LADDER_BPS[rung] - _CONTAINER_BPS, segment_ns * FPS // 1_000_000_000
+def _parts(video: Video) -> range:
+    return range(-(-video.length_ns // (PART_S * 1_000_000_000)))
+
+
+def _arguments(rung: str, part: int, video: Video) -> list[str]:
+    frames = video.segment_ns * FPS // 1_000_000_000
+    bitrate_bps = round(LADDER_BPS[rung] * SCENES[video.bitrate][part]) - _CONTAINER_BPS
     return [
         *("-cpuflags", "0", "-v", "error", "-nostdin", "-filter_threads", "1"),
         *("-f", "lavfi", "-i", _source(part, *PICTURES[rung]), "-t", str(PART_S), "-pix_fmt", "yuv420p"),
         *("-bitexact", "-threads", "1", "-c:v", "libx264", "-preset", "superfast", "-bf", "0"),
         *("-g", str(frames), "-keyint_min", str(frames), "-sc_threshold", "0"),
-        *("-b:v", str(bitrate_bps), "-minrate", str(bitrate_bps), "-maxrate", str(bitrate_bps)),
-        *("-bufsize", str(bitrate_bps // 2), "-x264-params", "cpu-independent=1:nal-hrd=cbr"),
+        *_rate(rung, bitrate_bps, video),
         *("-video_track_timescale", str(_TICKS), "-f", "mp4"),
         *("-movflags", "cmaf+frag_keyframe+empty_moov+default_base_moof+skip_trailer", "pipe:1"),
     ]
+
+
+def _rate(rung: str, bitrate_bps: int, video: Video) -> tuple[str, ...]:
+    """Return what keeps a part at its bitrate. The initialisation has no word of it where parts have their own."""
+    if video.bitrate == "constant":
+        limits = ("-minrate", str(bitrate_bps), "-maxrate", str(bitrate_bps), "-bufsize", str(bitrate_bps // 2))
+        return ("-b:v", str(bitrate_bps), *limits, "-x264-params", "cpu-independent=1:nal-hrd=cbr")
+    most_bps = round(LADDER_BPS[rung] * max(SCENES["variable"]))
+    within = ("-maxrate", str(most_bps), "-bufsize", str(most_bps // 2), "-write_btrt", "0")
+    return ("-b:v", str(bitrate_bps), *within, "-x264-params", "cpu-independent=1:ratetol=0.1:qcomp=0.3")
 
 
 @dataclass(frozen=True)
@@ -88,10 +112,11 @@ class _Track:
 
 def _track(rung: str, video: Video) -> _Track:
     segment = round(video.segment_ns * _TICKS / 1e9)
-    parts = range(-(-video.length_ns // (PART_S * 1_000_000_000)))
+    parts = _parts(video)
     report_step(f"encoding {rung}, {len(parts) * PART_S} s of pictures")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        files = list(pool.map(lambda part: _encode(_arguments(rung, part, video.segment_ns)), parts))
+        files = list(pool.map(lambda part: _encode(_arguments(rung, part, video)), parts))
+    _compare(rung, video, files)
     inits, found = set(), list[boxes.Segment]()
     try:
         for part, data in zip(parts, files, strict=True):
@@ -108,6 +133,39 @@ def _track(rung: str, video: Video) -> _Track:
     if len(inits) != 1 or len(found) * segment != len(parts) * PART_S * _TICKS:
         raise _unusable(rung, f"{len(inits)} initialisations, {len(found)} segments")
     return _Track(inits.pop(), found[: video.length_ns // video.segment_ns])
+
+
+def _compare(rung: str, video: Video, files: list[bytes]) -> None:
+    """Raise MachineError where the encoder made other bytes than on record."""
+    for part, (data, recorded) in enumerate(zip(files, digests()[record_key(rung, video)], strict=False)):
+        if (made := hashlib.sha256(data).hexdigest()) != recorded:
+            raise MachineError(
+                f"this machine's encoder made other bytes of part {part} of {rung} than are on record: {made[:16]} in "
+                f"place of {recorded[:16]}",
+                'report it with the name of the processor; `content = "noise"` needs no encoder',
+            )
+
+
+def record_key(rung: str, video: Video) -> str:
+    """Return the name of a rung's row among the recorded digests."""
+    return f"{rung} {video.bitrate} {video.segment_ns // 1_000_000_000}s"
+
+
+@cache
+def digests() -> Mapping[str, list[str]]:
+    """Return the SHA-256 of what the encoder made of each part of each rung, by `record_key`."""
+    found: dict[str, list[str]] = json.loads(_RECORD.read_text(encoding="utf-8"))
+    return found
+
+
+def make_digests(video: Video) -> dict[str, list[str]]:
+    """Encode all rungs of a video and return their digests, as `digests` has them."""
+    made = {}
+    for rung in video.rungs:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            files = pool.map(lambda part, rung=rung: _encode(_arguments(rung, part, video)), _parts(video))
+            made[record_key(rung, video)] = [hashlib.sha256(data).hexdigest() for data in files]
+    return made
 
 
 def _unusable(rung: str, what: str) -> MachineError:

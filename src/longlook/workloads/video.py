@@ -74,7 +74,6 @@ def _is_encoded(parameters: Mapping[str, Scalar], video: Video, times_s: Mapping
     others = [name for name, bitrate_bps in video.rungs.items() if LADDER_BPS.get(name) != bitrate_bps]
     refused = {
         f"ladder: {', '.join(others)}": (others, f"names of {', '.join(LADDER_BPS)} alone"),
-        f"bitrate = {video.bitrate}": (video.bitrate != "constant", "constant"),
         f"segment = {times_s['segment']:g}s": (times_s["segment"] not in SEGMENTS_S, "2s or 4s"),
         f"length = {times_s['length']:g}s": (
             times_s["length"] > LENGTH_S,

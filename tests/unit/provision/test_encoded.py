@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from longlook.core.errors import InputError
+from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
 from longlook.core.paths import cache_dir
-from longlook.provision import boxes
-from longlook.provision.encoded import DASH_PATH, HLS_PATH
+from longlook.provision import boxes, encoded
+from longlook.provision.encoded import DASH_PATH, HLS_PATH, LENGTH_S, PART_S, SCENES, SEGMENTS_S
 from longlook.provision.encoder import SHA256
-from longlook.provision.video import MANIFEST_PATH
+from longlook.provision.video import LADDER_BPS, MANIFEST_PATH
 from longlook.study.settings import workload_defaults, workload_parameters, workload_setting
 from longlook.workloads.video import WORKLOAD
 
@@ -58,6 +58,37 @@ def test_the_same_bytes_are_made_again_where_a_file_was_cut_off(fresh: Path) -> 
     assert (Path(content.root) / "video/tiny/001.m4s").stat().st_size == content.expected["/video/tiny/001.m4s"].bytes
 
 
+def test_scenes_have_bitrates_of_their_own(fresh: Path) -> None:
+    content = prepared(bitrate="variable", length="24s")
+    sizes = [content.expected[f"/video/tiny/{number:03}.m4s"].bytes for number in range(6)]
+    bps = [sum(sizes[2 * part : 2 * part + 2]) for part in range(3)]  # a part has 8 s: bytes are bit/s
+    most = [200_000 * scene for scene in SCENES["variable"][:3]]
+    assert bps[0] == pytest.approx(most[0], rel=0.06) and bps[2] == pytest.approx(most[2], rel=0.06)
+    assert 0.5 * most[1] < bps[1] < most[1]  # pictures that hardly move need less
+    assert sum(SCENES["variable"]) == pytest.approx(len(SCENES["variable"]))
+
+
+def test_other_bytes_than_on_record_are_an_error(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoded, "digests", lambda: {"tiny constant 4s": ["0" * 64] * 8})
+    with pytest.raises(MachineError, match="other bytes of part 0 of tiny than are on record"):
+        prepared()
+    assert not list(fresh.glob("www/[!.]*"))
+
+
+def test_an_encoder_that_fails_leaves_nothing(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoded, "PART_S", -1)
+    monkeypatch.setattr(encoded, "_parts", lambda video: range(1))
+    with pytest.raises(MachineError, match="ffmpeg failed with exit code"):
+        prepared()
+    assert not list(fresh.glob("www/[!.]*"))
+
+
+def test_every_part_of_every_rung_is_on_record() -> None:
+    keys = {f"{rung} {bitrate} {segment_s}s" for rung in LADDER_BPS for bitrate in SCENES for segment_s in SEGMENTS_S}
+    assert set(encoded.digests()) == keys
+    assert {len(found) for found in encoded.digests().values()} == {LENGTH_S // PART_S}
+
+
 def test_the_encoder_is_the_pinned_one() -> None:
     from longlook.provision import encoder
 
@@ -70,7 +101,6 @@ def test_the_encoder_is_the_pinned_one() -> None:
         ({"content": "film"}, "content = 'film'"),
         ({"ladder": "tiny=0.3Mbit"}, "ladder: tiny"),
         ({"ladder": "own=0.3Mbit", "quality": "own"}, "ladder: own"),
-        ({"bitrate": "variable"}, "bitrate = variable"),
         ({"segment": "3s", "length": "9s"}, "segment = 3s"),
         ({"length": "68s"}, "length = 68s"),
         ({"live": "4s"}, "live or chunk"),

@@ -1,0 +1,28 @@
+"""Encodes every part of every rung and writes the digests that src/longlook/provision/encoded.json has on record.
+
+Half an hour on two cores. Needed where the encoder, its arguments or the pictures change; a rung may be named.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from longlook.provision.encoded import LENGTH_S, SCENES, SEGMENTS_S, make_digests
+from longlook.provision.video import LADDER_BPS, Video
+
+RECORD = Path(__file__).parents[1] / "src" / "longlook" / "provision" / "encoded.json"
+
+
+def main(names: list[str]) -> None:
+    """Encode the rungs of `names`, or all, and write their digests beside the others after each."""
+    for rung in names or list(LADDER_BPS):
+        for bitrate in SCENES:
+            for segment_s in SEGMENTS_S:
+                video = Video({rung: LADDER_BPS[rung]}, segment_s * 10**9, LENGTH_S * 10**9, bitrate)
+                known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
+                found = known | make_digests(video)
+                RECORD.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
