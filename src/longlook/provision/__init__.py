@@ -8,7 +8,7 @@ Entry points: `setup.install`, `parallel.install_all`, `catalogue.catalogue`, `g
 releases), `rust`, `python`, `packaged`. `video` makes the segments of a video, `encoded` those with
 pictures, by the program of `encoder`; `progress` passes on the steps of what takes long.
 
-Workloads also import `video` and `encoded`, stacks `debian` (libraries of Debian's packages),
-`build_cache` (folders that are built once) and `players` (of videos, from npm). `provenance` says what programs are made of, with `pins` of what is pinned
-and was taken instead.
+Workloads also import `video` and `encoded`, stacks `debian` (libraries of Debian's packages), `build_cache` (folders
+that are built once) and `players` (of videos, from npm). `provenance` says what programs are made of, with `pins` of
+what is pinned and was taken instead.
 """
