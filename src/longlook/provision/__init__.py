@@ -5,11 +5,10 @@ and workloads use it to install and to prepare, `pipeline` before a run, `cli` f
 
 Entry points: `setup.install`, `parallel.install_all`, `catalogue.catalogue`, `guest_kernel.kernel_program`,
 `tls.identity`, `content.content`, and one module for each way of making a program: `go_adapter` (with what `go` says of
-releases), `rust`, `python`, `packaged`. `video` makes the segments of a video, `encoded` those with pictures, by the
-program of `encoder`; `players` fetches the players that real sites have; `progress` passes on the steps of what takes
-long.
+releases), `rust`, `python`, `packaged`. `video` makes the segments of a video, `encoded` those with
+pictures, by the program of `encoder`; `progress` passes on the steps of what takes long.
 
-Workloads also import `video` and `encoded`, stacks `debian` (libraries of Debian's packages), `players` and
-`build_cache` (folders that are built once). `provenance` says what programs are made of, with `pins` of what is pinned
-and was taken instead.
+Workloads also import `video` and `encoded`, stacks `debian` (libraries of Debian's packages), `build_cache` (folders
+that are built once) and `players` (of videos, from npm). `provenance` says what programs are made of, with `pins` of
+what is pinned and was taken instead.
 """
