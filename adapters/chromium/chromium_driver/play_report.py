@@ -72,11 +72,11 @@ def report_play(load: Load, record: Mapping[str, Any], play: PlayJob, path: str)
 def _report_segments(
     load: Load, record: Mapping[str, Any], play: PlayJob, manifest: Manifest, last_s: float
 ) -> str | None:
-    """Print a line for each segment that was asked for; return what is wrong with one, or None."""
+    """Print a line for each segment that was asked for before the end; return what is wrong with one, or None."""
     bodies = {urlsplit(body["url"]).path: body for body in record["bodies"]}
     seen: set[int] = set()
     for exchange in load.recorder.exchanges:
-        if exchange.path not in manifest.segments:
+        if exchange.path not in manifest.segments or exchange.t_start_s > last_s:
             continue
         rung, number = manifest.segments[exchange.path]
         if number in seen:

@@ -48,7 +48,7 @@
   };
   let limit = () => {};
   const answer = (url, data) => {
-    if (!data) return;
+    if (ended || !data) return;
     if (url.endsWith(".mpd")) {
       record.manifest = typeof data === "string" ? data : new TextDecoder().decode(data);
       const parsed = new DOMParser().parseFromString(record.manifest, "text/xml");

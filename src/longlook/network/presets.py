@@ -73,7 +73,8 @@ _RACA_NOTES = (
     "Downloads over an Irish network: the bounds are the quartiles of {samples} samples of a second{which}, computed "
     "here, so half of them were beyond. A rate holds for the time that gives neighbouring seconds the correlation of "
     "the samples, {correlation}; that it is drawn evenly is a choice. The RTT is the median ping during the download. "
-    "The data has no rate up: set network.up.rate. The pings that were lost are not in it, nor is a queue: 1bdp."
+    "Its rate up is that of acknowledgements: set network.up.rate. The pings that were lost are not in it, nor is a "
+    "queue: 1bdp."
 )
 
 

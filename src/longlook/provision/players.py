@@ -16,7 +16,7 @@ from longlook.core.paths import cache_dir
 from longlook.provision.build_cache import compile_with
 from longlook.provision.cache_folder import filled
 
-_HINT = "sudo apt-get install npm; the npm of this machine names the registry"
+_HINT = "sudo apt-get install npm; packages come from the registry that npm is configured for"
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,15 @@ def _fetch(into: Path) -> None:
     work = into / "work"
     for name, player in PLAYERS.items():
         work.mkdir()
-        compile_with((npm, "pack", "--silent", f"{player.package}@{player.version}"), work, os.environ)
+        compile_with((npm, "pack", "--loglevel=error", f"{player.package}@{player.version}"), work, os.environ)
         (package,) = work.glob("*.tgz")
         _check(player, package)
         with tarfile.open(package) as archive:
             for member, to in ((player.script, f"{name}.js"), (player.licence, f"{name}.LICENSE")):
-                found = archive.extractfile(f"package/{member}")
+                try:
+                    found = archive.extractfile(f"package/{member}")
+                except KeyError:
+                    found = None
                 if found is None:
                     raise MachineError(f"{player.label} has no file {member}", "report it: the pin is wrong")
                 (into / to).write_bytes(found.read())

@@ -158,7 +158,7 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
         if role == "client":
             _check_connections(stack, own, catalogue)
             _check_waits(stack, connection, own, catalogue)
-            _check_plays(stack, protocol, own, catalogue)
+            _check_plays(stack, protocol, connection, own, catalogue)
         endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, version, protocol, own))
     congestion_control = None
     if protocol in (*QUIC_PROTOCOLS, *DATAGRAM_PROTOCOLS, *ECHO_PROTOCOLS):
@@ -242,7 +242,9 @@ def _may_be_split(kind: WorkloadKind) -> bool:
     return "connections" in kind.parameters and ("object_bytes" in kind.parameters or kind.plays)
 
 
-def _check_plays(client: Stack, protocol: str, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
+def _check_plays(
+    client: Stack, protocol: str, connection: ConnectionState, settings: Mapping[str, Scalar], catalogue: Catalogue
+) -> None:
     if not catalogue.workloads[_kind(settings)].plays:
         if _PLAYER in settings and client.players:
             raise SettingError(_PLAYER, "a player is for workload video")
@@ -253,12 +255,12 @@ def _check_plays(client: Stack, protocol: str, settings: Mapping[str, Scalar], c
             "client", f"client {client.name} plays no video; clients that do: {', '.join(able) or 'none'}"
         )
     if client.players:
-        _check_player(client, settings)
+        _check_player(client, connection, settings)
     if protocol == EITHER:
         raise SettingError("protocol", "a player speaks one protocol; allowed with workload video: h3, h2")
 
 
-def _check_player(client: Stack, settings: Mapping[str, Scalar]) -> None:
+def _check_player(client: Stack, connection: ConnectionState, settings: Mapping[str, Scalar]) -> None:
     """Raise SettingError where a client that needs a player has none, or cannot play what the workload asks for."""
     player, quality = settings.get(_PLAYER), str(settings.get("workload.quality"))
     if player not in client.players:
@@ -270,10 +272,19 @@ def _check_player(client: Stack, settings: Mapping[str, Scalar]) -> None:
     rules = client.players[str(player)]
     if quality in PLAYER_RULES and quality not in rules:
         raise SettingError("workload.quality", f"rules of {player}: {', '.join(rules) or 'none'}; or name a rung")
-    start_s, resume_s = (units.parse_time(settings.get(f"workload.{name}", "0s")) for name in ("start", "resume"))
-    if player == "shaka" and start_s != resume_s:
+    if connection is not ConnectionState.COLD:
+        raise SettingError("connection", f'{player} plays over a new connection: give connection = "cold"')
+    start_ns, resume_ns, buffer_ns, segment_ns = (
+        units.parse_time(settings.get(f"workload.{name}", usual))
+        for name, usual in (("start", "0s"), ("resume", "0s"), ("buffer", "30s"), ("segment", "4s"))
+    )
+    if buffer_ns < 2 * segment_ns:
+        raise SettingError("workload.buffer", f"{player} holds two segments at least: give a longer buffer")
+    if start_ns > buffer_ns - segment_ns:
+        raise SettingError("workload.start", f"{player} starts with a segment less than the buffer, or earlier")
+    if player == "shaka" and start_ns != resume_ns:
         raise SettingError("workload.resume", "start and resume of shaka are one setting: give both the same length")
-    if player == "dash.js" and resume_s != 0:
+    if player == "dash.js" and resume_ns != 0:
         raise SettingError("workload.resume", "dash.js has no buffer with which it resumes: 0s alone")
 
 

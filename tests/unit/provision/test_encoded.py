@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from longlook.core.digests import file_digest
 from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
@@ -92,7 +93,7 @@ def test_every_part_of_every_rung_is_on_record() -> None:
 def test_the_encoder_is_the_pinned_one() -> None:
     from longlook.provision import encoder
 
-    assert encoder.encoder().digest == SHA256 and encoder.is_fetched()
+    assert file_digest(Path(encoder.encoder().path)) == SHA256 and encoder.is_fetched()
 
 
 @pytest.mark.parametrize(
