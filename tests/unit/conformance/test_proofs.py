@@ -24,6 +24,7 @@ KNOBS: Mapping[str, Knob] = {
     **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt", "retry")},
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
     **{name: knob(str) for name in ("memory", "resolver")},
+    "player": knob(str, choices=("shaka", "dash.js")),
     "multipath": knob(str, choices=("minrtt", "redundant")),
     "dont_fragment": knob(str, choices=("set", "unset", "kernel")),
     **{name: knob(float) for name in ("on", "off", "window_after_loss", "pto_factor", "fallback_delay")},
@@ -34,7 +35,8 @@ SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ac
 
 def role_of(name: str) -> str:
     """The role in which the knob decides something."""
-    of_clients = ("max_stream_window", "max_connection_window", "ack_threshold", "receive_queue", "memory", "resolver")
+    windows = ("max_stream_window", "max_connection_window", "receive_queue")
+    of_clients = (*windows, "ack_threshold", "memory", "resolver", "player")
     return "client" if name in of_clients else "server"
 
 
@@ -80,6 +82,16 @@ def test_only_the_knob_and_what_holds_others_apart_differs(name: str) -> None:
     assert len({want.trial().id for want in wants}) == len(wants)
     assert all(replace(want, server=wants[0].server, client=wants[0].client) == wants[0] for want in wants)
     assert len({tuple(sorted((key, value) for key, value in each.items() if key != name)) for each in settings}) == 1
+
+
+def test_players_differ_in_when_they_ask_for_the_first_segment() -> None:
+    def asked(segment_ns: int) -> Seen:
+        initial = {"event": "object", "path": "/video/tiny/init.mp4", "t_start_ns": 10, "t_end_ns": 20}
+        segment = {"event": "object", "path": "/video/tiny/000.m4s", "t_start_ns": segment_ns, "t_end_ns": 99}
+        return seen(packets([]), [initial, segment])
+
+    assert judged("player", {"shaka": asked(11), "dash.js": asked(21)}).status is Status.PASSED
+    assert judged("player", {"shaka": asked(21), "dash.js": asked(11)}).status is Status.FAILED
 
 
 PROXY = ("proxy",)  # the roles of knobs of proxies alone, which are proven by tests/e2e/test_proxies.py

@@ -18,6 +18,7 @@ from longlook.conformance.proofs import (
     echoing,
     moving,
     pace,
+    playing,
     racing,
     recovery,
     start,
@@ -34,7 +35,7 @@ PROOFS: Mapping[str, Proof] = {
     name: proof
     for module in (
         *(windows, streams, congestion, recovery, pace, acks, datagrams, start, racing, moving),
-        *(traffic, echoing),
+        *(traffic, echoing, playing),
     )
     for name, proof in module.PROOFS.items()
 }
@@ -46,6 +47,7 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     "threads": ("http/1.0",),
     **dict.fromkeys(racing.PROOFS, (EITHER,)),
     **dict.fromkeys(traffic.PROOFS, DATAGRAM_PROTOCOLS),
+    **dict.fromkeys(playing.PROOFS, ("h3", "h2")),
     **dict.fromkeys(echoing.PROOFS, (UDP_ECHO,)),
 }
 
