@@ -1,16 +1,14 @@
 """Encodes every part of every rung and writes the digests that src/longlook/provision/encoded.json has on record.
 
-Half an hour on two cores. Needed where the encoder, its arguments or the pictures change; a rung may be named.
+A quarter of an hour on two cores beside other work. Needed where the encoder, its arguments or the pictures change; a
+rung may be named.
 """
 
 import json
 import sys
-from pathlib import Path
 
-from longlook.provision.encoded import LENGTH_S, SCENES, SEGMENTS_S, make_digests
+from longlook.provision.encoded import LENGTH_S, RECORD, SCENES, SEGMENTS_S, make_digests
 from longlook.provision.video import LADDER_BPS, Video
-
-RECORD = Path(__file__).parents[1] / "src" / "longlook" / "provision" / "encoded.json"
 
 
 def main(names: list[str]) -> None:

@@ -39,7 +39,9 @@ FORMAT = 1
 """Has to be raised whenever the same video gives other bytes for a reason that `_arguments` does not show."""
 
 DASH_PATH, HLS_PATH = "/video/manifest.mpd", "/video/master.m3u8"
-_RECORD = Path(__file__).with_name("encoded.json")
+RECORD = Path(__file__).with_name("encoded.json")
+"""The digests of all parts of all rungs; scripts/pin_videos.py writes it."""
+
 _TICKS = 24_000  # in a second
 _CONTAINER_BPS = 1_200  # what boxes cost, which is left out of the encoder's rate
 
@@ -114,8 +116,7 @@ def _track(rung: str, video: Video) -> _Track:
     segment = round(video.segment_ns * _TICKS / 1e9)
     parts = _parts(video)
     report_step(f"encoding {rung}, {len(parts) * PART_S} s of pictures")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        files = list(pool.map(lambda part: _encode(_arguments(rung, part, video)), parts))
+    files = _encoded(rung, video)
     _compare(rung, video, files)
     inits, found = set(), list[boxes.Segment]()
     try:
@@ -154,18 +155,16 @@ def record_key(rung: str, video: Video) -> str:
 @cache
 def digests() -> Mapping[str, list[str]]:
     """Return the SHA-256 of what the encoder made of each part of each rung, by `record_key`."""
-    found: dict[str, list[str]] = json.loads(_RECORD.read_text(encoding="utf-8"))
+    found: dict[str, list[str]] = json.loads(RECORD.read_text(encoding="utf-8"))
     return found
 
 
 def make_digests(video: Video) -> dict[str, list[str]]:
     """Encode all rungs of a video and return their digests, as `digests` has them."""
-    made = {}
-    for rung in video.rungs:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            files = pool.map(lambda part, rung=rung: _encode(_arguments(rung, part, video)), _parts(video))
-            made[record_key(rung, video)] = [hashlib.sha256(data).hexdigest() for data in files]
-    return made
+    return {
+        record_key(rung, video): [hashlib.sha256(data).hexdigest() for data in _encoded(rung, video)]
+        for rung in video.rungs
+    }
 
 
 def _unusable(rung: str, what: str) -> MachineError:
@@ -174,8 +173,15 @@ def _unusable(rung: str, what: str) -> MachineError:
     )
 
 
-def _encode(arguments: list[str]) -> bytes:
-    done = subprocess.run((encoder().path, *arguments), capture_output=True, check=False)
+def _encoded(rung: str, video: Video) -> list[bytes]:
+    """Return what the encoder makes of each part of a rung. Its program is compared with its digest once."""
+    program = encoder().path
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda part: _encode(program, _arguments(rung, part, video)), _parts(video)))
+
+
+def _encode(program: str, arguments: list[str]) -> bytes:
+    done = subprocess.run((program, *arguments), capture_output=True, check=False)
     if done.returncode != 0:
         raise MachineError(
             f"ffmpeg failed with exit code {done.returncode}: {done.stderr.decode(errors='replace')[-500:]}",
