@@ -19,7 +19,7 @@ from longlook.core.job import Content
 from longlook.core.model import Scalar
 from longlook.provision import boxes
 from longlook.provision.content import Writer, content
-from longlook.provision.encoder import encoder
+from longlook.provision.encoder import SHA256, encoder
 from longlook.provision.progress import report_step
 from longlook.provision.video import LADDER_BPS, MANIFEST_PATH, PICTURES, Video
 
@@ -49,10 +49,10 @@ _CONTAINER_BPS = 1_200  # what boxes cost, which is left out of the encoder's ra
 def encoded_content(video: Video) -> Content:
     """Return the video's files from the cache, or made; the only phase is our own player's manifest.
 
-    Raise MachineError where the encoder cannot be fetched, fails, or makes what is no CMAF.
+    Raise MachineError where they have to be made, and the encoder cannot be fetched, fails, or makes what is no CMAF.
     """
     resolved: dict[str, Scalar] = {
-        "encoder": encoder().digest,
+        "encoder": SHA256,  # the program itself is needed only where files have to be made
         "arguments": json.dumps([_arguments(name, part, video) for name in video.rungs for part in _parts(video)]),
         "length_ns": video.length_ns,
         "format": FORMAT,

@@ -11,7 +11,7 @@ from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
 from longlook.core.paths import cache_dir
-from longlook.provision import boxes, encoded
+from longlook.provision import boxes, encoded, encoder
 from longlook.provision.encoded import DASH_PATH, HLS_PATH, LENGTH_S, PART_S, SCENES, SEGMENTS_S
 from longlook.provision.encoder import SHA256
 from longlook.provision.video import LADDER_BPS, MANIFEST_PATH
@@ -59,6 +59,19 @@ def test_the_same_bytes_are_made_again_where_a_file_was_cut_off(fresh: Path) -> 
     assert (Path(content.root) / "video/tiny/001.m4s").stat().st_size == content.expected["/video/tiny/001.m4s"].bytes
 
 
+def test_a_video_in_the_cache_needs_no_encoder(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = prepared()
+    (fresh / "encoder").unlink()
+
+    def fetch(into: Path) -> None:
+        raise MachineError("the package index is away", "wait")
+
+    monkeypatch.setattr(encoder, "_fetch", fetch)
+    assert prepared() == content
+    with pytest.raises(MachineError, match="the package index is away"):
+        prepared(length="16s")
+
+
 def test_scenes_have_bitrates_of_their_own(fresh: Path) -> None:
     content = prepared(bitrate="variable", length="24s")
     sizes = [content.expected[f"/video/tiny/{number:03}.m4s"].bytes for number in range(6)]
@@ -91,8 +104,6 @@ def test_every_part_of_every_rung_is_on_record() -> None:
 
 
 def test_the_encoder_is_the_pinned_one() -> None:
-    from longlook.provision import encoder
-
     assert file_digest(Path(encoder.encoder().path)) == SHA256 and encoder.is_fetched()
 
 
