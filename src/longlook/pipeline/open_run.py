@@ -47,6 +47,7 @@ def _manifest(study: Study, plan: Plan, provisions: Provisions, options: RunOpti
             **{f"{name}@{version}": program.digest for (name, version), program in provisions.programs.items()},
             "link": provisions.link.digest,
             **({"trace": provisions.trace.digest} if provisions.trace else {}),
+            **provisions.tools,
         },
         "releases": codec.encode(releases(study, installed())),
         "host": host_facts(),

@@ -3,16 +3,19 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from longlook.core import registry
+from longlook.core.flows import endpoints_of
 from longlook.core.job import Program
 from longlook.core.model import Plan
 from longlook.core.programs import link_program, trace_program
 from longlook.engines import Engine
 from longlook.pipeline.by_engine import runs_in_guests
 from longlook.provision import players, tls
+from longlook.provision.encoded import is_encoded
 from longlook.provision.guest_kernel import kernel_program
 from longlook.provision.progress import listening
 from longlook.provision.provenance import Made
 from longlook.provision.provenance.made import of_kernel, of_part, of_wheels
+from longlook.provision.provenance.videos import of_encoder, of_players
 from longlook.provision.setup import install
 from longlook.run.execute import Provisions, endpoints, prepare_contents, records_tcp
 
@@ -28,12 +31,14 @@ def provide(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provision
         kernel_program(say)  # the engine would build it too, but without a word for minutes
     recorded = any(records_tcp(trial) for trial in plan.trials)
     paddings = sorted({trial.certificate_padding_bytes for trial in plan.trials} - {0})
+    in_pages = _players(plan)
     with listening(say):
-        if any("player" in trial.client.knobs for trial in plan.trials):
+        if in_pages:
             players.players()
         contents = prepare_contents(plan)
     link, trace = link_program(), trace_program() if recorded else None
-    made = (*_made(programs, in_guests=in_guests), *of_wheels(link, trace))
+    tools = (*of_players(in_pages), *([of_encoder()] if any(map(is_encoded, contents.values())) else []))
+    made = (*_made(programs, in_guests=in_guests), *tools, *of_wheels(link, trace))
     for other in deviations(made):
         say(f"WARNING: not as pinned: {other}")
     return Provisions(
@@ -44,7 +49,14 @@ def provide(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provision
         trace,
         {padding: tls.identity(padding) for padding in paddings},
         made,
+        {each.name: str(each.sha256) for each in tools},
     )
+
+
+def _players(plan: Plan) -> set[str]:
+    """Return the players that pages of a plan's trials are given."""
+    asked = {str(end.knobs.get("player")) for trial in plan.trials for end in endpoints_of(trial)}
+    return asked & players.PLAYERS.keys()
 
 
 def deviations(made: Iterable[Made]) -> list[str]:

@@ -20,7 +20,16 @@ COMPONENTS = "components.json"
 
 SPEC_VERSION = "1.7"
 _KERNEL = "kernel"
-_PURL_TYPES = {"cargo": "cargo", "golang": "golang", "pypi": "pypi", "deb": "deb/debian"}
+_PURL_TYPES = {
+    "cargo": "cargo",
+    "golang": "golang",
+    "pypi": "pypi",
+    "npm": "npm",
+    "deb": "deb/debian",
+    "generic": "generic",
+}
+_HASHES = {"sha256": "SHA-256", "sha512": "SHA-512"}
+"""Digests of one file → their names in CycloneDX."""
 
 
 def keep_components(folder: RunFolder, made: Iterable[Made]) -> None:
@@ -91,6 +100,7 @@ def _program(made: Made) -> dict[str, Any]:
         "name": made.name,
         "version": made.version,
         **({"hashes": [{"alg": "SHA-256", "content": made.sha256}]} if made.sha256 else {}),
+        **_licences(made.licence),
         **_properties(properties),
     }
 
@@ -98,17 +108,22 @@ def _program(made: Made) -> dict[str, Any]:
 def _library(purl: str, part: Component) -> dict[str, Any]:
     """Return a component; digests that are not of one file (of Go's modules, of a choice of files) are properties."""
     kind, _, digest = part.digests[0].partition(":") if len(part.digests) == 1 else ("", "", "")
-    exact = kind == "sha256"
+    exact = kind in _HASHES
     others = () if exact else part.digests
     return {
         "type": "library",
         "bom-ref": purl,
         "name": part.name,
         "version": part.version,
-        **({"hashes": [{"alg": "SHA-256", "content": digest}]} if exact else {}),
+        **({"hashes": [{"alg": _HASHES[kind], "content": digest}]} if exact else {}),
+        **_licences(part.licence),
         "purl": purl,
         **_properties([("vouched-by", part.vouched_by), *(("digest", other) for other in others)]),
     }
+
+
+def _licences(licence: str) -> Mapping[str, Any]:
+    return {"licenses": [{"license": {"id": licence}}]} if licence else {}
 
 
 def _properties(named: Iterable[tuple[str, str]]) -> Mapping[str, Any]:

@@ -60,6 +60,11 @@ def encoded_content(video: Video) -> Content:
     return content("encoded", resolved, lambda to: _write(to, video))
 
 
+def is_encoded(content: Content) -> bool:
+    """Return whether the encoder made files of a content, now or when it came into the cache."""
+    return DASH_PATH in content.expected
+
+
 def _source(part: int, width: int, height: int) -> str:
     """Return the pictures of a part as a graph of filters whose bytes depend on no processor."""
     large, eighth = f"{width}x{height}", f"{width // 8}x{height // 8}"

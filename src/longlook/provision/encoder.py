@@ -17,9 +17,18 @@ VERSION = "7.0.2"
 SHA256 = "e7e7fb30477f717e6f55f9180a70386c62677ef8a4d4d1a5d948f4098aa3eb99"
 """Of the program, which is linked statically, for x86-64."""
 
-_PACKAGE = (
-    "imageio-ffmpeg==0.6.0 --hash=sha256:c7e46fcec401dd990405049d2e2f475e2b397779df2519b544b8aab515195282"  # 29.5 MB
-)
+LICENCE = "GPL-3.0-or-later"
+"""Of the program, which is configured with --enable-gpl and --enable-version3; no file that it makes is under it."""
+
+PACKAGE = "imageio-ffmpeg"
+PACKAGE_VERSION = "0.6.0"
+PACKAGE_SHA256 = "c7e46fcec401dd990405049d2e2f475e2b397779df2519b544b8aab515195282"  # 29.5 MB
+PACKAGE_LICENCE = "BSD-2-Clause"
+"""The Python package that brings the program, and what its own sources are under."""
+
+X264_VERSION = "0.164.3191"
+X264_LICENCE = "GPL-2.0-or-later"
+"""Of the part of the program that encodes; it names itself in what it makes (core 164 r3191)."""
 
 
 def encoder() -> Program:
@@ -46,7 +55,7 @@ def _is_intact(folder: Path) -> bool:
 
 def _fetch(into: Path) -> None:
     work, lock = into / "work", into / "lock.txt"
-    lock.write_text(_PACKAGE + "\n")
+    lock.write_text(f"{PACKAGE}=={PACKAGE_VERSION} --hash=sha256:{PACKAGE_SHA256}\n")
     install = (find_uv(), "pip", "install", "--quiet", "--target", str(work), "--no-deps", "--only-binary", ":all:")
     compile_with((*install, "--require-hashes", "-r", str(lock)), into, environment_of_tools())
     (program,) = (work / "imageio_ffmpeg" / "binaries").glob("ffmpeg-*")

@@ -26,7 +26,8 @@ class Provisions:
     """Everything that trials share: programs by endpoint, contents by workload, the TLS identity.
 
     `padded` are identities with a longer certificate, by its padding in bytes; `made` says what the programs are made
-    of.
+    of. `tools` are digests of what has a part in trials and is neither an endpoint nor ours: what made contents, and
+    what plays them in a browser.
     """
 
     programs: dict[tuple[str, str], Program]
@@ -36,6 +37,7 @@ class Provisions:
     trace: Program | None = None  # records the kernel's TCP where that is wanted
     padded: Mapping[int, Identity] = field(default_factory=dict)
     made: tuple[Made, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)  # by NAME@VERSION
 
 
 @dataclass(frozen=True)

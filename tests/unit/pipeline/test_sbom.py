@@ -15,6 +15,7 @@ from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.pipeline.sbom import COMPONENTS, SPEC_VERSION, bill_of_materials, keep_components
 from longlook.provision.provenance import Component, Made
+from longlook.provision.provenance.videos import of_encoder
 from longlook.study.files import find_study
 from tests.conftest import TINY
 
@@ -22,12 +23,15 @@ CRATE = Component("cargo", "quinn-proto", "0.11.13", (f"sha256:{'a' * 64}",), "C
 MODULE = Component("golang", "github.com/BurntSushi/toml", "v1.4.0+incompatible", ("h1:sum=",), "go.sum")
 WHEEL = Component("pypi", "numpy", "2.4.6", (f"sha256:{'b' * 64}", f"sha256:{'c' * 64}"), "requirements.lock")
 PACKAGE = Component("deb", "libgmp10", "2:6.2.1+dfsg1-1.1", (f"sha256:{'d' * 64}",), "Debian's signed Release")
+SCRIPT = Component("npm", "dashjs", "5.2.1", (f"sha512:{'e' * 128}",), "players.py", "BSD-3-Clause")
 MADE = (
     Made("quinn@0.11.12", "0.11.12", "1" * 64, "rustc 1.95.0", (CRATE,)),
     Made("quic-go@0.65.0", "0.65.0", "2" * 64, "go1.26.8", (MODULE,)),
     Made("nginx@1.22.1", "1.22.1", "3" * 64, "", (PACKAGE,), ("libgmp10 is newer than the pin",)),
     Made("own@1", "1", "4" * 64, "", None),
     Made("kernel", "7.2.13-tt", "5" * 64, "gcc 12", (PACKAGE,)),
+    Made("dashjs@5.2.1", "5.2.1", "6" * 64, "", (SCRIPT,), licence="BSD-3-Clause"),
+    of_encoder(),
     Made("longlook", "0.1.0", None, "CPython 3.11", (WHEEL,)),
 )
 
@@ -50,7 +54,7 @@ def test_it_holds_every_program_and_library_once_and_who_uses_what(folder: RunFo
     keep_components(folder, MADE)
     bill = bill_of_materials(folder)
     names = [each["bom-ref"] for each in bill["components"]]
-    assert len(names) == len(set(names)) == len(MADE) + 4
+    assert len(names) == len(set(names)) == len(MADE) + 7
     purls = {each["name"]: each.get("purl") for each in bill["components"]}
     assert purls["quinn-proto"] == "pkg:cargo/quinn-proto@0.11.13"
     assert purls["github.com/BurntSushi/toml"] == "pkg:golang/github.com/burntsushi/toml@v1.4.0%2Bincompatible"
@@ -65,11 +69,25 @@ def test_digests_and_deviations_are_in_it(folder: RunFolder) -> None:
     keep_components(folder, MADE)
     found = {each["name"]: each for each in bill_of_materials(folder)["components"]}
     assert found["quinn-proto"]["hashes"] == [{"alg": "SHA-256", "content": "a" * 64}]
+    assert found["dashjs"]["hashes"] == [{"alg": "SHA-512", "content": "e" * 128}]
     assert "hashes" not in found["numpy"]  # which of the allowed files was taken is not known
     properties = {name: [(each["name"], each["value"]) for each in found[name].get("properties", ())] for name in found}
     assert ("longlook:digest", "h1:sum=") in properties["github.com/BurntSushi/toml"]
     assert ("longlook:not-as-pinned", "libgmp10 is newer than the pin") in properties["nginx@1.22.1"]
     assert found["kernel"]["type"] == "operating-system"
+
+
+def test_licences_are_in_it_where_they_are_recorded(folder: RunFolder) -> None:
+    keep_components(folder, MADE)
+    found = {each["name"]: each for each in bill_of_materials(folder)["components"]}
+    licences = {name: each["licenses"][0]["license"]["id"] for name, each in found.items() if "licenses" in each}
+    assert licences == {
+        "dashjs": "BSD-3-Clause",
+        "dashjs@5.2.1": "BSD-3-Clause",
+        "ffmpeg@7.0.2": "GPL-3.0-or-later",
+        "imageio-ffmpeg": "BSD-2-Clause",
+        "x264": "GPL-2.0-or-later",
+    }
 
 
 def test_same_record_gives_the_same_text(folder: RunFolder) -> None:

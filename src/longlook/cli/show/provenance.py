@@ -15,7 +15,8 @@ def downloads(made: Sequence[Made]) -> Iterator[RenderableType]:
     """Yield a table for each program with its components, their digests and who vouches for them."""
     for each in made:
         digest = f"sha256 {each.sha256[:_DIGITS]}" if each.sha256 else "no program of its own"
-        yield f"[bold]{escape(each.name)}[/] {escape(each.version)}, {digest}"
+        licence = f", {escape(each.licence)}" if each.licence else ""
+        yield f"[bold]{escape(each.name)}[/] {escape(each.version)}, {digest}{licence}"
         if each.built_by:
             yield f"  built by: {escape(each.built_by.splitlines()[0])}"
         for other in each.deviations:
@@ -30,9 +31,11 @@ def downloads(made: Sequence[Made]) -> Iterator[RenderableType]:
 
 
 def _table(components: Sequence[Component]) -> Table:
-    table = Table("", "component", "version", "digest", "who vouches", box=None)
+    licences = any(part.licence for part in components)
+    table = Table("", "component", "version", "digest", "who vouches", *(["licence"] if licences else []), box=None)
     for part in components:
-        table.add_row("", *map(escape, (f"{part.ecosystem}:{part.name}", part.version, _digest(part), part.vouched_by)))
+        row = (f"{part.ecosystem}:{part.name}", part.version, _digest(part), part.vouched_by)
+        table.add_row("", *map(escape, row), *([part.licence] if licences else []))
     return table
 
 

@@ -2,25 +2,30 @@
 
 Nothing is fetched or built here: lock files, build records and programs are read as they are.
 
-Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, which return a `Made` each; `installed.all_made`.
+Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, `videos.of_encoder`, `videos.of_players`, which return
+what they are about as `Made`; `installed.all_made`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_LATER: Mapping[str, bool] = {"omitted_when_empty": True}
 
 
 @dataclass(frozen=True)
 class Component:
     """A thing that was downloaded and is part of a program.
 
-    `digests` are `sha256:` and hexadecimal digits, or `h1:` as Go writes it. Where a lock file allows several files,
-    one of them is that of the file that was taken; empty: none is recorded.
+    `digests` are `sha256:` or `sha512:` and hexadecimal digits, or `h1:` as Go writes it. Where a lock file allows
+    several files, one of them is that of the file that was taken; empty: none is recorded.
     """
 
-    ecosystem: str  # cargo, golang, pypi or deb: the type of its package URL
+    ecosystem: str  # cargo, golang, pypi, npm, deb or generic: the type of its package URL
     name: str
     version: str
     digests: tuple[str, ...]
     vouched_by: str
+    licence: str = field(default="", metadata=_LATER)  # its name in SPDX; empty: what pins it does not tell
 
 
 @dataclass(frozen=True)
@@ -36,3 +41,4 @@ class Made:
     built_by: str  # the compilers; empty: nothing was compiled here
     components: tuple[Component, ...] | None
     deviations: tuple[str, ...] = ()
+    licence: str = field(default="", metadata=_LATER)  # of the whole, its name in SPDX; empty: not recorded
