@@ -6,7 +6,7 @@ from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair
-from longlook.explain.signs import QUEUE_REASONS, dropped_for, drops_shown
+from longlook.explain.signs import QUEUE_REASONS, dropped_for, losses_on_path
 
 _CLASSES = (
     LedgerClass.CONGESTION_WINDOW,
@@ -20,17 +20,18 @@ _QUEUES_BDP = (2, 4, 8)
 
 def detect(pair: Pair) -> Sign | None:
     """Return a sign where the queue dropped packets of the load and the loser waits longer than the winner."""
-    side = pair.loser
-    dropped = dropped_for(side, side.down, *QUEUE_REASONS)
-    if not dropped.any():
+    shown, count = losses_on_path(pair.loser, "the queue has no room for a packet to the client", *QUEUE_REASONS)
+    if not count:
         return None
-    shown = drops_shown(side, side.down, dropped, "the queue has no room for a packet to the client")
-    return Sign(pair.excess_ns(*_CLASSES), shown, dose=float(dropped.sum()))
+    return Sign(pair.excess_ns(*_CLASSES), shown, dose=float(count))
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return longer queues for both arms: the longest as cure, all as doses."""
-    longer = [(float(bdp), changes.path({"queue": f"{bdp}bdp"}, f"a queue of {bdp} BDP")) for bdp in _QUEUES_BDP]
+    """Return longer queues for both arms: the longest as cure, all as doses; behind a middle if one overflowed."""
+    side = pair.loser
+    overflowed = any(dropped_for(side, link, *QUEUE_REASONS).any() for link in side.down_all[1:])
+    trial = side.trial if overflowed else None
+    longer = [(float(bdp), changes.path({"queue": f"{bdp}bdp"}, f"a queue of {bdp} BDP", trial)) for bdp in _QUEUES_BDP]
     return [changes.cure(Target.BOTH, longer[-1][1], longer[-1][0]), *changes.doses(Target.BOTH, longer[:-1])]
 
 

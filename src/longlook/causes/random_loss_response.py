@@ -6,24 +6,22 @@ from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair
-from longlook.explain.signs import RANDOM_REASONS, dropped_for, drops_shown
+from longlook.explain.signs import RANDOM_REASONS, losses_on_path
 
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.TIMER, LedgerClass.LOSS_DETECTION, LedgerClass.ACK_WAIT)
 
 
 def detect(pair: Pair) -> Sign | None:
     """Return a sign where packets to the client were dropped at random and the loser waits longer than the winner."""
-    side = pair.loser
-    dropped = dropped_for(side, side.down, *RANDOM_REASONS)
-    if not dropped.any():
+    shown, count = losses_on_path(pair.loser, "a packet to the client is dropped at random", *RANDOM_REASONS)
+    if not count:
         return None
-    shown = drops_shown(side, side.down, dropped, "a packet to the client is dropped at random")
-    return Sign(pair.excess_ns(*_CLASSES), shown, dose=float(dropped.sum()))
+    return Sign(pair.excess_ns(*_CLASSES), shown, dose=float(count))
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a path without random loss for both arms."""
-    return [changes.cure(Target.BOTH, changes.path({"loss": "0%"}, "no random loss"))]
+    return [changes.cure(Target.BOTH, changes.path({"loss": "0%"}, "no random loss", pair.loser.trial))]
 
 
 CAUSE = Cause(

@@ -14,6 +14,7 @@ from longlook.core.model import ConnectionState, Endpoint, Scalar, Trial
 from longlook.core.problems import SettingError
 from longlook.core.stack import Knob
 from longlook.explain.cause import Change, Finding, Intervention, Kind, Surgery, Target, Untestable
+from longlook.network.further import BEHIND
 from longlook.study import tcp
 from longlook.study.settings import NO_PROXY, PROXY, QUIC_PROTOCOLS
 
@@ -166,9 +167,14 @@ def doses(target: Target, changes: Iterable[tuple[float, Change | str]]) -> list
     return [*possible] if possible else found[:1]
 
 
-def path(settings: Mapping[str, Scalar], label: str) -> Change:
-    """Return the change of settings of the path, each for both directions: `{"loss": "0%"}`."""
-    return Change(label, {f"network.{way}.{name}": value for name, value in settings.items() for way in ("down", "up")})
+def path(settings: Mapping[str, Scalar], label: str, trial: Trial | None = None) -> Change:
+    """Return the change of settings of the path, each for both directions: `{"loss": "0%"}`.
+
+    Where a trial is given, they are set on the link behind its middle, too, if it has one.
+    """
+    links = ("network", *([BEHIND] if trial is not None and BEHIND in trial.further else []))
+    ways = [(link, way) for link in links for way in ("down", "up")]
+    return Change(label, {f"{link}.{way}.{name}": value for name, value in settings.items() for link, way in ways})
 
 
 def forgiven(finding: Finding, label: str) -> Change | str:

@@ -40,6 +40,11 @@ class Side:
         return LinkFacts.of(self.timeline, self.trial, "down")
 
     @cached_property
+    def down_all(self) -> tuple[LinkFacts, ...]:
+        """What each link of the path did with the packets to the client: the client's, then one behind a middle."""
+        return tuple(LinkFacts.of(self.timeline, self.trial, "down", where) for where in self._wheres)
+
+    @cached_property
     def up(self) -> LinkFacts:
         """What the link did with the packets to the server."""
         return LinkFacts.of(self.timeline, self.trial, "up")
@@ -57,9 +62,12 @@ class Side:
     @property
     def round_trip_ns(self) -> int:
         """The path's round trip time without queues and without the time to send a packet, over both of two links."""
-        wheres = (Vantage.LINK, *([Vantage.BEHIND] if BEHIND in self.trial.further else []))
-        ways = [LinkFacts.of(self.timeline, self.trial, way, where) for way in ("down", "up") for where in wheres]
+        ways = [LinkFacts.of(self.timeline, self.trial, way, where) for way in ("down", "up") for where in self._wheres]
         return sum(way.delay_ns for way in ways)
+
+    @property
+    def _wheres(self) -> tuple[Vantage, ...]:
+        return (Vantage.LINK, Vantage.BEHIND) if BEHIND in self.trial.further else (Vantage.LINK,)
 
 
 def _busiest(found: tuple[SenderFacts, ...]) -> SenderFacts | None:

@@ -39,6 +39,19 @@ def drops_shown(side: Side, link: LinkFacts, which: Booleans, what: str) -> tupl
     )
 
 
+def losses_on_path(side: Side, what: str, *reasons: str) -> tuple[tuple[Evidence, ...], int]:
+    """Return the first packets to the client that each link of the path dropped for some reasons, and their number.
+
+    Evidence names packets by the numbers of their link.
+    """
+    shown, count = tuple[Evidence, ...](), 0
+    for link, where in zip(side.down_all, ("", " behind the middle"), strict=False):
+        dropped = dropped_for(side, link, *reasons)
+        shown += drops_shown(side, link, dropped, f"{what}{where}")
+        count += int(dropped.sum())
+    return shown, count
+
+
 def false_losses(side: Side, what: str) -> tuple[tuple[Evidence, ...], int]:
     """Return the first packets that the server declared lost and that arrived, as evidence, and how many there are."""
     return ((), 0) if side.server is None else _marked(side, side.server.spurious, what)

@@ -2,12 +2,18 @@
 
 from dataclasses import replace
 
-from longlook.causes import handshake_round_trips, proxy_connection, unsplit_path
+from longlook.causes import (
+    handshake_round_trips,
+    proxy_connection,
+    queue_loss_response,
+    random_loss_response,
+    unsplit_path,
+)
 from longlook.core.model import Endpoint, Link, Trial
 from longlook.explain.cause import Intervention, Kind, Target, Untestable
 from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
 from tests.data.scenes import Scene
-from tests.data.sides import ENDPOINT, USEFUL, found_by, pair, side
+from tests.data.sides import ENDPOINT, USEFUL, dropped_for, fetching, found_by, pair, side
 
 BUSY = (USEFUL, 100.0)
 CONNECTS = (LedgerClass.HANDSHAKE, 40.0, f"{BEHIND_PROXY}: round trips")
@@ -65,3 +71,30 @@ def test_a_path_that_is_split_for_both_or_for_none_is_no_cause() -> None:
 def test_a_proxys_handshake_is_not_the_clients() -> None:
     tested = pair(side(None, CONNECTS, BUSY, trial=over(ENVOY)), side(None, BUSY, trial=over(None)))
     assert handshake_round_trips.CAUSE.detect(tested) is None
+
+
+def test_random_losses_behind_the_middle_are_seen_and_taken_away() -> None:
+    scene = fetching()
+    for number in range(2):
+        dropped_for(scene, 40.0 + number, "loss", vantage="behind")
+    dropped_for(scene, 45.0, "loss")
+    tested = pair(side(scene, WAITS, BUSY, trial=over(None)), side(None, BUSY, trial=over(None)))
+    finding = found_by(random_loss_response.CAUSE, tested)
+    assert finding.dose == 3
+    texts = [each.text for each in finding.signs[0].evidence]
+    assert [text.endswith(" behind the middle") for text in texts] == [False, True, True]
+    (cure,) = random_loss_response.CAUSE.interventions(finding, tested)
+    assert isinstance(cure, Intervention)
+    assert dict(cure.change.settings) == {
+        f"{link}.{way}.loss": "0%" for link in ("network", "behind") for way in ("down", "up")
+    }
+
+
+def test_a_queue_behind_the_middle_is_made_longer_where_it_overflows_alone() -> None:
+    for where, links in (("behind", {"network", "behind"}), ("link", {"network"})):
+        scene = fetching()
+        dropped_for(scene, 40.0, "queue", vantage=where)
+        tested = pair(side(scene, WAITS, BUSY, trial=over(None)), side(None, BUSY, trial=over(None)))
+        made = queue_loss_response.CAUSE.interventions(found_by(queue_loss_response.CAUSE, tested), tested)
+        keys = {key for each in made if isinstance(each, Intervention) for key in each.change.settings}
+        assert {key.partition(".")[0] for key in keys} == links

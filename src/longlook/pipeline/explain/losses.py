@@ -10,6 +10,7 @@ from longlook.explain.search.losses import Lost
 from longlook.explain.search.minimal import Fewest, Tries, fewest
 from longlook.explain.search.suspects import Suspect
 from longlook.explain.side import Pair
+from longlook.network.further import BEHIND
 from longlook.pipeline.explain.session import Session
 from longlook.report.machines.wording import counted
 from longlook.study.virtual_time import VIRTUAL
@@ -70,7 +71,8 @@ def search_losses(session: Session, pairs: Mapping[int, Pair]) -> tuple[LossSear
         ), None
     lost = {number: found for number, pair in pairs.items() if (found := losses.lost_packets(pair.loser))}
     if not lost:
-        return LossSearch("the link drops no packet of the loser's loads"), None
+        where = "link towards the client" if BEHIND in trial.further else "link"
+        return LossSearch(f"the {where} drops no packet of the loser's loads"), None
     before = len(session.counterfactual)
     plan = session.begun()
     every = plan.add({plan.loser: losses.forgiving("all its losses forgiven", lost)})
