@@ -28,7 +28,7 @@ EVENTS = ["network.beforeRequestSent", "network.responseCompleted", "network.fet
 class Browser:
     """A running browser; `bidi` is its connection, `version` the version that it reports."""
 
-    def __init__(self, program: str, target: Target, authority: str) -> None:
+    def __init__(self, program: str, target: Target, authority: str, decoder: str = "") -> None:
         self.target = target
         self.version = ""
         self._scratch = Path(tempfile.mkdtemp(prefix="firefox-driver-"))
@@ -38,15 +38,18 @@ class Browser:
         (self._profile / "user.js").write_text(preferences(target))
         try:
             self._trust(authority, str(Path(program).resolve().parent))
-            self._process = self._spawn(program)
+            self._process = self._spawn(program, decoder)
         except BaseException:
             shutil.rmtree(self._scratch, ignore_errors=True)
             raise
 
     @classmethod
-    async def launch(cls, program: str, target: Target, authority: str) -> "Browser":
-        """Start a browser and wait until it answers; DriverError with the reason where it does not."""
-        browser = cls(program, target, authority)
+    async def launch(cls, program: str, target: Target, authority: str, decoder: str = "") -> "Browser":
+        """Start a browser and wait until it answers; DriverError with the reason where it does not.
+
+        `decoder` is a folder with a libavcodec, with which it decodes H.264.
+        """
+        browser = cls(program, target, authority, decoder)
         try:
             async with asyncio.timeout(START_LIMIT_S):
                 browser._bidi = await Bidi.connect(await browser._address())
@@ -120,7 +123,7 @@ class Browser:
             last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise DriverError(f"the profile cannot be made to trust {authority}: {last}")
 
-    def _spawn(self, program: str) -> subprocess.Popen[bytes]:
+    def _spawn(self, program: str, decoder: str) -> subprocess.Popen[bytes]:
         folders = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
         argv = [program, "--headless", "--no-remote", "--profile", str(self._profile), "--remote-debugging-port", "0"]
         argv += ["--remote-allow-system-access"]  # for `evaluate`
@@ -129,6 +132,9 @@ class Browser:
             "MOZ_DISABLE_CONTENT_SANDBOX": "1",  # the only pages are our own
             "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1",  # or a release ignores `services.settings.server`
         }
+        if decoder:
+            paths = (decoder, os.environ.get("LD_LIBRARY_PATH", ""))
+            quiet["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
         try:
             with (self._scratch / "stderr").open("wb") as stderr:
                 return subprocess.Popen(

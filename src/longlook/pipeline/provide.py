@@ -8,7 +8,7 @@ from longlook.core.model import Plan
 from longlook.core.programs import link_program, trace_program
 from longlook.engines import Engine
 from longlook.pipeline.by_engine import runs_in_guests
-from longlook.provision import players, tls
+from longlook.provision import tls
 from longlook.provision.guest_kernel import kernel_program
 from longlook.provision.progress import listening
 from longlook.provision.provenance import Made
@@ -29,8 +29,8 @@ def provide(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provision
     recorded = any(records_tcp(trial) for trial in plan.trials)
     paddings = sorted({trial.certificate_padding_bytes for trial in plan.trials} - {0})
     with listening(say):
-        if any("player" in trial.client.knobs for trial in plan.trials):
-            players.players()
+        for name in sorted({trial.client.stack for trial in plan.trials if "player" in trial.client.knobs}):
+            registry.stack(name).fetch_players()
         contents = prepare_contents(plan)
     link, trace = link_program(), trace_program() if recorded else None
     made = (*_made(programs, in_guests=in_guests), *of_wheels(link, trace))

@@ -17,6 +17,7 @@ from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Stack, Version
 from longlook.provision import players
+from longlook.provision.build_cache import sources_digest
 from longlook.provision.python import shared_digest
 
 _NAME = "chromium"
@@ -69,13 +70,14 @@ def install(version: str) -> Program:
     driver = _driver()
     if not driver.is_file():
         raise MachineError(f"there is no {driver}", "set LONGLOOK_ADAPTERS to the adapters/ of a checkout")
-    sources = sorted(path for path in driver.parent.rglob("*") if path.suffix in (".py", ".js"))
+    sources = sorted(path for path in driver.parent.rglob("*") if path.suffix == ".py")
     digest = content_hash(
         {
             "browser": browser_version(browser),
             "driver": [(str(source.relative_to(driver.parent)), file_digest(source)) for source in sources],
             "common": shared_digest(),
             "players": players.folder().name,
+            "page of players": sources_digest(players.page_folder()),
         },
         length=64,
     )
@@ -97,7 +99,7 @@ def session_command(program: Program, identity: Identity) -> Command:
     trust = ("--domain", domain, "--spki", identity.spki_sha256)
     resolver = ("--certificate", identity.certificate, "--key", identity.key)
     own = ("--players", str(players.folder()))
-    environment = {"PYTHONPATH": str(adapters_dir() / "lib" / "python")}
+    environment = {"PYTHONPATH": f"{adapters_dir() / 'lib' / 'python'}:{players.page_folder()}"}
     return Command((sys.executable, str(_driver()), "--browser", program.path, *trust, *resolver, *own), environment)
 
 
@@ -114,7 +116,8 @@ STACK = Stack(
     versions=(Version(_SYSTEM, ""),),
     knobs={"memory": MEMORY, "resolver": RESOLVER, "player": PLAYER},
     plays=True,
-    players={"shaka": (), "dash.js": ("throughput", "bola")},
+    players=players.RULES,
+    fetch_players=players.players,
     either=True,
     log_formats=(),
     install=install,
