@@ -130,6 +130,7 @@ class Browser:
         quiet = {
             "MOZ_CRASHREPORTER_DISABLE": "1",
             "MOZ_DISABLE_CONTENT_SANDBOX": "1",  # the only pages are our own
+            "MOZ_DISABLE_RDD_SANDBOX": "1",  # of the decoder: the only videos are our own
             "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1",  # or a release ignores `services.settings.server`
         }
         if decoder:
