@@ -19,8 +19,8 @@ GIVEN_UP = "NS_BINDING_ABORTED"
 """How Firefox reports a request that the page itself has ended."""
 
 NO_DECODER = (
-    "Firefox has no H.264 decoder here: it has none of its own, and did not load libavcodec.so.61 from the folder "
-    "{folder!r} (--decoder), nor another of the system; Firefox 128 or newer can"
+    "Firefox has no H.264 decoder here: it has none of its own, and loads none from the folder {folder!r} (--decoder), "
+    "nor a libavcodec of the system"
 )
 
 

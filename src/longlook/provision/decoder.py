@@ -4,19 +4,21 @@ Firefox decodes H.264 by a libavcodec of the system, and many systems have none.
 on every machine. Standard library only.
 """
 
+import mmap
 import shutil
 import sys
 from pathlib import Path
 
 from longlook.core.codec import content_hash
 from longlook.core.digests import file_digest
+from longlook.core.errors import MachineError
 from longlook.core.paths import cache_dir
 from longlook.provision.build_cache import compile_with
 from longlook.provision.cache_folder import filled
 from longlook.provision.python import environment_of_tools, find_uv
 
 VERSION = "7.1"
-"""Of FFmpeg, whose libavcodec.so.61 Firefox loads since 128. The next has another name, which older ones lack."""
+"""Of FFmpeg. Its libavcodec has a name that Firefox has looked for since 2024; newer ones only newer Firefoxes know."""
 
 LIBRARY = "libavcodec.so.61"
 
@@ -39,6 +41,24 @@ def decoder() -> Path:
 def folder() -> Path:
     """Return where the decoder is, or would be."""
     return cache_dir() / "decoder" / f"ffmpeg-{VERSION}-{content_hash([_PACKAGE, *_FILE_FOR])}"
+
+
+def check(browser: Path) -> None:
+    """Raise MachineError where a Firefox would not load the decoder, or it is not fetched yet."""
+    code = browser.with_name("libxul.so")
+    try:
+        with code.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            known = text.find(f"{LIBRARY}\0".encode()) >= 0
+    except (OSError, ValueError) as error:
+        raise MachineError(f"{code} cannot be read: {error}", "set LONGLOOK_FIREFOX to a Firefox binary") from error
+    if not known:
+        raise MachineError(f"this Firefox does not look for {LIBRARY}", "install a newer one, as Debian's firefox-esr")
+    if not is_fetched():
+        raise MachineError(
+            f"FFmpeg {VERSION}'s {LIBRARY} was not yet fetched",
+            "the first study with Firefox's knob player fetches it; that needs uv (make build) and an index of "
+            "Python packages",
+        )
 
 
 def is_fetched() -> bool:

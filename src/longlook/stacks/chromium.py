@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -26,6 +27,9 @@ _SYSTEM = "system"
 
 _HINT = "sudo apt-get install --no-install-recommends chromium, or set LONGLOOK_CHROMIUM to a Chromium binary"
 _VERSION_LIMIT_S = 30.0
+_DECODES = (
+    "data:text/html,<script>document.write(MediaSource.isTypeSupported('video/mp4; codecs=\"avc1.640028\"'))</script>"
+)
 
 _BINARIES: Mapping[str, str] = {
     "chromium": "/usr/lib/chromium/chromium",
@@ -61,6 +65,28 @@ def browser_version(browser: Path) -> str:
         output = (answer.stderr or answer.stdout).strip()
         raise MachineError(f"{browser} --version exited with {answer.returncode}: {output}", _HINT)
     return version[0]
+
+
+def check_decoder() -> None:
+    """Raise MachineError where this Chromium cannot decode H.264: a headless one is asked, which takes a second."""
+    browser = find_browser()
+    with tempfile.TemporaryDirectory(prefix="longlook-") as profile:
+        command = (str(browser), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}")
+        try:
+            answer = subprocess.run(
+                (*command, "--dump-dom", _DECODES),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_VERSION_LIMIT_S,
+                env={**os.environ, "HOME": profile},
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise MachineError(f"{browser} does not run: {error}", _HINT) from error
+    if "<body>false" in answer.stdout:
+        raise MachineError(f"{browser} cannot decode H.264", "install one that can, as Debian's chromium")
+    if "<body>true" not in answer.stdout:
+        raise MachineError(f"{browser} does not say whether it decodes H.264: {answer.stderr.strip()[-200:]}", _HINT)
 
 
 def install(version: str) -> Program:
@@ -118,6 +144,7 @@ STACK = Stack(
     plays=True,
     players=players.RULES,
     fetch_players=players.players,
+    check_decoder=check_decoder,
     either=True,
     log_formats=(),
     install=install,

@@ -85,6 +85,11 @@ def fetch_players() -> None:
     decoder.decoder()
 
 
+def check_decoder() -> None:
+    """Raise MachineError where this Firefox would not decode H.264."""
+    decoder.check(find_browser())
+
+
 def _driver() -> Path:
     return adapters_dir() / _NAME / "firefox_main.py"
 
@@ -100,6 +105,7 @@ STACK = Stack(
     plays=True,
     players=players.RULES,
     fetch_players=fetch_players,
+    check_decoder=check_decoder,
     either=True,
     log_formats=(),
     install=install,
