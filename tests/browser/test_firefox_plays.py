@@ -2,12 +2,14 @@
 
 import tempfile
 from collections.abc import Iterator
+from ctypes.util import find_library
 from pathlib import Path
 
 import pytest
 
 from longlook.core import registry
 from longlook.core.job import Content, Identity
+from longlook.provision import decoder
 from longlook.study.settings import workload_defaults, workload_parameters, workload_setting
 from longlook.workloads.video import WORKLOAD
 
@@ -84,3 +86,17 @@ def test_manifest_that_is_none_ends_the_play(
         lines = play(session, video, player)
     assert lines[-1] == {"event": "done", "ok": False}, lines
     assert "error" in of(lines, "error")[0]["reason"]
+
+
+@pytest.mark.skipif(find_library("avcodec") is not None, reason="this system has a libavcodec of its own")
+def test_firefox_without_a_decoder_says_so(
+    identity: Identity, video: Content, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoder, "folder", lambda: scratch / "nothing")
+    port = free_port()
+    with quic_go("h3", port, video.root, identity):
+        session = Session(identity, port, scratch, browser="firefox")
+        lines = play(session, video, "shaka")
+        session.close()
+    assert lines[-1] == {"event": "done", "ok": False}, lines
+    assert "Firefox has no H.264 decoder here" in of(lines, "error")[0]["reason"]
