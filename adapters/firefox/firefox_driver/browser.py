@@ -22,6 +22,13 @@ from firefox_driver.preferences import Target, Value, at_start, preferences
 START_LIMIT_S = 60.0
 CLOSE_LIMIT_S = 10.0
 POLL_S = 0.005
+_IGNORE_LINKS = """(() => {
+  const topic = "network:link-status-changed";
+  for (const each of [...Services.obs.enumerateObservers(topic)]) {
+    Services.obs.removeObserver(each.QueryInterface(Ci.nsIObserver), topic);
+  }
+  return String([...Services.obs.enumerateObservers(topic)].length);
+})()"""
 EVENTS = ["network.beforeRequestSent", "network.responseCompleted", "network.fetchError"]
 
 
@@ -74,6 +81,17 @@ class Browser:
     async def notify(self, topic: str) -> None:
         """Notify the browser's observers of a topic, as its own code does: BiDi has no method for it."""
         await self.evaluate(f"Services.obs.notifyObservers(null, {json.dumps(topic)})")
+
+    async def ignore_links(self) -> None:
+        """Let nothing in the browser hear of the machine's links from now on.
+
+        A second after its start Firefox takes a laboratory without a route to the internet for a network that went
+        down, and a session in real time sees the links of other trials come and go: after each such event it opens
+        another HTTP/3 connection for what it asks for next.
+        """
+        left = await self.evaluate(_IGNORE_LINKS)
+        if left != "0":
+            raise DriverError(f"{left} parts of the browser still hear of the machine's links")
 
     async def prefer(self, values: Mapping[str, Value], *, applies: bool) -> None:
         """Set preferences, or leave them to what they are at Firefox's start."""

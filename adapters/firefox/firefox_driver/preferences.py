@@ -40,7 +40,6 @@ QUIET: dict[str, Value] = {
     "network.connectivity-service.enabled": False,
     "network.dns.disablePrefetch": True,
     "network.http.speculative-parallel-limit": 0,
-    "network.notify.changed": False,  # or the laboratory's own set-up, noticed late, makes it leave an HTTP/3 connection
     "network.prefetch-next": False,
     "remote.prefs.recommended": True,
     "security.OCSP.enabled": 0,

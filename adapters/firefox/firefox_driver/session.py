@@ -73,6 +73,7 @@ class Session:
     async def _run(self, job: BrowserJob, script: str) -> bool:
         bidi = self._browser.bidi
         await self._browser.notify("network:reset-http3-excluded-list")  # where QUIC once failed, it takes TCP
+        await self._browser.ignore_links()
         await self._browser.prefer(ONE_PROTOCOL, applies=job.protocol != EITHER)
         await self._browser.prefer(asking(self._target, self._resolver.port), applies=job.resolver != NOTHING)
         self._resolver.has_record = job.resolver == HTTPS_RECORD

@@ -31,7 +31,8 @@ class Need:
 
 def examine() -> list[Need]:
     """Return every need, in the order in which one would meet them."""
-    return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), _encoder(), _players(), *_decoders(), *_space()]
+    video = (_encoder(), _players(), *_decoders())
+    return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), *video, *_space()]
 
 
 def _tools() -> Iterator[Need]:

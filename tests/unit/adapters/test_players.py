@@ -106,7 +106,8 @@ def request(
     return report.Request(path, {"path": path}, start_ms * 1_000_000, None, end_ns, error, ended_by_page)
 
 
-MANIFEST = report.Request("/video/manifest.mpd", {"path": "/video/manifest.mpd"}, 0, 50_000_000, 60_000_000, None, False)
+MPD_PATH = "/video/manifest.mpd"
+MANIFEST = report.Request(MPD_PATH, {"path": MPD_PATH}, 0, 50_000_000, 60_000_000, None, False)
 
 
 def body(number: int, t_ms: float, position_s: float) -> dict[str, Any]:
