@@ -16,7 +16,7 @@ from longlook.analysis.claims.atlas import (
     summary_rows,
 )
 from longlook.analysis.claims.dispute import list_disputes
-from longlook.analysis.claims.entry import Entry
+from longlook.analysis.claims.entry import Entry, worded_as
 from longlook.analysis.claims.papers import paper_of, papers_of, reading_order
 from longlook.analysis.claims.survey import SurveyedStudy, command_for
 from longlook.core.errors import InputError, LonglookError, MachineError
@@ -207,6 +207,8 @@ class AtlasFolder:
         if self._is_earlier(entry):
             plans = f"made by plan {entry.plan_hash}; the study's plan is {self._plan_hash(name)} now"
             reasons.append(f"of an earlier version of the study: {plans}")
+        else:
+            entry = worded_as(entry, self.installed[name])
         folder = place if not problem and _is_of(entry, place) else None
         return State.RUN, "; ".join(reasons), Found(entry, self.entries.file(name), folder)
 

@@ -1,6 +1,7 @@
 """The atlas as a whole: studies run once, stopped and continued, and a page of whatever is there."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -215,6 +216,21 @@ def test_a_study_that_changed_since_its_entry_runs_again(tmp_path: Path, two_stu
     engine = Faked()
     built = folder(out, engine, FIRST).run(Observer())
     assert len(engine.ran) == 48 and not of(built, FIRST).earlier
+
+
+def test_an_entry_takes_the_words_of_a_study_that_was_only_reworded(tmp_path: Path, two_studies: Path) -> None:
+    out = tmp_path / "atlas"
+    folder(out, Faked(), FIRST).run(Observer())
+    file = two_studies / f"{FIRST}.toml"
+    reworded = re.sub(r'^question = .*$', 'question = "Asked anew?"', file.read_text(), count=1, flags=re.MULTILINE)
+    file.write_text(re.sub(r'^label = .*$', 'label = "named anew"', reworded, count=1, flags=re.MULTILINE))
+    engine = Faked()
+    built = folder(out, engine, FIRST).run(Observer())
+    study, entry = of(built, FIRST), of(built, FIRST).entry
+    assert engine.ran == [] and not study.earlier and entry is not None
+    assert entry.study.question == "Asked anew?"
+    assert "named anew" in [arm.label for arm in entry.study.arms]
+    assert "Asked anew?" in built.page.read_text()
 
 
 def test_an_entry_that_cannot_be_read_is_named_and_not_written_over(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from longlook.analysis.claims.papers import checks_laboratory
 from longlook.core.model import Study
 from longlook.study.files import find_study, list_studies
 from longlook.study.only import with_contrasts
@@ -138,3 +139,8 @@ def test_studies_draw_but_those_that_check_the_laboratory_compare_rounds_or_find
         *("engines-agree", "exactness", "phase-effects", "players-agree", "kakhki2017-fig13-processor"),
         *("mishra-conformance", "mishra-conformance-bbr", "mishra-conformance-reno"),
     }
+
+
+def test_the_atlas_leaves_out_the_laboratorys_own_checks_alone(studies: dict[str, Study]) -> None:
+    left_out = {name for name, study in studies.items() if checks_laboratory(study.source)}
+    assert left_out == {"certify", "certify-power", "exactness"}
