@@ -222,8 +222,8 @@ def test_an_entry_takes_the_words_of_a_study_that_was_only_reworded(tmp_path: Pa
     out = tmp_path / "atlas"
     folder(out, Faked(), FIRST).run(Observer())
     file = two_studies / f"{FIRST}.toml"
-    reworded = re.sub(r'^question = .*$', 'question = "Asked anew?"', file.read_text(), count=1, flags=re.MULTILINE)
-    file.write_text(re.sub(r'^label = .*$', 'label = "named anew"', reworded, count=1, flags=re.MULTILINE))
+    reworded = re.sub(r"^question = .*$", 'question = "Asked anew?"', file.read_text(), count=1, flags=re.MULTILINE)
+    file.write_text(re.sub(r"^label = .*$", 'label = "named anew"', reworded, count=1, flags=re.MULTILINE))
     engine = Faked()
     built = folder(out, engine, FIRST).run(Observer())
     study, entry = of(built, FIRST), of(built, FIRST).entry
