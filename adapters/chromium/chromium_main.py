@@ -1,6 +1,6 @@
 """Drive headless Chromium: jobs in on standard input, lines out (adapters/CONTRACT.md, session client).
 
-Needs adapters/lib/python in PYTHONPATH.
+Needs adapters/lib/python and adapters/lib/player in PYTHONPATH.
 """
 
 import argparse
@@ -14,11 +14,10 @@ from longlook_adapter.errors import UnsupportedError
 from longlook_adapter.lines import emit, emit_error
 from longlook_adapter.resolver import Resolver
 from longlook_adapter.sessions import run_session, standard_input
+from longlook_player.play import PLAYERS
 
 CONNECTIONS = ("cold", "resumed", "0rtt")
 PROTOCOLS = ("h3", "h2", EITHER)
-PLAYERS = {"shaka": (), "dash.js": ("throughput", "bola")}
-"""The players of this browser → the rules of theirs that may choose rungs; each plays any fixed rung."""
 
 
 def main() -> int:

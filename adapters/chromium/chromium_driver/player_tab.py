@@ -5,14 +5,13 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from longlook_player.play import PAGE, PAGE_TYPE
+
 from chromium_driver.cdp import CallError, Cdp
 from chromium_driver.context import Context
 from chromium_driver.tab import Load, Tab
 
-PAGE = base64.b64encode(b"<!doctype html><html><head><title>player</title></head><body></body></html>").decode()
-"""No answer of the server: it gives the player the server's origin, from which it may ask for the video."""
-
-_HEADERS = [{"name": "Content-Type", "value": "text/html; charset=utf-8"}]
+_HEADERS = [{"name": "Content-Type", "value": PAGE_TYPE}]
 
 
 class PlayerTab(Tab):
@@ -43,7 +42,7 @@ class PlayerTab(Tab):
                 requestId=self._paused.result(),
                 responseCode=200,
                 responseHeaders=_HEADERS,
-                body=PAGE,
+                body=base64.b64encode(PAGE.encode()).decode(),
             )
             if text := (await navigation).get("errorText"):
                 raise CallError(str(text))

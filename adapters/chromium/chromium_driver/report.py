@@ -1,5 +1,6 @@
 """Print a load as lines of the contract."""
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from longlook_adapter.browserjob import BrowserJob
@@ -77,21 +78,25 @@ def report_unrequested(job: BrowserJob, origin: str, reason: str) -> None:
 
 def report_exchange(exchange: Exchange) -> None:
     """Print the `object` line of a request."""
+    emit("object", **object_line(exchange))
+
+
+def object_line(exchange: Exchange) -> dict[str, Any]:
+    """Return the keys of a request's `object` line."""
     answered = exchange.status is not None
-    emit(
-        "object",
-        url=exchange.url,
-        path=exchange.path,
+    return {
+        "url": exchange.url,
+        "path": exchange.path,
         **({} if exchange.local is None else {"local": exchange.local}),
-        protocol=exchange.protocol,
-        status=exchange.status,
-        t_start_ns=unix_ns(exchange.t_start_s),
-        t_first_byte_ns=unix_ns(exchange.t_first_byte_s),
-        t_end_ns=unix_ns(exchange.t_end_s) if answered else None,
-        bytes=exchange.body_bytes if answered else None,
-        digest=None,
-        error=exchange.error,
-    )
+        "protocol": exchange.protocol,
+        "status": exchange.status,
+        "t_start_ns": unix_ns(exchange.t_start_s),
+        "t_first_byte_ns": unix_ns(exchange.t_first_byte_s),
+        "t_end_ns": unix_ns(exchange.t_end_s) if answered else None,
+        "bytes": exchange.body_bytes if answered else None,
+        "digest": None,
+        "error": exchange.error,
+    }
 
 
 def _report_missing(url: str, path: str, reason: str) -> None:

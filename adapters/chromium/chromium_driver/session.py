@@ -13,6 +13,7 @@ from longlook_adapter.errors import DriverError, UnsupportedError
 from longlook_adapter.job import PRIME
 from longlook_adapter.lines import emit
 from longlook_adapter.resolver import Resolver
+from longlook_player.play import read_player
 
 from chromium_driver import choosing, playing
 from chromium_driver.browser import Browser
@@ -56,7 +57,7 @@ class Session:
     async def run(self, job: BrowserJob) -> None:
         """Do one job and print its lines up to `done`; UnsupportedError leaves the session as it was."""
         self._check_reachable(job)
-        script = playing.read_player(self._players, job.play.player) if job.play else ""
+        script = read_player(self._players, job.play.player) if job.play else ""
         browser = await self._browser(_kind_for(job))
         self._resolver.has_record = job.resolver == HTTPS_RECORD
         ok = await self.while_alive(self._run(browser, job, script), job.timeout_s + HOUSEKEEPING_LIMIT_S)

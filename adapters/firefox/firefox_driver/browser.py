@@ -22,13 +22,20 @@ from firefox_driver.preferences import Target, Value, at_start, preferences
 START_LIMIT_S = 60.0
 CLOSE_LIMIT_S = 10.0
 POLL_S = 0.005
+_IGNORE_LINKS = """(() => {
+  const topic = "network:link-status-changed";
+  for (const each of [...Services.obs.enumerateObservers(topic)]) {
+    Services.obs.removeObserver(each.QueryInterface(Ci.nsIObserver), topic);
+  }
+  return String([...Services.obs.enumerateObservers(topic)].length);
+})()"""
 EVENTS = ["network.beforeRequestSent", "network.responseCompleted", "network.fetchError"]
 
 
 class Browser:
     """A running browser; `bidi` is its connection, `version` the version that it reports."""
 
-    def __init__(self, program: str, target: Target, authority: str) -> None:
+    def __init__(self, program: str, target: Target, authority: str, decoder: str = "") -> None:
         self.target = target
         self.version = ""
         self._scratch = Path(tempfile.mkdtemp(prefix="firefox-driver-"))
@@ -38,15 +45,18 @@ class Browser:
         (self._profile / "user.js").write_text(preferences(target))
         try:
             self._trust(authority, str(Path(program).resolve().parent))
-            self._process = self._spawn(program)
+            self._process = self._spawn(program, decoder)
         except BaseException:
             shutil.rmtree(self._scratch, ignore_errors=True)
             raise
 
     @classmethod
-    async def launch(cls, program: str, target: Target, authority: str) -> "Browser":
-        """Start a browser and wait until it answers; DriverError with the reason where it does not."""
-        browser = cls(program, target, authority)
+    async def launch(cls, program: str, target: Target, authority: str, decoder: str = "") -> "Browser":
+        """Start a browser and wait until it answers; DriverError with the reason where it does not.
+
+        `decoder` is a folder with a libavcodec, with which it decodes H.264.
+        """
+        browser = cls(program, target, authority, decoder)
         try:
             async with asyncio.timeout(START_LIMIT_S):
                 browser._bidi = await Bidi.connect(await browser._address())
@@ -71,6 +81,17 @@ class Browser:
     async def notify(self, topic: str) -> None:
         """Notify the browser's observers of a topic, as its own code does: BiDi has no method for it."""
         await self.evaluate(f"Services.obs.notifyObservers(null, {json.dumps(topic)})")
+
+    async def ignore_links(self) -> None:
+        """Let nothing in the browser hear of the machine's links from now on.
+
+        A second after its start Firefox takes a laboratory without a route to the internet for a network that went
+        down, and a session in real time sees the links of other trials come and go: after each such event it opens
+        another HTTP/3 connection for what it asks for next.
+        """
+        left = await self.evaluate(_IGNORE_LINKS)
+        if left != "0":
+            raise DriverError(f"{left} parts of the browser still hear of the machine's links")
 
     async def prefer(self, values: Mapping[str, Value], *, applies: bool) -> None:
         """Set preferences, or leave them to what they are at Firefox's start."""
@@ -120,15 +141,19 @@ class Browser:
             last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise DriverError(f"the profile cannot be made to trust {authority}: {last}")
 
-    def _spawn(self, program: str) -> subprocess.Popen[bytes]:
+    def _spawn(self, program: str, decoder: str) -> subprocess.Popen[bytes]:
         folders = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
         argv = [program, "--headless", "--no-remote", "--profile", str(self._profile), "--remote-debugging-port", "0"]
         argv += ["--remote-allow-system-access"]  # for `evaluate`
         quiet = {
             "MOZ_CRASHREPORTER_DISABLE": "1",
             "MOZ_DISABLE_CONTENT_SANDBOX": "1",  # the only pages are our own
+            "MOZ_DISABLE_RDD_SANDBOX": "1",  # of the decoder: the only videos are our own
             "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1",  # or a release ignores `services.settings.server`
         }
+        if decoder:
+            paths = (decoder, os.environ.get("LD_LIBRARY_PATH", ""))
+            quiet["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
         try:
             with (self._scratch / "stderr").open("wb") as stderr:
                 return subprocess.Popen(

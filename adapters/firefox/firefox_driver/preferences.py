@@ -14,6 +14,16 @@ _LONGER_THAN_A_TRIAL_MS = 24 * 3600 * 1000
 _TRR_ONLY = 3
 _HOSTS = {"h3": "quic", "h2": "tcp", EITHER: "www"}
 
+PLAYING: dict[str, Value] = {
+    "media.autoplay.blocking_policy": 0,
+    "media.autoplay.default": 0,
+    "media.block-autoplay-until-in-foreground": False,
+    "media.hardware-video-decoding.enabled": False,
+    "privacy.reduceTimerPrecision": False,
+    "privacy.reduceTimerPrecision.unconditional": False,
+}
+"""A video plays without a click, and is decoded by the processor. The page's clock is as fine as Firefox's own."""
+
 QUIET: dict[str, Value] = {
     "app.normandy.enabled": False,
     "app.update.enabled": False,
@@ -84,6 +94,7 @@ def at_start(target: Target) -> dict[str, Value]:
     """Return the preferences of the profile."""
     return {
         **QUIET,
+        **PLAYING,
         "network.dns.forceResolve": target.address,
         "network.http.http3.alt-svc-mapping-for-testing": f'{target.host("h3")};h3=":{target.port}"',
         "network.http.http3.disable_when_third_party_roots_found": False,  # the authority is ours

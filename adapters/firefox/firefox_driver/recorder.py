@@ -16,6 +16,7 @@ class Exchange:
     t_secure_ns: int | None = None
     t_first_byte_ns: int | None = None
     t_end_ns: int | None = None
+    t_failed_ns: int | None = None  # whole milliseconds
     protocol: str | None = None
     status: int | None = None
     bytes: int | None = None  # of the body
@@ -52,6 +53,7 @@ class Recorder:
         self.in_flight.discard(identity)
         if method == "network.fetchError":
             exchange.error = params["errorText"]
+            exchange.t_failed_ns = params["timestamp"] * 1_000_000
         elif method == "network.responseCompleted":
             self._completed(exchange, request["timings"], params["response"])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from longlook_adapter.browserjob import BrowserJob
@@ -77,17 +78,21 @@ def _first(exchanges: Sequence[Exchange], url: str) -> Exchange | None:
 
 
 def _report(exchange: Exchange, path: str) -> None:
-    emit(
-        "object",
-        url=exchange.url,
-        path=path,
+    emit("object", **object_line(exchange, path))
+
+
+def object_line(exchange: Exchange, path: str) -> dict[str, Any]:
+    """Return the keys of a request's `object` line."""
+    return {
+        "url": exchange.url,
+        "path": path,
         **({} if exchange.local is None else {"local": exchange.local}),
-        protocol=exchange.protocol,
-        status=exchange.status,
-        t_start_ns=exchange.t_start_ns,
-        t_first_byte_ns=exchange.t_first_byte_ns,
-        t_end_ns=exchange.t_end_ns,
-        bytes=exchange.bytes,
-        digest=None,
-        error=exchange.error,
-    )
+        "protocol": exchange.protocol,
+        "status": exchange.status,
+        "t_start_ns": exchange.t_start_ns,
+        "t_first_byte_ns": exchange.t_first_byte_ns,
+        "t_end_ns": exchange.t_end_ns,
+        "bytes": exchange.bytes,
+        "digest": None,
+        "error": exchange.error,
+    }

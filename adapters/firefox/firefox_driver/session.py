@@ -2,21 +2,23 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from longlook_adapter.browserjob import HTTPS_RECORD, NOTHING, BrowserJob
+from longlook_adapter.browserjob import HTTPS_RECORD, NOTHING, BrowserJob, PlayJob
 from longlook_adapter.either import EITHER
 from longlook_adapter.errors import DriverError, UnsupportedError
 from longlook_adapter.lines import emit
 from longlook_adapter.resolver import Resolver
 from longlook_adapter.sockets import connections
+from longlook_player.play import read_player
 
-from firefox_driver import choosing
+from firefox_driver import choosing, playing
 from firefox_driver.bidi import CallError
 from firefox_driver.browser import Browser
 from firefox_driver.ends import Ends
+from firefox_driver.player_tab import PlayerTab
 from firefox_driver.preferences import ONE_PROTOCOL, Target, asking
 from firefox_driver.recorder import Recorder
 from firefox_driver.report import Load, report_connections, report_load
@@ -34,8 +36,11 @@ LOADED = """JSON.stringify((() => {
 class Session:
     """Use as an async context manager: at its end no browser runs and no folder is left."""
 
-    def __init__(self, browser: Browser, target: Target, resolver: Resolver) -> None:
+    def __init__(
+        self, browser: Browser, target: Target, resolver: Resolver, players: str = "", decoder: str = ""
+    ) -> None:
         self._browser, self._target, self._resolver = browser, target, resolver
+        self._players, self._decoder = players, decoder
 
     async def __aenter__(self) -> Self:
         self._resolver.__enter__()
@@ -54,8 +59,9 @@ class Session:
             raise UnsupportedError(
                 f"server {job.address}:{job.port}: this session was started for {target.address}:{target.port}"
             )
+        script = read_player(self._players, job.play.player) if job.play else ""
         try:
-            ok = await self._in_time(self._run(job), job.timeout_s + HOUSEKEEPING_LIMIT_S)
+            ok = await self._in_time(self._run(job, script), job.timeout_s + HOUSEKEEPING_LIMIT_S)
         except TimeoutError as error:
             raise DriverError("the browser hangs: a job takes far longer than its time limit") from error
         emit("done", ok=ok)
@@ -64,14 +70,17 @@ class Session:
         async with asyncio.timeout(limit_s):
             return await work
 
-    async def _run(self, job: BrowserJob) -> bool:
+    async def _run(self, job: BrowserJob, script: str) -> bool:
         bidi = self._browser.bidi
         await self._browser.notify("network:reset-http3-excluded-list")  # where QUIC once failed, it takes TCP
+        await self._browser.ignore_links()
         await self._browser.prefer(ONE_PROTOCOL, applies=job.protocol != EITHER)
         await self._browser.prefer(asking(self._target, self._resolver.port), applies=job.resolver != NOTHING)
         self._resolver.has_record = job.resolver == HTTPS_RECORD
         user = (await bidi.call("browser.createUserContext"))["userContext"]
         try:
+            if job.play is not None:
+                return await self._play(job, job.play, script, user)
             return await (self._choose(job, user) if job.protocol == EITHER else self._obey(job, user))
         finally:
             bidi.listener = None
@@ -80,12 +89,27 @@ class Session:
 
     async def _obey(self, job: BrowserJob, user: str) -> bool:
         """Load the page over the protocol of the job."""
-        lingering = set(self._locals(job))  # Firefox keeps the connections of a context that is gone for a while
+        report = self._reporter(job)
         tab = await self._open_tab(user)
         load = await self._load(tab, self._target.url(job.protocol, job.paths[0]), job.timeout_s)
-        opened = [local for local in self._locals(job) if local not in lingering]
-        report_connections(load, f"{job.address}:{job.port}", opened[0] if len(opened) == 1 else None)
+        report(load)
         return report_load(load, job)
+
+    async def _play(self, job: BrowserJob, play: PlayJob, script: str, user: str) -> bool:
+        """Play a video over the protocol of the job."""
+        report = self._reporter(job)
+        page = PlayerTab(self._browser.bidi, await self._open_tab(user))
+        return await playing.run(page, self._target, job, play, script, self._decoder, report)
+
+    def _reporter(self, job: BrowserJob) -> Callable[[Load], None]:
+        """Return what prints the connections of a load that begins after this call."""
+        lingering = set(self._locals(job))  # Firefox keeps the connections of a context that is gone for a while
+
+        def report(load: Load) -> None:
+            opened = [local for local in self._locals(job) if local not in lingering]
+            report_connections(load, f"{job.address}:{job.port}", opened[0] if len(opened) == 1 else None)
+
+        return report
 
     async def _choose(self, job: BrowserJob, user: str) -> bool:
         """Load the page over what Firefox takes, after the loads that it is to remember."""

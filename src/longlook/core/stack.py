@@ -198,6 +198,8 @@ class Stack:
     players: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of a client that needs one, named by its knob `player`, to play a video of pictures: the player's name → the
     rules by which it may choose rungs."""
+    lacks_decoder: bool = False  # of their videos: Longlook fetches one for it (provision/decoder.py)
+    check_decoder: Callable[[], None] = lambda: None  # raises MachineError where their videos cannot be decoded here
     server_reports_state: bool = True  # it prints `connection` lines; where not, the client's lines prove the state
     remote: bool = False  # the client is another machine, and its program here drives it: in real time alone
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False

@@ -31,7 +31,8 @@ class Need:
 
 def examine() -> list[Need]:
     """Return every need, in the order in which one would meet them."""
-    return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), _encoder(), _players(), *_space()]
+    video = (_encoder(), _players(), *_decoders())
+    return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), *video, *_space()]
 
 
 def _tools() -> Iterator[Need]:
@@ -110,10 +111,22 @@ def _encoder() -> Need:
 def _players() -> Need:
     labels = " and ".join(each.label for each in players.PLAYERS.values())
     fetched = players.are_fetched()
-    fix = "the first study with Chromium's knob player fetches them; that needs npm (sudo apt-get install npm)"
+    fix = "the first study with a browser's knob player fetches them; that needs npm (sudo apt-get install npm)"
     return Need(
         "players of videos", fetched, f"{labels} {'are' if fetched else 'were not yet'} fetched", fix, required=False
     )
+
+
+def _decoders() -> Iterator[Need]:
+    for name, stack in registry.stacks().items():
+        if not stack.players or not stack.installed(stack.default_version):
+            continue
+        try:
+            stack.check_decoder()
+        except LonglookError as error:
+            yield Need(f"H.264 in {name}", met=False, detail=error.message, fix=error.hint, required=False)
+        else:
+            yield Need(f"H.264 in {name}", met=True, detail="its players see pictures", fix=None)
 
 
 def _others(stack: Stack) -> str:

@@ -9,13 +9,13 @@ from longlook.core.model import Plan
 from longlook.core.programs import link_program, trace_program
 from longlook.engines import Engine
 from longlook.pipeline.by_engine import runs_in_guests
-from longlook.provision import players, tls
+from longlook.provision import decoder, players, tls
 from longlook.provision.encoded import is_encoded
 from longlook.provision.guest_kernel import kernel_program
 from longlook.provision.progress import listening
 from longlook.provision.provenance import Made
 from longlook.provision.provenance.made import of_kernel, of_part, of_wheels
-from longlook.provision.provenance.videos import of_encoder, of_players
+from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
 from longlook.provision.setup import install
 from longlook.run.execute import Provisions, endpoints, prepare_contents, records_tcp
 
@@ -35,9 +35,12 @@ def provide(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provision
     with listening(say):
         if in_pages:
             players.players()
+        if undecoded := _lacks_decoder(plan):
+            decoder.decoder()
         contents = prepare_contents(plan)
     link, trace = link_program(), trace_program() if recorded else None
-    tools = (*of_players(in_pages), *([of_encoder()] if any(map(is_encoded, contents.values())) else []))
+    encoded = any(map(is_encoded, contents.values()))
+    tools = (*of_players(in_pages), *([of_decoder()] if undecoded else []), *([of_encoder()] if encoded else []))
     made = (*_made(programs, in_guests=in_guests), *tools, *of_wheels(link, trace))
     for other in deviations(made):
         say(f"WARNING: not as pinned: {other}")
@@ -57,6 +60,12 @@ def _players(plan: Plan) -> set[str]:
     """Return the players that pages of a plan's trials are given."""
     asked = {str(end.knobs.get("player")) for trial in plan.trials for end in endpoints_of(trial)}
     return asked & players.PLAYERS.keys()
+
+
+def _lacks_decoder(plan: Plan) -> bool:
+    """Return whether a page of a plan's trials is played by a browser to which a decoder has to be given."""
+    playing = {end.stack for trial in plan.trials for end in endpoints_of(trial) if "player" in end.knobs}
+    return any(registry.stack(name).lacks_decoder for name in playing)
 
 
 def deviations(made: Iterable[Made]) -> list[str]:

@@ -9,6 +9,6 @@ releases), `rust`, `python`, `packaged`. `video` makes the segments of a video, 
 pictures, by the program of `encoder`; `progress` passes on the steps of what takes long.
 
 Workloads also import `video` and `encoded`, stacks `debian` (libraries of Debian's packages), `build_cache` (folders
-that are built once) and `players` (of videos, from npm). `provenance` says what programs are made of, with `pins` of
-what is pinned and was taken instead.
+that are built once), `players` (of videos, from npm) and `decoder` (of H.264, for a browser without one). `provenance`
+says what programs are made of, with `pins` of what is pinned and was taken instead.
 """

@@ -12,7 +12,7 @@ from pathlib import Path
 from longlook.core.codec import content_hash
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
-from longlook.core.paths import cache_dir
+from longlook.core.paths import adapters_dir, cache_dir
 from longlook.provision.build_cache import compile_with
 from longlook.provision.cache_folder import filled
 
@@ -54,7 +54,15 @@ PLAYERS: Mapping[str, Player] = {
         "BSD-3-Clause",
     ),
 }
-"""Values of Chromium's knob `player`. Both scripts stay outside of the repository."""
+"""Values of the knob `player` of browsers. Both scripts stay outside of the repository."""
+
+RULES: Mapping[str, tuple[str, ...]] = {"shaka": (), "dash.js": ("throughput", "bola")}
+"""Player → the rules of a workload that may choose its rungs."""
+
+
+def page_folder() -> Path:
+    """Return the folder with the page in which players play, of the drivers of browsers."""
+    return adapters_dir() / "lib" / "player"
 
 
 def players() -> Path:

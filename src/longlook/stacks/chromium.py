@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Stack, Version
 from longlook.provision import players
+from longlook.provision.build_cache import sources_digest
 from longlook.provision.python import shared_digest
 
 _NAME = "chromium"
@@ -25,6 +27,9 @@ _SYSTEM = "system"
 
 _HINT = "sudo apt-get install --no-install-recommends chromium, or set LONGLOOK_CHROMIUM to a Chromium binary"
 _VERSION_LIMIT_S = 30.0
+_DECODES = (
+    "data:text/html,<script>document.write(MediaSource.isTypeSupported('video/mp4; codecs=\"avc1.640028\"'))</script>"
+)
 
 _BINARIES: Mapping[str, str] = {
     "chromium": "/usr/lib/chromium/chromium",
@@ -62,6 +67,28 @@ def browser_version(browser: Path) -> str:
     return version[0]
 
 
+def check_decoder() -> None:
+    """Raise MachineError where this Chromium cannot decode H.264: a headless one is asked, which takes a second."""
+    browser = find_browser()
+    with tempfile.TemporaryDirectory(prefix="longlook-") as profile:
+        command = (str(browser), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}")
+        try:
+            answer = subprocess.run(
+                (*command, "--dump-dom", _DECODES),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_VERSION_LIMIT_S,
+                env={**os.environ, "HOME": profile},
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise MachineError(f"{browser} does not run: {error}", _HINT) from error
+    if "<body>false" in answer.stdout:
+        raise MachineError(f"{browser} cannot decode H.264", "install one that can, as Debian's chromium")
+    if "<body>true" not in answer.stdout:
+        raise MachineError(f"{browser} does not say whether it decodes H.264: {answer.stderr.strip()[-200:]}", _HINT)
+
+
 def install(version: str) -> Program:
     """Return the system's browser; its digest covers the browser's version and the driver's sources."""
     STACK.version(version)
@@ -69,13 +96,14 @@ def install(version: str) -> Program:
     driver = _driver()
     if not driver.is_file():
         raise MachineError(f"there is no {driver}", "set LONGLOOK_ADAPTERS to the adapters/ of a checkout")
-    sources = sorted(path for path in driver.parent.rglob("*") if path.suffix in (".py", ".js"))
+    sources = sorted(path for path in driver.parent.rglob("*") if path.suffix == ".py")
     digest = content_hash(
         {
             "browser": browser_version(browser),
             "driver": [(str(source.relative_to(driver.parent)), file_digest(source)) for source in sources],
             "common": shared_digest(),
             "players": players.folder().name,
+            "page of players": sources_digest(players.page_folder()),
         },
         length=64,
     )
@@ -97,7 +125,7 @@ def session_command(program: Program, identity: Identity) -> Command:
     trust = ("--domain", domain, "--spki", identity.spki_sha256)
     resolver = ("--certificate", identity.certificate, "--key", identity.key)
     own = ("--players", str(players.folder()))
-    environment = {"PYTHONPATH": str(adapters_dir() / "lib" / "python")}
+    environment = {"PYTHONPATH": f"{adapters_dir() / 'lib' / 'python'}:{players.page_folder()}"}
     return Command((sys.executable, str(_driver()), "--browser", program.path, *trust, *resolver, *own), environment)
 
 
@@ -114,7 +142,8 @@ STACK = Stack(
     versions=(Version(_SYSTEM, ""),),
     knobs={"memory": MEMORY, "resolver": RESOLVER, "player": PLAYER},
     plays=True,
-    players={"shaka": (), "dash.js": ("throughput", "bola")},
+    players=players.RULES,
+    check_decoder=check_decoder,
     either=True,
     log_formats=(),
     install=install,

@@ -9,10 +9,11 @@ from pathlib import Path
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.job import Identity, Program
-from longlook.core.knobs import MEMORY, RESOLVER
+from longlook.core.knobs import MEMORY, PLAYER, RESOLVER
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Stack, Version
+from longlook.provision import decoder, players
 from longlook.provision.build_cache import sources_digest
 from longlook.provision.python import shared_digest
 
@@ -54,7 +55,8 @@ def install(version: str) -> Program:
     browser = find_browser()
     if not _driver().is_file():
         raise MachineError(f"there is no {_driver()}", "set LONGLOOK_ADAPTERS to the adapters/ of a checkout")
-    parts = [browser_version(browser), sources_digest(_driver().parent), shared_digest()]
+    sources = (sources_digest(_driver().parent), shared_digest(), sources_digest(players.page_folder()))
+    parts = [browser_version(browser), *sources, players.folder().name, decoder.folder().name]
     return Program(str(browser), content_hash(parts, length=64))
 
 
@@ -72,8 +74,14 @@ def session_command(program: Program, identity: Identity) -> Command:
     domain = identity.host.partition(".")[2]
     trust = ("--domain", domain, "--ca", identity.ca)
     resolver = ("--certificate", identity.certificate, "--key", identity.key)
-    environment = {"PYTHONPATH": str(adapters_dir() / "lib" / "python")}
-    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust, *resolver), environment)
+    own = ("--players", str(players.folder()), "--decoder", str(decoder.folder()))
+    environment = {"PYTHONPATH": f"{adapters_dir() / 'lib' / 'python'}:{players.page_folder()}"}
+    return Command((sys.executable, str(_driver()), "--browser", program.path, *trust, *resolver, *own), environment)
+
+
+def check_decoder() -> None:
+    """Raise MachineError where this Firefox would not decode H.264."""
+    decoder.check(find_browser())
 
 
 def _driver() -> Path:
@@ -87,7 +95,11 @@ STACK = Stack(
     protocols=("h3", "h2"),
     connections=(ConnectionState.COLD,),
     versions=(Version(_SYSTEM, ""),),
-    knobs={"memory": MEMORY, "resolver": RESOLVER},
+    knobs={"memory": MEMORY, "resolver": RESOLVER, "player": PLAYER},
+    plays=True,
+    players=players.RULES,
+    lacks_decoder=True,
+    check_decoder=check_decoder,
     either=True,
     log_formats=(),
     install=install,

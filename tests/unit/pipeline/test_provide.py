@@ -30,3 +30,10 @@ def test_players_of_pages_are_those_of_all_arms(tmp_path: Path) -> None:
     other = PAGE_ARM.replace("arms.page", "arms.other").replace("shaka", "dash.js")
     file.write_text(STUDY.replace(PAGE_ARM, f"{PAGE_ARM}\n{other}"))
     assert provide._players(make_plan(read_study(file))) == {"shaka", "dash.js"}
+
+
+@pytest.mark.parametrize("browser", ["chromium", "firefox"])
+def test_a_decoder_is_for_a_browser_that_has_none(tmp_path: Path, browser: str) -> None:
+    file = tmp_path / "pages.toml"
+    file.write_text(STUDY.replace('client = "chromium"', f'client = "{browser}"'))
+    assert provide._lacks_decoder(make_plan(read_study(file))) is (browser == "firefox")

@@ -67,8 +67,10 @@ def plan(folder: Path, *changes: tuple[str, str]) -> int:
     return len(make_plan(read_study(path)).trials)
 
 
-def test_both_players_are_planned(tmp_path: Path) -> None:
-    assert plan(tmp_path) == plan(tmp_path, ('"shaka"', '"dash.js"'), ('"tiny"', '"bola"')) == 2
+@pytest.mark.parametrize("browser", ["chromium", "firefox"])
+def test_both_players_of_a_browser_are_planned(tmp_path: Path, browser: str) -> None:
+    client = ('client = "chromium"', f'client = "{browser}"')
+    assert plan(tmp_path, client) == plan(tmp_path, client, ('"shaka"', '"dash.js"'), ('"tiny"', '"bola"')) == 2
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_both_players_are_planned(tmp_path: Path) -> None:
         (('buffer = "6s"', 'buffer = "6s"\nstart = "5s"\nresume = "5s"'), "a segment less than the buffer"),
         (('buffer = "6s"', 'buffer = "6s"\nstart = "4s"'), "one setting"),
         (('connection = "cold"', 'connection = "resumed"'), "over a new connection"),
-        (('client = "chromium"\nclient_knobs.player = "shaka"', 'client = "firefox"'), "firefox plays no video"),
+        (('client = "chromium"\nclient_knobs.player = "shaka"', 'client = "pycurl"'), "pycurl plays no video"),
     ],
 )
 def test_what_a_player_cannot_have_is_refused(tmp_path: Path, change: tuple[str, str], problem: str) -> None:

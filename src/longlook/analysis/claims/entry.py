@@ -123,8 +123,10 @@ def worded_as(entry: Entry, study: Study) -> Entry:
     """Return an entry with the title, the question, the source, the notes and the labels of arms of the same study."""
     labels = {arm.name: arm.label for arm in study.arms}
     arms = tuple(replace(arm, label=labels.get(arm.name, arm.label)) for arm in entry.study.arms)
-    named = replace(entry.study, arms=arms, title=study.title, question=study.question)
-    return replace(entry, study=replace(named, source=study.source, notes=study.notes))
+    reworded = replace(
+        entry.study, arms=arms, title=study.title, question=study.question, source=study.source, notes=study.notes
+    )
+    return replace(entry, study=reworded)
 
 
 def entry_text(entry: Entry) -> str:

@@ -2,8 +2,8 @@
 
 Nothing is fetched or built here: lock files, build records and programs are read as they are.
 
-Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, `videos.of_encoder`, `videos.of_players`, which return
-what they are about as `Made`; `installed.all_made`.
+Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, `videos.of_encoder`, `videos.of_players`,
+`videos.of_decoder`, which return what they are about as `Made`; `installed.all_made`.
 """
 
 from collections.abc import Mapping

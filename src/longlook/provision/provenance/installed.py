@@ -4,11 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from longlook.core.programs import link_program, trace_program
 from longlook.core.stack import Stack
-from longlook.provision import encoder, players
+from longlook.provision import decoder, encoder, players
 from longlook.provision.catalogue import is_installed, selected
 from longlook.provision.provenance import Made
 from longlook.provision.provenance.made import of_checkout, of_kernel, of_part, of_wheels
-from longlook.provision.provenance.videos import of_encoder, of_players
+from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
 
 _AT_ONCE = 8
 
@@ -22,6 +22,7 @@ def all_made() -> list[Made]:
         stacks = [made for made in pool.map(lambda each: _of_installed(*each), selected(())) if made is not None]
     kernel = of_kernel()
     videos = [*([of_encoder()] if encoder.is_fetched() else []), *of_players(_players_here())]
+    videos += [of_decoder()] if decoder.is_fetched() else []
     own = [made for made in of_wheels(link_program(), trace_program()) if made.sha256]
     return [*stacks, *([kernel] if kernel else []), *videos, *own, of_checkout()]
 

@@ -1,6 +1,6 @@
-"""What makes and plays videos with pictures: the encoder, and the players that a browser is given.
+"""What makes and plays videos with pictures: the encoder, and the players and the decoder that a browser is given.
 
-Both are pinned in the repository, so a video that came into the cache on another day was made by this encoder, too: the
+All are pinned in the repository, so a video that came into the cache on another day was made by this encoder, too: the
 encoder's digest is part of the key under which it is cached.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import longlook
 from longlook.core.digests import file_digest
-from longlook.provision import encoder, players
+from longlook.provision import decoder, encoder, players
 from longlook.provision.provenance import Component, Made
 
 
@@ -49,6 +49,17 @@ def of_players(names: Iterable[str]) -> Iterator[Made]:
         yield Made(
             f"{player.package}@{player.version}", player.version, script, "", (package,), licence=player.licence_name
         )
+
+
+def of_decoder() -> Made:
+    """Return what the decoder of Firefox is made of; it has to be here."""
+    vouched_by = _pinned_in(decoder.__file__)
+    digest = f"sha256:{decoder.PACKAGE_SHA256}"
+    package = Component(
+        "pypi", decoder.PACKAGE, decoder.PACKAGE_VERSION, (digest,), vouched_by, decoder.PACKAGE_LICENCE
+    )
+    library = file_digest(decoder.folder() / decoder.LIBRARY)
+    return Made(f"libavcodec@{decoder.VERSION}", decoder.VERSION, library, "", (package,), licence=decoder.LICENCE)
 
 
 def _pinned_in(module: str) -> str:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from longlook.provision import encoder, players
-from longlook.provision.provenance.videos import of_encoder, of_players
+from longlook.provision import decoder, encoder, players
+from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
 
 
 def test_encoder_is_known_where_it_is_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,3 +37,15 @@ def test_player_is_its_script_of_a_pinned_package(tmp_path: Path, monkeypatch: p
     kind, _, digest = package.digests[0].partition(":")
     assert (package.ecosystem, package.name, kind) == ("npm", "dashjs", "sha512")
     assert base64.b64encode(bytes.fromhex(digest)).decode() == players.PLAYERS["dash.js"].integrity
+
+
+def test_decoder_is_its_library_of_a_pinned_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
+    decoder.folder().mkdir(parents=True)
+    (decoder.folder() / decoder.LIBRARY).write_bytes(b"")
+    made = of_decoder()
+    assert (made.name, made.licence) == ("libavcodec@7.1", "LGPL-3.0-or-later")
+    assert made.sha256 == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    (package,) = made.components or ()
+    assert (package.ecosystem, package.name, package.version) == ("pypi", "av", "15.1.0")
+    assert package.vouched_by == "src/longlook/provision/decoder.py in the repository"

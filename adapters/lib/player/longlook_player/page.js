@@ -4,7 +4,7 @@
   const record = {states: [], bodies: [], manifest: null, manifest_ms: null, error: null};
   const kind = 'video/mp4; codecs="avc1.640028"';
   if (!window.MediaSource || !MediaSource.isTypeSupported(kind)) {
-    record.error = `this browser cannot play H.264 (MediaSource.isTypeSupported says no to ${kind}): install one that can`;
+    record.error = `${job.no_decoder} (MediaSource.isTypeSupported says no to ${kind})`;
     return record;
   }
   const video = document.createElement("video");
