@@ -44,6 +44,11 @@ class Session:
 
     async def __aenter__(self) -> Self:
         self._resolver.__enter__()
+        try:
+            await self._in_time(self._read_mappings(), HOUSEKEEPING_LIMIT_S)
+        except (CallError, DriverError, TimeoutError) as error:
+            await self.__aexit__(None, None, None)
+            raise DriverError(f"the browser shows no page: {error or 'timed out'}") from error
         return self
 
     async def __aexit__(
@@ -65,6 +70,17 @@ class Session:
         except TimeoutError as error:
             raise DriverError("the browser hangs: a job takes far longer than its time limit") from error
         emit("done", ok=ok)
+
+    async def _read_mappings(self) -> None:
+        """Let Firefox read what hosts are mapped to, by a page that asks the network for nothing.
+
+        It reads that with its first request, which does not wait for it: the first page of a session would come over
+        TCP, though its host is mapped to HTTP/3.
+        """
+        bidi = self._browser.bidi
+        user = (await bidi.call("browser.createUserContext"))["userContext"]
+        await PlayerTab(bidi, await self._open_tab(user)).show(self._target.url("h3", "/"))
+        await bidi.call("browser.removeUserContext", userContext=user)
 
     async def _in_time(self, work: Coroutine[Any, Any, T], limit_s: float) -> T:
         async with asyncio.timeout(limit_s):
