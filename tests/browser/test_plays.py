@@ -1,4 +1,4 @@
-"""Real players in Firefox against a real server on loopback: a play of a few seconds, and what ends one early."""
+"""Real players in browsers against a real server on loopback: a play of a few seconds, and what ends one early."""
 
 import tempfile
 from collections.abc import Iterator
@@ -15,9 +15,14 @@ from longlook.workloads.video import WORKLOAD
 
 from .session_harness import Line, Session, copy_of, free_port, of, quic_go
 
-pytestmark = [
-    pytest.mark.stacks,
-    pytest.mark.skipif(not registry.get("stacks", "firefox").installed("system"), reason="no Firefox here"),
+
+def _missing(browser: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(not registry.get("stacks", browser).installed("system"), reason=f"no {browser} here")
+
+
+BROWSERS = [
+    pytest.param("chromium", marks=(pytest.mark.browser, _missing("chromium"))),
+    pytest.param("firefox", marks=(pytest.mark.stacks, _missing("firefox"))),
 ]
 
 
@@ -27,7 +32,6 @@ def video() -> Content:
     given = {"quality": "tiny", "ladder": "tiny", "length": "8s", "segment": "2s", "watch": "3s", "content": "cmaf"}
     written = dict(workload_setting(WORKLOAD, name, value) for name, value in given.items())
     players.players()
-    decoder.decoder()
     return WORKLOAD.prepare(workload_parameters(WORKLOAD, {**workload_defaults(WORKLOAD), **written}))
 
 
@@ -36,10 +40,12 @@ def port() -> int:
     return free_port()
 
 
-@pytest.fixture(scope="module")
-def session(identity: Identity, port: int) -> Iterator[Session]:
+@pytest.fixture(scope="module", params=BROWSERS)
+def session(request: pytest.FixtureRequest, identity: Identity, port: int) -> Iterator[Session]:
+    if request.param == "firefox":
+        decoder.decoder()
     with tempfile.TemporaryDirectory(prefix="longlook-") as folder:
-        session = Session(identity, port, Path(folder), browser="firefox")
+        session = Session(identity, port, Path(folder), browser=request.param)
         yield session
         session.close()
 
@@ -89,6 +95,8 @@ def test_manifest_that_is_none_ends_the_play(
     assert "error" in of(lines, "error")[0]["reason"]
 
 
+@pytest.mark.stacks
+@_missing("firefox")
 @pytest.mark.skipif(find_library("avcodec") is not None, reason="this system has a libavcodec of its own")
 def test_firefox_without_a_decoder_says_so(
     identity: Identity, video: Content, scratch: Path, monkeypatch: pytest.MonkeyPatch
