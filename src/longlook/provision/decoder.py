@@ -15,7 +15,7 @@ from longlook.core.errors import MachineError
 from longlook.core.paths import cache_dir
 from longlook.provision.build_cache import compile_with
 from longlook.provision.cache_folder import filled
-from longlook.provision.python import environment_of_tools, find_uv
+from longlook.provision.python import environment_of_tools, unpack
 
 VERSION = "7.1"
 """Of FFmpeg. Its libavcodec has a name that Firefox has looked for since 2024; newer ones only newer Firefoxes know."""
@@ -84,10 +84,7 @@ def _digests(place: Path) -> str:
 
 
 def _fetch(into: Path) -> None:
-    work, lock = into / "work", into / "lock.txt"
-    lock.write_text(_PACKAGE + "\n")
-    install = (find_uv(), "pip", "install", "--quiet", "--target", str(work), "--no-deps", "--only-binary", ":all:")
-    compile_with((*install, *_FILE_FOR, "--require-hashes", "-r", str(lock)), into, environment_of_tools())
+    work = unpack(_PACKAGE, into, *_FILE_FOR)
     for library in sorted((work / "av.libs").iterdir()):
         if not library.name.startswith(_NOT_NEEDED):
             name = LIBRARY if library.name.startswith("libavcodec") else library.name

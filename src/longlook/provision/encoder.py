@@ -9,9 +9,8 @@ from pathlib import Path
 from longlook.core.digests import file_digest
 from longlook.core.job import Program
 from longlook.core.paths import cache_dir
-from longlook.provision.build_cache import compile_with
 from longlook.provision.cache_folder import filled
-from longlook.provision.python import environment_of_tools, find_uv
+from longlook.provision.python import unpack
 
 VERSION = "7.0.2"
 SHA256 = "e7e7fb30477f717e6f55f9180a70386c62677ef8a4d4d1a5d948f4098aa3eb99"
@@ -54,10 +53,7 @@ def _is_intact(folder: Path) -> bool:
 
 
 def _fetch(into: Path) -> None:
-    work, lock = into / "work", into / "lock.txt"
-    lock.write_text(f"{PACKAGE}=={PACKAGE_VERSION} --hash=sha256:{PACKAGE_SHA256}\n")
-    install = (find_uv(), "pip", "install", "--quiet", "--target", str(work), "--no-deps", "--only-binary", ":all:")
-    compile_with((*install, "--require-hashes", "-r", str(lock)), into, environment_of_tools())
+    work = unpack(f"{PACKAGE}=={PACKAGE_VERSION} --hash=sha256:{PACKAGE_SHA256}", into)
     (program,) = (work / "imageio_ffmpeg" / "binaries").glob("ffmpeg-*")
     shutil.move(program, into / "ffmpeg")
     (into / "ffmpeg").chmod(0o755)

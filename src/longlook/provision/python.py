@@ -119,6 +119,19 @@ def compile_modules(python: Path, folder: Path, final: Path) -> None:
     compile_with((*quiet, "-s", str(folder), "-p", str(final), str(folder)), folder, environment_of_tools())
 
 
+def unpack(pinned: str, into: Path, *file_for: str) -> Path:
+    """Unpack the file of a package, and nothing that it depends on, below a folder, and return where it is.
+
+    `pinned` is a line of a lock file, with a digest; `file_for` are options of uv that choose the file, where not the
+    one for this machine is meant. Raise MachineError where the package index lacks it.
+    """
+    work, lock = into / "work", into / "lock.txt"
+    lock.write_text(pinned + "\n")
+    install = (find_uv(), "pip", "install", "--quiet", "--target", str(work), "--no-deps", "--only-binary", ":all:")
+    compile_with((*install, *file_for, "--require-hashes", "-r", str(lock)), into, environment_of_tools())
+    return work
+
+
 def find_uv() -> str:
     """Return the uv of our own environment, which knows the machine's package index, else the one in PATH.
 
