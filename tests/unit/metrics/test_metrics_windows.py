@@ -31,7 +31,13 @@ def measured(load: Timeline, rows: Sequence[tuple[float, dict[str, Any]]]) -> di
     assert last_ns - first_ns == 100 * MS
     table = table_of([{"source": "qlog", **row, "time_ns": first_ns + round(at * MS)} for at, row in rows])
     timeline = load.with_events(Events(table))
-    names = ("congestion_window", "slow_start_exit", "time_in_slow_start", "time_in_congestion_avoidance")
+    names = (
+        "congestion_window",
+        "slow_start_exit",
+        "time_in_slow_start",
+        "time_in_congestion_avoidance",
+        "time_in_congestion_avoidance_maxed",
+    )
     return {name: registry.get("metrics", name).measure(timeline) for name in names}
 
 
@@ -58,12 +64,14 @@ def test_slow_start_ends_with_the_window_before_the_state_after_it(load: Timelin
         (50, state("recovery")),
         (50, window(22_500)),
         (60, state("congestion_avoidance")),
+        (90, state("congestion_avoidance_maxed")),
         (100, state("congestion_avoidance")),
     ]
     found = measured(load, rows)
     assert found["slow_start_exit"] == 45.0
     assert found["time_in_slow_start"] == pytest.approx(25.0)
-    assert found["time_in_congestion_avoidance"] == pytest.approx(40.0)
+    assert found["time_in_congestion_avoidance"] == pytest.approx(30.0)
+    assert found["time_in_congestion_avoidance_maxed"] == pytest.approx(10.0)
 
 
 def test_a_load_that_ends_in_slow_start_has_no_end_of_it(load: Timeline) -> None:
