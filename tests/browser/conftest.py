@@ -1,4 +1,4 @@
-"""What the tests of the Chromium client share."""
+"""What the tests of browsers share."""
 
 import tempfile
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from longlook.core import registry
 from longlook.core.job import Content, Identity, Program
 from longlook.provision import tls
 
-from .session_harness import OBJECT_BYTES, OBJECTS, Session, Start
+from .session_harness import OBJECT_BYTES, OBJECTS, Server, Session, Start, free_port, quic_go
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +23,17 @@ def identity() -> Identity:
 def page() -> Content:
     content: Content = registry.get("workloads", "page").prepare({"objects": OBJECTS, "object_bytes": OBJECT_BYTES})
     return content
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def servers(identity: Identity, page: Content, port: int) -> Iterator[dict[str, Server]]:
+    with quic_go("h3", port, page.root, identity) as h3, quic_go("h2", port, page.root, identity) as h2:
+        yield {"h3": h3, "h2": h2}
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -235,6 +236,17 @@ class Session:
 
 Start = Callable[..., Session]
 """The fixture `start`: a session for a port, and maybe with another browser; it is ended with the test."""
+
+
+@contextmanager
+def session_of(identity: Identity, port: int, browser: str) -> Iterator[Session]:
+    """A session with a scratch folder of its own, whose path is short: Chromium has sockets in it."""
+    with tempfile.TemporaryDirectory(prefix="longlook-") as folder:
+        session = Session(identity, port, Path(folder), browser=browser)
+        try:
+            yield session
+        finally:
+            session.close()
 
 
 def of(lines: Sequence[Line], event: str) -> list[Line]:

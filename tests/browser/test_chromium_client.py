@@ -1,7 +1,6 @@
 """The Chromium client against real servers on loopback: what it proves, reports, refuses and leaves behind."""
 
 import socket
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -25,6 +24,7 @@ from .session_harness import (
     https_1_1,
     of,
     quic_go,
+    session_of,
 )
 
 pytestmark = [
@@ -36,23 +36,10 @@ HTML = {"content-type": "text/html"}
 
 
 @pytest.fixture(scope="module")
-def port() -> int:
-    return free_port()
-
-
-@pytest.fixture(scope="module")
-def servers(identity: Identity, page: Content, port: int) -> Iterator[dict[str, Server]]:
-    with quic_go("h3", port, page.root, identity) as h3, quic_go("h2", port, page.root, identity) as h2:
-        yield {"h3": h3, "h2": h2}
-
-
-@pytest.fixture(scope="module")
 def session(identity: Identity, port: int) -> Iterator[Session]:
     """One warm session for all tests that leave it as it was."""
-    with tempfile.TemporaryDirectory(prefix="longlook-") as folder:
-        session = Session(identity, port, Path(folder))
+    with session_of(identity, port, "chromium") as session:
         yield session
-        session.close()
 
 
 def load(session: Session, page: Content, protocol: str, connection: str = "cold") -> list[Line]:

@@ -1,8 +1,6 @@
 """Firefox that chooses between QUIC and TCP, by real Alt-Svc headers, on loopback."""
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -10,17 +8,12 @@ from longlook.core import registry
 from longlook.core.job import Content, Identity
 from longlook.core.stack import ServerJob, Stack
 
-from .session_harness import HOST, OBJECTS, Line, Server, Session, free_port, of
+from .session_harness import HOST, OBJECTS, Line, Server, Session, of, session_of
 
 pytestmark = [
     pytest.mark.stacks,
     pytest.mark.skipif(not registry.get("stacks", "firefox").installed("system"), reason="no Firefox here"),
 ]
-
-
-@pytest.fixture(scope="module")
-def port() -> int:
-    return free_port()
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +27,8 @@ def server(identity: Identity, page: Content, port: int) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def session(identity: Identity, port: int) -> Iterator[Session]:
-    with tempfile.TemporaryDirectory(prefix="longlook-") as folder:
-        session = Session(identity, port, Path(folder), browser="firefox")
+    with session_of(identity, port, "firefox") as session:
         yield session
-        session.close()
 
 
 def test_alt_svc_leads_to_quic_and_is_forgotten_with_the_job(session: Session, server: Server, page: Content) -> None:

@@ -1,6 +1,5 @@
 """The Firefox client against real servers on loopback: what it proves, reports, refuses and leaves behind."""
 
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,19 @@ import pytest
 from longlook.core import registry
 from longlook.core.job import Content, Identity
 
-from .session_harness import HOST, OBJECTS, Server, Session, alive, copy_of, descendants, free_port, of, quic_go
+from .session_harness import (
+    HOST,
+    OBJECTS,
+    Server,
+    Session,
+    alive,
+    copy_of,
+    descendants,
+    free_port,
+    of,
+    quic_go,
+    session_of,
+)
 
 pytestmark = [
     pytest.mark.stacks,
@@ -19,22 +30,9 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def port() -> int:
-    return free_port()
-
-
-@pytest.fixture(scope="module")
-def servers(identity: Identity, page: Content, port: int) -> Iterator[dict[str, Server]]:
-    with quic_go("h3", port, page.root, identity) as h3, quic_go("h2", port, page.root, identity) as h2:
-        yield {"h3": h3, "h2": h2}
-
-
-@pytest.fixture(scope="module")
 def session(identity: Identity, port: int) -> Iterator[Session]:
-    with tempfile.TemporaryDirectory(prefix="longlook-") as folder:
-        session = Session(identity, port, Path(folder), browser="firefox")
+    with session_of(identity, port, "firefox") as session:
         yield session
-        session.close()
 
 
 def test_says_when_it_is_ready_and_what_it_is(session: Session) -> None:

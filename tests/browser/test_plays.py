@@ -1,6 +1,5 @@
 """Real players in browsers against a real server on loopback: a play of a few seconds, and what ends one early."""
 
-import tempfile
 from collections.abc import Iterator
 from ctypes.util import find_library
 from pathlib import Path
@@ -13,7 +12,7 @@ from longlook.provision import decoder, players
 from longlook.study.settings import workload_defaults, workload_parameters, workload_setting
 from longlook.workloads.video import WORKLOAD
 
-from .session_harness import Line, Session, copy_of, free_port, of, quic_go
+from .session_harness import Line, Session, copy_of, free_port, of, quic_go, session_of
 
 
 def _missing(browser: str) -> pytest.MarkDecorator:
@@ -35,19 +34,12 @@ def video() -> Content:
     return WORKLOAD.prepare(workload_parameters(WORKLOAD, {**workload_defaults(WORKLOAD), **written}))
 
 
-@pytest.fixture(scope="module")
-def port() -> int:
-    return free_port()
-
-
 @pytest.fixture(scope="module", params=BROWSERS)
 def session(request: pytest.FixtureRequest, identity: Identity, port: int) -> Iterator[Session]:
     if request.param == "firefox":
         decoder.decoder()
-    with tempfile.TemporaryDirectory(prefix="longlook-") as folder:
-        session = Session(identity, port, Path(folder), browser=request.param)
+    with session_of(identity, port, request.param) as session:
         yield session
-        session.close()
 
 
 def play(session: Session, video: Content, player: str) -> list[Line]:
