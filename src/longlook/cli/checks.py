@@ -53,27 +53,6 @@ def _list_downloads(*, as_json: bool) -> None:
         console().print(part)
 
 
-def calibrate(
-    engine: Annotated[
-        str, typer.Option(help="Where time comes from: virtual (in a guest) or live (this host).")
-    ] = "virtual",
-    aa: Annotated[bool, typer.Option("--aa", help="Also load a page with the same arm twice, and compare.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write the table and the packets' times here.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Compare the link emulator with theory and with the kernel's netem; exit 1 where it is out of tolerance."""
-    from longlook.cli.show.calibration import calibration_summary
-    from longlook.pipeline.calibrate import run_calibration
-
-    result = run_calibration(engine, (lambda _text: None) if as_json else console().print, out, aa=aa)
-    if as_json:
-        print_json(codec.encode(result))
-    else:
-        console().print(calibration_summary(result))
-    if not result.passed:
-        raise typer.Exit(1)
-
-
 def diff_runs(
     left: Annotated[Path, typer.Argument(metavar="A", help="A trial's folder, or a run folder.")],
     right: Annotated[Path, typer.Argument(metavar="B", help="Another of the same kind.")],

@@ -10,6 +10,7 @@ import typer
 from longlook import __version__
 from longlook.cli import (
     atlas,
+    calibrate,
     certify,
     checks,
     claims,
@@ -46,7 +47,7 @@ app.command()(claims.claims)
 app.command()(atlas.atlas)
 app.command()(checks.doctor)
 app.command()(run.run)
-app.command()(checks.calibrate)
+app.command()(calibrate.calibrate)
 app.command()(certify.certify)
 app.command()(run.report)
 app.command()(explain.explain)
