@@ -32,9 +32,9 @@ LIMITS = {"share_of_used": 100.0, "share_of_link": 100.0, "jain_index": 1.0}
 
 ABOUT = (
     "Median over rounds, with its interval where there are rounds enough for one.",
-    "Dashed: what would be fair, in an arm’s own colour where arms have different numbers of flows.",
+    "Dashed: what would be fair; in an arm’s colour where numbers of flows differ.",
 )
-ABOUT_EMULATED = "Dotted: with each connection that a flow’s Cubic acts for as a flow of its own, N/(M+N)."
+ABOUT_EMULATED = "Dotted: each connection that a flow’s Cubic acts for as a flow, N/(M+N)."
 
 PANEL_PX, PANEL_HEIGHT_PX = 330, 190
 NAME_CHARACTERS = 18
