@@ -28,6 +28,10 @@ class Metric:
     summary: str
     compare: "Callable[[Points, Points], float | None] | None" = None
     """Used instead of `measure`: takes the points of this trial and of the reference arm's trial in the same round."""
+    least_of_reference: float | None = None
+    """With `compare`: what the reference must reach in the median of its own rounds, in `unit`. Below it no verdict is
+    given, as an arm that is not like itself is nothing that others could be like.
+    """
     real_time: bool = False  # has a meaning only if computing takes time: refused in virtual time without processors
     counted: bool = False  # counted by the host's kernel: refused in virtual time
 

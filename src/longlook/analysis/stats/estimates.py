@@ -11,7 +11,7 @@ from longlook.analysis.stats import cliffs, procedures, rare_losses, sequential
 from longlook.analysis.stats.cells import CellData, Cells
 from longlook.analysis.stats.drawn import sentence
 from longlook.analysis.stats.procedures import Floats, Paired
-from longlook.analysis.stats.verdicts import caveats, decide
+from longlook.analysis.stats.verdicts import caveats, decide, unlike_itself
 from longlook.core.dependence import Dependence
 from longlook.core.model import Contrast, Study, Verdict
 from longlook.core.results import Estimate
@@ -91,6 +91,9 @@ def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
 def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estimate:
     data, metric, paired = tested.data, tested.metric, tested.paired
     verdict, reason = decide(tested.n_pairs, paired, p_adjusted, study.analysis)
+    unlike = unlike_itself(data.baseline, metric) if data.baseline.name == study.analysis.reference else None
+    if unlike is not None and verdict is not Verdict.INCONCLUSIVE:
+        verdict, reason = Verdict.INCONCLUSIVE, unlike
     reasons = [reason] if reason else []
     reasons += caveats(data, tested.is_log)
     if tested.random_losses is not None:

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from longlook.analysis.stats.cells import ArmData, CellData
 from longlook.analysis.stats.procedures import Paired
 from longlook.core.model import Analysis, Verdict
+from longlook.metrics import Metric
 
 SURVIVOR_SHARE = 0.2
 """An arm that failed in more than this share of its rounds gets a caveat, as only its surviving rounds are compared."""
@@ -34,6 +37,17 @@ def decide(
     return Verdict.INCONCLUSIVE, (
         f"adjusted p {p_adjusted:.2g} is not below {analysis.alpha:g}, and p of equivalence "
         f"{paired.p_equivalence:.2g} is not below {1 - analysis.confidence:.2g}"
+    )
+
+
+def unlike_itself(reference: ArmData, metric: Metric) -> str | None:
+    """Return why the arm that a metric compares others with cannot be compared with; None where it can."""
+    least, values = metric.least_of_reference, reference.array
+    if least is None or len(values) == 0 or (median := float(np.median(values))) >= least:
+        return None
+    return (
+        f"{reference.name} itself reaches {median:.3g} {metric.unit} in its own next round, where {least:g} are "
+        "needed: its rounds are too different to compare with; longer flows may mend that"
     )
 
 

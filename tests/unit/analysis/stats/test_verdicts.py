@@ -46,3 +46,20 @@ def test_a_verdict_does_not_contradict_its_interval(slow_rounds: int, verdict: V
     assert (result.ci_low_pct <= 0 <= result.ci_high_pct) == (verdict is Verdict.INCONCLUSIVE)
     assert result.verdict is verdict
     assert ("the interval, which allows for skewed rounds, holds 0" in (result.reason or "")) == (slow_rounds == 2)
+
+
+@pytest.mark.parametrize(
+    ("itself", "reference", "verdict"),
+    [(49.0, "tcp", Verdict.INCONCLUSIVE), (51.0, "tcp", Verdict.BETTER), (49.0, "quic", Verdict.BETTER)],
+)
+def test_nothing_is_compared_with_a_reference_that_is_not_like_itself(
+    itself: float, reference: str, verdict: Verdict
+) -> None:
+    values = [itself + 0.01 * number for number in range(-10, 10)]
+    samples = rows(values, noisy(90, seed=2), metric="conformance")
+    result = only(samples, metric="conformance", reference=reference)
+    assert result.verdict is verdict
+    assert result.effect_pct is not None and result.effect_pct > 50
+    assert ("tcp itself reaches 49 % in its own next round, where 50 are needed" in (result.reason or "")) == (
+        verdict is Verdict.INCONCLUSIVE
+    )
