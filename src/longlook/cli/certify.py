@@ -1,12 +1,11 @@
 """`longlook certify`: arguments to calls; no logic of its own."""
 
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJsonLines
+from longlook.cli.options import AsJsonLines, new_folder
 from longlook.cli.terminal import console
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
@@ -38,7 +37,7 @@ def certify(
     from longlook.report.certification import write_figures
 
     scale = bank.QUICK if quick else bank.FULL
-    folder = out or Path("runs") / f"certify-{time.strftime('%Y%m%d-%H%M%S')}"
+    folder = out or new_folder("certify")
     options = CertifyOptions(
         scale, folder, tuple(part or ()), before, jobs or len(usable_cpus()), use_cache=not no_cache
     )

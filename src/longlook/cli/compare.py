@@ -1,21 +1,18 @@
 """`longlook compare` and `longlook bisect`: arguments to calls; no logic of their own."""
 
-import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.cli.options import Around, AsJsonLines, EngineOptions, expand_options
+from longlook.cli.options import Around, AsJsonLines, EngineOptions, expand_options, new_folder
 from longlook.core.errors import InputError, InterruptedByUserError
 
 if TYPE_CHECKING:
     from longlook.compare.gate import Verdict
     from longlook.compare.spec import ComparisonSpec
     from longlook.explain.answer import Answer
-    from longlook.pipeline.options import RunOptions
 
 
 UNDECIDED_EXIT = 4
@@ -140,8 +137,8 @@ def compare(
     display = RunDisplay(as_json=as_json)
     try:
         with display:
-            folder = out or _folder("compare")
-            result, judged = run_comparison(spec, folder, _run_options(engine), display.observer())
+            folder = out or new_folder("compare")
+            result, judged = run_comparison(spec, folder, engine.run_options(), display.observer())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
     display.conclude(result)
@@ -180,8 +177,8 @@ def bisect(
     steps = BisectionDisplay(as_json=as_json)
     try:
         with RunDisplay(as_json=as_json) as display:
-            folder = out or _folder("bisect")
-            found, step = run_bisection(spec, folder, _run_options(engine), display.observer(), steps.show)
+            folder = out or new_folder("bisect")
+            found, step = run_bisection(spec, folder, engine.run_options(), display.observer(), steps.show)
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
     steps.conclude(found, step, spec.contender.stack)
@@ -198,20 +195,6 @@ def _explain(
 
     try:
         with RunDisplay(as_json=as_json) as display:
-            return explain_worse(verdict, folder, why.budget, _run_options(engine), display.observer())
+            return explain_worse(verdict, folder, why.budget, engine.run_options(), display.observer())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", f"go on with longlook explain {folder}") from error
-
-
-def _run_options(engine: EngineOptions) -> "RunOptions":
-    from longlook.engines.choice import make_engine
-    from longlook.pipeline.options import RunOptions
-
-    command = ("longlook", *sys.argv[1:])
-    return RunOptions(
-        make_engine(engine.engine), jobs=engine.jobs_at_once, use_cache=not engine.no_cache, command=command
-    )
-
-
-def _folder(what: str) -> Path:
-    return Path("runs") / f"{what}-{time.strftime('%Y%m%d-%H%M%S')}"

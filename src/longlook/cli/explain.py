@@ -1,14 +1,13 @@
 """`longlook explain`: arguments to calls; no logic of its own."""
 
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.cli.options import AsJsonLines, expand_options
+from longlook.cli.options import AsJsonLines, expand_options, new_folder
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InputError, InterruptedByUserError
 
@@ -116,7 +115,7 @@ def _certify(planted: CertifyOptions, trials: TrialOptions, *, as_json: bool) ->
     from longlook.cli.show.explain import show_matrix
     from longlook.cli.show.run import RunDisplay
 
-    out = planted.out or Path("runs") / f"explain-{time.strftime('%Y%m%d-%H%M%S')}"
+    out = planted.out or new_folder("explain")
     display = RunDisplay(as_json=as_json)
     try:
         with display:

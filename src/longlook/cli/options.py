@@ -2,8 +2,11 @@
 
 import functools
 import inspect
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
@@ -13,6 +16,7 @@ from longlook.core.errors import InputError
 
 if TYPE_CHECKING:
     from longlook.core.model import Study
+    from longlook.pipeline.options import RunOptions
 
 Made = TypeVar("Made")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -72,6 +76,21 @@ class EngineOptions:
     def jobs_at_once(self) -> int:
         """The number asked for, or the number of CPUs."""
         return self.jobs or len(usable_cpus())
+
+    def run_options(self) -> "RunOptions":
+        """Return the options of a run that is neither narrowed nor continued."""
+        from longlook.engines.choice import make_engine
+        from longlook.pipeline.options import RunOptions
+
+        command = ("longlook", *sys.argv[1:])
+        return RunOptions(
+            make_engine(self.engine), jobs=self.jobs_at_once, use_cache=not self.no_cache, command=command
+        )
+
+
+def new_folder(what: str) -> Path:
+    """Return `runs/WHAT-TIME`, where results go if nothing else was said."""
+    return Path("runs") / f"{what}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 Around = Annotated[

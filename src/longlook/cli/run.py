@@ -1,14 +1,13 @@
 """`longlook run` and `longlook report`: arguments to calls; no logic of their own."""
 
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.cli.options import AsJson, EngineOptions, StudyChanges, expand_options
+from longlook.cli.options import AsJson, EngineOptions, StudyChanges, expand_options, new_folder
 from longlook.core.errors import InputError, InterruptedByUserError, LonglookError, MachineError
 from longlook.core.model import Outcome, Study
 
@@ -57,7 +56,7 @@ def run(
         recorded.adopt(folder.path)
         begun = folder.study
     chosen = changes.find(study, engine.engine, begun)
-    path = resume or out or Path("runs") / f"{chosen.id}-{time.strftime('%Y%m%d-%H%M%S')}"
+    path = resume or out or new_folder(chosen.id)
     options = RunOptions(
         make_engine(engine.engine),
         jobs=engine.jobs_at_once,
@@ -94,9 +93,8 @@ def run(
             f"{len(diverged)} of {len(result.verification.trials)} trials did not repeat exactly",
             "longlook diff-runs, as above, shows the first difference between each and its repeat",
         )
-    _fail_where_altered(result)
-    if Outcome.OK not in result.outcomes:
-        raise LonglookError("no trial succeeded", f"the report gives the reasons: {result.report}")
+    fail_where_altered(result)
+    fail_without_trials(result)
 
 
 def report(
@@ -121,10 +119,17 @@ def report(
     with display, RunFolder.open(run_folder) as folder:
         result = analyse(folder, display.observer(), wanted(inside or (), round_number))
     display.conclude(result)
-    _fail_where_altered(result)
+    fail_where_altered(result)
 
 
-def _fail_where_altered(result: "Result") -> None:
+def fail_without_trials(result: "Result") -> None:
+    """Raise LonglookError where no trial of a run succeeded."""
+    if Outcome.OK not in result.outcomes:
+        raise LonglookError("no trial succeeded", f"the report gives the reasons: {result.report}")
+
+
+def fail_where_altered(result: "Result") -> None:
+    """Raise LonglookError where trials are not as they were sealed."""
     if result.altered:
         from longlook.pipeline.evidence import described
 

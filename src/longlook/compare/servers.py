@@ -17,6 +17,7 @@ from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.files import find_study, parse_study, study_files
+from longlook.study.virtual_time import VIRTUAL, default_around
 
 STUDY = "kakhki2017-fig2"
 """The study of all servers that are here: path, transfer and references are its own (IMC 2017, section 4.1)."""
@@ -35,9 +36,11 @@ _LIKE_IT = {"h3": {}, "h2": {"tcp": "stock"}}
 @dataclass(frozen=True)
 class Compared:
     """One server: medians of waiting and receiving in s, and both against the reference (None: it is the reference,
-    or nothing could be measured)."""
+    or nothing could be measured). `server` is the label of the arm, `program` the stack and its version."""
 
+    arm: str
     server: str
+    program: str
     protocol: str
     reference: bool
     waiting_s: float | None
@@ -45,17 +48,27 @@ class Compared:
     waiting: Estimate | None
     receiving: Estimate | None
     settings: Mapping[str, Scalar | None] = field(default_factory=dict)
-    """Knobs of SETTINGS that the program has; None: its own value, which nobody here knows."""
+    """Knobs of SETTINGS that the program has, in their own units; None: the program's own value, which is not on
+    record as one number.
+    """
 
 
-def servers_study(servers: Sequence[str] = (), rounds: int | None = None, catalogue: Catalogue | None = None) -> Study:
+def servers_study(
+    servers: Sequence[str] = (),
+    rounds: int | None = None,
+    catalogue: Catalogue | None = None,
+    *,
+    engine: str = VIRTUAL,
+) -> Study:
     """Return the study of all servers, or of those named (`STACK[@VERSION][:h2]`) beside their references.
+
+    Either way path, transfer and neighbourhood are those of STUDY on this engine.
 
     Raises InputError with all that is wrong with it.
     """
     known = catalogue or installed()
     if not servers:
-        return find_study(STUDY, known, rounds=rounds)
+        return find_study(STUDY, known, rounds=rounds, engine=engine)
     document = tomllib.loads(Path(study_files()[STUDY]).read_text(encoding="utf-8"))
     sides = [parse_side(text, "h3") for text in servers]
     for side in sides:
@@ -67,9 +80,16 @@ def servers_study(servers: Sequence[str] = (), rounds: int | None = None, catalo
                 f"allowed: {', '.join(REFERENCES)}",
             )
     arms = document["arms"]
+    for side in sides:
+        reference = arms[REFERENCES[side.protocol]]
+        if _arm(side) == reference | {"label": _label(side), "server": _program(reference["server"])}:
+            raise InputError(f"--server {side.name}: it is the reference itself", "name another, or a version of it")
     kept = {REFERENCES[side.protocol]: arms[REFERENCES[side.protocol]] for side in sides}
     document |= {
-        "title": f"{', '.join(side.name for side in sides)} beside the reference",
+        "title": f"{'; '.join(_label(side) for side in sides)}: beside the reference",
+        "question": "Does this server wait and send as long as the reference does?",
+        "notes": "Path, transfer and reference are those of kakhki2017-fig2, which says why.",
+        "around": document.get("around", default_around(engine)),
         "arms": kept | {_arm_name(side): _arm(side) for side in sides},
         "contrasts": [contrast for side in sides for contrast in _contrasts(side)],
     }
@@ -99,7 +119,9 @@ def compared(study: Study, estimates: Sequence[Estimate]) -> list[Compared]:
         found.setdefault(item.contender, {})[item.metric] = item
     return [
         Compared(
+            name,
             labels[name],
+            _program(str(settings[name]["server"])),
             str(settings[name]["protocol"]),
             name not in found,
             values.get(WAITING),
@@ -112,13 +134,22 @@ def compared(study: Study, estimates: Sequence[Estimate]) -> list[Compared]:
     ]
 
 
+def _program(server: str) -> str:
+    name, _, version = server.partition("@")
+    return f"{name}@{version or registry.stack(name).default_version}"
+
+
+def _label(side: Side) -> str:
+    return f"{side.name}, {'QUIC' if side.protocol == 'h3' else 'TCP'}"
+
+
 def _arm_name(side: Side) -> str:
     return f"{side.stack}-{side.version}-{side.protocol}".replace("+", "-")
 
 
 def _arm(side: Side) -> dict[str, Any]:
     return {
-        "label": f"{side.name}, {'QUIC' if side.protocol == 'h3' else 'TCP'}",
+        "label": _label(side),
         "protocol": side.protocol,
         "server": side.name,
         **_LIKE_IT[side.protocol],
@@ -142,9 +173,8 @@ def _contrasts(side: Side) -> list[dict[str, str]]:
 
 def _settings(arm: Mapping[str, Scalar]) -> dict[str, Scalar | None]:
     """Return the value of each knob of SETTINGS that the server has: as the arm sets it, else the usual one."""
-    name, _, version = str(arm["server"]).partition("@")
-    stack = registry.stack(name)
-    knobs = stack.knobs_of(version or stack.default_version, "server")
+    name, _, version = _program(str(arm["server"])).partition("@")
+    knobs = registry.stack(name).knobs_of(version, "server")
     return {
         key: arm.get(f"server_knobs.{key}", knobs[key].default if knobs[key].default is not None else knobs[key].usual)
         for key in SETTINGS

@@ -23,6 +23,6 @@ METRIC = Metric(
     summary="Share of the points of throughput and delay, one every ten round trips, that lie in the other's "
     "performance envelope (Mishra, Lim and Leong, IMC 2022). Compared are the arm's first group of "
     "flows and that of the arm `analysis.reference` in the same round. The reference itself is "
-    "compared with its own next round, which shows how much conformance noise allows; where that is less "
-    "than half in the median, no verdict is given: the flows are too short, or too different, for an envelope.",
+    "compared with its own next round, which shows how much conformance noise allows. Where that is less "
+    "than half in the median, no verdict is given: the flows are too short, or too different.",
 )

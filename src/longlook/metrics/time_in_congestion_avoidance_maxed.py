@@ -20,6 +20,7 @@ METRIC = Metric(
     better=Better.LOWER,
     needs=(EventKind.STATE,),
     measure=measure,
-    summary="Share of the load that the server's congestion window was in use and stood at its cap (states-rules.md); "
-    "IMC 2017, fig. 3a, has it as CongestionAvoidanceMaxed. Needs `[capture]` of traces.",
+    summary="Share of the load that the server's congestion window was in use and stayed at its largest value so far "
+    "for ten round trips or more, as a capped one does (rule `cap` of states-rules.md). IMC 2017, fig. 3a, "
+    "has it as CongestionAvoidanceMaxed. Needs `[capture]` of traces.",
 )

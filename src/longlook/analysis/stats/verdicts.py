@@ -47,7 +47,7 @@ def unlike_itself(reference: ArmData, metric: Metric) -> str | None:
         return None
     return (
         f"{reference.name} itself reaches {median:.3g} {metric.unit} in its own next round, where {least:g} are "
-        "needed: its rounds are too different to compare with; longer flows may mend that"
+        "needed: its rounds are too different to compare with; longer flows may help"
     )
 
 

@@ -9,35 +9,35 @@ from rich.text import Text
 
 from longlook.cli.terminal import console
 from longlook.compare.servers import SETTINGS, Compared
-from longlook.core import codec
+from longlook.core import codec, knobs
+from longlook.core.model import Study
 from longlook.core.results import Estimate
-from longlook.pipeline.analyse import Result
 from longlook.report import wording
 
 _OWN = "its own"
+_UNITS = {
+    "initial_window": knobs.INITIAL_WINDOW.unit,
+    "min_window": knobs.MIN_WINDOW.unit,
+    "max_window": knobs.MAX_WINDOW.unit,
+    "initial_ssthresh": knobs.INITIAL_SSTHRESH.unit,
+    "initial_rtt": knobs.INITIAL_RTT.unit,
+}
 
 
-def show_servers(found: Sequence[Compared], result: Result, *, as_json: bool) -> None:
-    """Print what each server waited and received beside its reference, the settings, and where the report is."""
-    digest = None if result.results_digest is None else result.results_digest.digest[:16]
+def show_servers(found: Sequence[Compared], study: Study, *, as_json: bool) -> None:
+    """Print what each server waited and received beside its reference, and the settings of those over QUIC."""
     if as_json:
-        line = {
-            "event": "servers",
-            "servers": codec.encode(list(found)),
-            "results": digest,
-            "report": str(result.report),
-        }
+        line = {"event": "servers", "servers": codec.encode(list(found))}
         sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
         sys.stdout.flush()
         return
     out = console()
     out.print(times_table(found))
-    if any(each.settings for each in found):
+    if study.rounds < study.analysis.min_rounds:
+        out.print(f"a verdict needs {study.analysis.min_rounds} rounds, these are {study.rounds}")
+    if any(each.protocol == "h3" for each in found):
         out.print(settings_table(found))
-        out.print(f"{_OWN}: not known here; {wording.DASH}: no such knob", style="dim")
-    if digest is not None:
-        out.print(f"exact: results {digest}", markup=False)
-    out.print(f"report: {result.report}", markup=False, soft_wrap=True)
+        out.print(f"{_OWN}: the program's own, not on record as one value; {wording.DASH}: no such knob", style="dim")
 
 
 def times_table(found: Sequence[Compared]) -> Table:
@@ -57,15 +57,22 @@ def times_table(found: Sequence[Compared]) -> Table:
 
 
 def settings_table(found: Sequence[Compared]) -> Table:
-    """Return the settings of each server over QUIC that decide how fast it sends."""
-    over_quic = [each for each in found if each.settings]
-    names = [name for name in SETTINGS if any(name in each.settings for each in over_quic)]
-    table = Table("server", box=None)
-    for name in names:
-        table.add_column(name.replace("_", " "), justify="right")
+    """Return the settings of each server over QUIC that decide how fast it sends; over TCP the kernel sends."""
+    over_quic = [each for each in found if each.protocol == "h3"]
+    table = Table(box=None)
+    table.add_column("server", no_wrap=True)
+    for name in SETTINGS:
+        if any(name in each.settings for each in over_quic):
+            table.add_column(_heading(name), justify="right", overflow="fold")
+    shown = [name for name in SETTINGS if any(name in each.settings for each in over_quic)]
     for each in over_quic:
-        table.add_row(Text(each.server), *(_setting(each, name) for name in names))
+        table.add_row(Text(each.program), *(_setting(each, name) for name in shown))
     return table
+
+
+def _heading(name: str) -> str:
+    words = name.replace("_", " ")
+    return f"{words}, {_UNITS[name]}" if name in _UNITS else words
 
 
 def _milliseconds(value_s: float | None) -> str:
@@ -76,7 +83,7 @@ def _against(each: Compared, found: Estimate | None) -> Text:
     if each.reference:
         return Text("the reference", "dim")
     if found is None or found.effect_pct is None:
-        return Text(wording.DASH)
+        return Text("not measured")
     words = f"{wording.effect(found.effect_pct)} ({wording.interval(found.ci_low_pct, found.ci_high_pct)}), "
     return Text(f"{words}{found.verdict}".replace(wording.NBSP, " "))
 
