@@ -86,7 +86,7 @@ def servers_study(
             raise InputError(f"--server {side.name}: it is the reference itself", "name another, or a version of it")
     kept = {REFERENCES[side.protocol]: arms[REFERENCES[side.protocol]] for side in sides}
     document |= {
-        "title": f"{'; '.join(_label(side) for side in sides)}: beside the reference",
+        "title": f"{'; '.join(_label(side) for side in sides)} beside the reference",
         "question": "Does this server wait and send as long as the reference does?",
         "notes": "Path, transfer and reference are those of kakhki2017-fig2, which says why.",
         "around": document.get("around", default_around(engine)),
