@@ -1,14 +1,12 @@
 """`longlook explain`: arguments to calls; no logic of its own."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.cli.options import AsJsonLines, expand_options, new_folder
-from longlook.core.cpus import usable_cpus
+from longlook.cli.options import AsJsonLines, EngineOptions, expand_options, new_folder
 from longlook.core.errors import InputError, InterruptedByUserError
 
 if TYPE_CHECKING:
@@ -29,12 +27,7 @@ class TrialOptions:
 
     def options(self, engine: str) -> "RunOptions":
         """Return the options of runs by an engine."""
-        from longlook.engines.choice import make_engine
-        from longlook.pipeline.options import RunOptions
-
-        jobs = self.jobs or len(usable_cpus())
-        command = ("longlook", *sys.argv[1:])
-        return RunOptions(make_engine(engine), jobs=jobs, use_cache=not self.no_cache, command=command)
+        return EngineOptions(engine, self.jobs, self.no_cache).run_options()
 
 
 @dataclass(frozen=True)

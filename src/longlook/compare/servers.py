@@ -70,7 +70,7 @@ def servers_study(
     if not servers:
         return find_study(STUDY, known, rounds=rounds, engine=engine)
     document = tomllib.loads(Path(study_files()[STUDY]).read_text(encoding="utf-8"))
-    sides = [parse_side(text, "h3") for text in servers]
+    arms, sides = document["arms"], [parse_side(text, "h3") for text in servers]
     for side in sides:
         if sides.count(side) > 1:
             raise InputError(f"--server {side.name}: given twice")
@@ -79,8 +79,6 @@ def servers_study(
                 f"--server {side.name}:{side.protocol}: there is no reference for this protocol",
                 f"allowed: {', '.join(REFERENCES)}",
             )
-    arms = document["arms"]
-    for side in sides:
         reference = arms[REFERENCES[side.protocol]]
         if _arm(side) == reference | {"label": _label(side), "server": _program(reference["server"])}:
             raise InputError(f"--server {side.name}: it is the reference itself", "name another, or a version of it")

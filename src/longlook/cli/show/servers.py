@@ -59,12 +59,11 @@ def times_table(found: Sequence[Compared]) -> Table:
 def settings_table(found: Sequence[Compared]) -> Table:
     """Return the settings of each server over QUIC that decide how fast it sends; over TCP the kernel sends."""
     over_quic = [each for each in found if each.protocol == "h3"]
+    shown = [name for name in SETTINGS if any(name in each.settings for each in over_quic)]
     table = Table(box=None)
     table.add_column("server", no_wrap=True)
-    for name in SETTINGS:
-        if any(name in each.settings for each in over_quic):
-            table.add_column(_heading(name), justify="right", overflow="fold")
-    shown = [name for name in SETTINGS if any(name in each.settings for each in over_quic)]
+    for name in shown:
+        table.add_column(_heading(name), justify="right", overflow="fold")
     for each in over_quic:
         table.add_row(Text(each.program), *(_setting(each, name) for name in shown))
     return table
