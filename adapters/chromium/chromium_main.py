@@ -30,7 +30,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--browser", required=True, help="path of the Chromium binary")
     parser.add_argument("--domain", default="example.test", help="QUIC is spoken with quic.DOMAIN, TCP with tcp.DOMAIN")
-    parser.add_argument("--address", default="10.8.0.2", help="address of the server (default: %(default)s)")
+    parser.add_argument("--address", default="198.18.0.2", help="address of the server (default: %(default)s)")
     parser.add_argument("--port", type=int, default=443, help="port of the server (default: %(default)s)")
     parser.add_argument("--spki", required=True, help="base64 SHA-256 of the server's public key, to be trusted")
     parser.add_argument("--certificate", required=True, help="certificate of the resolver, with that key (PEM)")

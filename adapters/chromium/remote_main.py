@@ -49,7 +49,7 @@ def _options() -> argparse.Namespace:
     session.add_argument("--browser", type=Path, required=True, help="file with what `describe` printed")
     for each in (listed, session):
         each.add_argument("--domain", default="example.test", help="the server has every name below it")
-        each.add_argument("--address", default="10.8.0.2", help="address of the server (default: %(default)s)")
+        each.add_argument("--address", default="198.18.0.2", help="address of the server (default: %(default)s)")
         each.add_argument("--port", type=int, default=443, help="port of the server (default: %(default)s)")
         each.add_argument("--spki", required=True, help="base64 SHA-256 of the server's public key, to be trusted")
     return parser.parse_args()

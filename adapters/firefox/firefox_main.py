@@ -26,7 +26,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--browser", required=True, help="path of the Firefox binary")
     parser.add_argument("--domain", required=True, help="QUIC is spoken with quic.DOMAIN, TCP with tcp.DOMAIN")
-    parser.add_argument("--address", default="10.8.0.2", help="address of the server (default: %(default)s)")
+    parser.add_argument("--address", default="198.18.0.2", help="address of the server (default: %(default)s)")
     parser.add_argument("--port", type=int, default=443, help="port of the server (default: %(default)s)")
     parser.add_argument("--ca", required=True, help="certificate of the authority to be trusted (PEM)")
     parser.add_argument("--certificate", required=True, help="certificate of the resolver, of that authority (PEM)")

@@ -55,7 +55,7 @@ def test_without_a_proxy_the_middle_is_a_router(home: Home, engine: LiveEngine) 
     job = proxied(home, "routed", None)
     run = engine.run(job)
     assert (run.outcome, run.reason) == (Outcome.OK, None)
-    assert remotes(job) == {"10.8.0.1"}
+    assert remotes(job) == {"198.18.0.1"}
     assert run.link["behind.down"]["delivered"] == run.link["down"]["arrived"]
 
 

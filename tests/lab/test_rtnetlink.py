@@ -24,22 +24,22 @@ def test_both_ends_of_a_veth_are_as_declared() -> None:
 
 def test_addresses_and_neighbours_are_as_declared() -> None:
     with Namespace() as router, Side(SERVER, router, PACKET) as side:
-        side.add_address("10.8.0.4", "10.8.0.3", None, {})
+        side.add_address("198.18.0.4", "198.18.0.3", None, {})
         netlink = side.namespace.netlink
         found = {a.get_attr("IFA_LOCAL"): a["prefixlen"] for a in netlink.get_addr(label=SERVER.device)}
-        assert found == {SERVER.address: 16, "10.8.0.4": 32}
+        assert found == {SERVER.address: 16, "198.18.0.4": 32}
         neighbours = netlink.get_neighbours(ifindex=side.namespace.index(SERVER.device))
         known = {n.get_attr("NDA_DST"): (n.get_attr("NDA_LLADDR"), n["state"]) for n in neighbours}
-        assert known == {SERVER.peer_address: (SERVER.peer_mac, 0x80), "10.8.0.3": (SERVER.peer_mac, 0x80)}
+        assert known == {SERVER.peer_address: (SERVER.peer_mac, 0x80), "198.18.0.3": (SERVER.peer_mac, 0x80)}
 
 
 def test_the_kernel_s_refusal_has_its_number_and_later_requests_work() -> None:
     with Namespace() as namespace:
         with pytest.raises(NetlinkError) as refused:
-            namespace.routes.add_address(77, "10.8.0.9", 24)
+            namespace.routes.add_address(77, "198.18.0.9", 24)
         assert refused.value.code == errno.ENODEV
-        namespace.routes.add_address(1, "10.8.0.9", 24)
-        assert "10.8.0.9" in [a.get_attr("IFA_LOCAL") for a in namespace.netlink.get_addr(index=1)]
+        namespace.routes.add_address(1, "198.18.0.9", 24)
+        assert "198.18.0.9" in [a.get_attr("IFA_LOCAL") for a in namespace.netlink.get_addr(index=1)]
 
 
 def test_a_device_that_does_not_exist_has_no_index() -> None:

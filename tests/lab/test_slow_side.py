@@ -26,11 +26,11 @@ pytestmark = pytest.mark.lab
 MARKER = f"slow{os.getpid()}"  # control groups are the whole machine's, and other tests may run on it
 SHARE = 0.05
 PORT = 8000
-SINK = f"import socket; s = socket.create_server(('10.8.0.1', {PORT})).accept()[0]\nwhile s.recv(1 << 16): pass"
+SINK = f"import socket; s = socket.create_server(('198.18.0.1', {PORT})).accept()[0]\nwhile s.recv(1 << 16): pass"
 SOURCE = f"""import socket, time
 while True:
     try:
-        socket_ = socket.create_connection(('10.8.0.1', {PORT}), 10)
+        socket_ = socket.create_connection(('198.18.0.1', {PORT}), 10)
         break
     except ConnectionRefusedError:  # a program with a share of a CPU takes its time to start
         time.sleep(0.05)

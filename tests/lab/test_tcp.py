@@ -48,7 +48,7 @@ def setting(side: Side, name: str) -> str:
 
 
 def metrics(side: Side) -> dict[str, int]:
-    (route,) = side.namespace.netlink.get_routes(dst="10.8.0.0/24", table=254)
+    (route,) = side.namespace.netlink.get_routes(dst="198.18.0.0/24", table=254)
     found = route.get_attr("RTA_METRICS")
     return {} if found is None else {name.removeprefix("RTAX_").lower(): value for name, value in found["attrs"]}
 
@@ -95,8 +95,8 @@ def test_a_new_namespace_of_linux_has_the_settings_that_a_trial_gets_without_any
 
 def test_an_added_address_has_the_settings_of_its_route() -> None:
     with Namespace() as router, Side(SERVER, router, PACKET) as side:
-        side.add_address("10.8.0.4", "10.8.0.3", "reno", {"initial_window_packets": 20, "quickack": True})
-        (route,) = side.namespace.netlink.get_routes(dst="10.8.0.3/32", table=254)
+        side.add_address("198.18.0.4", "198.18.0.3", "reno", {"initial_window_packets": 20, "quickack": True})
+        (route,) = side.namespace.netlink.get_routes(dst="198.18.0.3/32", table=254)
         found = {name.removeprefix("RTAX_").lower(): value for name, value in route.get_attr("RTA_METRICS")["attrs"]}
         assert (found["initcwnd"], found["quickack"], found["cc_algo"]) == (20, 1, "reno")
 

@@ -42,7 +42,7 @@ def seen(machine: Namespace) -> tuple[bool, bool]:
         here = CurrentNamespace()
     try:
         routes = [route.get_attr("RTA_DST") for route in here.netlink.get_routes(family=2, table=254)]
-        return bool(here.netlink.link_lookup(ifname="ll-phone")), "10.8.0.2" in routes
+        return bool(here.netlink.link_lookup(ifname="ll-phone")), "198.18.0.2" in routes
     finally:
         here.close()
 
@@ -63,7 +63,7 @@ def test_a_second_way_is_refused_and_the_first_stays(machine: Namespace, ways: E
 
 
 def test_a_network_that_has_the_servers_address_is_named(machine: Namespace, ways: ExitStack) -> None:
-    machine.netlink.addr("add", index=machine.index("wlan0"), address="10.8.3.4", prefixlen=16)
+    machine.netlink.addr("add", index=machine.index("wlan0"), address="198.18.3.4", prefixlen=16)
     with pytest.raises(MachineError, match=r"has a route to 10\.8\.0\.0/16 already"):
         open_way(machine, ways)
     assert seen(machine) == (False, False)

@@ -189,6 +189,7 @@ class Stack:
     """Of a proxy to which clients tunnel: the program beside the client, which carries its packets to the proxy."""
     installed: Callable[[str], bool] = lambda _version: False
     repeats: bool = True  # its trials are deterministic: in virtual time the same trial gives the same bytes
+    one_certificate: bool = False  # its session refuses another certificate that has the serial number of one it saw
     busy_waits: bool = False  # it spins until time has passed: then CPU costs time in virtual time too, inexactly
     several_connections: bool = False  # the client opens as many connections as its ClientJob has
     early_data_protocols: tuple[str, ...] = ("h3",)  # over which a `0rtt` connection can be made

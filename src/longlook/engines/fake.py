@@ -17,7 +17,7 @@ from longlook.network.varying import mean, resolved
 _EPOCH_NS = 1_700_000_000_000_000_000
 _FALLBACK_RATE_BPS = 100e6
 _HANDSHAKE_ROUND_TRIPS = {"h3": 1, "h2": 2}
-_CLIENT, _FIRST_PORT, _SERVER = "10.8.0.1", 40000, "10.8.0.2:443"
+_CLIENT, _FIRST_PORT, _SERVER = "198.18.0.1", 40000, "198.18.0.2:443"
 
 
 class FakeEngine(SequentialEngine):

@@ -10,6 +10,12 @@ from longlook.core.model import ConnectionState, Outcome
 from longlook.lab.judgement import Judgement
 from longlook.lab.observations import Case, FlowKind, Line
 
+_MOST_OF_A_BROWSER = 10
+"""Chromium closes the slower of two connections and may need it later. Firefox falls back over one connection, and for
+what the page names it opens six more over TCP, as many as a host may have over HTTP/1.1, before it knows that the host
+speaks HTTP/2; one carries all.
+"""
+
 
 def protocols(case: Case) -> Judgement | None:
     """Check that every connection and object has the protocol that was declared."""
@@ -61,12 +67,11 @@ def states(case: Case) -> Judgement | None:
 
 def _most_opened(case: Case) -> int:
     """Return how many connections a client may open for each that it is asked for: a second one where it moves, one of
-    each protocol where it chooses, and twice as many if it is a browser, which closes the slower of two and may need it
-    later.
+    each protocol where it chooses, and _MOST_OF_A_BROWSER if it is a browser.
     """
     if case.trial.protocol != EITHER:
         return 2 if moves(case.trial) else 1
-    return 4 if _page_began_ns(case) else 2
+    return _MOST_OF_A_BROWSER if _page_began_ns(case) else 2
 
 
 def _other_state(case: Case, state: ConnectionState) -> Judgement:

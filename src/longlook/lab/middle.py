@@ -17,7 +17,7 @@ from longlook.lab.linux.namespace import Namespace
 from longlook.lab.programs import stack_of
 from longlook.lab.topology import CLIENT, CLIENT_ADDRESS, SERVER, SERVER_ADDRESS, End, Side
 
-MIDDLE_ADDRESS = "10.8.255.1"
+MIDDLE_ADDRESS = "198.18.255.1"
 """Outside the pairs of competing flows, of which there are at most two blocks."""
 
 

@@ -4,6 +4,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from longlook.core.digests import file_digest
 from longlook.core.job import Identity, Program
 from longlook.core.model import Capture
 from longlook.core.stack import Stack
@@ -25,6 +26,7 @@ class Session:
     side: Side
     folder: Path  # its scratch folder: traces of its connections are somewhere in it
     stderr: Path
+    certificate: str  # the digest of the server's, which it was started for
     keylog: Path | None
     netlogs: Path  # where a browser puts its netlogs
     capture: Capture
@@ -38,8 +40,9 @@ Key = tuple[str, str, str, Capture, Slow | None]
 class Sessions:
     """All session clients of a laboratory.
 
-    Trials share a client where stack, program, identity, captured traces and share of a CPU agree. `outside` is a
-    descriptor of the network namespace that the laboratory was started in, for clients on other machines.
+    Trials share a client where stack, program, authority, captured traces and share of a CPU agree, and the server's
+    certificate, if the client can have only one. `outside` is a descriptor of the network namespace that the laboratory
+    was started in, for clients on other machines.
     """
 
     def __init__(
@@ -57,9 +60,10 @@ class Sessions:
         capture = replace(capture, tcp=False, cpu=False)  # recorded outside of the client
         key = (stack.name, program.path, identity.spki_sha256, capture, slow)
         session = self._open.get(key)
-        if session is not None and not session.process.has_ended():
-            return session
         if session is not None:
+            of_another = stack.one_certificate and session.certificate != file_digest(Path(identity.certificate))
+            if not (of_another or session.process.has_ended()):
+                return session
             self.drop(session)
         self._open[key] = session = self._start(stack, program, identity, capture=capture, slow=slow)
         return session
@@ -119,7 +123,8 @@ class Sessions:
                     confinement=self._sandbox.of_session(needed, made),
                 )
             undo.pop_all()
-        return Session(process, router, side, folder, stderr, keys, netlogs, capture, stack.remote)
+        certificate = file_digest(Path(identity.certificate))
+        return Session(process, router, side, folder, stderr, certificate, keys, netlogs, capture, stack.remote)
 
     def _side(self, stack: Stack, router: Namespace, slow: Slow | None) -> Side:
         """Return the client's side; where the client is another machine, the way from there."""

@@ -1,6 +1,8 @@
 """The topology: client — router — server, three network namespaces joined by two veth pairs or two TUN devices.
 
-Client and server share a subnet; the router moves whole packets between its two sides, so no address of it exists.
+Client and server share a subnet; the router moves whole packets between its two sides, so no address of it exists. The
+subnet is for measurements (198.18.0.0/15, RFC 2544): Firefox begins no connection of its own accord to private addresses
+(RFC 1918), and so would not fall back to TCP as it does on the Internet.
 """
 
 import fcntl
@@ -21,13 +23,13 @@ from longlook.lab.linux.netlink import NetlinkError
 from longlook.lab.linux.offload import switch_off
 from longlook.lab.linux.rtnetlink import MAIN_TABLE
 
-CLIENT_ADDRESS = "10.8.0.1"
-SERVER_ADDRESS = "10.8.0.2"
-SECOND_CLIENT_ADDRESS = "10.8.254.1"
+CLIENT_ADDRESS = "198.18.0.1"
+SERVER_ADDRESS = "198.18.0.2"
+SECOND_CLIENT_ADDRESS = "198.18.254.1"
 """Of a client that moves, or has a second link: in the subnet, and no address of a slot."""
-SECOND_SERVER_ADDRESS = "10.8.254.2"
+SECOND_SERVER_ADDRESS = "198.18.254.2"
 """Of a server that prefers it: at the second link where there is one, else at the first."""
-SUBNET = "10.8.0.0/16"
+SUBNET = "198.18.0.0/16"
 _PAIRS_A_BLOCK = 127  # of the addresses .1 to .254
 SERVER_PORT = 443
 _MTU_BYTES = 1500
@@ -70,7 +72,7 @@ def addresses_of(address_slot: int) -> Addresses:
     Each competing flow has a slot of its own, so that routes can set the TCP of each separately.
     """
     block, pair = divmod(address_slot, _PAIRS_A_BLOCK)
-    network = f"10.8.{block}"
+    network = f"198.18.{block}"
     return Addresses(f"{network}.{2 * pair + 1}", f"{network}.{2 * pair + 2}")
 
 

@@ -120,7 +120,7 @@ def installed(version: str) -> bool:
 
 
 def session_command(program: Program, identity: Identity) -> Command:
-    """Return the driver's command for the server under test, 10.8.0.2:443 (the default of chromium_main.py)."""
+    """Return the driver's command for the server under test, 198.18.0.2:443 (the default of chromium_main.py)."""
     domain = identity.host.partition(".")[2]
     trust = ("--domain", domain, "--spki", identity.spki_sha256)
     resolver = ("--certificate", identity.certificate, "--key", identity.key)

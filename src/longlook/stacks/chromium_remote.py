@@ -103,7 +103,7 @@ def endpoint(version: str) -> str:
 
 
 def session_command(program: Program, identity: Identity) -> Command:
-    """Return the driver's command for the server under test, 10.8.0.2:443 (the default of remote_main.py)."""
+    """Return the driver's command for the server under test, 198.18.0.2:443 (the default of remote_main.py)."""
     argv = (sys.executable, str(_driver()), "session", "--browser", program.path, *_trust(identity))
     return Command(argv, _environment())
 

@@ -76,7 +76,7 @@ SCHEMA = pa.schema(
     [
         pa.field("time_ns", pa.int64(), nullable=False),  # since the trial's start (metadata started_unix_ns)
         pa.field("vantage", pa.dictionary(pa.int8(), pa.string()), nullable=False),
-        pa.field("flow", pa.dictionary(pa.int32(), pa.string())),  # "tcp 10.8.0.1:40000 10.8.0.2:443", client first
+        pa.field("flow", pa.dictionary(pa.int32(), pa.string())),  # "tcp 198.18.0.1:40000 198.18.0.2:443", client first
         pa.field("kind", pa.dictionary(pa.int8(), pa.string()), nullable=False),
         pa.field(
             "priming", pa.bool_(), nullable=False

@@ -13,5 +13,5 @@ def test_every_slot_has_a_pair_of_its_own_in_the_subnet() -> None:
     assert all(address in ip_network(SUBNET) for address in every)
     assert not {address.packed[-1] for address in every} & {0, 255}
     assert pairs[0] == Addresses(CLIENT_ADDRESS, SERVER_ADDRESS)
-    assert pairs[126] == Addresses("10.8.0.253", "10.8.0.254")
-    assert pairs[127] == Addresses("10.8.1.1", "10.8.1.2")
+    assert pairs[126] == Addresses("198.18.0.253", "198.18.0.254")
+    assert pairs[127] == Addresses("198.18.1.1", "198.18.1.2")

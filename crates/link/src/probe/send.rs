@@ -27,7 +27,7 @@ const BATCH: usize = 16;
 #[derive(Args)]
 pub struct Options {
     /// Where to send to
-    #[arg(long, default_value = "10.8.0.2:9")]
+    #[arg(long, default_value = "198.18.0.2:9")]
     to: SocketAddr,
     /// How many packets
     #[arg(long, default_value_t = 1_000)]

@@ -20,7 +20,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 #[derive(Args)]
 pub struct SendOptions {
     /// Where to send to
-    #[arg(long, default_value = "10.8.0.2:9")]
+    #[arg(long, default_value = "198.18.0.2:9")]
     to: SocketAddr,
     /// For how long
     #[arg(long, default_value_t = 5.0)]

@@ -67,7 +67,7 @@ class RouteSocket:
     def replace_route(
         self, to: str, device: int, source: str, metrics: Mapping[str, Any], table: int = MAIN_TABLE
     ) -> None:
-        """Lead packets to a subnet (`10.8.0.0/16`) to the neighbours of a device, in place of a former route there.
+        """Lead packets to a subnet (`198.18.0.0/16`) to the neighbours of a device, in place of a former route there.
 
         The route is of the main table, or of one below 256 that `add_rule` names. `metrics` are those of ip-route(8),
         such as `initcwnd`, and `lock`, the bits of those that are locked.

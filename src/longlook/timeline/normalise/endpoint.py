@@ -224,7 +224,7 @@ def transport_of(protocol: str | None) -> str:
 
 
 def flow_name(protocol: str | None, client: str | None, server: str | None) -> str:
-    """Return `tcp 10.8.0.1:40000 10.8.0.2:443`, client first, with `*` for what is unknown."""
+    """Return `tcp 198.18.0.1:40000 198.18.0.2:443`, client first, with `*` for what is unknown."""
     return f"{transport_of(protocol)} {client or '*'} {server or '*'}"
 
 
