@@ -60,3 +60,18 @@ def test_a_browser_waits_once_where_quic_falls_silent_and_remembers_it(tmp_path:
     assert value["knows", "page_load_time"] > 20
     for arm in ("fresh", "again"):
         assert value[arm, "page_load_time"] == pytest.approx(value["tcp", "page_load_time"], rel=0.1), arm
+
+
+@pytest.mark.stacks
+@pytest.mark.browser
+@pytest.mark.skipif(not registry.get("stacks", "firefox").installed("system"), reason="no Firefox here")
+def test_firefox_falls_back_beside_quic_whatever_certificate_a_round_has(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    only = ("--only", "browser=firefox", "--only", "path=UDP blocked")
+    answer = longlook("run", "https-record", "--rounds", "2", *only, "--out", str(out))
+    assert answer.returncode == 0, answer.stderr
+    samples = pd.read_parquet(out / "samples.parquet")
+    assert set(samples.outcome) == {"ok"}
+    loads = samples[samples.metric == "page_load_time"]
+    assert len(loads) == 4
+    assert loads.value.max() < 1.0, "it waited for QUIC to give up"

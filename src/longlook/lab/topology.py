@@ -1,8 +1,8 @@
 """The topology: client — router — server, three network namespaces joined by two veth pairs or two TUN devices.
 
-Client and server share a subnet; the router moves whole packets between its two sides, so no address of it exists. The
-subnet is for measurements (198.18.0.0/15, RFC 2544): Firefox begins no connection of its own accord to private addresses
-(RFC 1918), and so would not fall back to TCP as it does on the Internet.
+Client and server share a subnet; the router moves whole packets between its two sides, so no address of it exists.
+The subnet is for measurements (198.18.0.0/15, RFC 2544): to private addresses (RFC 1918) Firefox begins no connection
+of its own accord, and so would not fall back to TCP as it does on the Internet.
 """
 
 import fcntl

@@ -1,9 +1,14 @@
-"""The limit after which a program counts as spinning."""
+"""The limits after which a program counts as spinning, and a guest as hanging."""
+
+import itertools
+import subprocess
+import threading
+from pathlib import Path
 
 import pytest
 
 from longlook.core.errors import InputError
-from longlook.engines.virtual.watch import spin_timeout_s
+from longlook.engines.virtual.watch import Limits, spin_timeout_s, watch
 
 NEW, OLD = "LONGLOOK_SPIN_TIMEOUT_S", "LONGLOOK_PATIENCE_S"
 
@@ -27,3 +32,16 @@ def test_a_bad_value_is_refused_with_its_name(monkeypatch: pytest.MonkeyPatch, v
     monkeypatch.setenv(OLD, value)
     with pytest.raises(InputError, match=f"{OLD} is not a positive number of seconds"):
         spin_timeout_s()
+
+
+def test_the_limit_of_real_time_is_that_of_each_trial(tmp_path: Path) -> None:
+    console = tmp_path / "console.log"
+    console.touch()
+    limits = Limits(wall_s=1.0, spin_timeout_s=1e9)
+    done = itertools.count(1)
+    with subprocess.Popen(["sleep", "3"]) as guest:
+        assert watch(guest.pid, console, limits, threading.Event(), lambda: next(done)) is None
+    with subprocess.Popen(["sleep", "60"]) as guest:
+        reason = watch(guest.pid, console, limits, threading.Event(), lambda: 1)
+        guest.kill()
+    assert reason == "the guest finished no trial in 1 s of real time"

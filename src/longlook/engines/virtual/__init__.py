@@ -44,8 +44,8 @@ _LOST_HINT = "see console.log, the guest's console; if this happens again, repor
 class VirtualEngine:
     """Boots a guest for each call; several threads may call it at once.
 
-    `wall_limit_s` is the real time that one boot may take (default: LONGLOOK_WALL_LIMIT_S, or 900); the limit of a
-    trial is virtual time.
+    `wall_limit_s` is the real time that one trial may take, the first of a guest with the boot (default:
+    LONGLOOK_WALL_LIMIT_S, or 900); the time limit of a study is virtual time.
     """
 
     name = ENGINE

@@ -49,7 +49,7 @@ class Boot:
     environment: Mapping[str, str]
     seed: int
     cpu: int  # the number of the host's CPU that it runs on
-    wall_limit_s: float
+    wall_limit_s: float  # real time, for each trial
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
     The folder `exchange` is the kernel's working directory, so the guest finds it as /proc/self/cwd of its kernel.
     The kernel's command line goes into its pool of randomness, so it names no path: it is the same on every machine.
 
-    The guest is killed when the time limit is over, when a program spins (it keeps the CPU while virtual time does not
+    The guest is killed when no trial of it ends within the time limit, when a program spins (it keeps the CPU while virtual time does not
     move), when `stop` is set (then InterruptedByUserError is raised), and when the calling thread dies. No process of
     it runs when this returns.
     """
@@ -89,7 +89,7 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
         )
     began = time.monotonic()
     try:
-        reason = watch(process.pid, console, limits, stop or threading.Event())
+        reason = watch(process.pid, console, limits, stop or threading.Event(), lambda: _finished(exchange))
     finally:
         status, cpu_s = _end(process)
         _end_programs(exchange)
@@ -99,6 +99,11 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
     return BootResult(
         reason, text, time.monotonic() - began, cpu_s, spun=f"{PROGRAM} " in (reason or "") and SPINS in (reason or "")
     )
+
+
+def _finished(exchange: Path) -> int:
+    """Return how many trials of a guest have left their folder, named by a number (`lab.guest`)."""
+    return sum(name.isdigit() for name in os.listdir(exchange))
 
 
 def _init_script(init: Sequence[str], environment: Mapping[str, str]) -> str:

@@ -44,7 +44,7 @@ class GuestRun:
     bundle: str  # the file that `bundle.make_bundle` returns
     jobs: tuple[Job, ...]
     seed: int
-    wall_limit_s: float  # real time
+    wall_limit_s: float  # real time, for each job
 
 
 def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event | None = None) -> BootResult:

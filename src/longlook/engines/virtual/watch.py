@@ -1,4 +1,4 @@
-"""Waits for a guest to end: until its time is over, the user interrupts it, or one of its programs spins."""
+"""Waits for a guest to end: until a trial has taken too long, the user interrupts it, or one of its programs spins."""
 
 import math
 import os
@@ -7,6 +7,7 @@ import select
 import signal
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,7 @@ _TAIL_BYTES = 1 << 16
 class Limits:
     """The limits of a boot, in real seconds and in CPU seconds at one moment of virtual time.
 
-    `answers`: the kernel reports on SIGUSR2 the program that has the CPU; other kernels die of that signal.
+    `wall_s` is for each trial, the first with the boot: a guest may have many. `answers`: the kernel reports on SIGUSR2 the program that has the CPU; other kernels die of that signal.
     """
 
     wall_s: float
@@ -61,13 +62,15 @@ def _seconds(name: str, usual_s: float) -> float:
     return value
 
 
-def watch(pid: int, console: Path, limits: Limits, stop: threading.Event) -> str | None:
+def watch(
+    pid: int, console: Path, limits: Limits, stop: threading.Event, finished: Callable[[], int] = lambda: 0
+) -> str | None:
     """Wait for the end of a guest; return why it must be killed, or None when it has ended by itself.
 
-    Raise InterruptedByUserError when `stop` is set.
+    `finished` returns how many of its trials are done. Raise InterruptedByUserError when `stop` is set.
     """
     spin = _Spin(pid, console, limits.spin_timeout_s)
-    deadline = time.monotonic() + limits.wall_s
+    deadline, done = time.monotonic() + limits.wall_s, 0
     descriptor = os.pidfd_open(pid)
     try:
         while True:
@@ -76,8 +79,10 @@ def watch(pid: int, console: Path, limits: Limits, stop: threading.Event) -> str
                 return None
             if stop.is_set():
                 raise InterruptedByUserError("stopped")
+            if (now_done := finished()) > done:
+                deadline, done = time.monotonic() + limits.wall_s, now_done
             if time.monotonic() >= deadline:
-                return f"the guest was not done after {limits.wall_s:.0f} s of real time"
+                return f"the guest finished no trial in {limits.wall_s:.0f} s of real time"
             if limits.answers and (name := spin.look(descriptor)):
                 return (
                     f"{name} {SPINS}: it used {limits.spin_timeout_s:g} s of CPU without asking for the "
