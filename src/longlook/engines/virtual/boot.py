@@ -69,9 +69,9 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
     The folder `exchange` is the kernel's working directory, so the guest finds it as /proc/self/cwd of its kernel.
     The kernel's command line goes into its pool of randomness, so it names no path: it is the same on every machine.
 
-    The guest is killed when no trial of it ends within the time limit, when a program spins (it keeps the CPU while virtual time does not
-    move), when `stop` is set (then InterruptedByUserError is raised), and when the calling thread dies. No process of
-    it runs when this returns.
+    The guest is killed when no trial of it ends within the time limit, when a program spins (it keeps the CPU while
+    virtual time does not move), when `stop` is set (then InterruptedByUserError is raised), and when the calling thread
+    dies. No process of it runs when this returns.
     """
     script = exchange / "init"
     script.write_text(_init_script(options.init, options.environment))
@@ -103,7 +103,7 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
 
 def _finished(exchange: Path) -> int:
     """Return how many trials of a guest have left their folder, named by a number (`lab.guest`)."""
-    return sum(name.isdigit() for name in os.listdir(exchange))
+    return sum(path.name.isdigit() for path in exchange.iterdir())
 
 
 def _init_script(init: Sequence[str], environment: Mapping[str, str]) -> str:

@@ -33,7 +33,8 @@ _TAIL_BYTES = 1 << 16
 class Limits:
     """The limits of a boot, in real seconds and in CPU seconds at one moment of virtual time.
 
-    `wall_s` is for each trial, the first with the boot: a guest may have many. `answers`: the kernel reports on SIGUSR2 the program that has the CPU; other kernels die of that signal.
+    `wall_s` is for each trial, the first with the boot: a guest may have many. `answers`: the kernel reports on SIGUSR2
+    the program that has the CPU; other kernels die of that signal.
     """
 
     wall_s: float
