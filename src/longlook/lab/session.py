@@ -26,7 +26,7 @@ class Session:
     side: Side
     folder: Path  # its scratch folder: traces of its connections are somewhere in it
     stderr: Path
-    certificate: str  # the digest of the server's, which it was started for
+    certificate: str  # the digest of the server's, if it can have only one
     keylog: Path | None
     netlogs: Path  # where a browser puts its netlogs
     capture: Capture
@@ -61,8 +61,7 @@ class Sessions:
         key = (stack.name, program.path, identity.spki_sha256, capture, slow)
         session = self._open.get(key)
         if session is not None:
-            of_another = stack.one_certificate and session.certificate != file_digest(Path(identity.certificate))
-            if not (of_another or session.process.has_ended()):
+            if session.certificate == _certificate(stack, identity) and not session.process.has_ended():
                 return session
             self.drop(session)
         self._open[key] = session = self._start(stack, program, identity, capture=capture, slow=slow)
@@ -123,7 +122,7 @@ class Sessions:
                     confinement=self._sandbox.of_session(needed, made),
                 )
             undo.pop_all()
-        certificate = file_digest(Path(identity.certificate))
+        certificate = _certificate(stack, identity)
         return Session(process, router, side, folder, stderr, certificate, keys, netlogs, capture, stack.remote)
 
     def _side(self, stack: Stack, router: Namespace, slow: Slow | None) -> Side:
@@ -133,3 +132,7 @@ class Sessions:
         if slow is not None:
             return SlowSide(router, self._path, slow, self._environment, f"session-{self._started}")
         return Side(CLIENT, router, self._path)
+
+
+def _certificate(stack: Stack, identity: Identity) -> str:
+    return file_digest(Path(identity.certificate)) if stack.one_certificate else ""
