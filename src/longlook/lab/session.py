@@ -59,12 +59,13 @@ class Sessions:
         """Return the running client, or a new one that is not ready yet."""
         capture = replace(capture, tcp=False, cpu=False)  # recorded outside of the client
         key = (stack.name, program.path, identity.spki_sha256, capture, slow)
+        certificate = file_digest(Path(identity.certificate)) if stack.one_certificate else ""
         session = self._open.get(key)
         if session is not None:
-            if session.certificate == _certificate(stack, identity) and not session.process.has_ended():
+            if session.certificate == certificate and not session.process.has_ended():
                 return session
             self.drop(session)
-        self._open[key] = session = self._start(stack, program, identity, capture=capture, slow=slow)
+        self._open[key] = session = self._start(stack, program, identity, certificate, capture=capture, slow=slow)
         return session
 
     def drop(self, session: Session) -> None:
@@ -89,7 +90,14 @@ class Sessions:
             self.drop(session)
 
     def _start(
-        self, stack: Stack, program: Program, identity: Identity, *, capture: Capture, slow: Slow | None
+        self,
+        stack: Stack,
+        program: Program,
+        identity: Identity,
+        certificate: str,
+        *,
+        capture: Capture,
+        slow: Slow | None,
     ) -> Session:
         if stack.session_command is None:
             raise ValueError(f"{stack.name} has no session client")
@@ -122,7 +130,6 @@ class Sessions:
                     confinement=self._sandbox.of_session(needed, made),
                 )
             undo.pop_all()
-        certificate = _certificate(stack, identity)
         return Session(process, router, side, folder, stderr, certificate, keys, netlogs, capture, stack.remote)
 
     def _side(self, stack: Stack, router: Namespace, slow: Slow | None) -> Side:
@@ -132,7 +139,3 @@ class Sessions:
         if slow is not None:
             return SlowSide(router, self._path, slow, self._environment, f"session-{self._started}")
         return Side(CLIENT, router, self._path)
-
-
-def _certificate(stack: Stack, identity: Identity) -> str:
-    return file_digest(Path(identity.certificate)) if stack.one_certificate else ""

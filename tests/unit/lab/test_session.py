@@ -30,14 +30,14 @@ def identities(tmp_path: Path) -> tuple[Identity, Identity]:
 def sessions(monkeypatch: pytest.MonkeyPatch) -> Sessions:
     """Sessions whose clients are nothing but a note whether they have ended."""
 
-    def start(_self: Sessions, stack: Stack, _program: Program, identity: Identity, **_: Any) -> Session:
+    def start(
+        _self: Sessions, _stack: Stack, _program: Program, _identity: Identity, certificate: str, **_: Any
+    ) -> Session:
         nothing: Any = SimpleNamespace(close=lambda: None)
         process: Any = SimpleNamespace(ended=False, close=lambda: None)
         process.has_ended = lambda: process.ended
-        certificate = Path(identity.certificate)
         here = Path()
-        digest = module.file_digest(certificate) if stack.one_certificate else ""
-        return Session(process, nothing, nothing, here, here, digest, None, here, Capture())
+        return Session(process, nothing, nothing, here, here, certificate, None, here, Capture())
 
     monkeypatch.setattr(Sessions, "_start", start)
     monkeypatch.setattr(module, "stop", lambda process: setattr(process, "ended", True))
