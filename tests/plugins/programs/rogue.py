@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -310,6 +311,8 @@ def misbehave(fault):
         "crashes": lambda: os.kill(os.getpid(), signal.SIGABRT),
     }
     deeds.get("waits_busily" if sys.argv[3:] == ["busily"] else fault, lambda: None)()
+    if fault.startswith("runs "):
+        subprocess.run(fault.split()[1:], stdout=sys.stderr, check=False)
 
 
 def fetch(job):

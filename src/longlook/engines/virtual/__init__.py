@@ -25,12 +25,13 @@ from longlook.core.job import Job
 from longlook.core.model import Run
 from longlook.engines.lost import lost_run
 from longlook.engines.virtual.boot import CONSOLE, BootResult, Guest
+from longlook.engines.virtual.break_out import attacks, judged
 from longlook.engines.virtual.bundle import make_bundle
 from longlook.engines.virtual.guest_run import GuestRun, run_guest
 from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.engines.virtual.watch import SPIN_TIMEOUT
 from longlook.engines.virtual.watch import wall_limit_s as usual_wall_limit_s
-from longlook.lab.artefacts import digests, raise_if_full
+from longlook.lab.artefacts import digests, raise_if_full, seal
 from longlook.lab.guest import ENGINE
 
 _GUEST = "longlook.lab.guest"
@@ -185,13 +186,24 @@ def _collected(exchange: Path, jobs: Sequence[Job], result: BootResult, began_un
     """
     runs: list[Run] = []
     at_work = True
+    found = attacks(result.console)
     for number, job in enumerate(jobs):
+        attack = found.get(number)
         run = _taken(exchange / str(number), job)
         if run is None:
-            run = _lost(job, result, began_unix_ns, failed=result.spun and at_work)
+            run = _lost(job, result, began_unix_ns, failed=(result.spun and at_work) or attack is not None)
             at_work = False
-        runs.append(run)
+        runs.append(_resealed(judged(run, attack), job, result.console) if attack else run)
     return runs
+
+
+def _resealed(run: Run, job: Job, console: str) -> Run:
+    """Seal a trial's folder again with another result, and with the console that is the reason for it."""
+    folder = Path(job.folder)
+    (folder / CONSOLE).write_text(console)
+    sealed = replace(run, artefacts=digests(folder))
+    seal(folder, sealed)
+    return sealed
 
 
 def _lost(job: Job, result: BootResult, began_unix_ns: int, *, failed: bool) -> Run:

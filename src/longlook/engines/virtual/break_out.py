@@ -1,0 +1,29 @@
+"""What a guest's kernel says of programs that attack it, and what becomes of their trials. Pure."""
+
+import re
+from dataclasses import replace
+
+from longlook.core.model import Outcome, Run
+
+_ATTACK = re.compile(r"longlook: (.{1,16})\[\d+\] reached into the kernel: (.*)")
+_TRIAL = re.compile(r"longlook: trial (\d+)")
+"""What `lab.guest` prints when a trial begins."""
+
+
+def attacks(console: str) -> dict[int, str]:
+    """Return the reasons by the number of the trial in the guest; of several attacks in a trial the first."""
+    found: dict[int, str] = {}
+    number = 0
+    for line in console.splitlines():
+        if trial := _TRIAL.fullmatch(line):
+            number = int(trial[1])
+        elif attack := _ATTACK.fullmatch(line):
+            found.setdefault(
+                number, f"the program {attack[1]} attacked the guest's kernel, which ended it: {attack[2]}"
+            )
+    return found
+
+
+def judged(run: Run, attack: str | None) -> Run:
+    """Return the run as it counts: one with an attack has failed, whatever came of it, and is not exact."""
+    return run if attack is None else replace(run, outcome=Outcome.FAILED, reason=attack, hint=None, exact=False)
