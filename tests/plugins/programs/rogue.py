@@ -323,13 +323,13 @@ def fetch(job):
         leave_daemon()
     if fault == "two_connections":
         connect(job)
+    start_ns = time.time_ns()
     connection = connect(job)
     connection.settimeout(job["timeout_s"])
     stream = connection.makefile("rb")
     paths = [path for phase in job["phases"] for path in phase]
     failed = False
     for path in paths[1:] if fault == "skips_an_object" else paths:
-        start_ns = time.time_ns()
         answer = dict.fromkeys(("status", "t_first_byte_ns", "t_end_ns", "bytes", "digest"))
         error = None
         try:
@@ -347,6 +347,7 @@ def fetch(job):
         spoken = "http/1.1" if fault == "wrong_protocol" else job["protocol"]
         url = f"https://{job['identity']['host']}{path}"
         say("object", url=url, path=path, protocol=spoken, t_start_ns=start_ns, error=error, **answer)
+        start_ns = time.time_ns()
     return 1 if failed else 0
 
 
