@@ -11,11 +11,13 @@ from longlook.core.flows import CONNECTION_PER_REQUEST
 from longlook.core.model import Outcome, Scalar
 from longlook.lab.judge_lines import clock_bound_ns
 from longlook.lab.judgement import Judgement
-from longlook.lab.link_log import ACK, CWR, DELIVERED, DOWN, ECE, SYN, UP, Segment, ahead
+from longlook.lab.link_log import ACK, CWR, DELIVERED, DOWN, ECE, SYN, UP, LinkLog, Segment, ahead
 from longlook.lab.observations import Case, FlowKind, Line
 
-_FIRST_SEGMENTS = 20_000
-"""Of a connection, among which its initial window is looked for."""
+_FIRST_RECORDS = 8_000
+"""Of a log: those of the initial windows and of every handshake are among them, and what settings do is seen there."""
+_SHOWN = frozenset({"initial_window_packets", "mss_bytes", "timestamps", "sack", "ecn"})
+"""Settings of `Trial.tcp` whose effect packets show."""
 _LARGEST_BYTES = 1460  # of TCP's payload
 _IP_BYTES, _TCP_BYTES, _TIMESTAMPS_BYTES = 20, 20, 12
 _HINTS: Mapping[str, str] = {
@@ -27,9 +29,9 @@ _HINT = "a program may set its own sockets: see its knobs; or the other end does
 
 def settings(case: Case) -> Judgement | None:
     """Check that what the trial sets of the kernel's TCP is what the link saw, as far as it can be seen there."""
-    if case.log is None or not case.tcp or case.tcp.get("multipath"):
+    if case.log is None or _SHOWN.isdisjoint(case.tcp) or case.tcp.get("multipath"):
         return None
-    for segments in case.log.tcp_connections():
+    for segments in case.log.tcp_connections(_FIRST_RECORDS):
         for setting, seen in (*_of_packets(case.tcp, segments), *_of_window(case, segments)):
             value = case.tcp[_PARAMETERS.get(setting, setting.removeprefix("tcp_"))]
             text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -91,11 +93,13 @@ def _of_window(case: Case, segments: Sequence[Segment]) -> Iterator[tuple[str, s
     """Yield the initial window where the server, with more to send, stopped before it was full, or went on beyond."""
     if "initial_window_packets" not in case.tcp or case.kind is not FlowKind.FINITE or case.trial.proxy is not None:
         return
+    if case.log is None:
+        return
     asked = _asked(case, segments[0].client_port)
     wanted = int(case.tcp["initial_window_packets"])
     if not asked or _repeated_openings(segments) or _buffers_rule(case.tcp, wanted):
         return
-    flight = _flight(asked, segments[:_FIRST_SEGMENTS], clock_bound_ns(case))
+    flight = _flight(_on_clock_of(case.log, asked), segments, clock_bound_ns(case))
     if flight is None:
         return
     packets, before = flight
@@ -118,6 +122,15 @@ def _buffers_rule(tcp: Mapping[str, Scalar], packets: int) -> bool:
     """Return whether a buffer that the trial sets cannot hold a window of so many packets, with Linux's bookkeeping."""
     buffers = [int(tcp[name]) for name in ("receive_buffer_bytes", "send_buffer_bytes") if name in tcp]
     return any(size_bytes < 2 * packets * _LARGEST_BYTES for size_bytes in buffers)
+
+
+def _on_clock_of(log: LinkLog, asked: Sequence[Line]) -> list[Line]:
+    """Return lines of objects with their times on the clock of the link's log."""
+    names = ("t_start_ns", "t_first_byte_ns")
+    return [
+        {**line, **{name: log.monotonic_ns(line[name]) for name in names if line.get(name) is not None}}
+        for line in asked
+    ]
 
 
 def _repeated_openings(segments: Sequence[Segment]) -> bool:

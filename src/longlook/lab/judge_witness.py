@@ -9,13 +9,13 @@ from itertools import accumulate
 
 from longlook.core.flows import EITHER, has_second_address
 from longlook.core.model import ConnectionState, Outcome
-from longlook.lab.judge_lines import clock_bound_ns
+from longlook.lab.judge_lines import MOST, clock_bound_ns
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import LinkLog
 from longlook.lab.observations import Case, FlowKind, Line
 
 _HINT = "see client.jsonl and the link's log: `longlook-link pcapng link.bin OUT` makes a capture of it"
-_LATE_BYTES = 8192
+_LATE_BYTES = 4096
 """What may reach the client over TCP behind the last object: session tickets, frames and alarms that close."""
 
 
@@ -93,10 +93,8 @@ def _beginning(case: Case, log: LinkLog, lines: Sequence[Line]) -> Iterator[str]
     if primed and not any(line.get("t_handshake_ns") for line in priming):
         return
     since_ns = max((line.get("t_handshake_ns") or 0 for line in priming), default=0)
-    for opened_ns in log.openings_ns:
-        if since_ns + bound_ns < opened_ns < begins_ns - bound_ns:
-            yield f"the load begins {_s(begins_ns - opened_ns)} after its connection was opened, not before"
-            return
+    if (opened_ns := log.opening_ns(since_ns + bound_ns, begins_ns - bound_ns)) is not None:
+        yield f"the load begins {_s(begins_ns - opened_ns)} after its connection was opened, not before"
 
 
 def _ending(case: Case, log: LinkLog, lines: Sequence[Line]) -> Iterator[str]:
@@ -108,8 +106,8 @@ def _ending(case: Case, log: LinkLog, lines: Sequence[Line]) -> Iterator[str]:
     if case.content.video or case.session or leaves_one:
         return
     last_ns = max(line["t_end_ns"] for line in lines)
-    late = log.new_stream_bytes(last_ns + clock_bound_ns(case))
-    if late > _LATE_BYTES:
+    after_ns = last_ns + clock_bound_ns(case)
+    if log.data_bytes(after_ns + 1, MOST) > _LATE_BYTES and (late := log.new_stream_bytes(after_ns)) > _LATE_BYTES:
         yield f"{late} bytes of TCP's streams came after the last object had ended"
 
 
