@@ -49,6 +49,25 @@ def test_client_fault(
     assert time.monotonic() - began < 60, "ten minutes of virtual time are nothing"
 
 
+@pytest.mark.parametrize(
+    ("role", "fault", "reason"),
+    [
+        ("client", "prints_a_page", "the client printed a line `page` (line 2), which no client can print"),
+        ("server", "prints_an_object", "the server printed a line `object` (line 3), which no server can print"),
+        ("client", "has_no_time", "the client printed a line `object` (line 2) whose t_start_ns is nan, no time"),
+        ("client", "answers_from_before", "before the program was started for this trial"),
+        ("client", "ends_early", "/a ends"),
+        ("client", "begins_late", "after its connection was opened, not before"),
+    ],
+)
+def test_what_a_program_reports_must_be_its_own_and_true(
+    guest_home: GuestHome, role: str, fault: str, reason: str
+) -> None:
+    run = guest_home.run(**{role: {"fault": fault}})
+    assert run.outcome is Outcome.FAILED
+    assert reason in (run.reason or "")
+
+
 def test_a_program_that_spins_has_failed_and_its_guest_s_console_is_kept(guest_home: GuestHome) -> None:
     lost, after = guest_home.job("lost", client={"fault": "spins"}), guest_home.job("after")
     began = time.monotonic()

@@ -48,7 +48,7 @@ def contradictions(trial: Trial, timeline: Timeline, events: Events) -> list[str
     """
     found, drops_ns = [], _drops_ns(timeline)
     for flow, vantage in events.senders():
-        if vantage == Vantage.SERVER and (view := _declared(trial, timeline, flow)) is not None:
+        if vantage == Vantage.SERVER and (view := declared_of(trial, timeline, flow)) is not None:
             name, own = view
             prefix = f"flow {name}: " if name else ""
             found += [prefix + text for text in _of_sender(own, events, flow, drops_ns)]
@@ -96,7 +96,7 @@ def _drops_ns(timeline: Timeline) -> Integers:
     return np.sort(rows.filter(among(rows["direction"], ["down"]))["arrival_ns"].to_numpy())
 
 
-def _declared(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial] | None:
+def declared_of(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial] | None:
     """Return the flow's name and the trial as that flow declares it, or None if the flow is not part of the trial."""
     if not trial.flows:
         return "", _as_carried(trial, flow)

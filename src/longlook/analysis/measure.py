@@ -16,6 +16,8 @@ import pandas as pd
 
 from longlook.analysis.congestion_check import COLUMNS, contradictions
 from longlook.analysis.measure_cache import MeasureCache
+from longlook.analysis.parameter_check import COLUMNS as PARAMETER_COLUMNS
+from longlook.analysis.parameter_check import parameter_contradictions, tells_parameters
 from longlook.core.model import Outcome, Run, Study, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
 from longlook.metrics import Metric, find_metric
@@ -196,11 +198,19 @@ def _measure(work: _Work) -> Measured:
         "epochs": epochs_by_size(timeline) if EPOCH_METRICS.intersection(work.metrics) else None,
         "cpu_work": work_columns(work.path, work.run.cpu_s),
     }
-    if traced and (wrong := contradictions(work.trial, timeline, Events.read(work.path / EVENTS, COLUMNS))):
+    if traced and (wrong := _contradicted(work, timeline)):
         data = {**dict.fromkeys(data), "values": {}, "contradicted": "; ".join(wrong)}
     made = [TIMELINE, EVENTS] if traced else [TIMELINE]
     MeasureCache(work.metrics).keep(work.key, work.path, data, made)
     return _measured(work, data)
+
+
+def _contradicted(work: _Work, timeline: Timeline) -> list[str]:
+    """Return what the traces of a trial contradict of its declaration."""
+    wrong = contradictions(work.trial, timeline, Events.read(work.path / EVENTS, COLUMNS))
+    if tells_parameters(work.trial):
+        wrong += parameter_contradictions(work.trial, timeline, Events.read(work.path / EVENTS, PARAMETER_COLUMNS))
+    return wrong
 
 
 def _measured(work: _Work, data: Mapping[str, Any]) -> Measured:

@@ -23,6 +23,7 @@ class Client(Protocol):
 
     session: bool
     remote: bool  # it is another machine, of which the process here is the driver
+    clock_ns: int | None  # `timing.unix_minus_monotonic_ns` when it was started; None: in this trial
 
     @property
     def process(self) -> Process | None:
@@ -51,6 +52,7 @@ class PlainClient:
 
     session = False
     remote = False
+    clock_ns: int | None = None
 
     def __init__(
         self,
@@ -109,6 +111,7 @@ class SessionClient:
     def __init__(self, session: Session, sessions: Sessions, folder: Path) -> None:
         self._session, self._sessions, self._folder = session, sessions, folder
         self.remote = session.remote
+        self.clock_ns: int | None = session.clock_ns
         self._cpu_before_s = 0.0
         self._finished = False
         self._traces = SessionTraces(session)

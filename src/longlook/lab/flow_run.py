@@ -12,7 +12,7 @@ from longlook.core.model import Flow, Scalar, Trial
 from longlook.core.stack import ClientJob
 from longlook.lab.clients import Client
 from longlook.lab.judge import succeeded
-from longlook.lab.observations import FlowKind, Observations
+from longlook.lab.observations import FlowKind, Observations, Span
 from longlook.lab.process import Process
 from longlook.lab.stderr import read_excerpt
 from longlook.lab.topology import SECOND_CLIENT_ADDRESS, SERVER_PORT, Addresses
@@ -109,6 +109,13 @@ class FlowRun:
             return 0.0
         return (self.ended_unix_ns - self.began_unix_ns) / 1e9
 
+    @property
+    def span(self) -> Span | None:
+        """Return the time from its start to its end; None where one of them is missing."""
+        if self.began_unix_ns is None or self.ended_unix_ns is None:
+            return None
+        return Span(self.began_unix_ns, self.ended_unix_ns)
+
     def client_observations(self) -> Observations:
         """Return what is known of its client by now."""
         return observations_of(self.client.process)
@@ -185,3 +192,9 @@ def tcp_of(trial: Trial, flow: Flow) -> dict[str, Scalar]:
     shared = {name: value for name, value in trial.tcp.items() if name != "initial_window_packets"}
     own = flow.initial_window_packets
     return shared if own is None else {**shared, "initial_window_packets": own}
+
+
+def tcp_of_sides(trial: Trial) -> dict[str, Scalar]:
+    """Return the trial's settings of TCP with the largest initial window of its flows, for which buffers need room."""
+    windows = [flow.initial_window_packets for flow in trial.flows if flow.initial_window_packets is not None]
+    return {**trial.tcp, "initial_window_packets": max(windows)} if windows else dict(trial.tcp)

@@ -16,10 +16,14 @@ from longlook.lab import judge_proxy
 from longlook.lab.answers import wrong_answer
 from longlook.lab.elsewhere import fault_elsewhere
 from longlook.lab.judge_echo import echoed
+from longlook.lab.judge_lines import lines
+from longlook.lab.judge_settings import settings
 from longlook.lab.judge_video import played
+from longlook.lab.judge_witness import witnessed
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_drops import link_drops
 from longlook.lab.observations import Case, FlowKind, Line, Observations, Stopped, bounded, signal_name
+from longlook.lab.vocabulary import vocabulary
 
 UNSUPPORTED_EXIT = 127
 
@@ -63,11 +67,15 @@ def judge(case: Case) -> Judgement:
         _server,
         lambda case: judge_proxy.running(case, _ending(case.proxy)),
         _client,
+        vocabulary,
+        lines,
         _objects,
         lambda case: judge_proxy.carried(case, case.middle_address),
         connections.protocols,
         connections.states,
         connections.congestion_control,
+        settings,
+        witnessed,
     ):
         if (found := check(case)) is not None:
             return found
@@ -209,16 +217,17 @@ def _objects(case: Case) -> Judgement | None:
     objects: dict[str, list[Line]] = {}
     for line in case.client.events("object"):
         objects.setdefault(str(line.get("path")), []).append(line)
-    connections = case.content.connections
+    wanted = case.content.connections
     for path, expected in case.content.expected.items():
         found = objects.get(path, [{"error": "the client never reported it"}])
         for line in found:
             if (wrong := wrong_answer(line, expected)) is not None:
                 return Judgement(Outcome.FAILED, f"{path}: {wrong}", "see client.jsonl and server.stderr")
-        if connections > 1 and len(found) != connections:
+        if len(found) != wanted:
+            once = "once" if wanted == 1 else f"once for each of {wanted} connections"
             return Judgement(
                 Outcome.FAILED,
-                f"{path}: the client reported it {len(found)} times, not once for each of {connections} connections",
+                f"{path}: the client reported it {len(found)} times, not {once}",
                 "see client.jsonl: every connection fetches every object once",
             )
     for page in case.client.events("page"):

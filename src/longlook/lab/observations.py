@@ -12,7 +12,8 @@ from typing import Any
 
 from longlook.core.flows import CONNECTION_PER_REQUEST
 from longlook.core.job import Content
-from longlook.core.model import Trial
+from longlook.core.model import Scalar, Trial
+from longlook.lab.link_log import LinkLog
 
 Line = Mapping[str, Any]
 
@@ -66,6 +67,14 @@ class Observations:
 
 
 @dataclass(frozen=True)
+class Span:
+    """The time in which a program can have seen what it reports, in ns since 1970."""
+
+    begins_ns: int
+    ends_ns: int
+
+
+@dataclass(frozen=True)
 class Case:
     """Everything that decides the outcome of one flow of a trial, or of a trial's only flow."""
 
@@ -86,6 +95,12 @@ class Case:
     remote: bool = False  # the client is on another machine
     virtual: bool = False  # the trial ran in virtual time
     middle_address: str = ""  # of a proxy
+    client_span: Span | None = None  # from the start of its job to its end; None: not known
+    server_span: Span | None = None  # from the trial's start to the server's end
+    log: LinkLog | None = None  # the flow's packets, of every link that leads to the client
+    relayed: bool = False  # the client's packets are those of a relay beside it
+    tcp: Mapping[str, Scalar] = field(default_factory=dict)  # the settings of the kernel's TCP, with the flow's own
+    clock_moved_ns: int = 0  # how far this machine's clock was set since the client read it first
 
     @property
     def connections(self) -> int:

@@ -1,7 +1,7 @@
 """Session clients: started once and kept between trials, each in a client namespace of its own that lasts as long."""
 
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from longlook.core.digests import file_digest
@@ -13,6 +13,7 @@ from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.slow_side import Slow, SlowSide
+from longlook.lab.timing import unix_minus_monotonic_ns
 from longlook.lab.topology import CLIENT, Side
 from longlook.lab.way_in import WayIn, namespace_outside
 
@@ -32,6 +33,7 @@ class Session:
     capture: Capture
     remote: bool = False  # the client is another machine, and the process here only drives it
     ready: bool = False
+    clock_ns: int = field(default_factory=unix_minus_monotonic_ns)  # when it was started
 
 
 Key = tuple[str, str, str, Capture, Slow | None]

@@ -15,7 +15,7 @@ from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
 from longlook.lab.cpu_profiler import CpuProfiler
 from longlook.lab.environment import Environment
-from longlook.lab.flow_run import FlowRun, observations_of, tcp_of
+from longlook.lab.flow_run import FlowRun, observations_of, tcp_of, tcp_of_sides
 from longlook.lab.links import MAIN, Links
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
@@ -101,7 +101,7 @@ class Testbed:
         self.watcher = Watcher(*watched, flows=len(trial.flows), virtual=self._virtual)
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
         for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
-            side.set_tcp(None if trial.flows else trial.congestion_control, trial.tcp)
+            side.set_tcp(None if trial.flows else trial.congestion_control, tcp_of_sides(trial))
         for side in self._with_processors():
             processor.declare(side.namespace, trial.processors[side.end.role])
             self._undo.callback(processor.declare, side.namespace, processor.FREE)  # a session client's namespace stays

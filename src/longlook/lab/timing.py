@@ -14,6 +14,11 @@ BOOT_BEAT_NS = 1_000_000_000
 _HALF_A_TICK_NS = 128  # of the guest's clock: waking then means its next tick, whichever way the sleep is rounded
 
 
+def unix_minus_monotonic_ns() -> int:
+    """Return by how much the clock of this machine is ahead of its monotonic one; it changes where the clock is set."""
+    return time.time_ns() - time.monotonic_ns()
+
+
 @dataclass(frozen=True)
 class Timing:
     """`exact`: the same trial gives the same bytes, which only virtual time can do."""

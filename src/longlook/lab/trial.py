@@ -13,16 +13,18 @@ from longlook.core.model import Outcome, Run
 from longlook.lab import artefacts, guard, multipath
 from longlook.lab.congestion_proof import CongestionProof
 from longlook.lab.counters import out_of_memory_kills, take_reading
-from longlook.lab.flow_run import FlowRun, FlowSchedule
+from longlook.lab.flow_run import FlowRun, FlowSchedule, tcp_of
 from longlook.lab.judge import judge_all
 from longlook.lab.judgement import Judgement
+from longlook.lab.link_log import LinkLog, LinkLogError, read_link_log
 from longlook.lab.middle import MIDDLE_ADDRESS
-from longlook.lab.observations import Case, Stopped
+from longlook.lab.observations import Case, Span, Stopped
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
 from longlook.lab.teardown import Teardown
 from longlook.lab.testbed import Facilities, Testbed
-from longlook.lab.timing import Timing
+from longlook.lab.timing import Timing, unix_minus_monotonic_ns
+from longlook.network.further import SECOND
 
 GRACE_S = 1.0
 """Time beyond the trial's limit, for a client that ends by itself and reports what had arrived."""
@@ -50,6 +52,7 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
     timing.align()
     folder = Path(job.folder)
     started_unix_ns, began = time.time_ns(), time.monotonic()
+    clock_ns = unix_minus_monotonic_ns()
     killed = out_of_memory_kills()
     artefacts.write_json(folder / "trial.json", job.trial)
     with Testbed(job, facilities, serial) as testbed:
@@ -60,7 +63,8 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
         teardown = testbed.tear_down(trusted=measured.stopped is Stopped.CLIENT_ENDED)
     own_cpu_s = sum(teardown.cpu_s.values()) / (os.cpu_count() or 1)
     observed = guard.observe(measured.before, measured.after, teardown.summary, own_cpu_s) | teardown.throttling
-    judgement = _judge(testbed, job, measured, teardown, observed, virtual=timing.virtual)
+    trial_span = Span(started_unix_ns, time.time_ns())
+    judgement = _judge(testbed, job, measured, teardown, observed, trial_span, clock_ns, virtual=timing.virtual)
     if judgement.outcome is not Outcome.OK:
         if not timing.virtual:  # what a guest has no room for, its programs have written
             artefacts.raise_if_full(folder)
@@ -146,9 +150,15 @@ def _judge(
     measured: _Measurement,
     teardown: Teardown,
     observed: Mapping[str, float],
+    trial_span: Span,
+    clock_ns: int,
     *,
     virtual: bool,
 ) -> Judgement:
+    try:
+        logs = [_log_of(job, flow_run) if teardown.summary else None for flow_run in testbed.flow_runs]
+    except (LinkLogError, OSError) as error:
+        return Judgement(Outcome.INVALID, f"the link's log cannot be read: {error}", "see link.stderr")
     cases = [
         Case(
             trial=flow_run.trial,
@@ -168,9 +178,15 @@ def _judge(
             remote=flow_run.client.remote,
             virtual=virtual,
             middle_address=MIDDLE_ADDRESS,
+            client_span=flow_run.span,
+            server_span=trial_span,
+            log=log,
+            relayed=job.trial.proxy is not None and stack_of(job.trial.proxy).relay_command is not None,
+            tcp=job.trial.tcp if flow_run.flow is None else tcp_of(job.trial, flow_run.flow),
+            clock_moved_ns=0 if virtual else unix_minus_monotonic_ns() - (flow_run.client.clock_ns or clock_ns),
         )
-        for flow_run, client, server, seen in zip(
-            testbed.flow_runs, teardown.clients, teardown.servers, measured.congestion_controls, strict=True
+        for flow_run, client, server, seen, log in zip(
+            testbed.flow_runs, teardown.clients, teardown.servers, measured.congestion_controls, logs, strict=True
         )
     ]
     judgement = judge_all(cases)
@@ -188,3 +204,10 @@ def _judge(
         reasons += [item.reason for item in found]
         return Judgement(Outcome.INVALID, "; ".join(reasons), found[0].hint)
     return judgement
+
+
+def _log_of(job: Job, flow_run: FlowRun) -> LinkLog:
+    """Return what the links that lead to a flow's client carried for it; of a trial's only flow that is everything."""
+    names = ("link.bin", *(f"link-{name}.bin" for name in job.trial.further if name == SECOND))
+    address = "" if flow_run.flow is None else flow_run.addresses.client
+    return LinkLog(tuple(read_link_log(Path(job.folder) / name, address) for name in names))

@@ -205,6 +205,8 @@ def serve(order):
         )
         if fault == "hangs":
             hang()
+        if fault == "prints_an_object":
+            say("object", path="/a", t_start_ns=1, t_end_ns=2, bytes=1, error=None)
         for line in connection.makefile():
             body = (Path(order["www"]) / line.split()[1].lstrip("/")).read_bytes()
             if fault == "dies_in_the_middle":
@@ -315,6 +317,22 @@ def misbehave(fault):
         subprocess.run(fault.split()[1:], stdout=sys.stderr, check=False)
 
 
+def forged(fault, answer, start_ns):
+    """What a client says of an answer, which some make better than it was."""
+    if fault == "ends_early":
+        return {"t_start_ns": start_ns, **answer, "t_end_ns": answer["t_first_byte_ns"]}
+    if fault == "begins_late":
+        return {"t_start_ns": answer["t_first_byte_ns"], **answer}
+    if fault == "has_no_time":
+        return {"t_start_ns": float("nan"), **answer}
+    if fault == "answers_from_before":
+        return {
+            **{key: value - 10**12 if key.startswith("t_") else value for key, value in answer.items()},
+            "t_start_ns": 0,
+        }
+    return {"t_start_ns": start_ns, **answer}
+
+
 def fetch(job):
     """Exit code of the contract."""
     fault = job["knobs"].get("fault", "none")
@@ -326,13 +344,21 @@ def fetch(job):
         leave_daemon()
     if fault == "two_connections":
         connect(job)
+    start_ns = time.time_ns()
     connection = connect(job)
     connection.settimeout(job["timeout_s"])
     stream = connection.makefile("rb")
     paths = [path for phase in job["phases"] for path in phase]
     failed = False
+    if fault == "prints_a_page":
+        say(
+            "page",
+            url="https://forged/",
+            t_start_ns=start_ns,
+            t_first_byte_ns=start_ns + 500,
+            t_loaded_ns=start_ns + 1000,
+        )
     for path in paths[1:] if fault == "skips_an_object" else paths:
-        start_ns = time.time_ns()
         answer = dict.fromkeys(("status", "t_first_byte_ns", "t_end_ns", "bytes", "digest"))
         error = None
         try:
@@ -349,7 +375,9 @@ def fetch(job):
         failed = failed or error is not None
         spoken = "http/1.1" if fault == "wrong_protocol" else job["protocol"]
         url = f"https://{job['identity']['host']}{path}"
-        say("object", url=url, path=path, protocol=spoken, t_start_ns=start_ns, error=error, **answer)
+        local = "{}:{}".format(*connection.getsockname())
+        say("object", url=url, path=path, local=local, protocol=spoken, error=error, **forged(fault, answer, start_ns))
+        start_ns = time.time_ns()
     return 1 if failed else 0
 
 

@@ -9,7 +9,7 @@ from longlook.core.job import Content, Expected
 from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge, judge_all
 from longlook.lab.observations import Case, FlowKind, Observations, Stopped
-from tests.data.trials import trial
+from tests.data.trials import MS, T0, trial
 
 DIGEST = "sha256:" + "0" * 64
 CONTENT = Content("/www", (("/a",), ("/b",)), {"/a": Expected(10, DIGEST), "/b": Expected(20, DIGEST)})
@@ -24,11 +24,13 @@ TRIAL = trial(
 
 def fetched(path: str, size: int, **keys: Any) -> dict[str, Any]:
     answer = {"protocol": "h2", "status": 200, "bytes": size, "digest": DIGEST, "error": None}
-    return {"event": "object", "path": path, **answer, **keys}
+    times = {"t_start_ns": T0, "t_first_byte_ns": T0 + 2 * MS, "t_end_ns": T0 + 3 * MS}
+    return {"event": "object", "path": path, **answer, **times, **keys}
 
 
 def opened(port: int, *, primes: bool = False) -> dict[str, Any]:
-    return {"event": "connection", "protocol": "h2", "local": f"10.8.0.1:{port}", "primes": primes}
+    times = {"t_start_ns": T0, "t_handshake_ns": T0 + MS}
+    return {"event": "connection", "protocol": "h2", "local": f"10.8.0.1:{port}", "primes": primes, **times}
 
 
 def accepted(port: int, *, resumed: bool = False, early: bool = False, **keys: Any) -> dict[str, Any]:
@@ -36,6 +38,7 @@ def accepted(port: int, *, resumed: bool = False, early: bool = False, **keys: A
     return {"event": "connection", "protocol": "h2", "remote": f"10.8.0.1:{port}", **state, **keys}
 
 
+DONE = {"event": "done", "ok": True}
 OBJECTS = (fetched("/a", 10), fetched("/b", 20))
 READY = {"event": "ready"}
 SOUND = Case(
@@ -137,7 +140,8 @@ JUDGEMENTS: dict[str, tuple[dict[str, Any], Outcome, str]] = {
     "digest": (client(opened(1), OBJECTS[0], fetched("/b", 20, digest="x")), Outcome.FAILED, "wrong body"),
     "status": (client(opened(1), OBJECTS[0], fetched("/b", 20, status=404)), Outcome.FAILED, "HTTP status 404"),
     "page never loaded": (
-        client(opened(1), *OBJECTS, {"event": "page", "url": "u", "t_loaded_ns": None}),
+        client(opened(1), *OBJECTS, {"event": "page", "url": "u", "t_start_ns": T0, "t_loaded_ns": None}, DONE)
+        | {"session": True},
         Outcome.FAILED,
         "never finished loading",
     ),

@@ -9,6 +9,7 @@ from longlook.core.job import Content, Echo
 from longlook.core.model import Outcome
 from longlook.lab.judge import judge
 from longlook.lab.observations import Case, Observations
+from tests.data.trials import MS, T0
 from tests.unit.lab.test_judge import READY, SOUND
 from tests.unit.lab.test_judge import accepted as accepted_over_tcp
 from tests.unit.lab.test_judge import opened as opened_over_tcp
@@ -25,7 +26,8 @@ def accepted(port: int) -> dict[str, Any]:
 
 
 def echo(payload_bytes: int, t_answer_ns: int | None = None) -> dict[str, Any]:
-    return {"event": "echo", "payload_bytes": payload_bytes, "tries": 3, "t_answer_ns": t_answer_ns}
+    times = {"t_start_ns": T0, "t_answer_ns": t_answer_ns, "t_end_ns": T0 + 9 * MS}
+    return {"event": "echo", "payload_bytes": payload_bytes, "tries": 3, **times}
 
 
 def case(*lines: dict[str, Any], server: tuple[dict[str, Any], ...] = (READY,)) -> Case:
@@ -39,7 +41,7 @@ def test_silence_to_all_sizes_is_a_result() -> None:
 
 def test_a_connection_for_each_answered_size_is_sound() -> None:
     server = (READY, accepted(1), accepted(2))
-    lines = (opened(1), echo(1200, 5), opened(2), echo(1400, 6))
+    lines = (opened(1), echo(1200, T0 + MS), opened(2), echo(1400, T0 + MS))
     assert judge(case(*lines, server=server)).outcome is Outcome.OK
 
 

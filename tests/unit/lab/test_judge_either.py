@@ -10,17 +10,16 @@ from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge
 from longlook.lab.observations import Case, Observations, Stopped
 from tests.data.trials import trial
+from tests.unit.lab.test_judge import DIGEST, fetched
 
-DIGEST = "sha256:" + "0" * 64
 PATHS = ("/a", "/b")
 PORTS = {"h3": 7, "h2": 8}
 
 
 def carried(*protocols: str, **keys: Any) -> list[dict[str, Any]]:
     """Objects that came over these protocols, each over the connection that speaks it."""
-    answer = {"event": "object", "status": 200, "bytes": 10, "digest": DIGEST, "error": None}
     return [
-        {**answer, "path": path, "protocol": protocol, "local": f"10.8.0.1:{PORTS.get(protocol, 9)}", **keys}
+        fetched(path, 10, **{"protocol": protocol, "local": f"10.8.0.1:{PORTS.get(protocol, 9)}", **keys})
         for path, protocol in zip(PATHS, protocols, strict=True)
     ]
 
@@ -35,7 +34,9 @@ def opened(*protocols: str) -> list[dict[str, Any]]:
     ]
 
 
-def found(objects: list[dict[str, Any]], connections: list[dict[str, Any]], **changes: Any) -> tuple[Outcome, str]:
+def found(
+    objects: list[dict[str, Any]], connections: list[dict[str, Any]], *, session: bool = False, **changes: Any
+) -> tuple[Outcome, str]:
     case = Case(
         trial=trial(
             protocol="h3-or-h2",
@@ -46,7 +47,8 @@ def found(objects: list[dict[str, Any]], connections: list[dict[str, Any]], **ch
         ),
         content=Content("/www", (PATHS,), dict.fromkeys(PATHS, Expected(10, DIGEST))),
         stopped=Stopped.CLIENT_ENDED,
-        client=Observations(objects, (), 0),
+        client=Observations([*objects, {"event": "done", "ok": True}] if session else objects, (), 0),
+        session=session,
         server=Observations([{"event": "ready"}, *connections]),
         measure_s=1.0,
     )
@@ -85,7 +87,7 @@ def test_a_connection_that_nobody_reported_proves_nothing() -> None:
 def test_an_object_is_reported_once_and_over_a_known_connection() -> None:
     twice = [*carried("h3", "h3"), carried("h2", "h2")[1]]
     outcome, reason = found(twice, opened("h3", "h2"))
-    assert (outcome, reason) == (Outcome.FAILED, "/b was reported 2 times, over 2 connections, not 1")
+    assert (outcome, reason) == (Outcome.FAILED, "/b: the client reported it 2 times, not once")
     assert found(carried("h3", "h3", local=None), opened("h3"))[0] is Outcome.INVALID
 
 
@@ -99,13 +101,13 @@ def test_connections_from_before_a_browsers_page_are_not_those_of_the_load() -> 
     page = {"event": "page", "t_start_ns": 100, "t_loaded_ns": 200}
     before = [{**line, "remote": f"10.8.0.1:{port}", "t_handshake_ns": 99} for port in (5, 6) for line in opened("h2")]
     during = [{**line, "t_handshake_ns": 101} for line in opened("h3", "h2")]
-    assert found([*carried("h3", "h3"), page], [*before, *during]) == (Outcome.OK, "")
+    assert found([*carried("h3", "h3"), page], [*before, *during], session=True) == (Outcome.OK, "")
     again = [{**line, "remote": f"10.8.0.1:{port}", "t_handshake_ns": 102} for port in (5, 6) for line in opened("h2")]
-    assert found([*carried("h3", "h3"), page], [*before, *during, *again]) == (Outcome.OK, "")
+    assert found([*carried("h3", "h3"), page], [*before, *during, *again], session=True) == (Outcome.OK, "")
     six_more = [{**again[0], "remote": f"10.8.0.1:{port}"} for port in range(10, 16)]
-    assert found([*carried("h3", "h3"), page], [*before, *during, *again, *six_more]) == (Outcome.OK, "")
+    assert found([*carried("h3", "h3"), page], [*before, *during, *again, *six_more], session=True) == (Outcome.OK, "")
     last = {**again[0], "remote": "10.8.0.1:4"}
-    outcome, reason = found([*carried("h3", "h3"), page], [*before, *during, *again, *six_more, last])
+    outcome, reason = found([*carried("h3", "h3"), page], [*before, *during, *again, *six_more, last], session=True)
     assert outcome is Outcome.FAILED and "used 11 connections" in reason
     outcome, reason = found(carried("h3", "h3"), [*before, *during])
     assert outcome is Outcome.FAILED and "used 4 connections" in reason
@@ -125,11 +127,11 @@ def test_connections_are_cold() -> None:
 
 def test_a_server_that_reports_no_state_of_itself_proves_it_where_it_gives_no_tickets() -> None:
     browser = [{"event": "connection", "protocol": "h3", "local": "10.8.0.1:7", "primes": False, "resumed": None}]
-    seen = Observations([*carried("h3", "h3"), *browser], (), 0)
-    outcome, reason = found([], [], client=seen, server_reports_state=False)
+    seen = Observations([*carried("h3", "h3"), *browser, {"event": "done", "ok": True}])
+    outcome, reason = found([], [], client=seen, session=True, server_reports_state=False)
     assert (outcome, reason.partition(",")[0]) == (
         Outcome.INVALID,
         "the client does not report whether the connection was resumed",
     )
     told = Observations([{"event": "ready"}, *opened("h3")])
-    assert found([], [], client=seen, server=told, server_reports_state=False) == (Outcome.OK, "")
+    assert found([], [], client=seen, session=True, server=told, server_reports_state=False) == (Outcome.OK, "")

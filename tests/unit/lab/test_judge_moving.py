@@ -11,8 +11,8 @@ from longlook.lab import multipath
 from longlook.lab.judge import judge
 from longlook.lab.observations import Case, Observations, Stopped
 from tests.data.trials import trial
+from tests.unit.lab.test_judge import DIGEST, fetched
 
-DIGEST = "sha256:" + "0" * 64
 MOVING = {"move_at": 1.0}
 
 
@@ -27,13 +27,13 @@ def over_tcp(knobs: dict[str, Any]) -> Trial:
 
 
 def outcome(knobs: dict[str, Any], *clients: str) -> Outcome:
-    objects = [{"event": "object", "path": "/a", "protocol": "h2", "status": 200, "bytes": 10, "digest": DIGEST}]
+    objects = [fetched("/a", 10)]
     line = {"event": "connection", "protocol": "h2", "resumed": False, "congestion_control": "cubic"}
     case = Case(
         trial=over_tcp(knobs),
         content=Content("/www", (("/a",),), {"/a": Expected(10, DIGEST)}),
         stopped=Stopped.CLIENT_ENDED,
-        client=Observations([{**each, "error": None} for each in objects], (), 0),
+        client=Observations(objects, (), 0),
         server=Observations([{"event": "ready"}, *({**line, "remote": client} for client in clients)]),
         measure_s=1.0,
     )

@@ -9,6 +9,7 @@ from longlook.core.job import Content, Expected
 from longlook.core.model import Outcome
 from longlook.lab.judge import judge
 from longlook.lab.observations import Case, Observations
+from tests.data.trials import MS, T0
 from tests.unit.lab.test_judge import DIGEST, READY, SOUND, accepted, fetched, opened
 
 CONTENT = Content(
@@ -20,11 +21,11 @@ CONTENT = Content(
 
 
 def segment(**keys: Any) -> dict[str, Any]:
-    line = {"event": "segment", "index": 7, "rung": "low", "path": "/s", "t_end_ns": 5, "bytes": 20, "digest": DIGEST}
-    return {**line, "error": None, **keys}
+    line = {"event": "segment", "index": 7, "rung": "low", "path": "/s", "bytes": 20, "digest": DIGEST}
+    return {**line, "t_start_ns": T0, "t_end_ns": T0 + MS, "buffer_s": 2.0, "error": None, **keys}
 
 
-ENDED = {"event": "play", "state": "ended"}
+ENDED = {"event": "play", "state": "ended", "t_ns": T0 + 9 * MS, "position_s": 2.0, "buffer_s": 0.0}
 GOOD = (opened(1), fetched("/m", 10), fetched("/s?segment=7", 20), segment(), ENDED)
 
 

@@ -16,6 +16,7 @@ from longlook.lab.linux.namespace import TCP_BUFFER_BYTES, Namespace
 from longlook.lab.linux.netlink import NetlinkError
 
 _LEAST_BYTES, _RECEIVE_AT_FIRST_BYTES, _SEND_AT_FIRST_BYTES = 4096, 131_072, 65_536
+_LARGEST_SEGMENT_BYTES = 1460
 _ROOT, _HANDLE = 0xFFFFFFFF, 0x10000
 
 _SYSCTLS: Mapping[str, tuple[str, int, Callable[[Scalar], int]]] = {
@@ -55,6 +56,14 @@ def route_metrics(tcp: Mapping[str, Scalar]) -> dict[str, Any]:
     return found | ({"lock": _LOCK_RTO_MIN} if "rto_min" in found else {})
 
 
+def buffer_for(packets: int) -> int:
+    """Return the size in bytes of a receive buffer of which Linux offers a window of so many packets at first.
+
+    It offers half of the buffer (`tcp_select_initial_window`), however much more the route allows.
+    """
+    return 2 * packets * _LARGEST_SEGMENT_BYTES
+
+
 def apply_to_kernel(tcp: Mapping[str, Scalar], *, own_kernel: bool) -> None:
     """Set Linux's Cubic for the whole kernel: HyStart, the first slow-start threshold, the window that a loss leaves.
 
@@ -80,9 +89,10 @@ def _parameter(name: str, number: int) -> None:
 def apply(namespace: Namespace, device: str, tcp: Mapping[str, Scalar]) -> None:
     """Set what belongs to the namespace, and pacing; raise MachineError where the kernel cannot pace."""
     receive = int(tcp.get("receive_buffer_bytes", TCP_BUFFER_BYTES))
+    at_first = max(_RECEIVE_AT_FIRST_BYTES, buffer_for(int(tcp.get("initial_window_packets", 0))))
     send = int(tcp.get("send_buffer_bytes", TCP_BUFFER_BYTES))
     with namespace.inside():
-        _write("tcp_rmem", _LEAST_BYTES, min(_RECEIVE_AT_FIRST_BYTES, receive), receive)
+        _write("tcp_rmem", _LEAST_BYTES, min(at_first, receive), receive)
         _write("tcp_wmem", _LEAST_BYTES, min(_SEND_AT_FIRST_BYTES, send), send)
         for name, (sysctl, default, number) in _SYSCTLS.items():
             _write(sysctl, number(tcp[name]) if name in tcp else default)

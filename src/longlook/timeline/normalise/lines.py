@@ -41,7 +41,7 @@ def read_lines(path: Path, known: Mapping[str, Callable[[Line], None]]) -> Accou
         content = path.read_bytes()
     except FileNotFoundError:
         return Account(present=False)
-    for raw in content.splitlines():
+    for raw in content.split(b"\n"):  # as the laboratory reads them: a carriage return inside a line is a space
         if not raw.strip():
             continue
         line = _parse(raw)

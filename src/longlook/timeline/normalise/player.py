@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from longlook.core.model import Vantage
-from longlook.timeline.normalise.lines import BadLineError, Line, count, optional_time_ns, text, time_ns
+from longlook.timeline.normalise.lines import MAX_UNIX_NS, BadLineError, Line, count, optional_time_ns, text, time_ns
 from longlook.timeline.timeline import Kind
 
 STATES = ("started", "stalled", "resumed", "ended")
@@ -28,7 +28,7 @@ def player_events(add: Add, video: dict[str, Any]) -> dict[str, Callable[[Line],
             quality=text(line, "quality"),
             length_s=_seconds(line, "length_s"),
             segment_s=_seconds(line, "segment_s"),
-            **({"live_s": _seconds(line, "live_s")} if "live_s" in line else {}),
+            **({"live_s": _seconds(line, "live_s")} if line.get("live_s") is not None else {}),
             rungs=[{"name": name, "bitrate_bps": bitrate_bps} for name, bitrate_bps in found],
         )
 
@@ -52,6 +52,6 @@ def player_events(add: Add, video: dict[str, Any]) -> dict[str, Callable[[Line],
 
 def _seconds(line: Line, key: str) -> float:
     value = line.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < MAX_UNIX_NS:
         raise BadLineError(f"{key} is no number of seconds")
     return float(value)
