@@ -114,8 +114,8 @@ class _Block:
             conditions = resolve_conditions(settings, catalogue)
             entries = {arm.name: resolve_arm(arm, settings, catalogue) for arm in study.arms}
             self._around = neighbourhood(study, settings, catalogue) if study.around else None
-            if self._around is not None:
-                check_ends(self._around, catalogue)
+            # Where draws have to be cut, the router is asked about each; else it takes what lies between the ends.
+            self._ask_router = self._around is not None and not check_ends(self._around, catalogue)
         self._point = _Point.of(conditions, entries)
         # Of the cell without draws and surgery, so that they change neither the order of a plan nor its links' seeds.
         undisturbed = _calm(conditions)
@@ -187,14 +187,20 @@ class _Block:
         if self._around is None:
             return self._point
         with self._named(f", round {number + 1}"):
-            draw = self._around.draw(self._study.seed, number, self.key, self._point.conditions.workload)
-            conditions = resolve_conditions(draw.settings, self._catalogue, ask_router=False)
-            if not self._arms_follow:
+            workload = self._point.conditions.workload
+            draw, (conditions, entries) = self._around.draw(self._study.seed, number, self.key, workload, self._resolve)
+            if entries is None:
                 return replace(self._point, conditions=conditions, draw=draw)
-            entries = {
-                arm.name: resolve_arm(arm, draw.settings, self._catalogue, ask_router=False) for arm in self._study.arms
-            }
             return _Point.of(conditions, entries, draw)
+
+    def _resolve(self, settings: Mapping[str, Scalar]) -> tuple[Conditions, dict[str, ResolvedArm] | None]:
+        """Return conditions and arms of drawn settings; no arms where they are those of the cell."""
+        ask = self._ask_router
+        conditions = resolve_conditions(settings, self._catalogue, ask_router=ask)
+        if not self._arms_follow:
+            return conditions, None
+        arms = self._study.arms
+        return conditions, {arm.name: resolve_arm(arm, settings, self._catalogue, ask_router=ask) for arm in arms}
 
     @contextmanager
     def _named(self, more: str = "") -> Iterator[None]:
