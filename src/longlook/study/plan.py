@@ -23,7 +23,7 @@ from longlook.network.surgery import PREFIX, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
 from longlook.study.around import Draw, check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue, installed
-from longlook.study.cells import cell_id, cells, labels_of
+from longlook.study.cells import cell_id, cells, cells_named, labels_of
 from longlook.study.flow_groups import Group
 from longlook.study.flow_groups import draw as draw_flows
 from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions, split_workload
@@ -41,6 +41,7 @@ def make_plan(
     """Return all trials of the study in the order in which they run.
 
     `only` are filters FACTOR=LEVEL: several of one factor are alternatives, those of different factors must all hold.
+    The name of a cell, in any form that `cells` lists, is a filter, too; several of these are alternatives.
     A filter changes neither ids nor the relative order of the trials that it leaves. InputError for unknown names, and
     where there are more than `most` trials.
     """
@@ -59,8 +60,13 @@ def make_plan(
 
 def chosen_cells(study: Study, only: Sequence[str] = ()) -> Sequence[Cell]:
     """Return the cells that the filters leave, in the order of factors and levels; InputError where there is none."""
-    wanted = _filters(study, only)
-    chosen = [cell for cell in cells(study) if all(cell[name].label in labels for name, labels in wanted.items())]
+    wanted, named = _filters(study, only)
+    chosen = [
+        cell
+        for cell in cells(study)
+        if all(cell[name].label in labels for name, labels in wanted.items())
+        and (not named or cell_id(labels_of(cell)) in named)
+    ]
     if not chosen:
         raise InputError(f"no cell of study {study.id} has {' and '.join(only)}", "the study excludes this combination")
     return chosen
@@ -271,18 +277,30 @@ def _sets(cell: Mapping[str, Level]) -> dict[str, Scalar]:
     return {key: value for key, value in settings if not as_main(key).startswith(PREFIX)}
 
 
-def _filters(study: Study, only: Sequence[str]) -> dict[str, set[str]]:
+def _filters(study: Study, only: Sequence[str]) -> tuple[dict[str, set[str]], set[str]]:
+    """Return the levels of each factor, and the ids of cells, that filters choose; InputError for unknown names."""
     levels = {factor.name: [level.label for level in factor.levels] for factor in study.factors}
     wanted: dict[str, set[str]] = {}
+    named: set[str] = set()
     for text in only:
         name, equals, label = text.partition("=")
+        if equals and label in levels.get(name, []):
+            wanted.setdefault(name, set()).add(label)
+            continue
+        matching = cells_named({cell_id(labels): labels for labels in map(labels_of, cells(study))}, text)
+        if len(matching) == 1:
+            named |= set(matching)
+            continue
+        if matching:
+            raise InputError(
+                f"--only {text}: fits several cells", f"write FACTOR=LEVEL, or one of {', '.join(matching)}"
+            )
         if not equals:
-            raise InputError(f"--only {text}: not FACTOR=LEVEL", f"factors of {study.id}: {', '.join(levels)}")
+            hint = f"factors of {study.id}: {', '.join(levels)}" if levels else f"{study.id} has one cell and no factor"
+            raise InputError(f"--only {text}: neither FACTOR=LEVEL nor a cell", hint)
         if name not in levels:
             message = f"--only {text}: study {study.id} has no factor {name!r}{nearest(name, levels)}"
             raise InputError(message, f"its factors: {', '.join(levels)}")
-        if label not in levels[name]:
-            message = f"--only {text}: factor {name} has no level {label!r}{nearest(label, levels[name])}"
-            raise InputError(message, f"its levels: {', '.join(levels[name])}")
-        wanted.setdefault(name, set()).add(label)
-    return wanted
+        message = f"--only {text}: factor {name} has no level {label!r}{nearest(label, levels[name])}"
+        raise InputError(message, f"its levels: {', '.join(levels[name])}")
+    return wanted, named
