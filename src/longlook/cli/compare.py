@@ -178,13 +178,14 @@ def bisect(
     try:
         with RunDisplay(as_json=as_json) as display:
             folder = out or new_folder("bisect")
-            found, step = run_bisection(spec, folder, engine.run_options(), display.observer(), steps.show)
+            bisection = run_bisection(spec, folder, engine.run_options(), display.observer(), steps.show)
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
-    steps.conclude(found, step, spec.contender.stack)
-    if why.explain and step.verdict is not None:
-        worse = folder / found.first_bad
-        show_answers(_explain(step.verdict, worse, why, engine, as_json=as_json), worse, as_json=as_json)
+    steps.conclude(bisection, spec.contender.stack)
+    verdict = bisection.step.verdict
+    if why.explain and verdict is not None:
+        worse = folder / bisection.found.first_bad
+        show_answers(_explain(verdict, worse, why, engine, as_json=as_json), worse, as_json=as_json)
 
 
 def _explain(

@@ -111,7 +111,10 @@ class StudyChanges:
         typer.Option(metavar="N|decide", help="Rounds instead of the study's own; decide: as many as needed."),
     ] = None
     only: Annotated[
-        list[str] | None, typer.Option(help="FACTOR=LEVEL, or contrast=NAME with its arms alone; repeat for more.")
+        list[str] | None,
+        typer.Option(
+            help="FACTOR=LEVEL, a cell such as 10Mbit,1MB, or contrast=NAME with its arms alone; repeat for more."
+        ),
     ] = None
     change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None
     around: Around = None

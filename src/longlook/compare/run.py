@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.compare.bisection import Finding, Found, first_bad
+from longlook.compare.candidates import Candidates, candidates
 from longlook.compare.gate import Answer, Verdict, judge_gate
 from longlook.compare.output import Judged
 from longlook.compare.spec import ComparisonSpec, Side, make_study
@@ -58,17 +59,32 @@ class Step:
     reason: str
 
 
+@dataclass(frozen=True)
+class Bisection:
+    """A finished bisection. `step` is that of the first bad version.
+
+    `left_out` are the versions between the ends that were not tried because they are of another kind than the ends;
+    `left_out_here` those of them between the last good version and the first bad one, so that any of them may be the
+    first.
+    """
+
+    found: Found
+    step: Step
+    left_out: tuple[str, ...]
+    left_out_here: tuple[str, ...]
+
+
 def run_bisection(
     spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observer, report: Callable[[Step], None]
-) -> tuple[Found, Step]:
-    """Return the first version after the baseline's, up to the contender's, that is worse; and its step.
+) -> Bisection:
+    """Find the first version after the baseline's, up to the contender's, that is worse.
 
     Every version is compared with the good one, so that the baseline's trials come from the cache. `report` is called
     after each step. Raises InputError where the two cannot be the ends of a search, LonglookError where the bad version
     is not worse.
     """
     stack = registry.stack(spec.contender.stack)
-    versions = _between(stack, spec.baseline, spec.contender)
+    searched = _between(stack, spec.baseline, spec.contender)
     make_study(spec)  # a mistake in the comparison itself is no version's fault
     steps: dict[str, Step] = {}
 
@@ -85,20 +101,19 @@ def run_bisection(
             f"{steps[bad].reason}",
             "name a version that is worse, a network where it shows, a smaller --gate or more --rounds",
         )
-    found = first_bad(versions, test)
-    return found, steps[found.first_bad]
+    if searched.left_out:
+        observer.say(f"not searched, because they are of another kind than both ends: {', '.join(searched.left_out)}")
+    found = first_bad(searched.versions, test)
+    here = searched.left_out_between(stack.version_names, found.last_good, found.first_bad)
+    return Bisection(found, steps[found.first_bad], searched.left_out, here)
 
 
-def _between(stack: Stack, good: Side, bad: Side) -> list[str]:
+def _between(stack: Stack, good: Side, bad: Side) -> Candidates:
     if good.stack != bad.stack:
         raise InputError(f"{good.name} and {bad.name} are different stacks", "name two versions of one stack")
     if good.protocol != bad.protocol:
         raise InputError(f"GOOD speaks {good.protocol} and BAD {bad.protocol}", "bisect over versions alone")
-    names = list(stack.version_names)  # with variants of a release such as 1.0+patch, which are no step of its history
-    first, last = names.index(good.version), names.index(bad.version)
-    if first >= last:
-        raise InputError(f"{good.name} is not older than {bad.name}", f"in order of age: {', '.join(names)}")
-    return [name for name in names[first : last + 1] if "+" not in name or name in (good.version, bad.version)]
+    return candidates(stack.version_names, good.version, bad.version)
 
 
 def _try(spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observer) -> Step:

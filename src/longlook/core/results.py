@@ -78,6 +78,6 @@ class ClaimResult:
 
     claim: Claim
     estimate: Estimate | None
-    result: str  # reproduced | contradicted | inconclusive | not testable
+    result: str  # reproduced | contradicted | inconclusive | not testable | not run
     reason: str
     level: ArmLevel | None = None

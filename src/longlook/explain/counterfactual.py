@@ -74,9 +74,10 @@ class CounterfactualPlan:
         try:
             for change in changes.values():
                 _check_settings(change)
-            planned = make_plan(replace(self._base, arms=tuple(made.values())), self._only, self._catalogue)
-            check_virtual(self._base, planned, self._engine)
-            check_live(self._base, planned, self._engine)
+            changed = replace(self._base, arms=tuple(made.values()))
+            planned = make_plan(changed, self._only, self._catalogue)
+            check_virtual(changed, planned, self._engine, self._catalogue)
+            check_live(changed, planned, self._engine)
             operated = self._experiments(planned.trials, {made[name].name: name for name in made}, changes)
         except (InputError, SettingError) as error:
             return str(error)

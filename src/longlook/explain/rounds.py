@@ -9,6 +9,7 @@ from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import advantages, effect_pct
 from longlook.core.errors import InputError
 from longlook.core.model import Better, Contrast, Outcome, Study, Trial
+from longlook.study.cells import cells_named
 
 ALL = "all"
 
@@ -43,7 +44,10 @@ def wanted(cells: Sequence[str], round_number: int | None) -> Wanted | None:
 
 
 def find_cells(trials: Iterable[Trial], names: Sequence[str]) -> list[str]:
-    """Return the ids of cells that were named by id, by level labels joined with commas, or by FACTOR=LEVEL pairs."""
+    """Return the ids of the cells with these names, in any form that `study.cells` lists; `all` for every one.
+
+    InputError for a name that fits none or several.
+    """
     cells = {trial.cell_id: trial.cell for trial in trials}
     found = [cell_id for name in names for cell_id in (list(cells) if name == ALL else [_find(cells, name)])]
     return list(dict.fromkeys(found))
@@ -71,18 +75,9 @@ def choose_round(samples: pd.DataFrame, study: Study, better: Mapping[str, Bette
 
 
 def _find(cells: Mapping[str, Mapping[str, str]], name: str) -> str:
-    if name in cells:
-        return name
-    parts = [part.strip() for part in name.replace("·", ",").split(",")]
-    matching = [cell_id for cell_id, labels in cells.items() if _names(labels, parts)]
+    matching = cells_named(cells, name)
     if len(matching) == 1:
         return matching[0]
     what = "fits several cells" if matching else "is not a cell of this run"
     known = ", ".join(matching or list(cells))
     raise InputError(f"cell {name} {what}", f"name one of {known}, or all")
-
-
-def _names(labels: Mapping[str, str], parts: Sequence[str]) -> bool:
-    """Return whether every part is a level of the cell, as LEVEL or FACTOR=LEVEL."""
-    pairs = {f"{factor}={label}" for factor, label in labels.items()}
-    return all(part in pairs or part in labels.values() for part in parts)

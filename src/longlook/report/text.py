@@ -1,8 +1,10 @@
 """Verdicts and claims as text: for the terminal, for pipes and for Markdown."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
+from longlook.analysis.claims.judge import NOT_RUN
 from longlook.analysis.claims.welch import welch_verdict
 from longlook.core.model import Study
 from longlook.core.results import ClaimResult, Estimate
@@ -68,6 +70,15 @@ def claims_markdown(claims: Sequence[ClaimResult]) -> str:
     """Return published values beside ours as a Markdown table."""
     header = ("cell", "published", "ours", "interval", "Welch", "result", "reason")
     return markdown_rows(header, [_claim_row(item) for item in claims], frozenset((1, 2, 3)))
+
+
+def claims_in_short(claims: Sequence[ClaimResult]) -> str:
+    """Return how many claims have which result: `2 reproduced, 1 not testable; 9 about cells that were left out`."""
+    counts = Counter(item.result for item in claims)
+    left_out = counts.pop(NOT_RUN, 0)
+    judged = ", ".join(f"{count} {name}" for name, count in counts.items()) or "none judged"
+    cells = "a cell that was" if left_out == 1 else "cells that were"
+    return judged + (f"; {left_out} about {cells} left out" if left_out else "")
 
 
 def _claim_row(item: ClaimResult) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from longlook.analysis.claims.judge import NOT_RUN
 from longlook.analysis.claims.welch import WelchVerdict
 from longlook.analysis.stats.drawn import name_of
 from longlook.core.model import PUBLISHED, Better, Claim, Contrast, Expected, Study, Verdict
@@ -14,7 +15,7 @@ from longlook.study import laws
 from longlook.study.around import columns
 
 SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}
-RESULT_SYMBOLS = {"reproduced": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "–"}
+RESULT_SYMBOLS = {"reproduced": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "–", NOT_RUN: "○"}
 CLIFF = "↕"
 """The mark of a cell whose effect differs by more than the margin across a setting that its rounds drew."""
 
@@ -366,10 +367,24 @@ def _range(estimates: Sequence[Estimate], verdict: Verdict) -> str:
 
 def _claims_answer(claims: Sequence[ClaimResult]) -> str:
     counts = Counter(item.result for item in claims)
-    if len(claims) == 1:
-        return f"The one published direction is {claims[0].result}."
+    left_out = counts.pop(NOT_RUN, 0)
+    if not counts:
+        return f"{_about_left_out(left_out)}, so none is judged."
+    outside = f" {_about_left_out(left_out)}." if left_out else ""
+    if counts.total() == 1:
+        about = " about a cell that was run" if left_out else ""
+        return f"The one published direction{about} is {next(iter(counts))}.{outside}"
     parts = [f"{counts[name]} {'are' if counts[name] > 1 else 'is'} {name}" for name in RESULTS if counts[name]]
-    return f"Of {len(claims)} published directions, {_listed(parts)}; how far the sizes agree is shown below."
+    told = f"Of {counts.total()} published directions, {_listed(parts)}; how far the sizes agree is shown below."
+    return told + outside
+
+
+def _about_left_out(count: int) -> str:
+    return (
+        "One published direction is about a cell that was left out"
+        if count == 1
+        else f"{count} published directions are about cells that were left out"
+    )
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -9,13 +9,17 @@ a queue. A value that varies by itself (a trace, a schedule), that is 0 or that 
 the path: the values of both directions move together. A queue in bandwidth-delay products follows the rate and round
 trip that were drawn, and then its own draw.
 
+A draw of the standard neighbourhood that cannot be is moved towards what the study states until it can: a study may
+state every value that is allowed, up to the last one. Laws that a study writes itself have to fit.
+
 The draws of a setting have a stream of their own. Those of the workload are the same for all cells that have the same
 workload, so that few files serve many cells.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 from longlook.core import codec, units
 from longlook.core.model import Link, Scalar, Study, Trial, Workload
@@ -31,6 +35,8 @@ from longlook.study.catalogue import Catalogue
 from longlook.study.resolve import resolve_conditions
 from longlook.study.seeded import uniform
 from longlook.study.settings import WORKLOAD_PREFIX, network_setting, workload_setting
+
+Made = TypeVar("Made")
 
 COLUMN_PREFIX = "drawn."
 """The prefix of columns of the samples that hold what a round drew."""
@@ -54,9 +60,13 @@ class _Place:
     quantity: laws.Quantity
     width: Fraction
     values: Mapping[str, str]
+    standard: bool
+    """Whether its law is that of the standard neighbourhood, so that a draw is cut where it cannot be."""
 
-    def at(self, share: float) -> dict[str, str]:
-        """Return the values at a place from 0, the lowest, to below 1."""
+    def at(self, share: float | None) -> dict[str, str]:
+        """Return the values at a place from 0, the lowest, to below 1; None is what the study states."""
+        if share is None:
+            return dict(self.values)
         found = {}
         for key, text in self.values.items():
             first, last, step = laws.lattice(self.quantity, text, self.width)
@@ -79,47 +89,67 @@ class Neighbourhood:
         """Whether rounds differ in what is transferred."""
         return self._reorders or any(place.setting.startswith(WORKLOAD_PREFIX) for place in self._places)
 
-    def draw(self, seed: int, round_number: int, cell: str, workload: Workload) -> Draw:
-        """Return what a round draws; `cell` is the key of the cell's block, `workload` what it has without draws.
+    def draw(
+        self,
+        seed: int,
+        round_number: int,
+        cell: str,
+        workload: Workload,
+        resolve: Callable[[Mapping[str, Scalar]], Made],
+    ) -> tuple[Draw, Made]:
+        """Return what a round draws, and what `resolve` makes of the settings.
 
-        Raise SettingError where a setting cannot have the value that was drawn.
+        `cell` is the key of the cell's block, `workload` what it has without draws. `resolve` raises SettingError for
+        settings that cannot be; what is drawn by standard laws is then cut. Raise that error if this does not help.
         """
         shared = codec.content_hash(workload)
 
         def share(setting: str, of: str = cell) -> float:
             return uniform(seed, "around", round_number, of, setting)
 
-        settings, drawn = dict(self._settings), {}
-        for place in self._places:
-            of_workload = place.setting.startswith(WORKLOAD_PREFIX)
-            values = place.at(share(place.setting, shared if of_workload else cell))
-            settings.update(self._checked(place, values))
-            drawn[place.setting] = _shown(place.setting, values)
+        others, drawn_others = dict(self._settings), {}
         phase_ns = padding_bytes = 0
         if laws.START_PHASE in self._around:
             steps = units.parse_time(laws.width_of(self._around[laws.START_PHASE])) // laws.PHASE_STEP_NS
             phase_ns = laws.PHASE_STEP_NS * laws.point(0, steps - 1, share(laws.START_PHASE))
-            drawn[laws.START_PHASE] = units.print_time(phase_ns)
+            drawn_others[laws.START_PHASE] = units.print_time(phase_ns)
         if self._reorders:
             number = laws.point(0, ORDERS - 1, share(laws.ORDER, shared))
-            settings[f"{WORKLOAD_PREFIX}{laws.ORDER}"] = number
-            drawn[laws.ORDER] = str(number)
+            others[f"{WORKLOAD_PREFIX}{laws.ORDER}"] = number
+            drawn_others[laws.ORDER] = str(number)
         if laws.CERTIFICATE in self._around:
             steps = units.parse_size(laws.width_of(self._around[laws.CERTIFICATE])) // laws.PADDING_STEP_BYTES
             padding_bytes = laws.PADDING_STEP_BYTES * laws.point(0, steps, share(laws.CERTIFICATE))
-            drawn[laws.CERTIFICATE] = units.print_size(padding_bytes)
-        return Draw(settings, drawn, phase_ns, padding_bytes)
+            drawn_others[laws.CERTIFICATE] = units.print_size(padding_bytes)
 
-    def ends(self) -> Iterator[dict[str, Scalar]]:
-        """Yield the cell's settings where all that is drawn is lowest, and where it is highest.
+        def made(shares: _Shares) -> tuple[Draw, Made]:
+            settings, drawn = dict(others), {}
+            for place, at in zip(self._places, shares, strict=True):
+                values = place.at(at)
+                settings.update(self._checked(place, values))
+                drawn[place.setting] = _shown(place.setting, values)
+            return Draw(settings, drawn | drawn_others, phase_ns, padding_bytes), resolve(settings)
 
-        Raise SettingError, with the key `around.SETTING`, where a setting cannot be as low or as high.
+        of_workload = [place.setting.startswith(WORKLOAD_PREFIX) for place in self._places]
+        shares = [
+            share(place.setting, shared if workloads else cell)
+            for place, workloads in zip(self._places, of_workload, strict=True)
+        ]
+        try:
+            return made(shares)
+        except SettingError:
+            return _cut(shares, [place.standard for place in self._places], made)
+
+    def all_at(self, share: float, *, only_own_laws: bool = False) -> dict[str, Scalar]:
+        """Return the cell's settings with all that is drawn at a place from 0, the lowest, to below 1.
+
+        With `only_own_laws` what is drawn by standard laws is as the study states it. Raise SettingError, with the key
+        `around.SETTING`, where a setting cannot be so.
         """
-        for share in (0.0, _HIGHEST):
-            settings = dict(self._settings)
-            for place in self._places:
-                settings.update(self._checked(place, place.at(share)))
-            yield settings
+        settings = dict(self._settings)
+        for place in self._places:
+            settings.update(self._checked(place, place.at(None if only_own_laws and place.standard else share)))
+        return settings
 
     def drawn_settings(self) -> set[str]:
         """Return the settings that rounds of this cell draw."""
@@ -142,7 +172,45 @@ class Neighbourhood:
         return checked
 
 
-_HIGHEST = 1 - 2.0**-53
+HIGHEST = 1 - 2.0**-53
+"""The highest place of a draw."""
+
+
+_Shares = Sequence[float | None]
+_HALVINGS = 20
+
+
+def _cut(shares: _Shares, standard: Sequence[bool], made: Callable[[_Shares], Made]) -> Made:
+    """Return what is made of shares that are as near as possible to those given, which cannot be.
+
+    A single standard one is moved towards what the study states, the first of which that is enough, else all standard
+    ones. Raise SettingError where none of that helps.
+    """
+    movable = [number for number, each in enumerate(standard) if each]
+    for chosen in [[number] for number in movable] + [movable]:
+        found = None
+        near, far = 0.0, 1.0  # of the way to the middle: `near` is not enough
+        for at in (None, *[0.5] * _HALVINGS):
+            middle = (near + far) / 2
+            try:
+                found = made(_moved(shares, chosen, None if at is None else middle))
+            except SettingError:
+                if at is None:
+                    break
+                near = middle
+            else:
+                far = far if at is None else middle
+        if found is not None:
+            return found
+    return made(shares)
+
+
+def _moved(shares: _Shares, chosen: Sequence[int], way: float | None) -> list[float | None]:
+    """Return shares of which the chosen ones went a part of the way to the middle; None: they are what is stated."""
+    return [
+        share if number not in chosen or share is None else None if way is None else share + (0.5 - share) * way
+        for number, share in enumerate(shares)
+    ]
 
 
 def neighbourhood(study: Study, settings: Mapping[str, Scalar], catalogue: Catalogue) -> Neighbourhood:
@@ -150,15 +218,26 @@ def neighbourhood(study: Study, settings: Mapping[str, Scalar], catalogue: Catal
     return Neighbourhood(study.around, settings, catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])])
 
 
-def check_ends(around: Neighbourhood, catalogue: Catalogue, *, ask_router: bool = True) -> None:
-    """Raise SettingError where the settings of a neighbourhood cannot be, with all that is drawn lowest or highest."""
-    for where, settings in zip(("lowest", "highest"), around.ends(), strict=True):
+def check_ends(around: Neighbourhood, catalogue: Catalogue, *, ask_router: bool = True) -> bool:
+    """Return whether all settings of a neighbourhood can be: with all that is drawn lowest, and highest.
+
+    If they cannot, draws have to be cut. Raise SettingError where that does not help, because a law that the study
+    writes itself leaves what a setting may be.
+    """
+    fits = True
+    for where, share in (("lowest", 0.0), ("highest", HIGHEST)):
+        own = around.all_at(share, only_own_laws=True)
         try:
-            resolve_conditions(settings, catalogue, ask_router=ask_router)
+            resolve_conditions(own, catalogue, ask_router=ask_router)
         except SettingError as error:
-            shown = f" = {settings[error.key]}" if error.key in settings else ""
+            shown = f" = {own[error.key]}" if error.key in own else ""
             message = f"where all that is drawn is {where}, {error.key}{shown}: {error.message}"
             raise SettingError("around", f'{message}; draw less far, or write around = "none"') from error
+        try:
+            resolve_conditions(around.all_at(share), catalogue, ask_router=ask_router)
+        except SettingError:
+            fits = False
+    return fits
 
 
 def outside(setting: str, message: str) -> SettingError:
@@ -188,7 +267,8 @@ def _places(around: Mapping[str, str], settings: Mapping[str, Scalar]) -> Iterat
                 if value != OFF and call(value) is None and quantity.number(str(value))
             }
             if values:
-                yield _Place(setting, quantity, units.parse_share(laws.width_of(around[setting])), values)
+                standard = around[setting] == laws.STANDARD_LAWS.get(further.as_main(setting))
+                yield _Place(setting, quantity, units.parse_share(laws.width_of(around[setting])), values, standard)
 
 
 def _values(setting: str, given: Mapping[str, Scalar]) -> dict[str, Scalar]:

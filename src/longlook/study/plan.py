@@ -23,7 +23,7 @@ from longlook.network.surgery import PREFIX, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
 from longlook.study.around import Draw, check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue, installed
-from longlook.study.cells import cell_id, cells, labels_of
+from longlook.study.cells import cell_id, cells, cells_named, labels_of
 from longlook.study.flow_groups import Group
 from longlook.study.flow_groups import draw as draw_flows
 from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions, split_workload
@@ -41,6 +41,7 @@ def make_plan(
     """Return all trials of the study in the order in which they run.
 
     `only` are filters FACTOR=LEVEL: several of one factor are alternatives, those of different factors must all hold.
+    The name of a cell, in any form that `cells` lists, is a filter, too; several of these are alternatives.
     A filter changes neither ids nor the relative order of the trials that it leaves. InputError for unknown names, and
     where there are more than `most` trials.
     """
@@ -59,8 +60,13 @@ def make_plan(
 
 def chosen_cells(study: Study, only: Sequence[str] = ()) -> Sequence[Cell]:
     """Return the cells that the filters leave, in the order of factors and levels; InputError where there is none."""
-    wanted = _filters(study, only)
-    chosen = [cell for cell in cells(study) if all(cell[name].label in labels for name, labels in wanted.items())]
+    wanted, named = _filters(study, only)
+    chosen = [
+        cell
+        for cell in cells(study)
+        if all(cell[name].label in labels for name, labels in wanted.items())
+        and (not named or cell_id(labels_of(cell)) in named)
+    ]
     if not chosen:
         raise InputError(f"no cell of study {study.id} has {' and '.join(only)}", "the study excludes this combination")
     return chosen
@@ -114,8 +120,8 @@ class _Block:
             conditions = resolve_conditions(settings, catalogue)
             entries = {arm.name: resolve_arm(arm, settings, catalogue) for arm in study.arms}
             self._around = neighbourhood(study, settings, catalogue) if study.around else None
-            if self._around is not None:
-                check_ends(self._around, catalogue)
+            # Where draws have to be cut, the router is asked about each; else it takes what lies between the ends.
+            self._ask_router = self._around is not None and not check_ends(self._around, catalogue)
         self._point = _Point.of(conditions, entries)
         # Of the cell without draws and surgery, so that they change neither the order of a plan nor its links' seeds.
         undisturbed = _calm(conditions)
@@ -187,14 +193,20 @@ class _Block:
         if self._around is None:
             return self._point
         with self._named(f", round {number + 1}"):
-            draw = self._around.draw(self._study.seed, number, self.key, self._point.conditions.workload)
-            conditions = resolve_conditions(draw.settings, self._catalogue, ask_router=False)
-            if not self._arms_follow:
+            workload = self._point.conditions.workload
+            draw, (conditions, entries) = self._around.draw(self._study.seed, number, self.key, workload, self._resolve)
+            if entries is None:
                 return replace(self._point, conditions=conditions, draw=draw)
-            entries = {
-                arm.name: resolve_arm(arm, draw.settings, self._catalogue, ask_router=False) for arm in self._study.arms
-            }
             return _Point.of(conditions, entries, draw)
+
+    def _resolve(self, settings: Mapping[str, Scalar]) -> tuple[Conditions, dict[str, ResolvedArm] | None]:
+        """Return conditions and arms of drawn settings; no arms where they are those of the cell."""
+        ask = self._ask_router
+        conditions = resolve_conditions(settings, self._catalogue, ask_router=ask)
+        if not self._arms_follow:
+            return conditions, None
+        arms = self._study.arms
+        return conditions, {arm.name: resolve_arm(arm, settings, self._catalogue, ask_router=ask) for arm in arms}
 
     @contextmanager
     def _named(self, more: str = "") -> Iterator[None]:
@@ -265,18 +277,30 @@ def _sets(cell: Mapping[str, Level]) -> dict[str, Scalar]:
     return {key: value for key, value in settings if not as_main(key).startswith(PREFIX)}
 
 
-def _filters(study: Study, only: Sequence[str]) -> dict[str, set[str]]:
+def _filters(study: Study, only: Sequence[str]) -> tuple[dict[str, set[str]], set[str]]:
+    """Return the levels of each factor, and the ids of cells, that filters choose; InputError for unknown names."""
     levels = {factor.name: [level.label for level in factor.levels] for factor in study.factors}
     wanted: dict[str, set[str]] = {}
+    named: set[str] = set()
     for text in only:
         name, equals, label = text.partition("=")
+        if equals and label in levels.get(name, []):
+            wanted.setdefault(name, set()).add(label)
+            continue
+        matching = cells_named({cell_id(labels): labels for labels in map(labels_of, cells(study))}, text)
+        if len(matching) == 1:
+            named |= set(matching)
+            continue
+        if matching:
+            raise InputError(
+                f"--only {text}: fits several cells", f"write FACTOR=LEVEL, or one of {', '.join(matching)}"
+            )
         if not equals:
-            raise InputError(f"--only {text}: not FACTOR=LEVEL", f"factors of {study.id}: {', '.join(levels)}")
+            hint = f"factors of {study.id}: {', '.join(levels)}" if levels else f"{study.id} has one cell and no factor"
+            raise InputError(f"--only {text}: neither FACTOR=LEVEL nor a cell", hint)
         if name not in levels:
             message = f"--only {text}: study {study.id} has no factor {name!r}{nearest(name, levels)}"
             raise InputError(message, f"its factors: {', '.join(levels)}")
-        if label not in levels[name]:
-            message = f"--only {text}: factor {name} has no level {label!r}{nearest(label, levels[name])}"
-            raise InputError(message, f"its levels: {', '.join(levels[name])}")
-        wanted.setdefault(name, set()).add(label)
-    return wanted
+        message = f"--only {text}: factor {name} has no level {label!r}{nearest(label, levels[name])}"
+        raise InputError(message, f"its levels: {', '.join(levels[name])}")
+    return wanted, named

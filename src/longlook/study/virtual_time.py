@@ -1,14 +1,20 @@
 """Refuse what virtual time cannot measure, and what it alone can set, before anything runs. Pure."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from longlook.core.errors import InputError
 from longlook.core.model import Plan, Study, Trial
 from longlook.metrics import find_metric
 from longlook.network.stages import BOTTLENECKS, largest_rate_bps
 from longlook.study import processors, tcp
+from longlook.study.catalogue import Catalogue
 from longlook.study.laws import NONE, STANDARD
+from longlook.study.plan import make_plan
 
 FASTEST_BPS = 200e6
-"""Beyond it a real endpoint's CPU decides what is measured, and in a guest CPU costs nothing."""
+"""Beyond it a real endpoint's CPU decides what is measured, and in a guest CPU costs nothing. It is a limit of what a
+study states: what its rounds draw about that may lie a little above."""
 
 VIRTUAL = "virtual"
 """The engine's name."""
@@ -21,8 +27,11 @@ def default_around(engine: str) -> str:
     return STANDARD if engine == VIRTUAL else NONE
 
 
-def check_virtual(study: Study, plan: Plan, engine: str) -> None:
-    """Raise InputError where a trial in virtual time needs what only real time has; `engine` is the run's default."""
+def check_virtual(study: Study, plan: Plan, engine: str, catalogue: Catalogue | None = None) -> None:
+    """Raise InputError where a trial in virtual time needs what only real time has; `engine` is the run's default.
+
+    The plan's arms and cells are the study's. `catalogue` is that of the plan; None: what is installed.
+    """
     virtual = [trial for trial in plan.trials if (trial.engine or engine) == VIRTUAL]
     if not virtual:
         return
@@ -49,17 +58,26 @@ def check_virtual(study: Study, plan: Plan, engine: str) -> None:
             "cannot do: CPU costs no time there",
             'use --engine live, or set client_cpu = "off"',
         )
-    if fast := [trial for trial in free if _fastest_bps(trial) > FASTEST_BPS]:
-        rate = _fastest_bps(fast[0]) / 1e6
-        raise InputError(
-            f"cell {fast[0].cell_id} has a link of {rate:g} Mbit/s: above {FASTEST_BPS / 1e6:g} Mbit/s the endpoints' "
-            "CPU decides, which costs no time in virtual time",
-            f"use --engine live, or a lower rate, or give arm {fast[0].arm} {_BOTH} (docs/cpu.md)"
-            + (
-                ': its round drew more than the study states, see docs/studies.md, "Neighbourhoods"'
-                * bool(fast[0].drawn)
-            ),
-        )
+    fast = [trial for trial in free if _fastest_bps(trial) > FASTEST_BPS]
+    for trial in _as_stated(study, fast, catalogue):
+        if (rate_bps := _fastest_bps(trial)) > FASTEST_BPS:
+            raise InputError(
+                f"cell {trial.cell_id} has a link of {rate_bps / 1e6:g} Mbit/s: above {FASTEST_BPS / 1e6:g} Mbit/s the "
+                "endpoints' CPU decides, which costs no time in virtual time",
+                f"use --engine live, or a lower rate, or give arm {trial.arm} {_BOTH} (docs/cpu.md)",
+            )
+
+
+def _as_stated(study: Study, trials: Iterable[Trial], catalogue: Catalogue | None) -> list[Trial]:
+    """Return a trial for each cell and arm of `trials`, with the settings that the study states if rounds draw any."""
+    first = {(trial.cell_id, trial.arm): trial for trial in trials}
+    point = replace(study, around={}, rounds=1)
+    cells = {trial.cell_id: trial.cell for trial in first.values() if trial.drawn}
+    for cell in cells.values():
+        only = [f"{factor}={label}" for factor, label in cell.items()]
+        stated = make_plan(point, only, catalogue).trials
+        first |= {key: trial for trial in stated if (key := (trial.cell_id, trial.arm)) in first}
+    return list(first.values())
 
 
 def check_live(study: Study, plan: Plan, engine: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from longlook.core.model import Claim
 from longlook.core.results import ArmLevel
-from longlook.report import ReportContent, wording
+from longlook.report import ReportContent, text, wording
 from longlook.study import laws
 from tests.data.report import cliff_content, paper_content, small_content
 
@@ -31,6 +31,21 @@ def test_answer_counts_verdicts_and_claims(paper: ReportContent) -> None:
         "The one published direction is reproduced.",
     ]
     assert wording.answer(paper)[-1].startswith("Of 21 published directions, ")
+
+
+def test_claims_about_cells_that_were_left_out_are_counted_apart() -> None:
+    claims = [
+        Claim("here", "source", "quic vs tcp", {"rate": "10Mbit"}, 20.0, True),
+        *(Claim(rate, "source", "quic vs tcp", {"rate": rate}, 20.0, True) for rate in ("50Mbit", "100Mbit")),
+    ]
+    cut = small_content({("10Mbit",): {"tcp": TEN, "quic": FASTER}}, claims=claims)
+    told = "The one published direction about a cell that was run is reproduced. "
+    assert wording.answer(cut)[-1] == f"{told}2 published directions are about cells that were left out."
+    assert text.claims_in_short(cut.claims) == "1 reproduced; 2 about cells that were left out"
+    elsewhere = small_content({("10Mbit",): {"tcp": TEN, "quic": FASTER}}, claims=claims[1:2])
+    lone = "One published direction is about a cell that was left out, so none is judged."
+    assert wording.answer(elsewhere)[-1] == lone
+    assert text.claims_in_short(elsewhere.claims) == "none judged; 1 about a cell that was left out"
 
 
 def test_the_answer_names_the_neighbourhood_that_verdicts_speak_of() -> None:

@@ -210,15 +210,11 @@ def test_an_arm_with_its_own_access_shares_the_drawn_path(tmp_path: Path) -> Non
         ),
         ([with_law(order="uniform")], "around.order: draws nothing: no cell has a page of several objects"),
         (
-            [STANDARD, ('workload.object = "5KB"', 'workload.object = "68B"')],
-            "around.workload.object: cell 10Mbit_small: workload.object = 68B is drawn as 65B: must be at least 68B",
+            [with_law(**{"network.queue": "uniform 6%"}), ('rtt = "36ms"', 'rtt = "36ms"\nqueue = "1500B"')],
+            "where all that is drawn is lowest, network.queue = 1410B: smaller than one packet",
         ),
         (
-            [STANDARD, ('rtt = "36ms"', 'rtt = "36ms"\nqueue = "1500B"')],
-            "where all that is drawn is lowest, network.queue = 1425B: smaller than one packet",
-        ),
-        (
-            [STANDARD, ('rtt = "36ms"', 'rtt = "36ms"\njitter = "18ms"')],
+            [with_law(**{"network.rtt": "uniform 6%"}), ('rtt = "36ms"', 'rtt = "36ms"\njitter = "18ms"')],
             "where all that is drawn is lowest, network.jitter = 18ms: jitter varies the delay",
         ),
     ],
@@ -229,6 +225,35 @@ def test_a_neighbourhood_that_cannot_be_names_the_law_and_the_cell(
     with pytest.raises(InputError) as caught:
         read(tmp_path, *replacements)
     assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("limit", "setting", "low", "high"),
+    [
+        (('workload.object = "5KB"', 'workload.object = "68B"'), "workload.object", 68, 71),
+        (('rtt = "36ms"', 'rtt = "36ms"\nqueue = "1500B"'), "network.queue", 1500, 1575),
+        (('rtt = "36ms"', 'rtt = "36ms"\njitter = "18ms"'), "network.rtt", 36, 37.8),
+    ],
+)
+def test_a_value_at_its_limit_is_drawn_up_to_the_limit(
+    tmp_path: Path, limit: tuple[str, str], setting: str, low: float, high: float
+) -> None:
+    """The standard neighbourhood is the product's own, so a study may state all that is allowed."""
+    study = replace(read(tmp_path, STANDARD, limit), rounds=20)
+    cut = [trial for trial in plan(study, "rate=10Mbit", "size=small").trials if trial.arm == "quic"]
+    values = [drawn_number(trial, setting) or 0.0 for trial in cut]
+    assert all(low <= value <= high for value in values)
+    assert low in values or high in values
+    assert len(set(values)) > 2
+    rates = [drawn_number(trial, "network.rate") or 0.0 for trial in cut]
+    assert max(rates) - min(rates) > 0.5
+
+
+def test_where_several_draws_meet_a_limit_one_of_them_is_cut(tmp_path: Path) -> None:
+    """A queue of a packet in bandwidth-delay products: rate, round trip and queue are drawn, and may all be low."""
+    small = ('rtt = "36ms"', 'rtt = "12ms"\nqueue = "0.1bdp"')
+    for trial in plan(replace(read(tmp_path, STANDARD, small), rounds=40), "rate=10Mbit", "size=small").trials:
+        assert (drawn_number(trial, "network.queue") or 0) >= 1500
 
 
 def test_a_draw_between_the_ends_that_cannot_be_names_the_round(tmp_path: Path) -> None:

@@ -349,7 +349,7 @@ def test_exclude_leaves_out_the_cells_that_match_all_of_a_rule(study: Study) -> 
 @pytest.mark.parametrize(
     ("only", "message"),
     [
-        ("rate", "not FACTOR=LEVEL"),
+        ("rate", "neither FACTOR=LEVEL nor a cell"),
         ("rat=10Mbit", "no factor 'rat'; did you mean 'rate'?"),
         ("rate=10Mbt", "no level '10Mbt'; did you mean '10Mbit'?"),
     ],

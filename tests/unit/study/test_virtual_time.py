@@ -1,11 +1,16 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from longlook.core.errors import InputError
 from longlook.core.model import Capture, Link, Plan, Processor, Stage
+from longlook.network.stages import largest_rate_bps
+from longlook.study.files import read_study
+from longlook.study.plan import make_plan
 from longlook.study.virtual_time import check_live, check_virtual
 from tests.data.samples import study
+from tests.data.studies import CATALOGUE, study_file
 from tests.data.trials import TRIAL
 
 STUDY = replace(study(), metrics=("page_load_time",))
@@ -33,6 +38,20 @@ def test_fast_links_are_refused() -> None:
     with pytest.raises(InputError, match=r"a link of 250 Mbit/s: above 200 Mbit/s"):
         check_virtual(STUDY, plan(250e6), "virtual")
     check_virtual(STUDY, plan(200e6), "virtual")
+
+
+def test_the_limit_is_about_the_rate_that_a_study_states_and_not_about_what_a_round_draws(tmp_path: Path) -> None:
+    for rate, allowed in (("200Mbit", True), ("200001kbit", False), ("204Mbit", False)):
+        file = study_file(tmp_path, ('around = "none"', 'around = "standard"'), ("50 Mbit/s", rate))
+        drawing = replace(read_study(file, CATALOGUE), rounds=20)
+        planned = make_plan(drawing, [], CATALOGUE)
+        drawn_bps = [largest_rate_bps(stage) for trial in planned.trials for stage in trial.link.down[:1]]
+        assert max(drawn_bps) > 202e6
+        if allowed:
+            check_virtual(drawing, planned, "virtual", CATALOGUE)
+        else:
+            with pytest.raises(InputError, match=r"a link of 20[04](\.001)? Mbit/s: above 200 Mbit/s"):
+                check_virtual(drawing, planned, "virtual", CATALOGUE)
 
 
 def test_only_trials_in_virtual_time_are_asked() -> None:

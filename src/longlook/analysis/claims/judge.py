@@ -1,4 +1,6 @@
-"""Published claims beside our estimates: reproduced, contradicted, inconclusive or not testable (docs/method.md)."""
+"""Published claims beside our estimates: reproduced, contradicted, inconclusive, not testable or not run
+(docs/method.md).
+"""
 
 from collections.abc import Sequence
 
@@ -9,6 +11,10 @@ REPRODUCED = "reproduced"
 CONTRADICTED = "contradicted"
 INCONCLUSIVE = "inconclusive"
 NOT_TESTABLE = "not testable"
+NOT_RUN = "not run"
+"""The run left the claim's cell out, so that it says nothing about the claim."""
+
+_CELL_NOT_RUN = "this cell was not run"
 
 
 def judge(
@@ -36,8 +42,9 @@ def _judge_level(claim: Claim, expected: Expected, study: Study, levels: Sequenc
     found = [level for level in levels if (level.arm, level.metric, level.below) == about]
     found = [level for level in found if all(level.cell.get(name) == label for name, label in claim.cell.items())]
     if len(found) != 1:
-        reason = f"the claim's cell names {len(found)} cells of this study" if found else "this cell was not run"
-        return ClaimResult(claim, None, NOT_TESTABLE, reason)
+        if not found:
+            return ClaimResult(claim, None, NOT_RUN, _CELL_NOT_RUN)
+        return ClaimResult(claim, None, NOT_TESTABLE, f"the claim's cell names {len(found)} cells of this study")
     (level,) = found
     if level.median is None:
         reason = f"no trial of {expected.arm} has {expected.metric}: no kept artefact holds it"
@@ -75,7 +82,7 @@ def _expected(origin: str, expected: Expected) -> str:
 def _judge(claim: Claim, estimates: Sequence[Estimate], study: Study) -> ClaimResult:
     matching = [item for item in estimates if item.contrast == claim.contrast and _covers(claim, item)]
     if not matching:
-        return ClaimResult(claim, None, NOT_TESTABLE, "this cell was not run")
+        return ClaimResult(claim, None, NOT_RUN, _CELL_NOT_RUN)
     if len(matching) > 1:
         return ClaimResult(claim, None, NOT_TESTABLE, f"the claim's cell names {len(matching)} cells of this study")
     (estimate,) = matching

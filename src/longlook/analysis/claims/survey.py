@@ -8,7 +8,7 @@ from typing import Any
 from longlook.analysis.claims.dispute import Dispute
 from longlook.analysis.claims.dispute_flips import Flip
 from longlook.analysis.claims.dispute_judge import Conclusion, JudgedEvidence
-from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, REPRODUCED
+from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_RUN, NOT_TESTABLE, REPRODUCED
 from longlook.analysis.claims.welch import WelchVerdict
 from longlook.core import codec
 from longlook.core.model import Claim, Study
@@ -16,7 +16,6 @@ from longlook.core.model import Claim, Study
 SCHEMA_VERSION = 3
 """The version of the page's claims.json."""
 
-NOT_RUN = "not run"
 RESULTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, NOT_RUN)
 
 

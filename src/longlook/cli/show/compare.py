@@ -8,10 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from longlook.cli.terminal import console
-from longlook.compare.bisection import Finding, Found
+from longlook.compare.bisection import Finding
+from longlook.compare.candidates import is_build
 from longlook.compare.gate import FAILURES, Answer, Verdict
 from longlook.compare.output import OUTCOMES, Judged, answer_data
-from longlook.compare.run import Step
+from longlook.compare.run import Bisection, Step
 
 _MARKS = {
     Answer.PASSED: Text.assemble(("✓", "green"), " passed"),
@@ -54,8 +55,9 @@ class BisectionDisplay:
         else:
             _line(f"{self._steps}. {step.version}: {_FINDINGS[step.finding]}: {step.reason}")
 
-    def conclude(self, found: Found, step: Step, stack: str) -> None:
-        """Print the first version that is worse."""
+    def conclude(self, bisection: Bisection, stack: str) -> None:
+        """Print the first version that is worse, and what may come before it."""
+        found, step = bisection.found, bisection.step
         if self._as_json:
             cases = [] if step.verdict is None else step.verdict.cases
             estimates = [case.estimate for case in cases if case.subject != FAILURES]
@@ -65,12 +67,23 @@ class BisectionDisplay:
                 last_good=found.last_good,
                 first_bad=found.first_bad,
                 untestable_between=list(found.between),
+                left_out=list(bisection.left_out),
                 effects_pct={f"{item.cell['network']}: {item.metric}": item.effect_pct for item in estimates},
             )
             return
         _line(f"first worse: {stack}@{found.first_bad}; {stack}@{found.last_good} is not worse yet")
         if found.between:
             _line(f"  {', '.join(found.between)} between them could not be tested, so the first may be one of these")
+        if bisection.left_out_here:
+            names = " and ".join(bisection.left_out_here)
+            was = (
+                "is of another kind than both ends and was"
+                if len(bisection.left_out_here) == 1
+                else ("are of another kind than both ends and were")
+            )
+            _line(f"  {names} between them {was} not tried; name one as an end to search its kind")
+        if not is_build(found.first_bad) and not is_build(found.last_good):
+            _line(f"  releases between them that Longlook does not know were not tried (longlook stacks list {stack})")
         for case in step.verdict.cases if step.verdict else ():
             _line(f"  {case.name}: {case.reason}")
 

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections import Counter
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,7 +13,7 @@ from longlook.core import codec
 from longlook.core.model import Outcome, Plan
 from longlook.pipeline.analyse import Result
 from longlook.pipeline.options import Observer
-from longlook.report.text import claims_markdown, markdown_table
+from longlook.report.text import claims_in_short, claims_markdown, markdown_table
 from longlook.run import execute
 
 
@@ -79,9 +78,7 @@ class RunDisplay:
             counted = ", ".join(f"{count} {outcome}" for outcome, count in result.outcomes.items())
             self._console.print(f"attempts: {counted}")
         if result.claims:
-            counts = Counter(claim.result for claim in result.claims)
-            results = ", ".join(f"{count} {name}" for name, count in counts.items())
-            self._console.print(f"published directions: {results}")
+            self._console.print(f"published directions: {claims_in_short(result.claims)}")
         if result.verification is not None:
             self._console.print(verification_table(result.study, result.verification))
             for trial in result.verification.diverged:

@@ -97,6 +97,7 @@ RESULT_COLOURS = {
     "contradicted": "#a1340f",
     "inconclusive": "#8a6d00",
     "not testable": "#77736d",
+    "not run": "#77736d",
 }
 
 

@@ -116,10 +116,18 @@ def test_the_papers_test_says_nothing_of_a_level_or_of_a_single_value() -> None:
     assert welch_verdict(one(replace(CLAIM, untestable="no such program"), BETTER)) is None
 
 
+def test_a_cell_that_the_run_left_out_says_nothing_about_a_claim() -> None:
+    for result in (
+        one(CLAIM),
+        one(CLAIM, replace(BETTER, cell={"rate": "50"})),
+        one(CLAIM, replace(BETTER, contrast="other")),
+        *judge([OF_LEVEL], [], study(["10", "50"]), [replace(LEVEL, arm="tcp"), replace(LEVEL, cell={"rate": "50"})]),
+        *judge([OF_LEVEL], [], study(["10", "50"])),
+    ):
+        assert (result.result, result.reason) == ("not run", "this cell was not run")
+
+
 def test_not_testable() -> None:
-    assert one(CLAIM).result == "not testable"
-    assert one(CLAIM, replace(BETTER, cell={"rate": "50"})).result == "not testable"
-    assert one(CLAIM, replace(BETTER, contrast="other")).result == "not testable"
     few = one(CLAIM, replace(UNSURE, n_pairs=9, reason="9 rounds with a value on both arms, 10 needed"))
     assert (few.result, few.reason) == ("not testable", "9 rounds with a value on both arms, 10 needed")
     failed = replace(UNSURE, effect_pct=None, ci_low_pct=None, ci_high_pct=None, reason=None)
@@ -190,13 +198,11 @@ def test_a_number_that_is_not_the_sources_is_not_called_published() -> None:
 @pytest.mark.parametrize(
     ("levels", "reported"),
     [
-        ([], "not run"),
-        ([replace(LEVEL, arm="tcp"), replace(LEVEL, cell={"rate": "50"})], "not run"),
         ([LEVEL, LEVEL], "2 cells"),
         ([replace(LEVEL, n=3, low=None, high=None)], "3 rounds"),
         ([replace(LEVEL, n=0, median=None, low=None, high=None)], "no kept artefact holds it"),
     ],
 )
-def test_a_level_that_is_not_there_is_not_testable(levels: list[ArmLevel], reported: str) -> None:
+def test_a_level_that_cannot_be_told_is_not_testable(levels: list[ArmLevel], reported: str) -> None:
     (found,) = judge([OF_LEVEL], [], study(["10", "50"]), levels)
     assert found.result == "not testable" and reported in found.reason
