@@ -91,6 +91,51 @@ def test_a_package_names_what_others_import(package: str) -> None:
     assert not missing
 
 
+READERS = ("analysis", "causes", "explain", "metrics", "pipeline", "report", "run", "timeline")
+"""Packages that read run folders, which may be strangers'."""
+OWN_FILES = {
+    "causes/__main__.py": "a page of docs",
+    "metrics/__main__.py": "a page of docs",
+    "explain/infer/sources.py": "a trace as just decoded",
+    "report/templates.py": "files of the package",
+    "run/host_facts.py": "files of the kernel",
+    "timeline/decode.py": "a trace as just decoded",
+    "timeline/export/__init__.py": "checked by metadata_of",
+    "timeline/export/pcapng.py": "what was just written",
+    "timeline/normalise/event_merge.py": "a trace as just decoded",
+    "timeline/normalise/traces.py": "a trace as just decoded",
+}
+"""Modules that also open files that nobody else made, and which."""
+TABLE_READERS = {"read_table", "read_parquet", "ParquetFile", "read_metadata", "read_schema", "memmap"}
+
+
+def opens_by_itself(call: ast.Call) -> bool:
+    """Whether a call reads a file by its path without a look at what is there."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    of_files = isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") == "files"
+    first = call.args[0] if call.args else None
+    if name in TABLE_READERS:
+        return not (isinstance(first, ast.Call) and ast.unparse(first.func) == "files.regular") and (
+            ast.unparse(first) != "file" if first is not None else True
+        )
+    if name in ("read_text", "read_bytes"):
+        return not of_files
+    return name == "open" and not call.keywords and isinstance(first, ast.Constant) and str(first.value).startswith("r")
+
+
+def test_files_of_runs_are_opened_in_one_place() -> None:
+    """By `core.files`, which follows no link, waits for nothing, and bounds what it reads."""
+    found = {
+        str(file.relative_to(PACKAGE))
+        for package in READERS
+        for file in (PACKAGE / package).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and opens_by_itself(node)
+    }
+    assert found - OWN_FILES.keys() == set()
+    assert OWN_FILES.keys() - found == set(), "these need no exception"
+
+
 def test_no_package_imports_a_private_name_of_another() -> None:
     private = []
     for file in PACKAGE.rglob("*.py"):

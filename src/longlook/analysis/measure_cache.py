@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from longlook.core import codec, registry
+from longlook.core import codec, files, registry
 from longlook.core.content_store import ContentStore
 from longlook.core.digests import code_digest, source_digest
 from longlook.core.flows import endpoints_of
@@ -47,7 +47,7 @@ class MeasureCache:
         """Return the data kept under a key, with its tables, and no others, laid into the trial's folder; None if there
         is no entry.
         """
-        found = self._store.read(key, lambda folder: json.loads((folder / _DATA).read_text()))
+        found = self._store.read(key, lambda folder: files.read_json(folder / _DATA))
         if found is None or not self._store.lay(key, found["made"], path):
             return None
         for name in {TIMELINE, EVENTS}.difference(found["made"]):

@@ -4,7 +4,6 @@ An estimate depends on the samples, the study and the code alone, so it is kept 
 are (`measure_cache`).
 """
 
-import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from longlook.analysis.measure_cache import code_of_measurements
 from longlook.analysis.stats import arm_levels, estimate
 from longlook.analysis.stats.population import population_levels
 from longlook.analysis.stats.tails import RoundsWon, TailEffect, rounds_won, tail_effects
-from longlook.core import codec
+from longlook.core import codec, files
 from longlook.core.content_store import ContentStore
 from longlook.core.digests import code_digest
 from longlook.core.model import Study
@@ -56,7 +55,7 @@ def statistics_of(samples: pd.DataFrame, file: Path, study: Study, drawn: Sequen
     `file` is `samples.parquet` as these samples were just written; `drawn` are the metrics of `drawn_levels`.
     """
     store, key = ContentStore(statistics_root()), _key(file, study, drawn)
-    found = store.read(key, lambda folder: codec.decode(Statistics, json.loads((folder / _DATA).read_text())))
+    found = store.read(key, lambda folder: codec.decode(Statistics, files.read_json(folder / _DATA)))
     if found is not None:
         return found
     made = Statistics(
@@ -78,7 +77,7 @@ def _key(file: Path, study: Study, drawn: Sequence[str]) -> str:
         code_digest("longlook.analysis.statistics_cache", "longlook.analysis.stats"),
         [version(name) for name in _LIBRARIES],
         sys.version,
-        hashlib.sha256(file.read_bytes()).hexdigest(),
+        files.digest(file),
         codec.encode(study),
         list(drawn),
     ]

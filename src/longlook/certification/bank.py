@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from longlook.core import files
 from longlook.core.model import Study
 from longlook.core.run_folder import RunFolder
 from longlook.engines.choice import make_engine
@@ -154,7 +155,7 @@ def made(name: str, path: Path) -> MadeRun:
     """Return the facts of a finished run of the bank."""
     folder = RunFolder.open(path)
     manifest, plan = folder.manifest, folder.plan
-    last = pd.read_parquet(path / "samples.parquet").drop_duplicates("trial_id", keep="last")
+    last = pd.read_parquet(files.regular(path / "samples.parquet")).drop_duplicates("trial_id", keep="last")
     return MadeRun(
         name,
         manifest["study"],

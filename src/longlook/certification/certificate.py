@@ -1,6 +1,5 @@
 """The certificate (`certificate.json`): every rate with its counts and interval, and what it was made from."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +8,7 @@ from longlook.certification.bank import MadeRun
 from longlook.certification.exactness import Repeated
 from longlook.certification.fixed_rounds import Coverage, Power
 from longlook.certification.rates import Finding, Rate
-from longlook.core import codec
+from longlook.core import codec, files
 from longlook.core.errors import InputError
 from longlook.core.model import Analysis
 from longlook.core.run_folder import write_json
@@ -82,7 +81,7 @@ def load(path: Path) -> Certificate:
     """Return the certificate of a file; InputError where it is none that this version reads."""
     again = "certify anew with another --out"
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = files.read_json(path)
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}", again) from error
     schema = data.get("schema") if isinstance(data, dict) else None

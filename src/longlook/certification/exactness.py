@@ -5,7 +5,6 @@ each disturbance, so that environment, CPUs and mounts are that process's alone;
 `run.verify` does. Each disturbance is noted as soon as it is done, so that an interruption loses one at most.
 """
 
-import json
 import os
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.certification.disturbances import DISTURBANCES, Disturbance, Launch
-from longlook.core import codec
+from longlook.core import codec, files
 from longlook.core.errors import LonglookError, MachineError
 from longlook.core.run_folder import RunFolder, write_json
 from longlook.engines.choice import make_engine
@@ -80,7 +79,7 @@ def load(out: Path) -> list[Repeated]:
     if not path.exists():
         return []
     try:
-        return [codec.decode(Repeated, item) for item in json.loads(path.read_text())]
+        return [codec.decode(Repeated, item) for item in files.read_json(path)]
     except ValueError as error:
         raise MachineError(f"{path}: {error}", "remove that file; its repeats are then made again") from error
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from longlook.conformance.qlogs import Event, read_qlog
+from longlook.core import files
 from longlook.core.model import Outcome, Run, Trial
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.normalise.competition import FLOWS
@@ -153,13 +154,13 @@ def packets_of(timeline: Timeline) -> Packets:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+    return sorted(filter(files.is_regular, folder.rglob("*"))) if folder.is_dir() else []
 
 
 def _lines(file: Path) -> list[Line]:
     """Return the JSON lines of a program; a trial whose program printed anything else is not ok in the first place."""
     try:
-        raw = file.read_text(errors="replace").splitlines()
+        raw = files.read_text(file, errors="replace").splitlines()
     except FileNotFoundError:
         return []
     found: list[Line] = []

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from longlook.core import files
+
 _RECORD_SEPARATOR = "\x1e"
 _OLD_FIELDS = ("relative_time", "category", "event", "data")
 
@@ -24,7 +26,7 @@ class Event:
 
 def read_qlog(file: Path) -> list[Event]:
     """Return every event that can be read; a file that is cut off gives those before the cut."""
-    text = file.read_text(errors="replace")
+    text = files.read_text(file, errors="replace")
     return list(events_of(text))
 
 

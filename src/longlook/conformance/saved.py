@@ -1,11 +1,10 @@
 """Saves reports in the cache, from which the documents' tables are made: one file for each program and engine."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from longlook.conformance import Report
-from longlook.core import codec, paths
+from longlook.core import codec, files, paths
 from longlook.core.run_folder import write_json
 
 
@@ -43,6 +42,6 @@ def write_reports(reports: Sequence[Report], path: Path) -> None:
 def _all() -> Iterator[Report]:
     for file in sorted(root().glob("*/*/*.json")):
         try:
-            yield codec.decode(Report, json.loads(file.read_text()))
+            yield codec.decode(Report, files.read_json(file))
         except (OSError, ValueError, KeyError, TypeError):
             continue

@@ -7,6 +7,7 @@ Everything may import this package; it imports nothing of ours. Modules that oth
 - `stack` and `workload`: the types of plug-ins, which `registry` finds; `job.Job`: the order to run a trial.
 - `run_folder.RunFolder`: what a run keeps on disk; `seals` and `attempts`: whether that is as it was;
   `content_store.ContentStore`: caches by content; `kept_files`: single files by theirs;
+  `files`: how all of them, and whatever else others may have made, are opened; `lock.Lock`: one writer of a folder;
   `folded`: where sampled call stacks are, and how they name functions.
 - `errors`: failures that a user can act on; `problems.Problems`: all that is wrong with one file.
 - `document.read_toml`: a TOML file within limits; `visible.visible`: text of others, which steers no terminal.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from longlook.core import codec
+from longlook.core import codec, files
 from longlook.core.model import Outcome, Run
 from longlook.core.seals import RUN_RECORD, altered_files
 
@@ -19,7 +19,7 @@ def read_attempt(folder: Path, sealed: str | None, derived: Iterable[str], again
     """
     run = _unknown_run(folder.name)
     try:
-        data = (folder / RUN_RECORD).read_bytes()
+        data = files.read_bytes(folder / RUN_RECORD)
         if sealed is not None and hashlib.sha256(data).hexdigest() != sealed:
             wrong = f"{RUN_RECORD} was changed"
         else:
@@ -28,7 +28,8 @@ def read_attempt(folder: Path, sealed: str | None, derived: Iterable[str], again
     except FileNotFoundError:
         wrong = f"{RUN_RECORD} is missing"
     except OSError as error:
-        wrong = f"{RUN_RECORD} cannot be read ({error.strerror})"
+        place = Path(error.filename).name if error.filename else RUN_RECORD
+        wrong = f"{place} cannot be read ({error.strerror})"
     except (ValueError, RecursionError) as error:
         wrong = f"{RUN_RECORD} is damaged ({error})"
     if not wrong:

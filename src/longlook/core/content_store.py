@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from longlook.core.digests import file_digest
+from longlook.core import files
 
 ENTRY = "entry.json"
 _ABANDONED_S = 3600.0  # an unfinished entry is left for so long to the process that may be writing it
@@ -50,8 +50,8 @@ class ContentStore:
         """
         folder = self._folder(key)
         try:
-            files: dict[str, str] = json.loads((folder / ENTRY).read_text())["files"]
-            sound = files.keys() == _names(folder) and all(file_digest(folder / name) == files[name] for name in files)
+            known: dict[str, str] = files.read_json(folder / ENTRY)["files"]
+            sound = known.keys() == _names(folder) and all(files.digest(folder / name) == known[name] for name in known)
             value = read(folder) if sound else None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             value = None
@@ -71,7 +71,7 @@ class ContentStore:
         folder = self._folder(key)
         chosen = sorted(_names(folder)) if names is None else list(names)
         try:
-            digests: dict[str, str] = json.loads((folder / ENTRY).read_text())["files"]
+            digests: dict[str, str] = files.read_json(folder / ENTRY)["files"]
             for name in chosen:
                 if not _is(into / name, digests[name]):
                     copy(folder / name, into / name)
@@ -92,8 +92,8 @@ class ContentStore:
                 copy(source / name, partial / name)
             for name, text in (texts or {}).items():
                 (partial / name).write_text(text)
-            files = {name: file_digest(partial / name) for name in sorted(_names(partial))}
-            (partial / ENTRY).write_text(json.dumps({"files": files}, indent=1) + "\n")
+            digests = {name: files.digest(partial / name) for name in sorted(_names(partial))}
+            (partial / ENTRY).write_text(json.dumps({"files": digests}, indent=1) + "\n")
             partial.rename(folder)  # refused where another process was first: its entry is as good, and may be in use
         except OSError:
             shutil.rmtree(partial, ignore_errors=True)  # or there is no room: no harm
@@ -134,7 +134,7 @@ def copy(source: Path, target: Path) -> None:
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)  # a run folder of an earlier Longlook shares its files with others
-    with source.open("rb", buffering=0) as old, target.open("xb", buffering=0) as new:
+    with files.open_regular(source) as old, target.open("xb", buffering=0) as new:
         try:
             while os.copy_file_range(old.fileno(), new.fileno(), _LARGEST_COPY_BYTES):
                 pass
@@ -146,14 +146,16 @@ def copy(source: Path, target: Path) -> None:
 
 def _is(path: Path, digest: str) -> bool:
     try:
-        return file_digest(path) == digest
+        return files.digest(path) == digest
     except FileNotFoundError:
         return False
 
 
 def _names(folder: Path) -> set[str]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)) for path in files} - {ENTRY}
+    try:
+        return {name for name, _ in files.below(folder)} - {ENTRY}
+    except FileNotFoundError:
+        return set()
 
 
 def _size_bytes(folder: Path) -> int:

@@ -10,6 +10,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
+from longlook.core import files
 from longlook.core.errors import InputError
 from longlook.core.visible import steers, visible
 
@@ -29,7 +30,7 @@ Place = tuple[str | int, ...]
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; InputError where it cannot be read, is not TOML or is beyond the limits."""
     try:
-        with path.open("rb") as file:
+        with files.open_named(path) as file:
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

@@ -7,6 +7,7 @@ import hashlib
 import os
 from pathlib import Path
 
+from longlook.core import files
 from longlook.core.errors import InputError
 
 _DIGEST = "sha256:"
@@ -32,11 +33,21 @@ def keep(root: Path, data: bytes, what: str, hint: str) -> str:
 
 
 def adopt(copies: Path, root: Path, what: str, hint: str) -> None:
-    """Write the files of a run's folder into a folder that lacks them; InputError where one cannot be written."""
-    for path in copies.glob("*.json"):
+    """Write the files of a run's folder into a folder that lacks them; InputError where one cannot be written, or is
+    no regular file with the content of its name.
+    """
+    for path in sorted(copies.glob("[!.]*.json")):
         target = root / path.name
         if not target.exists():
-            write(target, path.read_bytes(), what, hint)
+            write(target, _named(path), what, hint)
+
+
+def _named(path: Path) -> bytes:
+    """Return the content of a file that is named by its digest; InputError for any other file."""
+    data = files.read_bytes(path)
+    if file_of(path.parent, digest_of(data)) != path:
+        raise InputError(f"{path} is damaged: its content does not match its name", "restore it from a copy")
+    return data
 
 
 def write(path: Path, data: bytes, what: str, hint: str) -> None:

@@ -2,23 +2,24 @@
 
 A trial is written to a folder whose name begins with a dot and renamed when it is complete, so every folder named by a
 trial's id is whole. Attempts that a validity guard rejected stay beside it as `ID.attempt1`, `ID.attempt2`, … What was
-written is sealed (`core/seals.py`): an attempt that is not as it was sealed reads as invalid.
+written is sealed (`core/seals.py`): an attempt that is not as it was sealed reads as invalid, and one that the run
+never sealed is not counted. A run folder may be a stranger's: it holds files and folders alone, no links or devices.
 """
 
-import fcntl
 import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import count, takewhile
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from longlook.core import codec
+from longlook.core import codec, files
 from longlook.core.attempts import read_attempt
 from longlook.core.errors import InputError, MachineError
+from longlook.core.lock import Lock
 from longlook.core.model import SCHEMA_VERSION, Plan, Run, Study, Trial
 from longlook.core.seals import RUN_RECORD, Seals, altered_file
 
@@ -46,6 +47,10 @@ _RENAMED = {"seat": "address_slot"}
 ALTERED = "altered"
 """The folder of attempts that were not as they were sealed, and that ran again."""
 
+TRIALS = "trials"
+_SHALLOW = (TRIALS, ALTERED)
+"""Folders of a run folder in which there are folders of trials."""
+
 _DAMAGED = "a run folder is read whole: restore the file from a copy, or run the study again"
 
 _LONGEST_SHOWN = 200
@@ -64,7 +69,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock: IO[str] | None = None
+        self._lock = Lock(path)
         self._seals = Seals(path)
         self._attempts: dict[str, tuple[Run, str]] = {}
 
@@ -72,20 +77,28 @@ class RunFolder:
     def create(cls, path: Path, study: Study, plan: Plan, manifest: Mapping[str, Any]) -> "RunFolder":
         """Make a run folder with the study, the plan and the manifest.
 
-        InputError where `path` is taken, MachineError where it cannot be written: nothing of it then stays.
+        InputError where `path` is taken, also by another process at this moment; MachineError where it cannot be
+        written: nothing of it then stays.
         """
         cls.refuse_taken(path)
         folder = cls(path)
         try:
-            (path / "trials").mkdir(parents=True)
+            path.mkdir(parents=True, exist_ok=True)
+            folder.trials.mkdir()  # one process alone makes it, and owns the folder then
+        except FileExistsError as error:
+            raise InputError(f"{path} was just made by another longlook", "choose another --out") from error
+        except OSError as error:
+            with suppress(OSError):
+                path.rmdir()  # which leaves a folder alone that another process writes to
+            raise _cannot_make(path, error) from error
+        try:
             write_json(path / "study.json", codec.encode(study))
             write_json(path / "plan.json", codec.encode(plan))
             folder.write_manifest({"schema_version": SCHEMA_VERSION, **manifest})
             folder.seal(["study.json", "plan.json"])
         except OSError as error:
             shutil.rmtree(path, ignore_errors=True)  # it was not there, or empty
-            hint = "free some space, or choose another --out"
-            raise MachineError(f"cannot make the run folder {path}: {error.strerror}", hint) from error
+            raise _cannot_make(path, error) from error
         return folder
 
     @staticmethod
@@ -104,10 +117,12 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """Return an existing run folder; InputError where it is none, or of a schema that is not read."""
+        """Return an existing run folder; InputError where it is none, of a schema that is not read, or where there is
+        anything in it but files and folders.
+        """
         try:
-            manifest = json.loads((path / "manifest.json").read_text())
-        except FileNotFoundError as error:
+            manifest = files.read_json(path / "manifest.json")
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise InputError(f"{path} is not a run folder (no manifest.json)", "name a folder below runs/") from error
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path / 'manifest.json'} is damaged: {error}", _DAMAGED) from error
@@ -119,36 +134,32 @@ class RunFolder:
                 f"{path} has schema version {manifest.get('schema_version')}, this Longlook reads {known}",
                 "use the Longlook version named in its manifest.json",
             )
+        _refuse_links(path)
         return cls(path)
 
     def __enter__(self) -> "RunFolder":
         """Take the folder for writing and clear what an interrupted trial left in it."""
+        self._lock.take()
         try:
-            self._lock = (self.path / ".lock").open("w")
-        except OSError as error:
-            raise MachineError(f"cannot write to {self.path}: {error.strerror}", "copy the folder elsewhere") from error
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise InputError(f"{self.path} is in use by another longlook", "wait for it or choose another --out") from (
-                error
-            )
-        for partial in self.trials.glob(".partial-*"):
-            shutil.rmtree(partial)
-        self._seals.drop_half_line()
+            self._seals.drop_half_line()
+            for partial in self.trials.glob(".partial-*"):
+                if (name := self._sealed_as(partial)) is not None:  # killed between its seal and its renaming
+                    partial.rename(self.trials / name)
+                else:
+                    shutil.rmtree(partial)
+        except BaseException:
+            self._lock.release()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         """Release the folder."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-            (self.path / ".lock").unlink(missing_ok=True)
+        self._lock.release()
 
     @property
     def trials(self) -> Path:
         """Return the folder of trial folders."""
-        return self.path / "trials"
+        return self.path / TRIALS
 
     @property
     def traces(self) -> Path:
@@ -180,7 +191,7 @@ class RunFolder:
         if (what := self.broken(name)) is not None:
             raise InputError(f"{self.path}: {what} since the run was planned", _DAMAGED)
         try:
-            yield json.loads((self.path / name).read_text())
+            yield files.read_json(self.path / name)
         except OSError as error:
             raise InputError(f"{self.path / name} cannot be read: {error.strerror}", _DAMAGED) from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -189,7 +200,7 @@ class RunFolder:
     @property
     def manifest(self) -> dict[str, Any]:
         """Return the manifest as it is on disk now."""
-        manifest: dict[str, Any] = json.loads((self.path / "manifest.json").read_text())
+        manifest: dict[str, Any] = files.read_json(self.path / "manifest.json")
         return manifest
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
@@ -218,10 +229,13 @@ class RunFolder:
         return self.trials / f".partial-{trial.id}-{attempt}"
 
     def finish(self, partial: Path, run: Run, *, superseded: bool) -> None:
-        """Make a written attempt part of the run: the trial's result, or an attempt that was repeated."""
+        """Make a written attempt part of the run: the trial's result, or an attempt that was repeated.
+
+        Its seal comes first, so that no kill leaves an attempt without one.
+        """
         name = f"{run.trial_id}.attempt{run.attempt}" if superseded else run.trial_id
+        self._seals.put(_record(name), files.digest(partial / RUN_RECORD))
         partial.rename(self.trials / name)
-        self.seal([_record(name)])
 
     def seal(self, names: Iterable[str]) -> None:
         """Remember files of the run as they are now, by relative path."""
@@ -253,19 +267,32 @@ class RunFolder:
                 found[trial_id] = "; ".join(wrong)
         return found
 
+    def added(self) -> dict[str, str]:
+        """Return what is among the trials' folders and has no seal, by name, each with what is wrong with it.
+
+        In a run from before there were seals, nothing shows it.
+        """
+        if not self._sealing:
+            return {}
+        names = sorted(path.name for path in self.trials.glob("[!.]*"))
+        return {name: "it was added, for it has no seal" for name in names if self._seals.of(_record(name)) is None}
+
     def set_aside(self, trial_id: str) -> list[Path]:
         """Move every attempt at a trial to `altered/`, so that it can run again; return where they are now."""
-        names, moved = list(self._names(trial_id)), []
+        names = list(self._names(trial_id))
+        moved = [self.move_aside(name) for name in names if (self.trials / name).exists()]
+        self._seals.withdraw(map(_record, names))
         for name in names:
             self._attempts.pop(name, None)
-            if (self.trials / name).exists():
-                place = self.path / ALTERED
-                place.mkdir(exist_ok=True)
-                free = (place / (name if number == 1 else f"{name}-{number}") for number in count(1))
-                moved.append(next(target for target in free if not target.exists()))
-                (self.trials / name).rename(moved[-1])
-        self._seals.withdraw(map(_record, names))
         return moved
+
+    def move_aside(self, name: str) -> Path:
+        """Move a folder from the trials to `altered/`; return where it is now."""
+        place = self.path / ALTERED
+        place.mkdir(exist_ok=True)
+        free = (place / (name if number == 1 else f"{name}-{number}") for number in count(1))
+        target = next(target for target in free if not target.exists())
+        return (self.trials / name).rename(target)
 
     def _names(self, trial_id: str) -> Iterator[str]:
         superseded = (f"{trial_id}.attempt{attempt}" for attempt in count(1))
@@ -273,8 +300,27 @@ class RunFolder:
         if self._has(trial_id):
             yield trial_id
 
+    @property
+    def _sealing(self) -> bool:
+        """Whether the run sealed every attempt: it began with a Longlook that does."""
+        return self._seals.of("plan.json") is not None
+
     def _has(self, name: str) -> bool:
-        return self._seals.of(_record(name)) is not None or (self.trials / name).exists()
+        there = (self.trials / name).exists()
+        if self._seals.of(_record(name)) is None:
+            return there and not self._sealing
+        partials = () if there else self.trials.glob(f".partial-{name.partition('.')[0]}-*")
+        return all(self._sealed_as(partial) != name for partial in partials)
+
+    def _sealed_as(self, partial: Path) -> str | None:
+        """Return the name that an unfinished folder was to get, where it was sealed for it; otherwise None."""
+        trial_id, _, attempt = partial.name.removeprefix(".partial-").rpartition("-")
+        names = [name for name in (trial_id, f"{trial_id}.attempt{attempt}") if not (self.trials / name).exists()]
+        sealed = {self._seals.of(_record(name)): name for name in names}
+        try:
+            return sealed.get(files.digest(partial / RUN_RECORD)) if sealed else None
+        except OSError:
+            return None
 
     def _read(self, name: str) -> tuple[Run, str]:
         """Return an attempt, and what is not as it was sealed: an empty text where everything is."""
@@ -286,6 +332,25 @@ class RunFolder:
 
 def _record(name: str) -> str:
     return f"trials/{name}/{RUN_RECORD}"
+
+
+def _cannot_make(path: Path, error: OSError) -> MachineError:
+    hint = "free some space, or choose another --out"
+    return MachineError(f"cannot make the run folder {path}: {error.strerror}", hint)
+
+
+def _refuse_links(path: Path) -> None:
+    """Raise InputError for anything in a run folder but files and folders; what is in a trial's is for its digests."""
+    hint = "restore it from a copy, or remove it"
+    try:
+        if files.is_regular(path / TRIALS):
+            raise InputError(f"{path / TRIALS} is a file, and a run folder has a folder there", hint)
+        found = next(((name, what) for name, what in files.below(path, _SHALLOW) if what is not None), None)
+    except OSError as error:
+        raise InputError(f"{error.filename or path} cannot be read: {error.strerror}", hint) from error
+    if found is not None:
+        name, what = found
+        raise InputError(f"{path / name} is not read: it is {what}", f"a run folder has only files and folders: {hint}")
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from longlook.core.digests import file_digest
+from longlook.core import files
 from longlook.core.errors import InputError, MachineError
 
 SEALS = "seals.jsonl"
@@ -21,8 +21,7 @@ _FILE, _DIGEST = "file", "sha256"
 class Seals:
     """The digests of files below a folder, by relative path: lines of JSON that are only ever added, the last counts.
 
-    A file without a seal counts as sound: a run of an earlier Longlook has none, nor has a trial whose run was killed
-    at that moment.
+    A file without a seal counts as sound here, for a run of an earlier Longlook has none.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -39,6 +38,10 @@ class Seals:
         found = {name: _digest_or_none(self._folder / name) for name in names}
         self._append({name: digest for name, digest in found.items() if digest != self.of(name)})
 
+    def put(self, name: str, digest: str) -> None:
+        """Seal a file with a digest, before it has its name."""
+        self._append({name: digest})
+
     def withdraw(self, names: Iterable[str]) -> None:
         """Take the seals of files away, because the files are taken away."""
         self._append({name: None for name in names if self.of(name) is not None})
@@ -46,7 +49,7 @@ class Seals:
     def drop_half_line(self) -> None:
         """Drop the half of a line that a killed process left at the end."""
         if self._path.exists():
-            text = self._path.read_bytes()
+            text = files.read_bytes(self._path)
             if not text.endswith(b"\n"):
                 os.truncate(self._path, text.rfind(b"\n") + 1)
 
@@ -71,7 +74,7 @@ class Seals:
 
     def _lines(self) -> Iterator[tuple[str, str | None]]:
         try:
-            lines = self._path.read_bytes().split(b"\n")
+            lines = files.read_bytes(self._path).split(b"\n")
         except FileNotFoundError:
             return
         for number, line in enumerate(lines[:-1], 1):  # what follows the last line's end is half a line, or nothing
@@ -88,37 +91,34 @@ class Seals:
 def altered_files(folder: Path, artefacts: Mapping[str, str], later: Iterable[str]) -> list[str]:
     """Return how a trial's folder differs from the digests of its `run.json`, a phrase for each file, in order.
 
-    `later` are names that are made from the others, and may be there or not; so may hidden files.
+    `later` are names that are made from the others, and may be there or not; so may hidden files. All must be regular
+    files. OSError where a folder cannot be read.
     """
-    wrong = {name: what for name, digest in artefacts.items() if (what := altered_file(folder, name, digest))}
-    others = set(_names(folder, "")) - artefacts.keys() - {RUN_RECORD, *later}
-    wrong |= {name: f"{name} was added" for name in others}
+    expected = {RUN_RECORD, *artefacts, *later}
+    there = dict(files.below(folder))
+    wrong = {name: f"{name} is missing" for name in artefacts.keys() - there.keys()}  # so is one outside of the folder
+    both = artefacts.keys() & there.keys()
+    wrong |= {name: what for name in both if (what := altered_file(folder, name, artefacts[name]))}
+    for name, what in there.items():
+        if what is not None:
+            wrong[name] = f"{name} cannot be read (it is {what})"
+        elif name not in expected and not any(part.startswith(".") for part in name.split("/")):
+            wrong[name] = f"{name} was added"
     return [wrong[name] for name in sorted(wrong)]
 
 
 def altered_file(folder: Path, name: str, digest: str) -> str | None:
     """Return in a phrase how a file differs from its digest; None where it does not."""
     try:
-        return None if file_digest(folder / name) == digest else f"{name} was changed"
+        return None if files.digest(folder / name) == digest else f"{name} was changed"
     except FileNotFoundError:
         return f"{name} is missing"
     except OSError as error:
         return f"{name} cannot be read ({error.strerror})"
 
 
-def _names(folder: str | Path, prefix: str) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir():
-                yield from _names(entry.path, f"{prefix}{entry.name}/")
-            else:
-                yield prefix + entry.name
-
-
 def _digest_or_none(path: Path) -> str | None:
     try:
-        return file_digest(path)
+        return files.digest(path)
     except FileNotFoundError:
         return None

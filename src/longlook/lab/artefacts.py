@@ -1,16 +1,16 @@
 """The files of a trial's folder: `run.json` is written last and at once, with the digests of all others."""
 
 import errno
-import hashlib
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from longlook.core import codec
+from longlook.core import codec, files
 from longlook.core.errors import MachineError
 from longlook.core.model import Run
+from longlook.core.seals import RUN_RECORD
 
 _FULL_DISK_BYTES = 1 << 16
 
@@ -26,13 +26,12 @@ def write_lines(path: Path, lines: list[Mapping[str, Any]]) -> None:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file below a folder but `run.json`, by relative path."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.name != "run.json":
-            with path.open("rb") as file:
-                found[str(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+    """Return the SHA-256 of every file below a folder by relative path, but of the folder's own `run.json`.
+
+    A program may call a file of its own `run.json`, too.
+    """
+    names = sorted(name for name, what in files.below(folder) if what is None and name != RUN_RECORD)
+    return {name: files.digest(folder / name) for name in names}
 
 
 def seal(folder: Path, run: Run) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from longlook.lab import limits
 
@@ -48,7 +47,7 @@ def take_stock(folder: Path) -> dict[str, str]:
     """Take out of a trial's folder what is too much or no regular file; return by role the limit that it broke.
 
     Call it once the programs have ended. Standard error is cut where it is too long; files of traces that the limit
-    leaves no room for are removed, in the order of their names from the last.
+    leaves no room for are removed, in the order of their names from the last. Those that stay get our owner and mode.
     """
     broken: dict[str, str] = {}
     found = {role: Kept() for role in ROLES}
@@ -61,6 +60,10 @@ def take_stock(folder: Path) -> dict[str, str]:
             if (reason := found[role].broken()) is not None:
                 broken[role] = reason
                 path.unlink()
+            else:
+                _make_ours(path, state)
+        for above, _, _ in os.walk(place):
+            _own(above, 0o755)
     for path in folder.glob("keys*.log"):
         if path.stat().st_size == 0:  # made for a program that wrote no secrets
             path.unlink()
@@ -70,18 +73,6 @@ def take_stock(folder: Path) -> dict[str, str]:
             text = f"wrote more than {limits.mebibytes(limits.STDERR_BYTES)} to standard error"
             broken.setdefault(path.stem, text)
     return broken
-
-
-def is_regular(path: Path) -> bool:
-    """Return whether a path is a file and no link to one."""
-    with suppress(OSError):
-        return stat.S_ISREG(path.lstat().st_mode)
-    return False
-
-
-def open_regular(path: Path) -> BinaryIO:
-    """Open a file of a program for reading; raise OSError for a link, which may lead anywhere."""
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
 def occupied(folder: Path) -> int:
@@ -114,6 +105,21 @@ def _entries(place: Path, depth: int = 0) -> Iterator[tuple[Path, os.stat_result
         return
     for name in names:
         yield from _entries(place / name, depth + 1)
+
+
+def _make_ours(path: Path, state: os.stat_result) -> None:
+    """Give a program's file our owner and mode; one that has further names, maybe elsewhere, becomes a copy first."""
+    if state.st_nlink > 1:
+        copy = path.with_name(f".{path.name}.copy")
+        shutil.copyfile(path, copy)
+        copy.replace(path)
+    _own(path, 0o644)
+
+
+def _own(path: Path | str, mode: int) -> None:
+    with suppress(PermissionError):  # where we are nobody special, the programs have no other user either
+        os.chown(path, os.geteuid(), os.getegid())
+        os.chmod(path, mode)  # noqa: PTH101 beside chown
 
 
 def _remove(path: Path) -> None:

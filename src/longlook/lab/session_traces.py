@@ -9,7 +9,7 @@ The files lie where the client can do with them what it likes, so only regular o
 import shutil
 from pathlib import Path
 
-from longlook.lab.kept import is_regular, open_regular
+from longlook.core.files import is_regular, open_regular
 from longlook.lab.session import Session
 
 NETLOG = "netlog.json"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from longlook.core import units
+from longlook.core import files, units
 from longlook.core.errors import InputError
 from longlook.network.tables import RATES, SHARES, TIMES, Column, Reading, column, read_table
 from longlook.network.traces import TraceError
@@ -55,7 +55,7 @@ def import_to(table: Path, out: Path, reading: Reading) -> list[str]:
     A file that is there is not replaced.
     """
     try:
-        data = table.read_bytes()
+        data = files.read_named(table)
     except OSError as error:
         raise InputError(f"{table} cannot be read: {error.strerror}", "check the path") from error
     try:

@@ -6,13 +6,12 @@ plans and trials hold the digest alone; a run folder keeps copies, so that it ne
 
 import json
 import re
-import stat
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from longlook.core import codec, kept_files, paths
+from longlook.core import codec, files, kept_files, paths
 from longlook.core.errors import InputError
 from longlook.core.model import Json
 from longlook.network import traces
@@ -44,15 +43,10 @@ def digest_of(text: str, role: Role) -> str:
 def read_trace(path: Path, role: Role) -> Json:
     """What a file says for a role; TraceError names file and line."""
     try:
-        about = path.stat()
-        data = path.read_bytes() if stat.S_ISREG(about.st_mode) and about.st_size <= traces.LARGEST_BYTES else None
+        data = files.read_named(path, traces.LARGEST_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise TraceError(f"{path}: cannot be read: {reason}") from error
-    if data is None and not stat.S_ISREG(about.st_mode):
-        raise TraceError(f"{path}: is not a file")
-    if data is None:
-        raise TraceError(f"{path}: {about.st_size} bytes; allowed: at most {traces.LARGEST_BYTES}")
     return traces.parse_trace(data, role, path.name)
 
 
@@ -86,7 +80,7 @@ def lay(digests: Iterable[str], into: Path) -> dict[str, str]:
         if not target.exists():
             into.mkdir(parents=True, exist_ok=True)
             load(digest)  # raises if it is not there
-            kept_files.write(target, kept_files.file_of(folder(), digest).read_bytes(), *_KEPT)
+            kept_files.write(target, files.read_bytes(kept_files.file_of(folder(), digest)), *_KEPT)
         laid[digest] = str(target.resolve())
     return laid
 
@@ -106,7 +100,7 @@ def _load(path: Path, digest: str) -> Json:
 
 
 def _load_text(path: Path, digest: str) -> str:
-    data = path.read_bytes()
+    data = files.read_bytes(path)
     if kept_files.digest_of(data) != digest:
         raise ValueError("its content does not match its name")
     return data.decode()

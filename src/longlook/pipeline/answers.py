@@ -1,13 +1,12 @@
 """Answers on disk: `answers.json` has all of each, `findings.parquet` a row for each intervention."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from longlook.core import codec
+from longlook.core import codec, files
 from longlook.core.errors import InputError
 from longlook.core.run_folder import write_json
 from longlook.explain.answer import Answer, Explained, Judged
@@ -59,7 +58,7 @@ def read_answers(folder: Path) -> list[Answer]:
     if not path.exists():
         return []
     try:
-        answers = [codec.decode(Answer, item) for item in json.loads(path.read_text(encoding="utf-8"))]
+        answers = [codec.decode(Answer, item) for item in files.read_json(path)]
         for name in (name for answer in answers for classes in (answer.ledger_ms or {}).values() for name in classes):
             LedgerClass(name)  # ValueError for a class of another Longlook, which no page could draw
     except (ValueError, TypeError) as error:

@@ -5,7 +5,6 @@ ended is kept as long as its plan is that of the study; one that was planned dif
 that nothing is lost.
 """
 
-import fcntl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from longlook.analysis.claims.papers import PAPERS, checks_laboratory, paper_of
 from longlook.core.errors import InputError, MachineError
+from longlook.core.lock import Lock
 from longlook.core.model import Plan, Study
 from longlook.core.registry import nearest
 from longlook.core.run_folder import RunFolder
@@ -187,12 +187,11 @@ def taken(out: Path) -> Iterator[None]:
     """Hold the folder of an atlas against another longlook that would run studies there."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock = (out / ".lock").open("w")
     except OSError as error:
         raise MachineError(f"cannot write to {out}: {error.strerror}", "choose another --out") from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise InputError(f"{out} is in use by another longlook", "wait for it, or choose another --out") from error
+    lock = Lock(out)
+    lock.take()
+    try:
         yield
+    finally:
+        lock.release()

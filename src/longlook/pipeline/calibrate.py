@@ -12,6 +12,7 @@ import pandas as pd
 from longlook.calibration.live import LiveCalibration, calibrate_live, keep
 from longlook.calibration.virtual import Calibration, calibrate
 from longlook.calibration.virtual import keep as keep_virtual
+from longlook.core import files
 from longlook.core.errors import InputError
 from longlook.engines.choice import make_engine
 from longlook.pipeline.options import Observer, RunOptions
@@ -116,7 +117,7 @@ def same_arm_twice(engine: str, say: Callable[[str], None], rounds: int = _ROUND
         text = Path(place) / "same-arm-twice.toml"
         text.write_text(_STUDY.format(rounds=rounds))
         run_study(find_study(str(text)), Path(place) / "run", RunOptions(make_engine(engine)), Observer())
-        samples = pd.read_parquet(Path(place) / "run" / "samples.parquet")
+        samples = pd.read_parquet(files.regular(Path(place) / "run" / "samples.parquet"))
     samples = samples[(samples["metric"] == _METRIC) & (samples["outcome"] == "ok")]
     by_round = samples.pivot_table(index="round", columns="arm", values="value")
     found: dict[str, Any] = {"engine": engine, "rounds": rounds, "metric": _METRIC}

@@ -1,6 +1,5 @@
 """Entries of an atlas: made of analysed run folders, written to files, and read again (docs/atlas.md)."""
 
-import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from longlook.analysis.claims.entry import (
 )
 from longlook.analysis.stats import arm_levels, estimate, estimates_from_table
 from longlook.analysis.stats.population import population_levels
-from longlook.core import codec
+from longlook.core import codec, files
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Outcome, Study
 from longlook.core.registry import nearest
@@ -124,7 +123,7 @@ def read_found(path: Path, disputes: Iterable[Dispute]) -> Found:
 def read_entry(path: Path) -> Entry:
     """Return the entry of a file; InputError where it cannot be read."""
     try:
-        return entry_of(path.read_text(encoding="utf-8"))
+        return entry_of(files.read_text(path))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", "restore it from a copy, or remove it") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -141,7 +140,7 @@ def make_entry(path: Path, disputes: Iterable[Dispute]) -> Entry:
         check_analysed(folder, (CLAIMS, SAMPLES, _ESTIMATES))
     again = f"longlook report {path}"
     try:
-        data = json.loads((path / CLAIMS).read_text(encoding="utf-8"))
+        data = files.read_json(path / CLAIMS)
         claims = [codec.decode(ClaimResult, claim) for claim in data]
     except FileNotFoundError as error:
         raise InputError(f"{path} has not been analysed: no {Path(error.filename).name}", f"first {again}") from error
@@ -230,7 +229,7 @@ def _cells(samples: pd.DataFrame, study: Study) -> dict[str, dict[str, str]]:
 
 def _table(path: Path, name: str) -> pd.DataFrame:
     try:
-        return pd.read_parquet(path / name)
+        return pd.read_parquet(files.regular(path / name))
     except (OSError, ValueError) as error:
         raise InputError(f"{path / name} cannot be read: {error}", f"first longlook report {path}") from error
 

@@ -14,7 +14,11 @@ _SHOWN = 3
 
 
 def set_aside_altered(folder: RunFolder, trials: Iterable[Trial], observer: Observer) -> None:
-    """Move the trials that are not as they were sealed out of the way, and say so: they run again."""
+    """Move the trials that are not as they were sealed out of the way, and say so: they run again. What was added among
+    them is moved, too.
+    """
+    for name, what in folder.added().items():
+        observer.say(f"{folder.trials / name} is not counted ({what}), and is now {folder.move_aside(name)}")
     by_id = {trial.id: trial for trial in trials}
     for trial_id, what in folder.altered(by_id).items():
         moved = folder.set_aside(trial_id)
@@ -24,7 +28,7 @@ def set_aside_altered(folder: RunFolder, trials: Iterable[Trial], observer: Obse
 
 def refuse_altered(folder: RunFolder, trials: Iterable[Trial]) -> None:
     """Raise LonglookError where trials are not as they were sealed, since no repeat can prove what they say."""
-    altered = folder.altered(trial.id for trial in trials)
+    altered = _not_as_sealed(folder, trials)
     if altered:
         raise LonglookError(
             f"--verify: {described(altered)}",
@@ -33,11 +37,14 @@ def refuse_altered(folder: RunFolder, trials: Iterable[Trial]) -> None:
 
 
 def note_altered(folder: RunFolder, observer: Observer) -> dict[str, str]:
-    """Return the trials that an analysis counts out because they are not as they were sealed; say and note it."""
+    """Return what an analysis counts out, by name: trials that are not as they were sealed, and what was added among
+    them; say and note it.
+    """
     trials = {trial.id: trial for trial in folder.plan.trials}
-    altered = folder.altered(trials)
-    for trial_id, what in altered.items():
-        observer.say(f"{_label(trials[trial_id])} is counted out: not as it was sealed: {what}")
+    altered = _not_as_sealed(folder, trials.values())
+    for name, what in altered.items():
+        where = _label(trials[name]) if name in trials else str(folder.trials / name)
+        observer.say(f"{where} is counted out: not as it was sealed: {what}")
     if altered or ALTERED in folder.manifest:
         folder.note(**{ALTERED: altered})
     return altered
@@ -51,7 +58,7 @@ def check_analysed(folder: RunFolder, files: Iterable[str]) -> None:
     again = f"longlook report {folder.path}"
     for what in filter(None, map(folder.broken, files)):
         raise InputError(f"{folder.path}: {what} since the run was analysed", f"{again} writes it again")
-    altered = folder.altered(trial.id for trial in folder.plan.trials)
+    altered = _not_as_sealed(folder, folder.plan.trials)
     counted_out: Mapping[str, str] = folder.manifest.get(ALTERED, {})
     since = {trial_id: what for trial_id, what in altered.items() if trial_id not in counted_out}
     if since:
@@ -67,6 +74,11 @@ def described(altered: Mapping[str, str]) -> str:
     more = f"; and {len(altered) - _SHOWN} more" if len(altered) > _SHOWN else ""
     be = "trial is" if len(altered) == 1 else "trials are"
     return f"{len(altered)} {be} not as sealed ({'; '.join(shown)}{more})"
+
+
+def _not_as_sealed(folder: RunFolder, trials: Iterable[Trial]) -> dict[str, str]:
+    """Return the trials that are not as they were sealed, and what was added among them, each with what is wrong."""
+    return folder.added() | folder.altered(trial.id for trial in trials)
 
 
 def _label(trial: Trial) -> str:

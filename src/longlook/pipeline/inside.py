@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from longlook.core import files
 from longlook.core.errors import InputError, LonglookError
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, STATES, TIMELINE, RunFolder
@@ -146,7 +147,7 @@ def _states(
     contrast = chosen.contrast or next(iter(content.study.contrasts), None)
     analysis = content.study.analysis
     return time_in_states(
-        pd.read_parquet(path),
+        pd.read_parquet(files.regular(path)),
         cell_id,
         [arm.name for arm in content.study.arms],
         contrast,

@@ -3,14 +3,13 @@
 The folder of a run keeps it, because the lock files of a checkout are those of another day when somebody asks.
 """
 
-import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from longlook.core import codec
+from longlook.core import codec, files
 from longlook.core.errors import InputError
 from longlook.core.run_folder import RunFolder, write_json
 from longlook.provision.provenance import Component, Made
@@ -77,7 +76,7 @@ def bill_of_materials(folder: RunFolder) -> dict[str, Any]:
 def _read(folder: RunFolder) -> list[Made]:
     file = folder.path / COMPONENTS
     try:
-        return [codec.decode(Made, each) for each in json.loads(file.read_text())]
+        return [codec.decode(Made, each) for each in files.read_json(file)]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError) as error:

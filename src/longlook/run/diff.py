@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from longlook.core import codec
-from longlook.core.digests import file_digest
+from longlook.core import codec, files
 from longlook.core.errors import InputError
 from longlook.core.model import Run, Trial
 from longlook.core.run_folder import TIMELINE
@@ -176,7 +175,7 @@ def events_around(folder: Path, started_unix_ns: int, moment_ns: int, context: i
 def _dated_events(folder: Path, started_unix_ns: int) -> Iterator[DatedEvent]:
     for vantage in ("client", "server"):
         path = folder / f"{vantage}.jsonl"
-        for raw in path.read_bytes().splitlines() if path.is_file() else []:
+        for raw in files.read_bytes(path).splitlines() if path.is_file() else []:
             try:
                 line = json.loads(raw)
             except ValueError:
@@ -192,14 +191,14 @@ def _dated_events(folder: Path, started_unix_ns: int) -> Iterator[DatedEvent]:
 
 def _run(folder: Path) -> Run:
     try:
-        return codec.decode(Run, json.loads((folder / RUN_RECORD).read_text()))
+        return codec.decode(Run, files.read_json(folder / RUN_RECORD))
     except (OSError, ValueError) as error:
         raise InputError(f"{folder / RUN_RECORD}: {error}", "name the folder of a finished trial") from error
 
 
 def _label(folder: Path, run: Run) -> tuple[str, str]:
     try:
-        trial = codec.decode(Trial, json.loads((folder / "trial.json").read_text()))
+        trial = codec.decode(Trial, files.read_json(folder / "trial.json"))
     except (OSError, ValueError):
         return run.trial_id, run.trial_id  # the trial died before it was written
     cell = ", ".join(f"{name}={level}" for name, level in trial.cell.items())
@@ -209,7 +208,7 @@ def _label(folder: Path, run: Run) -> tuple[str, str]:
 def _differing(left: Path, right: Path) -> tuple[str, ...]:
     """Return the names of files that are not the same, in the order in which to look at them; `run.json` last."""
     found = [
-        {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file() and path.name != TIMELINE}
+        {name: files.regular(folder / name) for name, _ in files.below(folder) if name != TIMELINE}
         for folder in (left, right)
     ]
     names = {*found[0], *found[1]}
@@ -224,14 +223,14 @@ def _differing(left: Path, right: Path) -> tuple[str, ...]:
 
 
 def _differs(left: Path, right: Path) -> bool:
-    return left.stat().st_size != right.stat().st_size or file_digest(left) != file_digest(right)
+    return left.stat().st_size != right.stat().st_size or files.digest(left) != files.digest(right)
 
 
 def _file(left: Path, right: Path, name: str) -> FileDifference:
     for side, folder, other in (("A", left, right), ("B", right, left)):
         if (folder / name).is_file() and not (other / name).is_file():
             return FileDifference(name, only_in=side)
-    contents = [(folder / name).read_bytes() for folder in (left, right)]
+    contents = [files.read_bytes(folder / name) for folder in (left, right)]
     byte = _first_byte(*contents)
     if any(b"\0" in content for content in contents):
         return FileDifference(name, byte=byte)

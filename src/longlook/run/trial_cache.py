@@ -1,11 +1,10 @@
 """Finished trials by what determines them, so that none is ever run twice. Only virtual time makes that possible."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from longlook.core import codec, registry
+from longlook.core import codec, files, registry
 from longlook.core.content_store import ContentStore
 from longlook.core.digests import file_digest, source_digest
 from longlook.core.flows import endpoints_of
@@ -61,12 +60,11 @@ class TrialCache:
         if run.outcome is Outcome.INVALID:
             return
         source = Path(job.folder)
-        names = [str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()]
-        self._store.keep(self.key(job), source, [name for name in names if name != TIMELINE])
+        self._store.keep(self.key(job), source, [name for name, _ in files.below(source) if name != TIMELINE])
 
 
 def _run_in(folder: Path) -> Run:
-    return codec.decode(Run, json.loads((folder / "run.json").read_text()))
+    return codec.decode(Run, files.read_json(folder / "run.json"))
 
 
 def _source(name: str) -> str:

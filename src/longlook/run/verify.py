@@ -1,14 +1,12 @@
 """Run finished trials again and compare: the proof that a trial in virtual time is a function of what determines it."""
 
-import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import codec
-from longlook.core.digests import file_digest
+from longlook.core import codec, files
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder, write_json
@@ -35,17 +33,14 @@ def refuse_unrepeatable(engine: Engine, trials: Sequence[Trial]) -> None:
 
 def trial_digest(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> TrialDigest:
     """Return a finished trial as digests and values."""
-    files = {
-        str(path.relative_to(folder)): file_digest(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in (TIMELINE, EVENTS)
-    }
+    names = sorted(name for name, _ in files.below(folder) if name not in (TIMELINE, EVENTS))
+    digests = {name: files.digest(folder / name) for name in names}
     if run.outcome is not Outcome.OK:
-        return TrialDigest(run.outcome, files, None, {}, None)
+        return TrialDigest(run.outcome, digests, None, {}, None)
     timeline = full_timeline(folder, trial, run, metrics)
     values = {name: find_metric(name).measure(timeline) for name in {*metrics, _LOAD}}
     samples = {name: values[name] for name in metrics}
-    return TrialDigest(run.outcome, files, timeline.digest(), samples, values[_LOAD])
+    return TrialDigest(run.outcome, digests, timeline.digest(), samples, values[_LOAD])
 
 
 @dataclass(frozen=True)
@@ -152,7 +147,7 @@ def load(folder: RunFolder) -> Verification | None:
     """Return the verification of a run; None where it has none."""
     path = folder.path / RESULT
     try:
-        return codec.decode(Verification, json.loads(path.read_text()))
+        return codec.decode(Verification, files.read_json(path))
     except FileNotFoundError:
         return None
     except ValueError as error:

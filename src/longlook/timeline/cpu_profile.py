@@ -1,12 +1,12 @@
 """Where the programs of a trial spent CPU time, from the samples that its profiler kept. Pure."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from longlook.core import files
 from longlook.core.folded import FACTS, FOLDER
 from longlook.timeline.cpu_work import Work, work_of
 
@@ -51,7 +51,7 @@ def read_folded(path: Path) -> Counter[str]:
     out.
     """
     found: Counter[str] = Counter()
-    for line in path.read_text().splitlines():
+    for line in files.read_text(path).splitlines():
         stack, _, count = line.rpartition(" ")
         if stack and count.isdecimal():
             found[stack] += int(count)
@@ -60,4 +60,4 @@ def read_folded(path: Path) -> Counter[str]:
 
 def _facts(trial: Path) -> Mapping[str, Any] | None:
     path = trial / FOLDER / FACTS
-    return json.loads(path.read_text()) if path.is_file() else None
+    return files.read_json(path) if path.is_file() else None

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from longlook.core import files
 from longlook.core.errors import InputError
 
 
@@ -197,7 +198,7 @@ class Events:
         """Return saved events, or only some of their columns. Raise InputError if the file is not of this version."""
         wanted = EVENT_SCHEMA if columns is None else pa.schema([EVENT_SCHEMA.field(name) for name in columns])
         try:
-            table = pq.read_table(path, columns=wanted.names)
+            table = pq.read_table(files.regular(path), columns=wanted.names)
             metadata = table.schema.metadata
             return cls(table.cast(wanted).replace_schema_metadata(metadata))
         except (pa.ArrowInvalid, ValueError, KeyError) as error:
@@ -207,7 +208,7 @@ class Events:
 def metadata_of(path: Path) -> Mapping[str, Any]:
     """Return the metadata of saved events without reading them. Raise InputError if the file is not of this version."""
     try:
-        schema = pq.read_schema(path)
+        schema = pq.read_schema(files.regular(path))
     except (pa.ArrowInvalid, ValueError) as error:
         raise _other_version(path, error) from error
     if missing := [name for name in EVENT_SCHEMA.names if name not in schema.names]:

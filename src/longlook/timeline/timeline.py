@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from longlook.core import files
 from longlook.core.errors import InputError
 from longlook.timeline.events import Events
 
@@ -196,7 +197,7 @@ class Timeline:
     def read(cls, path: Path) -> "Timeline":
         """Return a saved timeline. Raise InputError if the file is not of this version."""
         try:
-            table = pq.read_table(path)
+            table = pq.read_table(files.regular(path))
             metadata = table.schema.metadata
             return cls(table.cast(SCHEMA).replace_schema_metadata(metadata))
         except (pa.ArrowInvalid, ValueError, KeyError) as error:

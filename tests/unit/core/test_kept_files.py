@@ -23,3 +23,18 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_says_what_to_do(tmp_path:
     with pytest.raises(InputError, match="a thing cannot be kept") as caught:
         kept_files.keep(tmp_path / "file" / "below", b"[]", *ABOUT)
     assert caught.value.hint == "make room"
+
+
+@pytest.mark.parametrize("what", ["a link", "another content"])
+def test_only_a_file_with_the_content_of_its_name_is_adopted(tmp_path: Path, what: str) -> None:
+    (tmp_path / "secret").write_bytes(b"secret")
+    copies = tmp_path / "run"
+    copies.mkdir()
+    target = kept_files.file_of(copies, kept_files.digest_of(b"secret" if what == "a link" else b"[1]"))
+    if what == "a link":
+        target.symlink_to(tmp_path / "secret")
+    else:
+        target.write_bytes(b"[2]")
+    with pytest.raises(InputError, match=r"links are not followed|does not match its name"):
+        kept_files.adopt(copies, tmp_path / "cache", *ABOUT)
+    assert not (tmp_path / "cache").exists()

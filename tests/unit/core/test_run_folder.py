@@ -1,5 +1,6 @@
 """Run folders: whole or absent, resumable, never overwritten."""
 
+import fcntl
 import json
 import os
 import re
@@ -7,12 +8,13 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from longlook.core import codec
 from longlook.core.digests import file_digest
-from longlook.core.errors import InputError
+from longlook.core.errors import InputError, MachineError
 from longlook.core.model import ConnectionState, Flow, Outcome, Plan, Run, Study, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder, write_json
 from tests.unit.core.test_codec import TRIAL
@@ -174,6 +176,92 @@ def test_a_used_folder_is_not_taken_over(folder: RunFolder, tiny_study: Study) -
 def test_two_at_once_are_refused(folder: RunFolder) -> None:
     with folder, pytest.raises(InputError, match="in use"), RunFolder.open(folder.path):
         pass
+
+
+def test_who_opened_the_lock_before_it_was_given_back_shares_it_with_nobody(folder: RunFolder) -> None:
+    """The interleaving by which two processes held a lock: A gives it back, B had opened its file, C comes after."""
+    with folder:
+        early = os.open(folder.path / ".lock", os.O_RDWR)
+    try:
+        fcntl.flock(early, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with pytest.raises(InputError, match="in use"), RunFolder.open(folder.path):
+            pass
+    finally:
+        os.close(early)
+    with RunFolder.open(folder.path):
+        pass
+
+
+def test_a_lock_that_leads_elsewhere_is_not_followed(folder: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("as it was")
+    (folder.path / ".lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(MachineError, match="cannot write to"), folder:
+        pass
+    assert (tmp_path / "precious").read_text() == "as it was"
+
+
+def test_who_loses_the_race_for_a_folder_leaves_the_winner_s_alone(
+    tmp_path: Path, tiny_study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, plan = tmp_path / "run", Plan("tiny", "hash", (TRIAL,))
+    refuse_taken = RunFolder.refuse_taken
+
+    def win_between(path: Path) -> None:
+        refuse_taken(path)
+        monkeypatch.setattr(RunFolder, "refuse_taken", staticmethod(refuse_taken))
+        RunFolder.create(path, tiny_study, plan, {"who": "the winner"})
+
+    monkeypatch.setattr(RunFolder, "refuse_taken", staticmethod(win_between))
+    with pytest.raises(InputError, match="was just made by another longlook"):
+        RunFolder.create(path, tiny_study, plan, {"who": "the loser"})
+    assert RunFolder.open(path).manifest["who"] == "the winner"
+    assert RunFolder.open(path).plan == plan
+
+
+def test_attempts_and_trials_that_were_added_are_named_and_not_counted(folder: RunFolder) -> None:
+    trial = sealed(folder)
+    shutil.copytree(trial, folder.trials / f"{TRIAL.id}.attempt1")
+    shutil.copytree(trial, folder.trials / ("f" * 16))
+    (folder.trials / "notes.txt").write_text("")
+    found = RunFolder.open(folder.path)
+    assert found.added().keys() == {f"{TRIAL.id}.attempt1", "f" * 16, "notes.txt"}
+    assert [path for path, _ in found.attempts(TRIAL.id)] == [trial]
+    assert found.altered([TRIAL.id]) == {}
+    for name in found.added():
+        found.move_aside(name)
+    assert RunFolder.open(folder.path).added() == {}
+
+
+def test_a_result_that_was_added_is_no_result(folder: RunFolder, tmp_path: Path, tiny_study: Study) -> None:
+    other = RunFolder.create(tmp_path / "other", tiny_study, Plan("tiny", "hash", (TRIAL,)), {})
+    shutil.copytree(sealed(other), folder.trials / TRIAL.id)
+    found = RunFolder.open(folder.path)
+    assert found.result(TRIAL.id) is None
+    assert found.added().keys() == {TRIAL.id}
+
+
+@pytest.mark.parametrize("superseded", [False, True])
+def test_an_attempt_that_was_sealed_and_not_yet_named_is_kept(folder: RunFolder, superseded: bool) -> None:
+    """What a kill between the two leaves: nobody calls it altered, and who goes on keeps it."""
+    partial = folder.begin(TRIAL, 1)
+    run = a_run(TRIAL, Outcome.OK, 1)
+    write_json(partial / "run.json", codec.encode(run))
+    with mock.patch.object(Path, "rename", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        folder.finish(partial, run, superseded=superseded)
+    reader = RunFolder.open(folder.path)
+    assert (list(reader.attempts(TRIAL.id)), reader.altered([TRIAL.id]), reader.added()) == ([], {}, {})
+    with RunFolder.open(folder.path) as entered:
+        assert [run for _, run in entered.attempts(TRIAL.id)] == [run]
+    assert not partial.exists()
+
+
+def test_a_file_outside_that_a_record_names_is_not_read(folder: RunFolder, tmp_path: Path) -> None:
+    partial = folder.begin(TRIAL, 1)
+    (tmp_path / "secret").write_text("secret")
+    run = replace(a_run(TRIAL, Outcome.OK, 1), artefacts={"../../../secret": file_digest(tmp_path / "secret")})
+    write_json(partial / "run.json", codec.encode(run))
+    folder.finish(partial, run, superseded=False)
+    assert RunFolder.open(folder.path).altered([TRIAL.id]) == {TRIAL.id: "../../../secret is missing"}
 
 
 @pytest.mark.parametrize("text", ["{", "[" * 100_000, json.dumps({"schema_version": 999})])

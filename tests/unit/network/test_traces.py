@@ -96,9 +96,9 @@ def test_an_error_names_file_and_line(data: bytes, role: Role, reason: str) -> N
 def test_a_huge_file_is_not_even_read(tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(LARGEST_BYTES + 1)
-    with pytest.raises(TraceError, match="huge: 67108865 bytes; allowed: at most 67108864"):
+    with pytest.raises(TraceError, match="huge: cannot be read: it is 67108865 bytes long; allowed: at most 67108864"):
         trace_store.read_trace(tmp_path / "huge", "rate")
-    with pytest.raises(TraceError, match="is not a file"):
+    with pytest.raises(TraceError, match="it is a folder"):
         trace_store.read_trace(tmp_path, "rate")
     with pytest.raises(TraceError, match="cannot be read"):
         trace_store.read_trace(Path("a\0b"), "rate")

@@ -83,6 +83,26 @@ def test_a_resumed_run_runs_an_edited_trial_again_says_so_and_keeps_what_was_edi
     assert resume(run, said)[0].ran == []
 
 
+def test_attempts_that_were_added_are_named_counted_out_and_moved_by_a_resumed_run(run: Path, tmp_path: Path) -> None:
+    before = (run / "samples.parquet").read_bytes()
+    trial = RunFolder.open(run).plan.trials[0].id
+    added = {f"{trial}.attempt1", "f" * 16}
+    for name in added:
+        shutil.copytree(run / "trials" / trial, run / "trials" / name)
+    with pytest.raises(InputError, match="2 trials are not as sealed"):
+        make_survey([run], tmp_path)
+    said: list[str] = []
+    result = report(run, said)
+    assert result.altered.keys() == added
+    assert sum(f"{name} is counted out" in text for name in added for text in said) == 2
+    assert result.outcomes == {Outcome.OK: 8}
+    assert (run / "samples.parquet").read_bytes() == before
+    engine, result = resume(run, said)
+    assert (engine.ran, result.altered) == ([], {})
+    assert {path.name for path in (run / "altered").iterdir()} == added
+    assert (run / "samples.parquet").read_bytes() == before
+
+
 def test_an_edited_trial_is_not_verified(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeEngine, "setting", lambda _engine: {"engine": "fake"})
     trial = edit_one(run)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 
+from longlook.core import files
 from longlook.core.errors import InputError
 from longlook.explain.infer.traces import as_table
 
@@ -17,7 +18,7 @@ _HINT = "write lines of trace,time_ns,event; an empty event is the end of its tr
 
 def is_log(path: Path) -> bool:
     """Return whether the file's first line is that of such a log."""
-    with path.open("rb") as file:
+    with files.open_named(path) as file:
         first = file.readline(65_536)
     if path.suffix == ".csv":
         return True
@@ -57,7 +58,7 @@ def read_log(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
 
 def _read_csv(path: Path, skipped: list[int]) -> pa.Table:
     try:
-        path.read_text(encoding="utf-8")
+        files.read_named(path).decode()
     except UnicodeDecodeError as error:  # of a bad row Arrow would print a traceback, and not raise it
         raise InputError(f"{path}: not text in UTF-8 at byte {error.start + 1}", _HINT) from error
 

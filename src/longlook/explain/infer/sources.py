@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from longlook.core import files
 from longlook.core.errors import InputError
 from longlook.core.run_folder import RunFolder
 from longlook.explain.infer import logs
@@ -121,7 +122,7 @@ def _machine(path: Path) -> Machine | None:
     if path.suffix != ".json":
         return None
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(files.read_named(path))
     except (ValueError, RecursionError):
         return None
     is_machine = isinstance(document, dict) and {"stays", "steps", "states"} <= document.keys()

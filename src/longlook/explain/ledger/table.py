@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from longlook.core import files
 from longlook.core.errors import InputError
 from longlook.explain.ledger.classes import LedgerClass
 
@@ -61,7 +62,7 @@ class Ledger:
     def read(cls, path: Path) -> "Ledger":
         """Return a saved ledger. Raise InputError if the file is not of this version."""
         try:
-            table = pq.read_table(path)
+            table = pq.read_table(files.regular(path))
             stored = json.loads((table.schema.metadata or {})[_METADATA_KEY])
             return cls(table.cast(LEDGER_SCHEMA).replace_schema_metadata(None), tuple(stored["objects"]))
         except (pa.ArrowInvalid, ValueError, KeyError) as error:

@@ -9,6 +9,7 @@ import pandas as pd
 from longlook.analysis.stats import estimate
 from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import Floats
+from longlook.core import files
 from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Study, Verdict
 from longlook.core.registry import nearest
@@ -60,7 +61,7 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
     if not path.exists():
         raise InputError(f"{folder.path} has no {SAMPLES}", f"longlook report {folder.path} makes it")
     try:
-        samples = pd.read_parquet(path)
+        samples = pd.read_parquet(files.regular(path))
     except (OSError, ValueError) as error:
         hint = f"longlook report {folder.path} makes it again"
         raise InputError(f"{path} cannot be read: {error}", hint) from error

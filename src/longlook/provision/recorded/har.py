@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import stat
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
+
+from longlook.core import files
 
 LARGEST_BYTES = 64 << 20
 MOST_ENTRIES = 2_000
@@ -65,12 +66,7 @@ class Recording:
 def read_har(path: Path) -> Recording:
     """Return the first page load of a HAR file. Raise HarError for a file that is none, or that is beyond a bound."""
     try:
-        about = path.stat()
-        if not stat.S_ISREG(about.st_mode):
-            raise HarError(f"{path}: is not a file")
-        if about.st_size > LARGEST_BYTES:
-            raise HarError(f"{path}: {about.st_size} bytes; allowed: at most {LARGEST_BYTES}")
-        data = path.read_bytes()
+        data = files.read_named(path, LARGEST_BYTES)
     except (OSError, ValueError) as error:
         if isinstance(error, HarError):
             raise

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from longlook.core import codec, kept_files, paths
+from longlook.core import codec, files, kept_files, paths
 from longlook.core.errors import InputError
 from longlook.core.model import Plan
 from longlook.core.registry import nearest
@@ -57,7 +57,7 @@ def load(digest: str) -> RecordedPage:
     """Return the page of a digest from the cache. Raise InputError where it is not there, or damaged."""
     path = kept_files.file_of(_cache(), digest)
     try:
-        data = path.read_bytes()
+        data = files.read_bytes(path)
     except OSError as error:
         raise InputError(f"the recorded page {digest} is not there: {path}", "name its HAR again in the study") from (
             error
@@ -73,7 +73,7 @@ def lay(plan: Plan, run: Path) -> None:
         target = kept_files.file_of(run / FOLDER, digest)
         if not target.exists():
             load(digest)  # raises if it is not there
-            kept_files.write(target, kept_files.file_of(_cache(), digest).read_bytes(), *_KEPT)
+            kept_files.write(target, files.read_bytes(kept_files.file_of(_cache(), digest)), *_KEPT)
 
 
 def adopt(run: Path) -> None:

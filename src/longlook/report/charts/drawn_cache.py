@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from longlook.core import codec
+from longlook.core import codec, files
 from longlook.core.content_store import ContentStore
 from longlook.core.digests import folder_digest
 from longlook.core.paths import cache_root
@@ -29,7 +29,7 @@ def drawn(what: Any, names: Sequence[str], draw: Callable[[], Mapping[str, bytes
     """
     store = ContentStore(drawn_root())
     key = codec.content_hash([json.dumps(what), _drawn_by()], 64)
-    found = store.read(key, lambda folder: {name: (folder / name).read_bytes() for name in names})
+    found = store.read(key, lambda folder: {name: files.read_bytes(folder / name) for name in names})
     if found is not None:
         return found
     made = draw()

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from longlook.core import files
 from longlook.core.errors import InputError
 from longlook.timeline.decode import TraceVantage, decode_to
 from longlook.timeline.events import EVENT_SCHEMA, metadata_of
@@ -161,6 +162,7 @@ def _read(source: Path, vantage: str | None) -> Iterator[_Source]:
         return
     if not source.is_file():
         raise InputError(f"{source}: no such file", "name a trace, or the folder of a trial: RUN/trials/ID")
+    files.open_named(source).close()
     end: TraceVantage | None = "client" if vantage == "client" else "server" if vantage == "server" else None
     with tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
         decoded = Path(folder) / EVENTS

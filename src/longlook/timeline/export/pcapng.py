@@ -4,6 +4,7 @@ import json
 import struct
 from pathlib import Path
 
+from longlook.core import files
 from longlook.core.errors import InputError
 from longlook.core.programs import ask_link
 
@@ -15,7 +16,7 @@ _TLS_KEY_LOG = 0x544C534B
 def write(log: Path, keys: Path | None, out: Path) -> int:
     """Write a capture file of a packet log and return its number of packets. Raise InputError if it is not a log."""
     answer = json.loads(ask_link("pcapng", str(log), str(out)).splitlines()[-1])
-    if keys is not None and (secrets := keys.read_bytes()):
+    if keys is not None and (secrets := files.read_bytes(keys)):
         capture = out.read_bytes()
         kind, length_bytes = struct.unpack_from("<II", capture)
         if kind != _SECTION_HEADER:

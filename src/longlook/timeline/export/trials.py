@@ -1,9 +1,8 @@
 """A trial's folder, for exports: what was run, what came of it, and its timeline."""
 
-import json
 from pathlib import Path
 
-from longlook.core import codec
+from longlook.core import codec, files
 from longlook.core.errors import InputError
 from longlook.core.model import Run, Trial
 from longlook.core.run_folder import TIMELINE
@@ -14,8 +13,8 @@ from longlook.timeline.timeline import Timeline
 def trial_of(folder: Path) -> tuple[Trial, Run, Timeline]:
     """Return a finished trial with its timeline. Raise InputError if the folder holds none."""
     try:
-        trial = codec.decode(Trial, json.loads((folder / "trial.json").read_text()))
-        run = codec.decode(Run, json.loads((folder / "run.json").read_text()))
+        trial = codec.decode(Trial, files.read_json(folder / "trial.json"))
+        run = codec.decode(Run, files.read_json(folder / "run.json"))
     except FileNotFoundError as error:
         raise InputError(f"{folder}: is no trial: it has no {Path(error.filename).name}", "name RUN/trials/ID") from (
             error

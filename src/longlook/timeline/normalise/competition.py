@@ -1,10 +1,10 @@
 """A trial's several flows: their beginnings and ends, their programs' records, and the link's capacity."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from longlook.core import files
 from longlook.core.flows import WARM_UP
 from longlook.core.model import Run, Trial
 from longlook.timeline.normalise.endpoint import Endpoints, read_endpoints
@@ -24,7 +24,7 @@ class CompetitionRecord:
 def read_competition(folder: Path, trial: Trial, run: Run) -> CompetitionRecord:
     """Return what a trial's folder records of its flows; empty if the laboratory was lost before it wrote that."""
     try:
-        flows = json.loads((folder / FLOWS_FILE).read_text())
+        flows = files.read_json(folder / FLOWS_FILE)
     except (OSError, ValueError):
         flows = []
     endpoints = Endpoints()

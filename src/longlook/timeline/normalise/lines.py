@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from longlook.core import files
+
 
 @dataclass
 class Account:
@@ -38,7 +40,7 @@ def read_lines(path: Path, known: Mapping[str, Callable[[Line], None]]) -> Accou
     """Pass every line of a known event to its function; count unknown events, garbage and refused lines."""
     account = Account()
     try:
-        content = path.read_bytes()
+        content = files.read_bytes(path)
     except FileNotFoundError:
         return Account(present=False)
     for raw in content.split(b"\n"):  # as the laboratory reads them: a carriage return inside a line is a space

@@ -1,9 +1,9 @@
 """The router's configuration in a trial's folder: what its link was set to."""
 
-import json
 from pathlib import Path
 from typing import Any
 
+from longlook.core import files
 from longlook.network.stages import BOTTLENECKS
 
 LINK_FILE = "link.json"
@@ -14,7 +14,7 @@ Stages = dict[str, list[dict[str, Any]]]
 def read_stages(path: Path) -> Stages:
     """Return the stages of each direction from the router's configuration; none if that cannot be read."""
     try:
-        link = json.loads(path.read_text())
+        link = files.read_json(path)
         return {direction: list(link[direction]) for direction in ("up", "down")}
     except (OSError, ValueError, LookupError, TypeError):
         return {"up": [], "down": []}

@@ -1,6 +1,7 @@
 """Reader of the router's packet log (docs/link-formats.md)."""
 
 import json
+import os
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
+
+from longlook.core import files
 
 MAGICS: Mapping[int, bytes] = {1: b"LLLINK1\n", 2: b"LLLINK2\n"}
 """The first bytes of a log of each version."""
@@ -128,14 +131,14 @@ def read_link_log(path: Path) -> LinkLog:
     Raise LinkLogError for a foreign, empty or damaged file, OSError if it cannot be opened. A last record that was cut
     off is left out and its length noted in `truncated_bytes`.
     """
-    with path.open("rb") as file:
+    with files.open_regular(path) as file:
         header, records_offset = _read_header(path, file)
-    dtype = _dtype(path, header)
-    body_bytes = path.stat().st_size - records_offset
-    count, truncated_bytes = divmod(body_bytes, dtype.itemsize)
-    if count == 0:  # an empty range cannot be mapped
-        return LinkLog(header, np.empty(0, dtype), truncated_bytes)
-    records = np.memmap(path, dtype=dtype, mode="r", offset=records_offset, shape=(count,))
+        dtype = _dtype(path, header)
+        body_bytes = os.fstat(file.fileno()).st_size - records_offset
+        count, truncated_bytes = divmod(body_bytes, dtype.itemsize)
+        if count == 0:  # an empty range cannot be mapped
+            return LinkLog(header, np.empty(0, dtype), truncated_bytes)
+        records = np.memmap(file, dtype=dtype, mode="r", offset=records_offset, shape=(count,))
     return LinkLog(header, records, truncated_bytes)
 
 

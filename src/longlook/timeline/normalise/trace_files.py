@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from longlook.core import files
 from longlook.timeline.collectors import RECORDER
 
 TraceVantage = Literal["client", "server"]
@@ -31,10 +32,11 @@ def raw_traces(folder: Path) -> list[RawTrace]:
     """Return every trace below a trial's folder, in a stable order, including empty files."""
     found: list[tuple[Path, str, TraceVantage]] = []
     for end in _ENDS:
-        found += [(path, QLOG, end) for path in sorted((folder / "qlog" / end).rglob("*")) if path.is_file()]
+        found += [(path, QLOG, end) for path in sorted((folder / "qlog" / end).rglob("*"))]
     found += [(folder / "tcp" / f"{end}.tcptrace", TCP, end) for end in _ENDS]
     found += [(folder / "netlog.json", NETLOG, "client")]
-    return [RawTrace(path, str(path.relative_to(folder)), source, end) for path, source, end in found if path.exists()]
+    there = [each for each in found if files.is_regular(each[0])]
+    return [RawTrace(path, str(path.relative_to(folder)), source, end) for path, source, end in there]
 
 
 def trace_sizes(folder: Path) -> dict[str, int]:

@@ -141,7 +141,7 @@ def test_a_byte_order_mark_and_numbers_that_json_lacks_are_no_obstacle() -> None
 
 
 def test_files_that_cannot_be_read_name_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(HarError, match="is not a file"):
+    with pytest.raises(HarError, match="it is a folder"):
         read_har(tmp_path)
     with pytest.raises(HarError, match="cannot be read: No such file"):
         read_har(tmp_path / "absent.har")

@@ -1,0 +1,51 @@
+"""What programs leave in a trial's folder: which files stay, whose they are, and which are sealed."""
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from longlook.core.attempts import read_attempt
+from longlook.core.digests import file_digest
+from longlook.core.model import Outcome
+from longlook.lab import artefacts, kept
+from tests.unit.core.test_codec import TRIAL
+from tests.unit.core.test_run_folder import a_run
+
+
+def test_a_program_s_own_run_json_does_not_alter_its_trial(tmp_path: Path) -> None:
+    """The seal covers every file but the trial's own run.json, whatever a program calls its files."""
+    own = tmp_path / "qlog" / "server"
+    own.mkdir(parents=True)
+    for name in ("run.json", "trial.json", "seals.jsonl", "run.json.partial", "entry.json", "timeline.parquet"):
+        (own / name).write_text(name)
+    (tmp_path / "trial.json").write_text("{}")
+    run = replace(a_run(TRIAL, Outcome.OK, 1), artefacts=artefacts.digests(tmp_path))
+    artefacts.seal(tmp_path, run)
+    sealed = file_digest(tmp_path / "run.json")
+    assert read_attempt(tmp_path, sealed, ("timeline.parquet",), "--resume") == (run, "")
+    for path in (own / "run.json", own / "timeline.parquet"):
+        before = path.read_bytes()
+        path.write_text("edited")
+        assert read_attempt(tmp_path, sealed, ("timeline.parquet",), "--resume")[1].endswith(f"{path.name} was changed")
+        path.write_bytes(before)
+
+
+def test_files_of_programs_keep_neither_modes_nor_owners_nor_names_elsewhere(tmp_path: Path) -> None:
+    own, elsewhere = tmp_path / "trial" / "qlog" / "client", tmp_path / "elsewhere"
+    own.mkdir(parents=True)
+    (own / "deep").mkdir(mode=0o777)
+    (own / "deep" / "a.qlog").write_text("trace")
+    (own / "deep" / "a.qlog").chmod(0o6777)
+    elsewhere.write_text("shared")
+    os.link(elsewhere, own / "b.qlog")
+    if os.geteuid() == 0:
+        for path in (own, own / "deep", own / "deep" / "a.qlog"):
+            shutil.chown(path, 62355, 62355)
+    assert kept.take_stock(tmp_path / "trial") == {}
+    for path, mode in ((own, 0o755), (own / "deep", 0o755), (own / "deep" / "a.qlog", 0o644), (own / "b.qlog", 0o644)):
+        state = path.stat()
+        assert (state.st_mode & 0o7777, state.st_uid, state.st_gid) == (mode, os.geteuid(), os.getegid()), path
+    assert (own / "b.qlog").read_text() == "shared"
+    assert elsewhere.stat().st_nlink == 1
+    assert {path.name for path in own.iterdir()} == {"deep", "b.qlog"}
