@@ -134,6 +134,12 @@ _KNOBS = {
         int, "streams", None, "requests at once per connection (stack: 100 over h3, 250 over h2)",
         ("server",), minimum=1,
     ),
+    "http2_stream_window": with_default(
+        knobs.HTTP2_STREAM_WINDOW, "stack: 4 MiB", usual=4 << 20, since="0.37.5"
+    ),
+    "http2_connection_window": with_default(
+        knobs.HTTP2_CONNECTION_WINDOW, "stack: 1 GiB", usual=(1 << 30) + 65_535, minimum=131_070, since="0.37.5"
+    ),
     "fallback_delay": Knob(
         float, "seconds", None, "how long after QUIC, not yet connected, TCP is tried too (adapter: 0.25)",
         ("client",), minimum=0, maximum=60, protocols=(EITHER,), usual=0.25,
