@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from longlook.core.knobs import LARGEST_HTTP2_WINDOW
+from longlook.core.model import Trial
 from longlook.explain import changes
 from longlook.explain.cause import Change, Evidence, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.facts import Integers
@@ -60,6 +61,14 @@ def _begun_with(side: Side, names: tuple[str, ...]) -> int | None:
     return {"stream": first.stream_bytes, "connection": first.connection_bytes}.get(names[0])
 
 
+def largest_window(trial: Trial, name: str) -> int:
+    """Return how far the client of a trial lets a window of QUIC grow, in bytes: `max_stream_window` or the like; 0
+    where it is not known.
+    """
+    known = changes.in_effect(trial, "client", name)
+    return known if isinstance(known, int) else 0
+
+
 def most_in_flight(side: Side) -> int | None:
     """Return the most bytes that the server had in flight, where its congestion window would have allowed a quarter
     more throughout; None where it filled its window or its log does not say.
@@ -94,18 +103,19 @@ def _window(side: Side, times_ns: Integers, limits: "np.ndarray[tuple[int], np.d
 
 
 def raised(
-    finding: Finding, pair: Pair, offered: Callable[[Side, int], Change | str]
+    finding: Finding, pair: Pair, opened: Callable[[Side, int], Change | str], held: Callable[[Side, int], Change | str]
 ) -> list[Intervention | Untestable]:
     """Return larger windows for the loser's client, the largest as cure, and the loser's window for the winner's.
 
-    `offered` gives the change by which a side's client offers a window in bytes, or why there is none.
+    `opened` gives the change by which a side's client offers at least so many bytes, and no less than before, and
+    `held` that by which it offers no more; or why there is none.
     """
     if finding.dose is None:
         return [changes.cure(Target.LOSER, "no log says how large the window was")]
-    larger = [(float(factor), offered(pair.loser, factor * int(finding.dose))) for factor in LARGER]
+    larger = [(float(factor), opened(pair.loser, factor * int(finding.dose))) for factor in LARGER]
     return [
         changes.cure(Target.LOSER, larger[-1][1]),
-        changes.transplant(offered(pair.winner, int(finding.dose))),
+        changes.transplant(held(pair.winner, int(finding.dose))),
         *changes.doses(Target.LOSER, larger),
     ]
 
